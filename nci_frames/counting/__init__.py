@@ -1,0 +1,1 @@
+"""Predictions -> counts: the only code that ever sees a prediction row."""

@@ -1,0 +1,175 @@
+"""The errors that nci_frames raises, their messages and their exit codes.
+
+Every message says what is wrong, where, what was found there, and what to do about it. Names that
+come from data are shown by ``repr``, so that a hostile name cannot write to the terminal.
+
+========= ============================================================
+exit code meaning
+========= ============================================================
+0         done
+1         an error that nci_frames did not foresee (please report it)
+2         a wrong argument or option
+3         a source that cannot be read
+4         a column that is missing or has the wrong type
+5         rows that are not valid predictions
+130       interrupted
+========= ============================================================
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, Self
+
+__all__ = [
+    "InvalidRowsError",
+    "InvalidRowsWarning",
+    "NciFramesError",
+    "ParameterError",
+    "SchemaError",
+    "SourceError",
+    "UnknownMetricError",
+]
+
+_SHOWN = 5
+
+
+def _listed(items: Iterable[str], shown: int = _SHOWN) -> str:
+    """Join the first few items and say how many more there are."""
+    items = list(items)
+    more = f" and {len(items) - shown} more" if len(items) > shown else ""
+    return ", ".join(items[:shown]) + more
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    close = difflib.get_close_matches(name.lower(), {k.lower(): k for k in known}, n=1, cutoff=0.6)
+    return next((k for k in known if k.lower() == close[0]), None) if close else None
+
+
+class NciFramesError(Exception):
+    """Base of all errors that nci_frames raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self, what: str, *, where: str | None = None, found: str | None = None, hint: str | None = None
+    ) -> None:
+        parts = {"where": where, "found": found, "hint": hint}
+        lines = [f"  {name + ':':<6} {text}" for name, text in parts.items() if text]
+        super().__init__("\n".join([what, *lines]))
+        self.what, self.where, self.found, self.hint = what, where, found, hint
+
+
+class ParameterError(NciFramesError, ValueError):
+    """An argument or option is outside what it may be."""
+
+    exit_code = 2
+
+    @classmethod
+    def out_of_range(cls, name: str, value: object, allowed: str) -> Self:
+        """Build the error for an option whose value is not allowed."""
+        return cls(f"{name} must be {allowed}", found=repr(value))
+
+    @classmethod
+    def unknown_choice(cls, name: str, value: object, choices: Sequence[str]) -> Self:
+        """Build the error for an option that is none of a few fixed words."""
+        close = _did_you_mean(str(value), choices)
+        return cls(
+            f"{name} must be one of {', '.join(map(repr, choices))}",
+            found=repr(value),
+            hint=f"did you mean {close!r}?" if close else None,
+        )
+
+
+class UnknownMetricError(ParameterError):
+    """A metric has a name that is neither registered nor an alias."""
+
+    @classmethod
+    def from_name(cls, name: str, known: Sequence[str]) -> Self:
+        """Build the error with the nearest known name."""
+        close = _did_you_mean(name, known)
+        hint = f"did you mean {close!r}?" if close else "nci_frames.metrics() lists them all"
+        return cls(f"unknown metric {name!r}", found=f"known are {_listed(map(repr, known), 12)}", hint=hint)
+
+
+class SourceError(NciFramesError):
+    """A source cannot be found or read."""
+
+    exit_code = 3
+
+    @classmethod
+    def no_match(cls, source: str, found: str, hint: str) -> Self:
+        """Build the error for a path, folder or glob that yields no Parquet file."""
+        return cls("no Parquet file matched the source", where=repr(source), found=found, hint=hint)
+
+    @classmethod
+    def unreadable(cls, files: Mapping[str, str]) -> Self:
+        """Build one error for all files that are not readable Parquet; *files* maps path to reason."""
+        return cls(
+            f"{len(files)} of the source's files cannot be read as Parquet",
+            where=_listed(map(repr, files)),
+            found=_listed(dict.fromkeys(files.values())),
+            hint="write the files again, or leave them out of the source",
+        )
+
+
+class SchemaError(NciFramesError):
+    """A column is missing, or has a type that it cannot have."""
+
+    exit_code = 4
+
+    @classmethod
+    def missing_column(cls, column: str, role: str, where: str, available: Sequence[str]) -> Self:
+        """Build the error for a column that a source or frame lacks."""
+        close = _did_you_mean(column, available) or _did_you_mean(role, available)
+        hint = f"did you mean {close!r}? " if close else ""
+        option = f"{role}={close or '<name>'!r}"
+        return cls(
+            f"missing column {column!r} (the {role})",
+            where=where,
+            found=f"columns {_listed(map(repr, available), 20)}",
+            hint=f"{hint}Name the column with {option}",
+        )
+
+    @classmethod
+    def type_drift(cls, column: str, files_by_type: Mapping[str, Sequence[str]]) -> Self:
+        """Build the error for a column whose type differs between files."""
+        found = "; ".join(
+            f"{dtype} in {len(files)} file{'s' * (len(files) > 1)} ({_listed(map(repr, files), 3)})"
+            for dtype, files in files_by_type.items()
+        )
+        return cls(
+            f"column {column!r} has different types in different files",
+            where=f"{sum(map(len, files_by_type.values()))} files",
+            found=found,
+            hint="rewrite the odd files with one type, or count them apart and join with merge_counts",
+        )
+
+    @classmethod
+    def wrong_type(cls, column: str, where: str, found: str, wanted: str, hint: str | None = None) -> Self:
+        """Build the error for a column whose type cannot serve."""
+        return cls(f"column {column!r} must be {wanted}", where=where, found=found, hint=hint)
+
+    @classmethod
+    def not_a_frame(cls, wanted: str, missing: Sequence[str], available: Sequence[str], maker: str) -> Self:
+        """Build the error for a frame that is not of the kind a function takes."""
+        return cls(
+            f"this is not a {wanted} frame: it lacks {_listed(map(repr, missing))}",
+            found=f"columns {_listed(map(repr, available), 20)}",
+            hint=f"make one with {maker}",
+        )
+
+
+class InvalidRowsError(NciFramesError):
+    """Rows of a log are not valid predictions."""
+
+    exit_code = 5
+
+    @classmethod
+    def from_reasons(cls, reasons: Mapping[str, int], where: str, hint: str) -> Self:
+        """Build the error from the number of invalid rows by reason."""
+        found = _listed(f"{rows:,} row{'s' * (rows > 1)}: {reason}" for reason, rows in reasons.items())
+        return cls("the log has rows that are not valid predictions", where=where, found=found, hint=hint)
+
+
+class InvalidRowsWarning(UserWarning):
+    """Rows that are not valid predictions were left out, as was asked for."""
