@@ -1,6 +1,4 @@
 from .counting.kernel import count_confusion as count_confusion
-from .counting.pooling import merge_counts as merge_counts
-from .counting.pooling import pool_counts as pool_counts
 from .counting.scan import scan_predictions as scan_predictions
 from .counting.thresholds import logit_thresholds as logit_thresholds
 from .counting.thresholds import uniform_thresholds as uniform_thresholds
@@ -12,6 +10,8 @@ from .errors import SchemaError as SchemaError
 from .errors import SourceError as SourceError
 from .errors import UnknownMetricError as UnknownMetricError
 from .evaluation.areas import compute_areas as compute_areas
+from .evaluation.comparison import Comparison as Comparison
+from .evaluation.comparison import compare_models as compare_models
 from .evaluation.metrics import accuracy as accuracy
 from .evaluation.metrics import f_beta as f_beta
 from .evaluation.metrics import metrics as metrics
@@ -19,9 +19,12 @@ from .evaluation.metrics import pos_fraction as pos_fraction
 from .evaluation.metrics import precision as precision
 from .evaluation.metrics import recall as recall
 from .evaluation.metrics import register_metric as register_metric
+from .evaluation.operating_points import select_operating_points as select_operating_points
 from .evaluation.projection import project_rates as project_rates
 from .evaluation.ranking import rank_models as rank_models
 from .evaluation.rates import compute_rates as compute_rates
+from .pooling import merge_counts as merge_counts
+from .pooling import pool_counts as pool_counts
 from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta
 from .reporting.charts import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
 from .reporting.charts import chart_p3 as chart_p3

@@ -28,13 +28,14 @@ __all__ = [
     "SchemaError",
     "SourceError",
     "UnknownMetricError",
+    "listed",
 ]
 
 _SHOWN = 5
 
 
-def _listed(items: Iterable[str], shown: int = _SHOWN) -> str:
-    """Join the first few items and say how many more there are."""
+def listed(items: Iterable[str], shown: int = _SHOWN) -> str:
+    """Join the first few items, and say how many more there are."""
     items = list(items)
     more = f" and {len(items) - shown} more" if len(items) > shown else ""
     return ", ".join(items[:shown]) + more
@@ -88,7 +89,7 @@ class UnknownMetricError(ParameterError):
         """Build the error with the nearest known name."""
         close = _did_you_mean(name, known)
         hint = f"did you mean {close!r}?" if close else "nci_frames.metrics() lists them all"
-        return cls(f"unknown metric {name!r}", found=f"known are {_listed(map(repr, known), 12)}", hint=hint)
+        return cls(f"unknown metric {name!r}", found=f"known are {listed(map(repr, known), 12)}", hint=hint)
 
 
 class SourceError(NciFramesError):
@@ -106,8 +107,8 @@ class SourceError(NciFramesError):
         """Build one error for all files that are not readable Parquet; *files* maps path to reason."""
         return cls(
             f"{len(files)} of the source's files cannot be read as Parquet",
-            where=_listed(map(repr, files)),
-            found=_listed(dict.fromkeys(files.values())),
+            where=listed(map(repr, files)),
+            found=listed(dict.fromkeys(files.values())),
             hint="write the files again, or leave them out of the source",
         )
 
@@ -126,7 +127,7 @@ class SchemaError(NciFramesError):
         return cls(
             f"missing column {column!r} (the {role})",
             where=where,
-            found=f"columns {_listed(map(repr, available), 20)}",
+            found=f"columns {listed(map(repr, available), 20)}",
             hint=f"{hint}Name the column with {option}",
         )
 
@@ -134,7 +135,7 @@ class SchemaError(NciFramesError):
     def type_drift(cls, column: str, files_by_type: Mapping[str, Sequence[str]]) -> Self:
         """Build the error for a column whose type differs between files."""
         found = "; ".join(
-            f"{dtype} in {len(files)} file{'s' * (len(files) > 1)} ({_listed(map(repr, files), 3)})"
+            f"{dtype} in {len(files)} file{'s' * (len(files) > 1)} ({listed(map(repr, files), 3)})"
             for dtype, files in files_by_type.items()
         )
         return cls(
@@ -153,8 +154,8 @@ class SchemaError(NciFramesError):
     def not_a_frame(cls, wanted: str, missing: Sequence[str], available: Sequence[str], maker: str) -> Self:
         """Build the error for a frame that is not of the kind a function takes."""
         return cls(
-            f"this is not a {wanted} frame: it lacks {_listed(map(repr, missing))}",
-            found=f"columns {_listed(map(repr, available), 20)}",
+            f"this is not a {wanted} frame: it lacks {listed(map(repr, missing))}",
+            found=f"columns {listed(map(repr, available), 20)}",
             hint=f"make one with {maker}",
         )
 
@@ -167,7 +168,7 @@ class InvalidRowsError(NciFramesError):
     @classmethod
     def from_reasons(cls, reasons: Mapping[str, int], where: str, hint: str) -> Self:
         """Build the error from the number of invalid rows by reason."""
-        found = _listed(f"{rows:,} row{'s' * (rows > 1)}: {reason}" for reason, rows in reasons.items())
+        found = listed(f"{rows:,} row{'s' * (rows > 1)}: {reason}" for reason, rows in reasons.items())
         return cls("the log has rows that are not valid predictions", where=where, found=found, hint=hint)
 
 

@@ -71,7 +71,9 @@ class FrameSchema:
 
 
 _MODEL = Column("model", (pl.String,), "name of the model")
-_THRESHOLD = Column("threshold", (pl.Float64,), "a row is a positive decision if score >= threshold, as given")
+_THRESHOLD = Column(
+    "threshold", (pl.Float64,), "a row is a positive decision if score >= threshold, as given"
+)
 _PREVALENCE = Column(
     "prevalence", (pl.Float64,), "P(y=1) the value belongs to, in [0, 1]", "the value does not depend on it"
 )
@@ -133,9 +135,7 @@ RATES = FrameSchema(
             for rate in ("tpr", "fpr")
             for side in ("lower", "upper")
         ),
-        Column(
-            "reason", (pl.String,), "why an operating point was not attained", "attained", required=False
-        ),
+        Column("reason", (pl.String,), "why an operating point was not attained", "attained", required=False),
     ),
 )
 PROJECTION = FrameSchema(
@@ -157,7 +157,9 @@ AREAS = FrameSchema(
     ),
 )
 _RANKS = (
-    Column("rank", (pl.Int64,), "1 is best; ties share the smaller rank", "the value is null, or has no order"),
+    Column(
+        "rank", (pl.Int64,), "1 is best; ties share the smaller rank", "the value is null, or has no order"
+    ),
     Column("gap", (pl.Float64,), "distance to the best value of the comparison, >= 0", "as for rank"),
 )
 RANKING = FrameSchema(

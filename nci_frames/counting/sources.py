@@ -1,0 +1,290 @@
+"""What a user calls a log -> one LazyFrame of its needed columns, with every footer read beforehand.
+
+Files are checked all at once and before anything is counted: a log of ten thousand files with one odd file
+fails in a second, and the message names the file.
+"""
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+from urllib.parse import unquote
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nci_frames.errors import ParameterError, SchemaError, SourceError, listed
+
+__all__ = ["FILE", "ArrowStream", "Source", "SourceLike", "open_source"]
+
+#: Name of the column that says which file a row is from.
+FILE = "__file"
+
+_SUFFIXES = (".parquet", ".pq", ".parq")
+_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
+_HIVE = re.compile(r"^([^=]+)=(.*)$")
+
+
+@runtime_checkable
+class ArrowStream(Protocol):
+    """Any table that speaks the Arrow PyCapsule interface: pandas, pyarrow, DuckDB and others."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the stream as a capsule."""
+
+
+PathLike = str | os.PathLike[str]
+SourceLike = (
+    PathLike | pl.LazyFrame | pl.DataFrame | ArrowStream | Sequence[PathLike | pl.LazyFrame | pl.DataFrame]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An opened log."""
+
+    frame: pl.LazyFrame
+    #: For messages: what the user called it.
+    where: str
+    #: The files behind it; empty for frames and remote stores.
+    files: tuple[str, ...] = ()
+    #: Rows according to the footers, or of the DataFrame; None where only reading tells.
+    rows: int | None = None
+    #: The frame with one more column, ``FILE``: the file that a row is from. None where there are no files.
+    frame_with_files: pl.LazyFrame | None = None
+
+    def schema(self) -> pl.Schema:
+        """Return the columns and their types."""
+        return self.frame.collect_schema()
+
+
+def open_source(
+    source: SourceLike, needed: Mapping[str, str], storage_options: Mapping[str, Any] | None = None
+) -> Source:
+    """Open a log and make sure that it has the needed columns, with one type each.
+
+    Parameters
+    ----------
+    source
+        A path, glob, folder, URL, LazyFrame, DataFrame or Arrow table, or a list of them.
+    needed
+        The columns that will be read, each with its role for messages.
+    storage_options
+        Passed to Polars for URLs.
+
+    Raises
+    ------
+    SourceError
+        If nothing matches, or files cannot be read.
+    SchemaError
+        If a column is missing or has different types in different files.
+    ParameterError
+        If *source* is none of these.
+    """
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        if _URL.match(path):
+            return _need_columns(_open_url(path, storage_options), needed)
+        return _open_files(_find_files(path), repr(path), needed)
+    if isinstance(source, pl.LazyFrame):
+        return _need_columns(Source(source, "the LazyFrame"), needed)
+    if isinstance(source, pl.DataFrame):
+        return _need_columns(Source(source.lazy(), "the DataFrame", rows=len(source)), needed)
+    if isinstance(source, ArrowStream):
+        frame = pl.DataFrame(source)
+        return _need_columns(Source(frame.lazy(), f"the {type(source).__name__}", rows=len(frame)), needed)
+    if isinstance(source, Sequence) and source:
+        return _open_list(source, needed, storage_options)
+    raise ParameterError.out_of_range(
+        "source", source, "a path, glob, folder, LazyFrame, DataFrame, Arrow table, or a list of them"
+    )
+
+
+def _open_list(
+    source: Sequence[Any], needed: Mapping[str, str], storage_options: Mapping[str, Any] | None
+) -> Source:
+    paths = [os.fspath(item) for item in source if isinstance(item, str | os.PathLike)]
+    if len(paths) == len(source) and not any(map(_URL.match, paths)):
+        files = [file for path in paths for file in _find_files(path)]
+        return _open_files(files, f"a list of {len(paths)} paths", needed)
+    opened = [open_source(item, needed, storage_options) for item in source]
+    types: dict[str, dict[str, list[str]]] = {column: {} for column in needed}
+    for part in opened:
+        for column, dtype in part.schema().items():
+            if column in needed:
+                types[column].setdefault(_type_name(dtype), []).append(part.where)
+    _need_one_type(types)
+    rows = [part.rows for part in opened]
+    return Source(
+        pl.concat([part.frame.select(list(needed)) for part in opened]),
+        f"a list of {len(opened)} sources",
+        rows=sum(r for r in rows if r is not None) if None not in rows else None,
+    )
+
+
+def _find_files(path: str) -> list[str]:
+    """Return the Parquet files of a path, folder or glob, in the order of their names."""
+    if Path(path).is_dir():
+        found = [
+            str(file)
+            for file in sorted(Path(path).rglob("*"))
+            if file.is_file() and not any(part[0] in "._" for part in file.relative_to(path).parts)
+        ]
+        files = [file for file in found if file.lower().endswith(_SUFFIXES)]
+        if not files:
+            others = sorted({Path(file).suffix or "no ending" for file in found})
+            raise SourceError.no_match(
+                path,
+                f"a folder with {len(found)} other files ({', '.join(others)})"
+                if found
+                else "an empty folder",
+                f"Parquet files end in {', '.join(_SUFFIXES)}",
+            )
+        return files
+    if Path(path).exists():
+        return [path]
+    files = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())
+    if not files:
+        folder = next((parent for parent in Path(path).parents if parent.exists()), Path())
+        what = "a glob that matches nothing" if glob.has_magic(path) else "no such file or folder"
+        raise SourceError.no_match(path, what, f"the nearest folder that exists is {str(folder)!r}")
+    return files
+
+
+def _hive_keys(file: str) -> dict[str, str]:
+    """Return the keys that the folders of a path spell out, as ``country=de``."""
+    matches = (_HIVE.match(part) for part in Path(file).parent.parts)
+    return {unquote(match[1]): match[2] for match in matches if match}
+
+
+def _open_files(files: list[str], where: str, needed: Mapping[str, str]) -> Source:
+    footers = _read_footers(files)
+    hive = [_hive_keys(file) for file in files]
+    keys = set(hive[0])
+    if any(set(folders) != keys for folders in hive):
+        odd = next(file for file, folders in zip(files, hive, strict=True) if set(folders) != keys)
+        msg = "the folders of the source do not all spell the same keys"
+        raise SchemaError(
+            msg,
+            where=repr(odd),
+            found=f"{sorted(_hive_keys(odd))} there, {sorted(keys)} in {files[0]!r}",
+            hint="name a folder or glob below which all paths have the same key=value parts",
+        )
+    lacking: dict[str, list[str]] = {}
+    types: dict[str, dict[str, list[str]]] = {column: {} for column in needed}
+    for file, (_, schema), folders in zip(files, footers, hive, strict=True):
+        for column in needed:
+            if column in folders:
+                continue
+            if column in schema and column not in keys:
+                if schema[column] != pl.Null:
+                    types[column].setdefault(_type_name(schema[column]), []).append(file)
+            else:
+                lacking.setdefault(column, []).append(file)
+    for column, lackers in lacking.items():
+        available = [*footers[files.index(lackers[0])][1], *sorted(_hive_keys(lackers[0]))]
+        raise SchemaError.missing_column(
+            column,
+            needed[column],
+            f"{len(lackers)} of {len(files)} files: {listed(map(repr, lackers))}",
+            available,
+        )
+    _need_one_type(types)
+    rows = sum(count for count, _ in footers)
+    if rows == 0:
+        raise SourceError.no_match(where, f"{len(files)} Parquet files without a row", "nothing was logged?")
+    schema = pl.Schema({column: _first_type(column, footers) for column in needed if column not in keys})
+
+    def scan(file_column: str | None) -> pl.LazyFrame:
+        return pl.scan_parquet(
+            files,
+            schema=schema,
+            extra_columns="ignore",
+            hive_partitioning=bool(keys),
+            # Without a schema a folder "seg=01" would be read as the number 1.
+            hive_schema=dict.fromkeys(hive[0], pl.String) if keys else None,
+            include_file_paths=file_column,
+        )
+
+    return Source(scan(None), where, tuple(files), rows, scan(FILE))
+
+
+def _read_footers(files: Iterable[str]) -> list[tuple[int, pl.Schema]]:
+    """Return the rows and the schema of every file, or one error for all that cannot be read."""
+    footers: list[tuple[int, pl.Schema]] = []
+    bad: dict[str, str] = {}
+    known: list[tuple[pq.ParquetSchema, bytes | None, pl.Schema]] = []
+    for file in files:
+        try:
+            if Path(file).stat().st_size == 0:
+                bad[file] = "an empty file (0 bytes)"
+                continue
+            footer = pq.read_metadata(file)
+            arrow = (footer.metadata or {}).get(b"ARROW:schema")
+            schema = next((s for p, a, s in known if a == arrow and footer.schema.equals(p)), None)
+            if schema is None:
+                schema = pl.Schema(pl.read_parquet_schema(file))
+                known.append((footer.schema, arrow, schema))
+        except (pa.ArrowInvalid, pl.exceptions.ComputeError):
+            bad[file] = _what_instead(file)
+        except OSError as error:
+            bad[file] = error.strerror or "it cannot be opened"
+        else:
+            footers.append((footer.num_rows, schema))
+    if bad:
+        raise SourceError.unreadable(bad)
+    return footers
+
+
+def _what_instead(file: str) -> str:
+    with Path(file).open("rb") as opened:
+        return "a truncated Parquet file" if opened.read(4) == b"PAR1" else "not a Parquet file"
+
+
+def _open_url(url: str, storage_options: Mapping[str, Any] | None) -> Source:
+    options = dict(storage_options) if storage_options else None
+    try:
+        inside = pl.scan_parquet(url, hive_partitioning=False, storage_options=options).collect_schema()
+        whole = pl.scan_parquet(url, hive_partitioning=True, storage_options=options).collect_schema()
+        keys = [column for column in whole if column not in inside]
+        frame = pl.scan_parquet(
+            url,
+            hive_partitioning=bool(keys),
+            # Without it a folder "seg=01" would be read as the number 1.
+            hive_schema=dict.fromkeys(keys, pl.String) if keys else None,
+            extra_columns="ignore",
+            storage_options=options,
+        )
+        frame.collect_schema()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        msg = "the URL cannot be read as Parquet"
+        raise SourceError(msg, where=repr(url), found=str(error).splitlines()[0]) from error
+    return Source(frame, repr(url))
+
+
+def _need_columns(source: Source, needed: Mapping[str, str]) -> Source:
+    schema = source.schema()
+    for column, role in needed.items():
+        if column not in schema:
+            raise SchemaError.missing_column(column, role, source.where, list(schema))
+    return source
+
+
+def _need_one_type(types: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+    for column, by_type in types.items():
+        if len(by_type) > 1:
+            raise SchemaError.type_drift(column, by_type)
+
+
+def _type_name(dtype: pl.DataType) -> str:
+    """Name a type; how a String is encoded makes no difference."""
+    return "String" if dtype in (pl.Categorical, pl.Enum) else str(dtype)
+
+
+def _first_type(column: str, footers: Sequence[tuple[int, pl.Schema]]) -> pl.DataType:
+    dtypes = [schema[column] for _, schema in footers]
+    return next((dtype for dtype in dtypes if dtype != pl.Null), dtypes[0])

@@ -1,0 +1,99 @@
+"""Projection or areas -> ranking: who is best where, and by how much."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from nci_frames.errors import SchemaError
+from nci_frames.evaluation.metrics import Direction, find_metric
+from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, collect
+
+__all__ = ["rank_models"]
+
+_AREA_METRICS = ("roc_auc", "pr_auc")
+_RESULTS = ("value", "lower", "upper", "rank", "gap")
+
+
+def rank_models(
+    table: pl.DataFrame | pl.LazyFrame, /, *, within: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """Rank the models in every comparison of a projection or of areas.
+
+    Parameters
+    ----------
+    table
+        A projection or an areas frame.
+    within
+        The columns whose values make one comparison. By default all but the model and the results: metric,
+        method, prevalence, beta and keys. The threshold belongs to them if all models have the same
+        thresholds; if not, as with operating points or exact counts, each (model, threshold) competes.
+
+    Returns
+    -------
+    The columns of *table*, sorted by *within*, rank, model and threshold, and:
+
+    ====== ======= ======================================= ==========================================
+    column dtype   meaning                                 null where
+    ====== ======= ======================================= ==========================================
+    rank   Int64   1 is best; ties share the smaller rank  value is null, or the metric has no better
+                                                           and worse (its direction is "target")
+    gap    Float64 distance to the best value, >= 0        as for rank
+    ====== ======= ======================================= ==========================================
+
+    Raises
+    ------
+    UnknownMetricError
+        If it is not known whether more of a metric is better; ``register_metric`` tells.
+    SchemaError
+        If *table* is neither a projection nor areas, or lacks a column of *within*.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> points = nf.project_rates(nf.compute_rates(counts), metrics="f_beta", prevalence=[0.001, 0.5])
+    >>> nf.rank_models(points).select("prevalence", "model", "rank").rows()
+    [(0.001, 'a', 1), (0.001, 'b', 2), (0.5, 'b', 1), (0.5, 'a', 2)]
+    """
+    frame = table.collect() if isinstance(table, pl.LazyFrame) else table
+    schema: FrameSchema = AREAS if "method" in frame.columns else PROJECTION
+    frame = collect(frame, schema).drop("rank", "gap", strict=False)
+    comparison = _comparison(frame, schema) if within is None else list(within)
+    for column in comparison:
+        if column not in frame.columns:
+            raise SchemaError.missing_column(column, "within", f"the {schema.name} frame", frame.columns)
+
+    direction = pl.col("metric").replace_strict(
+        {name: _direction(name) for name in frame["metric"].unique()}, return_dtype=pl.String
+    )
+    # With "less is better" turned round, the best value is the largest in every comparison.
+    upward = (
+        pl.when(direction == "maximize").then("value").when(direction == "minimize").then(-pl.col("value"))
+    )
+    grouped: list[pl.Expr] = [pl.col(c) for c in comparison] or [pl.lit(0)]
+    ranked = frame.with_columns(
+        rank=upward.rank("min", descending=True).cast(pl.Int64).over(grouped),
+        gap=(upward.max().over(grouped) - upward),
+    )
+    order = [*comparison, "rank", "model", *(["threshold"] if "threshold" in frame.columns else [])]
+    return ranked.sort(list(dict.fromkeys(order)), nulls_last=[c == "rank" for c in dict.fromkeys(order)])
+
+
+def _direction(label: str) -> Direction:
+    return "maximize" if label in _AREA_METRICS else find_metric(label).direction
+
+
+def _comparison(frame: pl.DataFrame, schema: FrameSchema) -> list[str]:
+    """Return the columns that make one comparison when the caller names none."""
+    columns = [c for c in frame.columns if c not in ("model", "threshold", *_RESULTS)]
+    order = {name: place for place, name in enumerate(schema.fixed)}
+    columns.sort(key=lambda column: order.get(column, -1))
+    if "threshold" in frame.columns:
+        thresholds = frame.group_by("model").agg(pl.col("threshold").unique().sort())["threshold"]
+        if thresholds.n_unique() == 1:
+            columns.append("threshold")
+    return columns

@@ -1,0 +1,119 @@
+"""Rankings -> plain answers: who is best where, by how much, and whether the order changes.
+
+Everything is read from the ranks and gaps of a ranking frame; nothing is computed anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+__all__ = ["Lead", "Order", "Overtaking", "Verdict", "read_order", "read_verdict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Who is best at one prevalence; more than one name is a tie."""
+
+    best: tuple[str, ...]
+    value: float | None
+    second: tuple[str, ...]
+    #: Distance from the best to the second; None where there is no second.
+    gap: float | None
+    #: Models whose value is undefined, so that they have no rank.
+    unranked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A stretch of the grid over which the same models are best."""
+
+    models: tuple[str, ...]
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaking:
+    """Two models whose order is reversed between two values of the grid."""
+
+    winner: str
+    loser: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of the models over the whole grid."""
+
+    leads: tuple[Lead, ...]
+    overtakings: tuple[Overtaking, ...]
+
+
+def read_verdict(ranking: pl.DataFrame, /) -> Verdict:
+    """Read who is best from the rows of one metric at one prevalence and beta.
+
+    >>> ranking = pl.DataFrame({"model": ["a", "b"], "value": [0.7, 0.9], "rank": [2, 1], "gap": [0.2, 0.0]})
+    >>> read_verdict(ranking).best, read_verdict(ranking).gap
+    (('b',), 0.2)
+    """
+    ranked = ranking.filter(pl.col("rank").is_not_null()).sort("rank", "model")
+    first = ranked.filter(pl.col("rank") == 1)
+    rest = ranked.filter(pl.col("rank") > 1)
+    second = rest.filter(pl.col("rank") == pl.col("rank").min())
+    return Verdict(
+        best=tuple(first["model"]),
+        value=None if first.is_empty() else first["value"][0],
+        second=tuple(second["model"]),
+        gap=None if second.is_empty() else second["gap"][0],
+        unranked=tuple(ranking.filter(pl.col("rank").is_null())["model"].sort()),
+    )
+
+
+def read_order(ranking: pl.DataFrame, /, *, over: str = "prevalence") -> Order:
+    """Read from the rows of one metric where the best model and the order of models change.
+
+    A tie at a value of the grid is no change by itself: two models have changed places once the one is
+    ahead before it and the other after it.
+
+    >>> ranking = pl.DataFrame({
+    ...     "model": ["a", "b", "a", "b"], "prevalence": [0.01, 0.01, 0.1, 0.1], "rank": [1, 2, 2, 1],
+    ... })
+    >>> read_order(ranking).overtakings
+    (Overtaking(winner='b', loser='a', before=0.01, after=0.1),)
+    """
+    table = ranking.select("model", over, "rank").drop_nulls().sort(over, "rank", "model")
+    columns = [(at[0], dict(rows.select("model", "rank").iter_rows())) for at, rows in _by_value(table, over)]
+    return Order(_leads(columns), _overtakings(columns))
+
+
+def _by_value(table: pl.DataFrame, over: str) -> list[tuple[tuple[float, ...], pl.DataFrame]]:
+    return list(table.partition_by(over, as_dict=True, maintain_order=True).items())
+
+
+def _leads(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Lead, ...]:
+    leads: list[Lead] = []
+    for at, ranks in columns:
+        best = tuple(sorted(model for model, rank in ranks.items() if rank == 1))
+        start = leads.pop().start if leads and leads[-1].models == best else at
+        leads.append(Lead(best, start, at))
+    return tuple(leads)
+
+
+def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overtaking, ...]:
+    """Follow each pair from left to right, and note where its order is the reverse of the last strict one."""
+    last: dict[tuple[str, str], tuple[bool, float]] = {}
+    found: list[Overtaking] = []
+    for at, ranks in columns:
+        models = sorted(ranks)
+        for i, a in enumerate(models):
+            for b in models[i + 1 :]:
+                if ranks[a] == ranks[b]:
+                    continue
+                a_leads = ranks[a] < ranks[b]
+                before = last.get((a, b))
+                if before is not None and before[0] != a_leads:
+                    found.append(Overtaking(*((a, b) if a_leads else (b, a)), before[1], at))
+                last[a, b] = (a_leads, at)
+    return tuple(found)

@@ -1,0 +1,318 @@
+"""Projections and areas -> charts; each function returns an Altair chart as a value.
+
+A chart selects rows and draws them. Names of models are data: they occur in the rows and in the domain
+of the colour scale, both of which Vega takes literally, and in no title, field name or expression.
+"""
+
+import math
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.errors import ParameterError
+from nci_frames.reporting.theme import line_chart, model_style
+
+__all__ = [
+    "chart_f_beta_over_beta",
+    "chart_f_beta_over_prevalence",
+    "chart_p3",
+    "chart_pr_auc_over_prevalence",
+]
+
+#: More rows than this make a page slow to open and to scroll.
+MAX_ROWS = 5_000
+
+_METHODS = {
+    "average_precision": "average precision",
+    "interpolated": "interpolated after Davis and Goadrich",
+    "trapezoid": "trapezoids between attained points",
+}
+
+
+def chart_p3(projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None) -> alt.LayerChart:
+    """Draw the positive-prevalence precision (P3) curves: precision over prevalence, a line per model.
+
+    Parameters
+    ----------
+    projection
+        A projection or ranking frame with a row of metric ``precision`` for each model and prevalence.
+    observed
+        The prevalence of the log, marked by a vertical rule.
+
+    Returns
+    -------
+    altair.LayerChart
+        The curves on a logarithmic axis; prevalence 0 is not drawn and null values leave gaps.
+
+    Raises
+    ------
+    ParameterError
+        The frame has no precision, several rows for one model and prevalence, or too many rows.
+
+    References
+    ----------
+    Brabec, Komárek, Franc, Machlica (2020), On Model Evaluation Under Non-constant Class Imbalance,
+    https://arxiv.org/abs/2001.05571
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> projection = pl.DataFrame({
+    ...     "model": ["forest", "forest"], "threshold": [0.5, 0.5], "metric": ["precision"] * 2,
+    ...     "prevalence": [0.001, 0.1], "beta": [None, None], "value": [0.08, 0.91],
+    ... })
+    >>> chart_p3(projection, observed=0.02).to_dict()["title"]["subtitle"]
+    'positive-prevalence precision (P3) curves at threshold 0.5'
+    """
+    frame = schemas.collect(projection, schemas.PROJECTION)
+    rows = _of_metric(frame, "precision")
+    return _chart(
+        rows,
+        "prevalence",
+        title="Precision over prevalence",
+        subtitle=f"positive-prevalence precision (P3) curves at {_operating_point(rows)}",
+        value_title="precision",
+        observed=_checked_observed(observed),
+    )
+
+
+def chart_f_beta_over_prevalence(
+    projection: pl.DataFrame | pl.LazyFrame, /, *, beta: float = 1.0, observed: float | None = None
+) -> alt.LayerChart:
+    """Draw F-beta over prevalence for one beta, a line per model.
+
+    Parameters
+    ----------
+    projection
+        A projection or ranking frame with rows of metric ``f_beta``.
+    beta
+        The weight of recall against precision; one that the frame has.
+    observed
+        The prevalence of the log, marked by a vertical rule.
+
+    Returns
+    -------
+    altair.LayerChart
+        The curves on a logarithmic axis; prevalence 0 is not drawn and null values leave gaps.
+
+    Raises
+    ------
+    ParameterError
+        The frame has no F-beta at this beta, several rows for one model and prevalence, or too many rows.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> projection = pl.DataFrame({
+    ...     "model": ["forest", "forest"], "threshold": [0.5, 0.5], "metric": ["f_beta"] * 2,
+    ...     "prevalence": [0.001, 0.1], "beta": [2.0, 2.0], "value": [0.27, 0.82],
+    ... })
+    >>> chart_f_beta_over_prevalence(projection, beta=2).to_dict()["title"]["text"]
+    'F2 over prevalence'
+    """
+    frame = schemas.collect(projection, schemas.PROJECTION)
+    rows = _at(_of_metric(frame, "f_beta"), "beta", beta)
+    return _chart(
+        rows,
+        "prevalence",
+        title=f"F{beta:g} over prevalence",
+        subtitle=f"F-beta with β = {beta:g} at {_operating_point(rows)}",
+        value_title=f"F{beta:g}",
+        observed=_checked_observed(observed),
+    )
+
+
+def chart_f_beta_over_beta(
+    projection: pl.DataFrame | pl.LazyFrame, /, *, prevalence: float, observed: float | None = None
+) -> alt.LayerChart:
+    """Draw the F-beta plot: F-beta over beta at one prevalence, a line per model.
+
+    Parameters
+    ----------
+    projection
+        A projection or ranking frame with rows of metric ``f_beta``.
+    prevalence
+        The prevalence that the values belong to; one that the frame has.
+    observed
+        The prevalence of the log, named in the subtitle for comparison.
+
+    Returns
+    -------
+    altair.LayerChart
+        The curves on a logarithmic axis with a rule at beta = 1; beta 0 and infinity are not drawn.
+
+    Raises
+    ------
+    ParameterError
+        The frame has no F-beta at this prevalence, several rows for one model and beta, or too many rows.
+
+    References
+    ----------
+    Wojciechowski, Woźniak (2024), F-beta-plot, https://arxiv.org/abs/2404.08709
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> projection = pl.DataFrame({
+    ...     "model": ["forest", "forest"], "threshold": [0.5, 0.5], "metric": ["f_beta"] * 2,
+    ...     "prevalence": [0.01, 0.01], "beta": [0.5, 2.0], "value": [0.51, 0.69],
+    ... })
+    >>> chart_f_beta_over_beta(projection, prevalence=0.01).to_dict()["title"]["text"]
+    'F-beta over beta at prevalence η = 0.01'
+    """
+    frame = schemas.collect(projection, schemas.PROJECTION)
+    observed = _checked_observed(observed)
+    rows = _at(_of_metric(frame, "f_beta"), "prevalence", prevalence)
+    seen = "" if observed is None else f"; the log's prevalence is {observed:.3g}"
+    return _chart(
+        rows,
+        "beta",
+        title=f"F-beta over beta at prevalence η = {prevalence:.3g}",
+        subtitle=f"F-beta plot at {_operating_point(rows)}{seen}",
+        value_title="F-beta",
+    )
+
+
+def chart_pr_auc_over_prevalence(
+    areas: pl.DataFrame | pl.LazyFrame, /, *, method: str | None = None, observed: float | None = None
+) -> alt.LayerChart:
+    """Draw the area under the precision-recall curve over prevalence, a line per model.
+
+    Parameters
+    ----------
+    areas
+        An areas frame, or its ranking, with rows of metric ``pr_auc``.
+    method
+        The rule by which the curve was integrated; needed where the frame has several.
+    observed
+        The prevalence of the log, marked by a vertical rule.
+
+    Returns
+    -------
+    altair.LayerChart
+        The curves on a logarithmic axis, with a band where certified bounds differ from the value.
+
+    Raises
+    ------
+    ParameterError
+        The frame has no PR-AUC by this method, several rows for one model and prevalence, or too many rows.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> areas = pl.DataFrame({
+    ...     "model": ["forest", "forest"], "metric": ["pr_auc"] * 2, "method": ["average_precision"] * 2,
+    ...     "prevalence": [0.001, 0.1], "value": [0.31, 0.93],
+    ... })
+    >>> chart_pr_auc_over_prevalence(areas).to_dict()["title"]["subtitle"]
+    'area under the precision-recall curve, all thresholds; average precision'
+    """
+    frame = schemas.collect(areas, schemas.AREAS)
+    rows = _of_metric(frame, "pr_auc")
+    methods = sorted(rows["method"].drop_nulls().unique())
+    if method is None and len(methods) > 1:
+        raise ParameterError(
+            "the frame has areas by several methods",
+            found=", ".join(map(repr, methods)),
+            hint="name one with method=",
+        )
+    if method is not None:
+        if method not in methods:
+            raise ParameterError.unknown_choice("method", method, methods)
+        rows = rows.filter(pl.col("method") == method)
+    rule = method or next(iter(methods), "rule not named")
+    return _chart(
+        rows,
+        "prevalence",
+        title="PR-AUC over prevalence",
+        subtitle=f"area under the precision-recall curve, all thresholds; {_METHODS.get(rule, rule)}",
+        value_title="PR-AUC",
+        observed=_checked_observed(observed),
+    )
+
+
+def _of_metric(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """Select the rows of one metric, or say which metrics there are."""
+    rows = frame.filter(pl.col("metric") == metric)
+    if rows.is_empty():
+        raise ParameterError(
+            f"the frame has no rows of metric {metric!r}",
+            found=f"metrics {sorted(frame['metric'].unique().drop_nulls())}",
+            hint="ask for the metric where the frame is made",
+        )
+    return rows
+
+
+def _at(rows: pl.DataFrame, column: str, value: float) -> pl.DataFrame:
+    """Select the rows at one value of a grid, or say which values there are."""
+    there = rows[column].drop_nulls().unique().sort().to_list()
+    # A grid is made by logspace, whose 0.01 may differ from the literal in its last digit.
+    match = next((v for v in there if math.isclose(v, value, rel_tol=1e-9)), None)
+    if match is None:
+        shown = ", ".join(f"{v:g}" for v in there[:20]) + (" ..." if len(there) > 20 else "")
+        raise ParameterError(
+            f"the frame has no rows at {column} {value:g}",
+            found=f"{column} {shown or 'nowhere'}",
+            hint="ask for one of these values, or add this one where the frame is made",
+        )
+    return rows.filter(pl.col(column) == match)
+
+
+def _operating_point(rows: pl.DataFrame) -> str:
+    """Say at which threshold the models decide."""
+    thresholds = rows["threshold"].unique().to_list()
+    if len(thresholds) == 1 and thresholds[0] is not None:
+        return f"threshold {thresholds[0]:g}"
+    return "each model's own threshold"
+
+
+def _checked_observed(observed: float | None) -> float | None:
+    if observed is not None and not 0 <= observed <= 1:
+        raise ParameterError.out_of_range("observed", observed, "a prevalence in [0, 1], or None")
+    return observed
+
+
+def _chart(
+    rows: pl.DataFrame,
+    x: str,
+    *,
+    title: str,
+    subtitle: str,
+    value_title: str,
+    observed: float | None = None,
+) -> alt.LayerChart:
+    """Check that there is one row per model and x, and draw a line per model."""
+    there = [c for c in ("threshold", "value", "lower", "upper") if c in rows.columns]
+    # Prevalence 0, beta 0 and beta infinity have no place on a logarithmic axis.
+    shown = rows.filter(pl.col(x).is_finite(), pl.col(x) > 0).sort("model", x)
+    doubled = shown.filter(pl.struct("model", x).is_duplicated())
+    if not doubled.is_empty():
+        same = doubled.join(doubled.select("model", x).head(1), on=["model", x], nulls_equal=True)
+        values = {"value", "lower", "upper", "rank", "gap"}
+        varying = [c for c in same.columns if c not in values and same[c].n_unique() > 1]
+        raise ParameterError(
+            f"the frame has several rows for one model and {x}",
+            found=f"{same.height} rows that differ in {', '.join(map(repr, varying)) or 'the value alone'}",
+            hint="select one operating point, and one value of each key, before drawing",
+        )
+    if shown.height > MAX_ROWS:
+        raise ParameterError(
+            f"a chart shows at most {MAX_ROWS:,} rows",
+            found=f"{shown.height:,} rows of {shown['model'].n_unique():,} models",
+            hint="use a coarser grid, or draw fewer models",
+        )
+    if shown["value"].drop_nulls().is_empty():
+        raise ParameterError(
+            f"there is nothing to draw: every {value_title} is undefined, or lies at {x} 0 or infinity",
+            found=f"{rows.height:,} rows",
+        )
+    return line_chart(
+        shown.select("model", x, *there),
+        x,
+        style=model_style(rows["model"].unique()),
+        title=title,
+        subtitle=subtitle,
+        value_title=value_title,
+        observed=observed,
+    )
