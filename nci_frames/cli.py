@@ -1,0 +1,261 @@
+"""The command line: arguments only."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+import lazy_loader
+
+from nci_frames.errors import InvalidRowsWarning, NciFramesError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich import console as rich_console
+
+    from nci_frames import demo as demo_logs
+    from nci_frames import jobs
+    from nci_frames.reporting import terminal
+else:
+    # The pipeline loads when a command runs, so that --help is quick.
+    np = lazy_loader.load("numpy")
+    rich_console = lazy_loader.load("rich.console")
+    demo_logs = lazy_loader.load("nci_frames.demo")
+    jobs = lazy_loader.load("nci_frames.jobs")
+    terminal = lazy_loader.load("nci_frames.reporting.terminal")
+
+__all__ = ["main"]
+
+PREVALENCE = "1e-4:0.5:log:50"
+BETA = "0.25:4:log:33"
+
+
+class Grid(click.ParamType[tuple[float, ...]]):
+    """Numbers: ``0.001,0.01`` or ``start:stop:log:count`` (``lin`` for even steps)."""
+
+    name = "grid"
+
+    def __init__(self, largest: float) -> None:
+        self.largest = largest
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, ...]:
+        """Read the numbers."""
+        if not isinstance(value, str):
+            return cast("tuple[float, ...]", value)
+        try:
+            numbers = self._series(value) if ":" in value else [float(part) for part in value.split(",")]
+        except ValueError as error:
+            self.fail(f"{value!r} is not a grid ({error}). Write 0.001,0.01 or 1e-4:0.5:log:50.", param, ctx)
+        for number in numbers:
+            if not 0 <= number <= self.largest:
+                allowed = f"within [0, {self.largest:g}]" if self.largest < float("inf") else "a number >= 0"
+                self.fail(f"{number!r} in {value!r} must be {allowed}.", param, ctx)
+        return tuple(numbers)
+
+    @staticmethod
+    def _series(text: str) -> list[float]:
+        parts = text.split(":")
+        if len(parts) != 4 or parts[2] not in ("log", "lin"):
+            raise ValueError("it must be start:stop:log:count or start:stop:lin:count")
+        start, stop, count = float(parts[0]), float(parts[1]), int(parts[3])
+        if not (start < stop and count >= 2):
+            raise ValueError("start must be below stop, and count at least 2")
+        if parts[2] == "lin":
+            return cast("list[float]", np.linspace(start, stop, count).tolist())
+        if start <= 0:
+            raise ValueError("a log grid must start above 0")
+        return cast("list[float]", np.geomspace(start, stop, count).tolist())
+
+
+class Commands(click.Group):
+    """Commands whose foreseen errors end with a message and an exit code, not with a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except NciFramesError as error:
+            click.echo(f"error: {error}", err=True)
+            ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("interrupted: nothing was written", err=True)
+            ctx.exit(130)
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 2 wrong argument, 3 unreadable source, 4 wrong columns, 5 invalid rows, "
+    "130 interrupted, 1 an error that nobody foresaw.",
+)
+@click.version_option(package_name="nci_frames", prog_name="nci-frames")
+def main() -> None:
+    """Compare binary classifiers at class balances other than that of the test set.
+
+    \b
+    Example:
+      nci-frames demo
+      nci-frames report logs/ --prevalence 0.0001,0.001,0.01 --segment country --out report
+    """
+
+
+C = TypeVar("C", bound=Callable[..., object])
+
+
+def comparison_options(command: C) -> C:
+    """Add the options of a comparison."""
+    options = [
+        click.option(
+            "--prevalence", "-p", type=Grid(1.0), default=PREVALENCE, show_default=True,
+            help="Class balances to compare at: numbers with commas, or start:stop:log:count.",
+        ),
+        click.option(
+            "--beta", "-b", type=Grid(float("inf")), default=BETA, show_default=True,
+            help="Weights of recall in F-beta, written likewise.",
+        ),
+        click.option(
+            "--threshold", "-t", type=float, default=0.5, show_default=True,
+            help="A score from here on is a positive decision.",
+        ),
+    ]  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@main.command()
+@click.argument("logs", nargs=-1, required=True)
+@comparison_options
+@click.option("--segment", "-s", "segments", multiple=True, help="Column to report apart; may be repeated.")
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    default="nci-report",
+    show_default=True,
+    help="Folder for report.html and the tables; made if need be.",
+)
+@click.option("--title", help="Title of the report.")
+@click.option("--model", default="model", show_default=True, help="Column with the model's name.")
+@click.option("--label", default="label", show_default=True, help="Column with the true class.")
+@click.option("--score", default="score", show_default=True, help="Column with the score.")
+@click.option(
+    "--scores",
+    multiple=True,
+    metavar="MODEL=COLUMN",
+    help="Score column of one model, for logs with a column per model; may be repeated.",
+)
+@click.option("--fold", help="Column with the cross-validation fold.")
+@click.option("--weight", help="Column with the weight of each row.")
+@click.option("--positive", help="Label that means positive; 0/1 and Boolean labels need none.")
+@click.option(
+    "--on-invalid",
+    type=click.Choice(["raise", "drop"]),
+    default="raise",
+    show_default=True,
+    help="What to do with rows without a valid label or score.",
+)
+def report(
+    logs: tuple[str, ...],
+    prevalence: tuple[float, ...],
+    beta: tuple[float, ...],
+    threshold: float,
+    segments: tuple[str, ...],
+    out: Path,
+    title: str | None,
+    scores: tuple[str, ...],
+    **columns: str | None,
+) -> None:
+    """Rank the models of prediction LOGS (Parquet files, folders, globs or URLs) and write a report.
+
+    \b
+    Example:
+      nci-frames report 'logs/**/*.parquet' --fold fold --segment country \\
+          --prevalence 1e-4:0.5:log:50 --beta 0.25:4:log:33 --out report
+
+    Prints the ranked tables; writes report.html and the tables behind it as Parquet.
+    """
+    if scores:
+        columns["scores"] = cast("Any", dict(_pair(text) for text in scores))
+    job = jobs.ReportJob(
+        source=logs[0] if len(logs) == 1 else list(logs),
+        out=out,
+        prevalence=prevalence,
+        beta=beta,
+        threshold=threshold,
+        segments=segments,
+        title=title,
+        columns=columns,
+    )
+    _run(job)
+
+
+@main.command()
+@comparison_options
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    default="demo-output",
+    show_default=True,
+    help="Folder for the logs and the reports; made if need be.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cross-validation.")
+def demo(
+    prevalence: tuple[float, ...],
+    beta: tuple[float, ...],
+    threshold: float,
+    out: Path,
+    seed: int,
+) -> None:
+    """Train real classifiers on real data, log their predictions, and report on the logs.
+
+    Needs scikit-learn: pip install 'nci_frames[demo]'.
+
+    \b
+    Example:
+      nci-frames demo --out demo-output
+    """
+    click.echo("training ten classifiers by 2 x 5-fold cross-validation ...", err=True)
+    logs = demo_logs.write_demo_logs(out / "logs", seed=seed)
+    for dataset in sorted(path for path in logs.iterdir() if path.is_dir()):
+        name = dataset.name.removeprefix("dataset=")
+        _run(
+            jobs.ReportJob(
+                source=str(dataset),
+                out=out / "reports" / name,
+                prevalence=prevalence,
+                beta=beta,
+                threshold=threshold,
+                segments=("segment",),
+                title=f"{name.replace('_', ' ')}: ten classifiers as the class balance changes",
+                columns={"fold": "fold"},
+            )
+        )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    model, separator, column = text.partition("=")
+    if not (model and separator and column):
+        raise click.BadParameter(
+            f"{text!r} is not MODEL=COLUMN, e.g. forest=p_forest.", param_hint="--scores"
+        )
+    return model, column
+
+
+def _run(job: "jobs.ReportJob") -> None:
+    published = jobs.run_report(job)
+    console = rich_console.Console(highlight=False)
+    terminal.print_comparison(published.comparison, console, title=job.title or "")
+    dropped = sum(published.tally.dropped.values())
+    if dropped:
+        reasons = ", ".join(f"{rows:,} {reason}" for reason, rows in published.tally.dropped.items())
+        click.echo(f"{InvalidRowsWarning.__name__}: {dropped:,} rows left out: {reasons}", err=True)
+    click.echo(f"{published.tally.counted:,} predictions counted; report: {published.report}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
