@@ -6,24 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
-import lazy_loader
 
 from nci_frames.errors import InvalidRowsWarning, NciFramesError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from rich import console as rich_console
-
-    from nci_frames import demo as demo_logs
-    from nci_frames import jobs
-    from nci_frames.reporting import terminal
-else:
-    # The pipeline loads when a command runs, so that --help is quick.
-    np = lazy_loader.load("numpy")
-    rich_console = lazy_loader.load("rich.console")
-    demo_logs = lazy_loader.load("nci_frames.demo")
-    jobs = lazy_loader.load("nci_frames.jobs")
-    terminal = lazy_loader.load("nci_frames.reporting.terminal")
+    from nci_frames.jobs import ReportJob
 
 __all__ = ["main"]
 
@@ -60,6 +47,8 @@ class Grid(click.ParamType[tuple[float, ...]]):
         parts = text.split(":")
         if len(parts) != 4 or parts[2] not in ("log", "lin"):
             raise ValueError("it must be start:stop:log:count or start:stop:lin:count")
+        import numpy as np
+
         start, stop, count = float(parts[0]), float(parts[1]), int(parts[3])
         if not (start < stop and count >= 2):
             raise ValueError("start must be below stop, and count at least 2")
@@ -178,9 +167,11 @@ def report(
 
     Prints the ranked tables; writes report.html and the tables behind it as Parquet.
     """
+    from nci_frames.jobs import ReportJob
+
     if scores:
         columns["scores"] = cast("Any", dict(_pair(text) for text in scores))
-    job = jobs.ReportJob(
+    job = ReportJob(
         source=logs[0] if len(logs) == 1 else list(logs),
         out=out,
         prevalence=prevalence,
@@ -219,12 +210,15 @@ def demo(
     Example:
       nci-frames demo --out demo-output
     """
+    from nci_frames.demo import write_demo_logs
+    from nci_frames.jobs import ReportJob
+
     click.echo("training ten classifiers by 2 x 5-fold cross-validation ...", err=True)
-    logs = demo_logs.write_demo_logs(out / "logs", seed=seed)
+    logs = write_demo_logs(out / "logs", seed=seed)
     for dataset in sorted(path for path in logs.iterdir() if path.is_dir()):
         name = dataset.name.removeprefix("dataset=")
         _run(
-            jobs.ReportJob(
+            ReportJob(
                 source=str(dataset),
                 out=out / "reports" / name,
                 prevalence=prevalence,
@@ -246,10 +240,15 @@ def _pair(text: str) -> tuple[str, str]:
     return model, column
 
 
-def _run(job: "jobs.ReportJob") -> None:
-    published = jobs.run_report(job)
-    console = rich_console.Console(highlight=False)
-    terminal.print_comparison(published.comparison, console, title=job.title or "")
+def _run(job: "ReportJob") -> None:
+    from rich.console import Console
+
+    from nci_frames.jobs import run_report
+    from nci_frames.reporting.terminal import print_comparison
+
+    published = run_report(job)
+    console = Console(highlight=False)
+    print_comparison(published.comparison, console, title=job.title or "")
     dropped = sum(published.tally.dropped.values())
     if dropped:
         reasons = ", ".join(f"{rows:,} {reason}" for reason, rows in published.tally.dropped.items())

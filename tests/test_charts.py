@@ -1,6 +1,7 @@
 """Charts are values: every test reads the specification that a chart would draw."""
 
 import math
+from dataclasses import replace
 
 import altair as alt
 import polars as pl
@@ -38,7 +39,8 @@ def layer(spec, name):
 
 
 def rows_of(spec, name="lines"):
-    return spec["datasets"][layer(spec, name)["data"]["name"]]
+    # Altair lifts rows that all layers share to the top.
+    return spec["datasets"][layer(spec, name).get("data", spec.get("data"))["name"]]
 
 
 def without_data(spec):
@@ -300,22 +302,19 @@ def test_a_grid_value_may_differ_in_its_last_digit(tables):
 
 @every_chart
 def test_a_metric_that_the_frame_lacks_is_refused(tables, name):
-    empty = comparison()
-    cleared = type(empty)(
-        **{f: getattr(empty, f) for f in empty.__slots__}
-        | {
-            "projection": tables.projection.filter(metric="recall"),
-            "areas": tables.areas.filter(metric="roc_auc"),
-        }
+    without = replace(
+        tables,
+        projection=tables.projection.filter(metric="recall"),
+        areas=tables.areas.filter(metric="roc_auc"),
     )
     with pytest.raises(ParameterError, match="no rows of metric"):
-        DRAW[name](cleared)
+        DRAW[name](without)
 
 
 def test_a_frame_of_another_kind_is_refused(tables):
     with pytest.raises(SchemaError, match="not a projection frame"):
         chart_p3(tables.points)
-    with pytest.raises(SchemaError, match="not a areas frame|not an areas frame"):
+    with pytest.raises(SchemaError, match="areas frame"):
         chart_pr_auc_over_prevalence(tables.projection)
 
 
@@ -347,5 +346,5 @@ def test_a_chart_has_at_most_five_thousand_rows():
         ).with_columns(threshold=pl.lit(0.5), metric=pl.lit("precision"), beta=pl.lit(None, dtype=pl.Float64))
 
     assert len(rows_of(chart_p3(projection(MAX_ROWS)).to_dict())) == 5_000
-    with pytest.raises(ParameterError, match=r"at most 5,000 rows\n.*5,001 rows of 1 models\n.*coarser grid"):
+    with pytest.raises(ParameterError, match=r"at most 5,000 rows\n.*5,001 rows, .*\n.*coarser grid"):
         chart_p3(projection(MAX_ROWS + 1))

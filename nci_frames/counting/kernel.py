@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nci_frames.counting.rows import REASON
+from nci_frames.counting.rows import REASON, count_rows
 from nci_frames.counting.scan import Scan, scan_of, scan_predictions
 from nci_frames.counting.thresholds import Thresholds, check_thresholds
 from nci_frames.errors import InvalidRowsWarning, SchemaError, listed
@@ -128,8 +128,7 @@ def tally_predictions(
         .group_by(*group, "__at")
         .agg(pl.col("tp", "fp").sum())
     )
-    rows = scan.raw.group_by(REASON).agg(pl.lit(1, pl.Int64).sum().alias("rows"))
-    counted, by_reason = pl.collect_all([steps, rows])
+    counted, by_reason = pl.collect_all([steps, count_rows(scan.raw, REASON)])
     rows_by_code: dict[int, int] = dict(by_reason.rows())
     dropped = scan.reasons(rows_by_code)
     if dropped and scan.on_invalid == "raise":

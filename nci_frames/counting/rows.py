@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.counting.sources import FILE
 
-__all__ = ["REASON", "REASONS", "Columns", "Positive", "is_text", "raw_predictions"]
+__all__ = ["REASON", "REASONS", "Columns", "Positive", "count_rows", "is_text", "raw_predictions"]
 
 Positive = str | float | bool | None
 
@@ -89,6 +89,13 @@ def raw_predictions(
     return long.with_columns(_reason(weighted=columns.weight is not None).alias(REASON)).select(
         "model", *columns.keys, "label", "score", *weight, *unit, REASON, *file
     )
+
+
+def count_rows(frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
+    """Count the rows of each value of a column, in 64 bits (``len`` has 32)."""
+    one = pl.lit(1, pl.Int64).alias("rows")
+    # The ones must be a column: a literal inside an aggregation is one value, however many rows there are.
+    return frame.select(column, one).group_by(column).agg(pl.col("rows").sum()).sort(column)
 
 
 def _key(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:

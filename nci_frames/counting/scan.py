@@ -8,7 +8,7 @@ from typing import Any, Literal, NoReturn, get_args
 
 import polars as pl
 
-from nci_frames.counting.rows import REASON, REASONS, Columns, Positive, is_text, raw_predictions
+from nci_frames.counting.rows import REASON, REASONS, Columns, Positive, count_rows, is_text, raw_predictions
 from nci_frames.counting.sources import FILE, Source, SourceLike, open_source
 from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError, listed
 from nci_frames.schemas import RESERVED
@@ -41,7 +41,7 @@ class Scan:
         where = self.source.where
         if self.raw_with_files is not None:
             invalid = self.raw_with_files.filter(pl.col(REASON) > 0)
-            files = invalid.group_by(FILE).agg(pl.lit(1, pl.Int64).sum().alias("rows")).sort(FILE).collect()
+            files = count_rows(invalid, FILE).collect()
             where = f"{len(files)} of {len(self.source.files)} files: {listed(map(repr, files[FILE]))}"
         raise InvalidRowsError.from_reasons(self.reasons(rows_by_code), where, _HINT)
 

@@ -299,7 +299,7 @@ def _chart(
     if shown.height > MAX_ROWS:
         raise ParameterError(
             f"a chart shows at most {MAX_ROWS:,} rows",
-            found=f"{shown.height:,} rows of {shown['model'].n_unique():,} models",
+            found=f"{shown.height:,} rows, models: {shown['model'].n_unique():,}",
             hint="use a coarser grid, or draw fewer models",
         )
     if shown["value"].drop_nulls().is_empty():

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import polars as pl
 from great_tables import GT, from_column, loc, style
+from great_tables import html as trusted
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
@@ -163,7 +164,7 @@ def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, ti
     table = (
         GT(data, rowname_col="model", id="nci-list")
         .tab_stubhead("model")
-        .cols_label(rank="rank", value=value_title, gap="behind best")
+        .cols_label(rank="rank", value=_literally(value_title), gap="behind best")
         .cols_align("right", columns=["rank", "value", "gap"])
         .tab_style(
             style.text(weight="bold"), loc.body(rows=[i for i, r in enumerate(rows["rank"]) if r == 1])
@@ -256,4 +257,9 @@ def _cells(model: str, value: float | None, rank: int | None, column: int) -> di
 
 
 def _headed(table: GT, title: str | None) -> GT:
-    return table if title is None else table.tab_header(title)
+    return table if title is None else table.tab_header(_literally(title))
+
+
+def _literally(text: str) -> Text:
+    """Keep Great Tables from reading braces in a heading as its notation for units."""
+    return trusted(html.escape(text))

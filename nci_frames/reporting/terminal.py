@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nci_frames.evaluation.comparison import Comparison
-from nci_frames.reporting.tables import UNDEFINED, format_grid, format_value, nearest, pick_evenly
+from nci_frames.reporting.tables import UNDEFINED, format_grid, nearest, pick_evenly
 
 __all__ = ["print_comparison"]
 
@@ -35,7 +35,7 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
     """
     if title:
         console.print(Text(title, style="bold"))
-    columns = max(2, min(7, (console.width - 30) // 13))
+    columns = max(2, min(8, (console.width - 26) // 12))
     observed, threshold = comparison.observed_prevalence, comparison.threshold
     if observed is not None:
         console.print(Text(f"observed prevalence {observed:.4g}; value, then rank (1 is best)", style="dim"))
@@ -71,9 +71,15 @@ def _cell(row: dict[str, object] | None) -> Text:
         return Text(UNDEFINED)
     value = row["value"]
     return Text.assemble(
-        (format_value(value if isinstance(value, float) else None), "bold green" if row["rank"] == 1 else ""),
+        (_short(value), "bold green" if row["rank"] == 1 else ""),
         (f" {row['rank']:>2}", "dim"),
     )
+
+
+def _short(value: object) -> str:
+    if not isinstance(value, float):
+        return UNDEFINED
+    return f"{value:.4f}" if value >= 0.001 or value == 0 else f"{value:.0e}"
 
 
 def _plain(name: str | None) -> str:

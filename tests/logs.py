@@ -1,0 +1,83 @@
+"""Logs that many tests need, and the plain NumPy count that the kernel is compared with."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+
+COUNTS = ("tp", "fp", "fn", "tn")
+
+
+def random_log(rows: int = 500, seed: int = 0, dtype: Any = np.float64, values: int = 30) -> pl.DataFrame:
+    """A log with ties, null keys and two models of which one is better."""
+    rng = np.random.default_rng(seed)
+    label = rng.random(rows) < 0.3
+    model = rng.choice(["forest", "linear"], rows)
+    score = rng.normal(label * np.where(model == "forest", 1.5, 0.8), 1)
+    score = (np.round(score * values / 6) / values).astype(dtype)
+    country = rng.choice(["at", "de", None], rows)
+    return pl.DataFrame(
+        {
+            "model": model,
+            "fold": rng.choice(["1", "2", "3"], rows),
+            "country": pl.Series(country, dtype=pl.String),
+            "label": label,
+            "score": score,
+        }
+    )
+
+
+@st.composite
+def small_logs(draw: st.DrawFn) -> pl.DataFrame:
+    """Logs with few distinct scores, so that ties, single-class groups and thresholds on scores are common."""
+    dtype = draw(st.sampled_from([pl.Float32, pl.Float64]))
+    score = st.one_of(
+        st.sampled_from([0.0, -0.0, 0.1, 0.3, 0.5, 0.7, 1.0, float("inf"), float("-inf")]),
+        st.floats(-2, 2, width=32),
+    )
+    row = st.tuples(
+        st.sampled_from(["a", "b"]),
+        st.sampled_from(["x", "y", None]),
+        st.sampled_from([1, 2]),
+        st.booleans(),
+        score,
+    )
+    rows = draw(st.lists(row, min_size=1, max_size=40))
+    schema = {"model": pl.String, "segment": pl.String, "day": pl.Int64, "label": pl.Boolean, "score": dtype}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def brute_force(
+    log: pl.DataFrame, keys: Sequence[str], thresholds: Sequence[float] | None
+) -> list[tuple[Any, ...]]:
+    """Count with NumPy, group by group and threshold by threshold; None stands for every distinct score."""
+    rows: list[tuple[Any, ...]] = []
+    for key, group in log.partition_by(["model", *keys], as_dict=True).items():
+        label, score = group["label"].to_numpy().astype(bool), group["score"].to_numpy()
+        # Adding zero turns -0.0 into 0.0: the two are one score.
+        grid = np.unique(score + 0).tolist() if thresholds is None else thresholds
+        for threshold in grid:
+            said = score >= score.dtype.type(threshold)
+            rows.append(
+                (
+                    *key,
+                    float(threshold),
+                    int((said & label).sum()),
+                    int((said & ~label).sum()),
+                    int((~said & label).sum()),
+                    int((~said & ~label).sum()),
+                )
+            )
+    return sorted(rows, key=lambda row: [(value is not None, value) for value in row])
+
+
+def exact_counts(label: Sequence[bool], score: Sequence[float], model: str = "a") -> pl.DataFrame:
+    """Exact counts of one model, by brute force."""
+    log = pl.DataFrame(
+        {"model": model, "label": label, "score": score}, schema_overrides={"score": pl.Float64}
+    )
+    schema = ["model", "threshold", *COUNTS]
+    counts = pl.DataFrame(brute_force(log, [], None), schema=schema, orient="row")
+    return counts.with_columns(resolution=pl.lit("exact"))

@@ -1,0 +1,147 @@
+"""The page in a real browser, without a network: it draws its charts, and runs nothing that it shows."""
+
+import shutil
+
+import pytest
+from comparisons import HOSTILE, MODELS, comparison
+
+from nci_frames.reporting.report import write_report
+
+pytestmark = pytest.mark.browser
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+CHARTS = 4
+LINES = ".mark-line path[d*='L']"  # a model without a value has an empty path
+
+
+@pytest.fixture(scope="module")
+def browser():
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no Chromium: run `make browser`")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    tables = comparison(segments=["DE", "US", None])
+    return write_report(tables, tmp_path_factory.mktemp("plain") / "report.html", facts=[("rows", "300,000")])
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    models = {**{name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(HOSTILE)}, "empty": (None, 0.1)}
+    tables = comparison(models, segments=[*HOSTILE, None], segment=HOSTILE[0])
+    path = tmp_path_factory.mktemp("hostile") / "report.html"
+    return write_report(tables, path, title=HOSTILE[1], facts=[(name, name) for name in HOSTILE])
+
+
+class Visit:
+    """A page that was opened, with all that it said, asked for and did."""
+
+    def __init__(self, browser, path, **options):
+        self.messages, self.errors, self.requests, self.dialogs = [], [], [], []
+        self.context = browser.new_context(offline=True, **options)
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_function(
+            f"document.querySelectorAll('[data-drawn]').length === {CHARTS}", timeout=30_000
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.context.close()
+
+    def opacities(self):
+        return self.page.locator(LINES).evaluate_all("paths => paths.map(p => p.getAttribute('opacity'))")
+
+
+@pytest.mark.parametrize("name", ["plain", "hostile"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
+def test_the_page_draws_its_charts_alone_and_in_silence(browser, request, name, width, scheme):
+    path = request.getfixturevalue(name)
+    with Visit(browser, path, viewport={"width": width, "height": 900}, color_scheme=scheme) as visit:
+        assert visit.messages == visit.errors == visit.dialogs == []
+        assert visit.requests == [path.as_uri()]
+        assert visit.page.evaluate("window.__pwned") is None
+        boxes = visit.page.locator("[data-spec] svg")
+        assert boxes.count() == CHARTS
+        for i in range(CHARTS):
+            size = boxes.nth(i).bounding_box()
+            assert size["width"] > 250
+            assert size["height"] > 250
+            drawn = boxes.nth(i).locator(LINES).count()
+            assert drawn == (len(MODELS) if name == "plain" else len(HOSTILE))
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_legend_stays_inside_the_chart(browser, hostile):
+    with Visit(browser, hostile, viewport={"width": 420, "height": 900}) as visit:
+        overhang = visit.page.evaluate(
+            """() => [...document.querySelectorAll("[data-spec] svg")].flatMap(svg => {
+                 const right = svg.getBoundingClientRect().right;
+                 return [...svg.querySelectorAll("text")].map(t => t.getBoundingClientRect().right - right);
+               }).filter(d => d > 0)"""
+        )
+        assert overhang == []
+
+
+def test_a_click_on_the_legend_highlights_one_model(browser, plain):
+    with Visit(browser, plain, viewport={"width": 1280, "height": 900}) as visit:
+        assert set(visit.opacities()) == {"1"}
+        visit.page.locator("[data-spec='spec-p3'] .role-legend-label text", has_text="forest").click()
+        faded = visit.page.locator("[data-spec='spec-p3'] .mark-line path[opacity='0.12']")
+        faded.nth(1).wait_for(state="attached")
+        assert faded.count() == 2
+        assert visit.errors == visit.messages == []
+
+
+def test_the_tooltip_shows_a_hostile_name_as_text(browser, hostile):
+    with Visit(browser, hostile, viewport={"width": 1280, "height": 900}) as visit:
+        chart = visit.page.locator("[data-spec='spec-p3'] svg")
+        chart.scroll_into_view_if_needed()
+        box = chart.bounding_box()
+        seen = set()
+        for step in range(4, 20):
+            visit.page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * step / 30)
+            tooltip = visit.page.locator("#vg-tooltip-element.visible")
+            if tooltip.count():
+                seen.add(tooltip.locator("tr", has_text="model").first.inner_text())
+                assert tooltip.locator("img, script").count() == 0
+        assert any(name in row for row in seen for name in HOSTILE)
+        assert visit.page.evaluate("window.__pwned") is None
+        assert visit.errors == visit.messages == visit.dialogs == []
+
+
+def test_every_link_of_the_navigation_leads_to_its_section(browser, plain):
+    with Visit(browser, plain, viewport={"width": 1280, "height": 900}) as visit:
+        for link in visit.page.locator("nav a").all():
+            link.click()
+            section = visit.page.locator(link.get_attribute("href"))
+            assert section.count() == 1
+        assert visit.requests == [plain.as_uri()]
+
+
+def test_on_paper_the_navigation_is_gone(browser, plain):
+    with Visit(browser, plain, viewport={"width": 1280, "height": 900}) as visit:
+        visit.page.emulate_media(media="print")
+        assert not visit.page.locator("nav").is_visible()
+        assert visit.page.pdf().startswith(b"%PDF")

@@ -1,0 +1,413 @@
+"""The page is read as a parser reads it: what is an element, what is text, and what would be loaded."""
+
+import base64
+import hashlib
+import itertools
+import json
+import math
+import re
+from dataclasses import dataclass, field, replace
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+from comparisons import BETAS, GRID, HOSTILE, MODELS, comparison
+
+import nci_frames as nf
+from nci_frames.errors import ParameterError
+from nci_frames.reporting import report
+from nci_frames.reporting.answers import Lead, read_order, read_verdict
+from nci_frames.reporting.report import render_report, write_report
+from nci_frames.reporting.tables import (
+    UNDEFINED,
+    format_grid,
+    format_value,
+    nearest,
+    pick_evenly,
+    ranked_list,
+    ranked_table,
+    table_html,
+)
+
+HOSTILE_MODELS = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(HOSTILE)}
+SECTIONS = ["answer", "tables", "charts", "segments", "data", "methods"]
+VOID = {"meta", "br", "link", "img", "hr", "input"}
+
+
+@dataclass
+class Page(HTMLParser):
+    """Every element with its attributes, and the text outside scripts and styles."""
+
+    source: str
+    elements: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    scripts: list[tuple[dict[str, str | None], str]] = field(default_factory=list)
+    text: str = ""
+    open: list[str] = field(default_factory=list)
+
+    def __post_init__(self):
+        super().__init__(convert_charrefs=True)
+        self.feed(self.source)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = (attributes, text + data)
+        elif not self.open or self.open[-1] != "style":
+            self.text += data
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def page():
+    tables = comparison(segments=["DE", "US", None])
+    return Page(render_report(tables, facts=[("rows read", "300,000"), ("rows dropped", "12: score is NaN")]))
+
+
+@pytest.fixture(scope="module")
+def hostile_page():
+    tables = comparison(
+        {**HOSTILE_MODELS, "empty": (None, 0.1)}, segments=[*HOSTILE, None], segment=HOSTILE[0]
+    )
+    return Page(render_report(tables, title=HOSTILE[1], facts=[(name, name) for name in HOSTILE]))
+
+
+def test_every_element_is_closed(page, hostile_page):
+    assert page.open == hostile_page.open == []
+
+
+def test_the_page_is_in_english_with_headings_in_order(page):
+    assert page.all("html") == [{"lang": "en"}]
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+
+def test_every_section_is_there_and_in_the_navigation(page):
+    assert [s["id"] for s in page.all("section")] == SECTIONS
+    assert [a["href"] for a in page.all("a") if a["href"].startswith("#")] == [f"#{s}" for s in SECTIONS]
+
+
+def test_names_of_elements_are_unique(hostile_page):
+    ids = [attributes["id"] for _, attributes in hostile_page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_nothing_is_loaded(page, hostile_page):
+    for source in (page, hostile_page):
+        assert not [
+            tag for tag, _ in source.elements if tag in ("link", "img", "iframe", "object", "embed", "base")
+        ]
+        assert not [attributes for _, attributes in source.elements if "src" in attributes]
+        targets = {attributes["href"] for _, attributes in source.elements if "href" in attributes}
+        papers = {t for t in targets if not t.startswith("#")}
+        assert all(re.match(r"https://(arxiv\.org/abs|doi\.org)/", t) for t in papers)
+        assert "10.1145/1143844.1143874" in source.text
+        css = re.findall(r"<style>(.*?)</style>", source.source, re.DOTALL)
+        assert len(css) == 1
+        assert not re.search(r"url\(|@import", css[0])
+
+
+def test_vega_is_embedded_once(page):
+    assert sum("window.vegaEmbed=" in text for _, text in page.scripts) == 1
+    assert len([1 for attributes, _ in page.scripts if not attributes]) == 2
+
+
+def test_the_policy_names_the_scripts_by_hash(page, hostile_page):
+    for source in (page, hostile_page):
+        policies = [
+            m["content"] for m in source.all("meta") if m.get("http-equiv") == "Content-Security-Policy"
+        ]
+        assert len(policies) == 1
+        rules = dict(rule.strip().split(" ", 1) for rule in policies[0].split(";"))
+        assert rules["default-src"] == "'none'"
+        assert rules["img-src"] == "data: blob:"
+        hashes = {
+            f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+            for attributes, text in source.scripts
+            if not attributes
+        }
+        assert set(rules["script-src"].split()) == hashes
+        tags = [tag for tag, _ in source.elements]
+        assert tags.index("meta") < tags.index("style") < tags.index("script")
+
+
+def test_each_chart_has_a_box_a_description_and_a_specification(page):
+    boxes = [d for d in page.all("div") if "data-spec" in d]
+    specs = {a["id"]: json.loads(text) for a, text in page.scripts if a.get("type") == "application/json"}
+    assert [b["data-spec"] for b in boxes] == list(specs)
+    assert len(boxes) == 4
+    assert all(b["role"] == "img" and b["aria-label"] for b in boxes)
+    assert all(s["width"] == "container" and "title" not in s for s in specs.values())
+
+
+def test_every_table_has_a_caption_and_heads(page):
+    assert len(page.all("table")) == len(page.all("caption")) == 3 + 3 + 1
+    assert {th["scope"] for th in page.all("th")} == {"col", "row", "colgroup"}
+
+
+def test_the_answer_is_in_plain_words(page):
+    text = " ".join(page.text.split())
+    assert "3 models, compared at 38 prevalences from 10⁻⁴ to 0.501" in text
+    assert "The prevalence of the log itself is 0.02 (1 in 50)." in text
+    assert "At prevalence 10⁻⁴ 1 in 10,000 is positive; the lowest compared By PR-AUC forest 0.0101" in text
+    assert "forest leads from 10⁻⁴ to 0.02; boosted trees leads from 0.0251 to 0.501." in text
+    assert "boosted trees overtakes forest between 0.02 and 0.0251" in text
+
+
+def test_an_order_that_never_changes_is_said_to(page):
+    text = Page(render_report(comparison({"good": (0.9, 0.01), "bad": (0.5, 0.2)}))).text
+    assert "no. good is best, and no two models change places" in " ".join(text.split())
+
+
+def test_facts_and_segments_are_shown(page):
+    assert "12: score is NaN" in page.text
+    assert "country DE" in page.text
+    assert ("em", {}) in page.elements  # the segment without a value
+
+
+def test_without_segments_there_is_no_such_section():
+    source = Page(render_report(comparison()))
+    assert [s["id"] for s in source.all("section")] == [s for s in SECTIONS if s != "segments"]
+
+
+def test_undefined_groups_are_listed_with_their_reason(hostile_page):
+    assert "Groups whose rates are undefined" in hostile_page.text
+    assert "the group has no positives" in hostile_page.text
+
+
+def test_hostile_names_are_text_and_nothing_else(hostile_page):
+    for name in HOSTILE:
+        assert hostile_page.text.count(name) >= 4  # a model, a segment, a fact's label and its value
+    handlers = [a for _, attributes in hostile_page.elements for a in attributes if a.startswith("on")]
+    assert not handlers
+    tags = {tag for tag, _ in hostile_page.elements}
+    assert "img" not in tags
+    assert len(hostile_page.scripts) == 6
+    assert "49" not in re.findall(r"\d+", hostile_page.text.replace("{{7*7}}", ""))
+
+
+def test_hostile_names_do_not_occur_raw(hostile_page):
+    for name in HOSTILE:
+        if re.search(r"[<>]", name):
+            assert name not in hostile_page.source
+    specs = [text for a, text in hostile_page.scripts if a.get("type") == "application/json"]
+    assert not [text for text in specs if re.search("[<>&\u2028\u2029]", text)]
+    shown = {
+        row["model"]
+        for text in specs
+        for rows in json.loads(text)["datasets"].values()
+        for row in rows
+        if "model" in row
+    }
+    assert shown == {*HOSTILE, "empty"}
+
+
+def test_equal_arguments_give_equal_bytes(tmp_path):
+    first = write_report(comparison(segments=["DE"]), tmp_path / "a.html")
+    second = write_report(comparison(segments=["DE"]), str(tmp_path / "deeper" / "b.html"))
+    assert first.read_bytes() == second.read_bytes()
+    assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["a.html"]
+
+
+def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
+    target = write_report(comparison(), tmp_path / "report.html")
+    before = target.read_bytes()
+
+    def fail(*args, **kwargs):
+        raise RuntimeError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(report, "_tables", fail)
+        with pytest.raises(RuntimeError, match="no room"):
+            write_report(comparison(), target, title="new")
+    with monkeypatch.context() as patch:
+        patch.setattr(report.Path, "replace", fail)
+        with pytest.raises(RuntimeError, match="no room"):
+            write_report(comparison(), target, title="new")
+    assert target.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_an_older_page_is_replaced(tmp_path):
+    target = tmp_path / "report.html"
+    target.write_text("old")
+    assert write_report(comparison(), target, title="fresh & new") == target
+    assert "<title>fresh &amp; new</title>" in target.read_text(encoding="utf-8")
+
+
+def test_a_folder_is_no_target(tmp_path):
+    with pytest.raises(ParameterError, match="must be a file"):
+        write_report(comparison(), tmp_path)
+
+
+def test_a_comparison_from_counts_is_shown_with_its_limits():
+    log = pl.DataFrame(
+        {
+            "model": ["a"] * 4 + ["b"] * 4 + ["no positives"],
+            "country": (["DE", "DE", "US", None] * 3)[:9],
+            "label": [0, 0, 1, 1] * 2 + [0],
+            "score": [0.1, 0.4, 0.35, 0.8, 0.2, 0.6, 0.3, 0.7, 0.5],
+        }
+    )
+    tables = nf.compare_models(
+        nf.count_confusion(log, thresholds="exact"),
+        prevalence=[0, 1e-6, 0.01, 1],
+        beta=[0, 0.5, 2, math.inf],
+        segment="country",
+    )
+    text = Page(render_report(tables)).text
+    assert "no positives" in text
+    assert "PR-AUC over prevalence" in text
+    assert "∞" in text
+
+
+def test_a_log_without_rows_still_gives_a_page():
+    tables = comparison({"a": (None, None)})
+    text = " ".join(Page(render_report(replace(tables, observed_prevalence=None))).text.split())
+    assert "the log has no rows" in text.lower()
+    assert "no model has a defined value" in text
+    assert "Not drawn: there is nothing to draw" in text
+
+
+def test_too_many_models_for_a_chart_leave_the_tables():
+    many = comparison({f"m{i:03d}": (0.5, 0.01 + i / 1000) for i in range(140)}, beta=[1.0])
+    source = Page(render_report(many))
+    assert "Not drawn: a chart shows at most 5,000 rows" in source.text
+    assert len(source.all("table")) == 4
+
+
+def test_only_the_first_segments_are_shown_and_that_is_said():
+    source = Page(
+        render_report(
+            comparison(segments=[f"s{i:02d}" for i in range(30)], prevalence=[0.01, 0.1], beta=[1.0])
+        )
+    )
+    assert "The first 24 of 30 segments are shown." in source.text
+    assert len(source.all("table")) == 3 + 24 + 1
+
+
+def test_the_best_is_bold_and_ranks_stand_beside_the_values():
+    table = ranked_table(comparison().areas, metric="pr_auc", title="PR-AUC").as_raw_html()
+    assert "<strong>0.0101</strong><small" in table
+    assert table.index("forest") < table.index("boosted trees") < table.index("logistic")
+    assert "PR-AUC" in table
+
+
+def test_the_columns_are_picked_evenly_with_both_ends():
+    assert pick_evenly(GRID, 6)[0] == GRID[0]
+    assert pick_evenly(GRID, 6)[-1] == GRID[-1]
+    assert pick_evenly([0.1, 0.2], 6) == [0.1, 0.2]
+    with pytest.raises(ParameterError, match="shown must be 2 or more"):
+        pick_evenly(GRID, 1)
+
+
+def test_undefined_values_are_a_dash_with_a_note():
+    areas = comparison({**MODELS, "empty": (None, 0.1)}).areas
+    assert f"{UNDEFINED} undefined" in ranked_table(areas, metric="pr_auc").as_raw_html()
+    assert f"{UNDEFINED} undefined" not in ranked_table(comparison().areas, metric="pr_auc").as_raw_html()
+
+
+def test_tables_over_beta_need_a_prevalence():
+    projection = comparison().projection
+    table = ranked_table(projection, metric="f_beta", over="beta", prevalence=0.01).as_raw_html()
+    assert "0.1" in table
+    assert format_grid(BETAS[-1]) in table
+    with pytest.raises(ParameterError, match="several rows for one model"):
+        ranked_table(projection, metric="f_beta", over="beta")
+    with pytest.raises(ParameterError, match=r"no values of 'f_beta' over beta.*\n.*prevalence 0\.3"):
+        ranked_table(projection, metric="f_beta", over="beta", prevalence=0.3)
+    with pytest.raises(ParameterError, match="over must be one of"):
+        ranked_table(projection, metric="f_beta", over="threshold")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_tables_escape_names_and_captions(name):
+    ranking = comparison({name: (0.5, 0.1)}).areas
+    for table in (
+        ranked_table(ranking, metric="pr_auc", title=name),
+        ranked_list(ranking.filter(metric="pr_auc", prevalence=GRID[0]), value_title=name),
+    ):
+        for source in (table.as_raw_html(), table_html(table, name="t", caption=name)):
+            parsed = Page(source)
+            assert parsed.text.count(name) >= 2
+            assert not {"script", "img"} & {tag for tag, _ in parsed.elements}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.99951, "1.000"),
+        (0.1, "0.100"),
+        (0.0995, "0.100"),
+        (0.09949, "0.0995"),
+        (0.000995, "0.000995"),
+        (9.9e-5, "9.90 \N{MULTIPLICATION SIGN} 10⁻⁵"),
+        (-0.25, "\N{MINUS SIGN}0.250"),
+        (math.inf, "∞"),
+        (-math.inf, "\N{MINUS SIGN}∞"),
+        (math.nan, UNDEFINED),
+    ],
+)
+def test_values_have_three_digits(value, text):
+    assert format_value(value) == text
+
+
+def test_the_nearest_is_nearest_by_ratio():
+    assert nearest([0.001, 0.1], 0.02) == 0.1
+    assert nearest([0.0, 0.1], 0.001) == 0.1
+    assert nearest([0.0, 0.1], 0.0) == 0.0
+
+
+def ranks(*columns):
+    rows = [(m, eta, r) for eta, models in columns for m, r in models.items()]
+    return pl.DataFrame(
+        rows, schema={"model": pl.String, "prevalence": pl.Float64, "rank": pl.Int64}, orient="row"
+    )
+
+
+def test_a_tie_between_is_no_change_by_itself():
+    touched = ranks((0.1, {"a": 1, "b": 2}), (0.2, {"a": 1, "b": 1}), (0.3, {"a": 1, "b": 2}))
+    assert read_order(touched).overtakings == ()
+    assert read_order(touched).leads == (
+        Lead(("a",), 0.1, 0.1),
+        Lead(("a", "b"), 0.2, 0.2),
+        Lead(("a",), 0.3, 0.3),
+    )
+
+
+def test_a_change_across_a_tie_is_found():
+    crossed = ranks((0.1, {"a": 1, "b": 2}), (0.2, {"a": 1, "b": 1}), (0.3, {"a": 2, "b": 1}))
+    (change,) = read_order(crossed).overtakings
+    assert (change.winner, change.loser, change.before, change.after) == ("b", "a", 0.1, 0.3)
+
+
+def test_a_verdict_names_ties_and_models_without_a_rank():
+    rows = pl.DataFrame(
+        {
+            "model": ["c", "a", "b", "d"],
+            "value": [0.5, 0.9, 0.9, None],
+            "rank": [3, 1, 1, None],
+            "gap": [0.4, 0, 0, None],
+        }
+    )
+    verdict = read_verdict(rows)
+    assert verdict.best == ("a", "b")
+    assert verdict.second == ("c",)
+    assert verdict.gap == 0.4
+    assert verdict.unranked == ("d",)
+    assert read_verdict(rows.filter(model="d")).best == ()

@@ -1,0 +1,294 @@
+"""What a log may look like, and what is said about a log that cannot be used."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from tests.logs import random_log
+
+LOG = random_log(60)
+COLUMNS: dict[str, Any] = {"fold": "fold", "segments": ["country"]}
+
+
+def sources(folder: Path) -> dict[str, Any]:
+    LOG[:20].write_parquet(folder / "b.parquet")
+    LOG[20:].write_parquet(folder / "c.parquet")
+    table = LOG.to_arrow()
+    return {
+        "folder": folder,
+        "text": str(folder),
+        "glob": f"{folder}/*.parquet",
+        "list of paths": [folder / "b.parquet", folder / "c.parquet"],
+        "URL": f"file://{folder}",
+        "list of URLs": [f"file://{folder}/b.parquet", f"file://{folder}/c.parquet"],
+        "DataFrame": LOG,
+        "LazyFrame": LOG.lazy(),
+        "list of frames": [LOG[:30], LOG[30:].lazy()],
+        "pyarrow": table,
+        "pandas": pd.DataFrame(LOG.to_dict(as_series=False)),
+        "DuckDB": duckdb.sql("select * from table"),
+    }
+
+
+@pytest.mark.parametrize("kind", [
+    "folder", "text", "glob", "list of paths", "URL", "list of URLs", "DataFrame", "LazyFrame",
+    "list of frames", "pyarrow", "pandas", "DuckDB",
+])  # fmt: skip
+def test_every_kind_of_source_gives_the_same_predictions(tmp_path: Path, kind: str) -> None:
+    scanned = nf.scan_predictions(sources(tmp_path)[kind], **COLUMNS).collect()
+    assert scanned.schema == {
+        "model": pl.String, "fold": pl.String, "country": pl.String, "label": pl.Boolean, "score": pl.Float64,
+    }  # fmt: skip
+    assert_frame_equal(scanned, LOG)
+
+
+def test_hive_folders_are_texts(tmp_path: Path) -> None:
+    log = pl.DataFrame({"label": [0, 1], "score": [0.1, 0.9]})
+    for segment in ("01", "2", "a%20b", "__HIVE_DEFAULT_PARTITION__"):
+        folder = tmp_path / f"segment={segment}" / "model=m"
+        folder.mkdir(parents=True)
+        log.write_parquet(folder / "part.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    for source in (
+        tmp_path,
+        f"{tmp_path}/**/*.parquet",
+        sorted(tmp_path.rglob("*.parquet")),
+        f"file://{tmp_path}",
+    ):
+        frame = nf.scan_predictions(source, segments="segment").collect()
+        assert set(frame["segment"]) == {"01", "2", "a b", None}
+        assert frame.schema["segment"] == pl.String
+        counts = nf.count_confusion(nf.scan_predictions(source, segments="segment"), thresholds=[0.5])
+        assert counts["segment"].to_list() == [None, "01", "2", "a b"]
+
+
+def test_one_column_per_model() -> None:
+    wide = pl.DataFrame({"y": [0, 1, 1], "a": [0.1, 0.2, 0.3], "b": [0.9, 0.8, 0.7], "day": [1, 1, 2]})
+    scores = {"first": "a", "second": "b"}
+    counts = nf.count_confusion(
+        nf.scan_predictions(wide, label="y", scores=scores, segments="day"), thresholds=[0.25], by=[]
+    )
+    assert counts.select("model", "tp", "fp", "fn", "tn").rows() == [
+        ("first", 1, 0, 1, 1),
+        ("second", 2, 1, 0, 0),
+    ]
+
+
+def test_columns_in_another_order_and_columns_that_nobody_needs(tmp_path: Path) -> None:
+    LOG[:30].with_columns(extra=1).write_parquet(tmp_path / "a.parquet")
+    LOG[30:].select(reversed(LOG.columns)).write_parquet(tmp_path / "b.parquet")
+    assert_frame_equal(nf.scan_predictions(tmp_path, **COLUMNS).collect(), LOG)
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive"),
+    [
+        ([True, False], None),
+        ([1, 0], None),
+        ([1.0, 0.0], None),
+        (["spam", "ham"], "spam"),
+        (pl.Series(["spam", "ham"], dtype=pl.Categorical), "spam"),
+        ([2, 1], 2),
+        ([2, 1], "2"),
+        ([-1, 1], -1),
+    ],
+    ids=str,
+)
+def test_labels(labels: Any, positive: Any) -> None:
+    log = pl.DataFrame({"model": "a", "label": labels, "score": [0.9, 0.1]})
+    assert nf.scan_predictions(log, positive=positive).collect()["label"].to_list() == [True, False]
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.Float16, pl.Decimal(10, 2), pl.Float32])
+def test_scores_of_any_number(dtype: Any) -> None:
+    log = pl.DataFrame({"model": "a", "label": [1, 0], "score": pl.Series([1, 0]).cast(dtype)})
+    kept = pl.Float32 if dtype in (pl.Float16, pl.Float32) else pl.Float64
+    assert nf.scan_predictions(log).collect().schema["score"] == kept
+
+
+def test_weight_and_unit() -> None:
+    log = LOG.with_columns(w=pl.lit(2), who=pl.int_range(pl.len()))
+    frame = nf.scan_predictions(log, weight="w", unit="who").collect()
+    assert frame.schema == {
+        "model": pl.String, "label": pl.Boolean, "score": pl.Float64, "weight": pl.Float64, "unit": pl.Int64,
+    }  # fmt: skip
+
+
+def log_with(**columns: Any) -> pl.DataFrame:
+    base: dict[str, Any] = {"model": ["a", "a", "a"], "label": [1, 0, 1], "score": [0.1, 0.2, 0.3]}
+    return pl.DataFrame(base | columns, strict=False)
+
+
+#: name -> (log, arguments, error, parts of the message); the log is written to one.parquet beside a good file
+BAD_ROWS: dict[str, tuple[pl.DataFrame, dict[str, Any], list[str]]] = {
+    "null score": (log_with(score=[0.1, None, 0.3]), {}, ["1 row: score is null"]),
+    "NaN score": (log_with(score=[0.1, float("nan"), float("nan")]), {}, ["2 rows: score is NaN"]),
+    "null label": (log_with(label=[1, None, 0]), {}, ["1 row: label is null"]),
+    "third label": (log_with(label=[1, 2, 0]), {}, ["1 row: label is neither 0 nor 1"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_invalid_rows_name_the_file(tmp_path: Path, name: str) -> None:
+    log, arguments, parts = BAD_ROWS[name]
+    log.write_parquet(tmp_path / "one.parquet")
+    log_with().write_parquet(tmp_path / "good.parquet")
+    scan = nf.scan_predictions(tmp_path, **arguments)
+    with pytest.raises(nf.InvalidRowsError) as error:
+        nf.count_confusion(scan, thresholds=[0.5])
+    message = str(error.value)
+    for part in [*parts, f"where: 1 of 2 files: '{tmp_path}/one.parquet'", "hint:  mend the log, or leave"]:
+        assert part in message
+    with pytest.raises(nf.InvalidRowsError, match=parts[0].split(": ")[1]):
+        scan.collect()
+
+
+def test_invalid_weight() -> None:
+    log = log_with(weight=[1.0, -1.0, float("inf")])
+    with pytest.raises(nf.InvalidRowsError, match=r"2 rows: weight is not a finite number >= 0"):
+        nf.count_confusion(log, thresholds=[0.5])
+
+
+BAD_LOGS: dict[str, tuple[Any, dict[str, Any], type[Exception], list[str]]] = {
+    "missing column": (
+        log_with().rename({"score": "scores"}), {}, nf.SchemaError,
+        ["missing column 'score' (the score)", "where: the DataFrame", "'scores'", "did you mean 'scores'?"],
+    ),
+    "unclear labels": (
+        log_with(label=["spam", "ham", "ham"]), {}, nf.ParameterError,
+        ["which label is the positive one", "column 'label' of the DataFrame", "'ham', 'spam'", "positive='yes'"],
+    ),
+    "third text label": (
+        log_with(label=["spam", "ham", "eggs"]), {"positive": "spam"}, nf.InvalidRowsError,
+        ["3 different labels", "'eggs', 'ham', 'spam'", "one against the rest"],
+    ),
+    "misspelt positive": (
+        log_with(label=["spam", "ham", "ham"]), {"positive": "Spam"}, nf.InvalidRowsError,
+        ["no row has the positive label 'Spam'", "'ham', 'spam'"],
+    ),
+    "positive of another type": (
+        log_with(), {"positive": "yes"}, nf.ParameterError,
+        ["positive='yes' is of another type than the labels", "Int64 labels"],
+    ),
+    "text score": (
+        log_with(score=["a", "b", "c"]), {}, nf.SchemaError,
+        ["column 'score' must be a number (the score)", "found: String"],
+    ),
+    "float key": (
+        log_with(age=[0.5, 1.5, 2.5]), {"segments": "age"}, nf.SchemaError,
+        ["column 'age' must be a String", "found: Float64", "bins"],
+    ),
+    "reserved name": (
+        log_with(value=[1, 2, 3]), {"segments": "value"}, nf.ParameterError, ["'value' has a name that the tables need"],
+    ),
+    "key twice": (
+        log_with(fold=[1, 2, 3]), {"fold": "fold", "segments": "fold"}, nf.ParameterError, ["'fold' is asked for twice"],
+    ),
+    "not a source": (3, {}, nf.ParameterError, ["source must be a path, glob, folder"]),
+    "empty list": ([], {}, nf.ParameterError, ["source must be"]),
+    "on_invalid": (
+        log_with(), {"on_invalid": "ignore"}, nf.ParameterError, ["on_invalid must be one of 'raise', 'drop'"],
+    ),
+    "no scores": (log_with(), {"scores": {}}, nf.ParameterError, ["scores must be at least one model"]),
+    "scores of two types": (
+        log_with(b=pl.Series([1, 2, 3], dtype=pl.Float32)), {"scores": {"a": "score", "b": "b"}}, nf.SchemaError,
+        ["must have one type", "'score' is Float64, 'b' is Float32"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_LOGS)
+def test_bad_logs(name: str) -> None:
+    log, arguments, kind, parts = BAD_LOGS[name]
+    with pytest.raises(kind) as error:
+        nf.scan_predictions(log, **arguments)
+    for part in parts:
+        assert part in str(error.value)
+
+
+def write_bad_files(folder: Path, name: str) -> None:
+    good = log_with()
+    good.write_parquet(folder / "good.parquet")
+    match name:
+        case "missing in one":
+            good.drop("score").write_parquet(folder / "odd.parquet")
+        case "type drift":
+            good.with_columns(pl.col("score").cast(pl.Float32)).write_parquet(folder / "odd.parquet")
+        case "empty file":
+            (folder / "odd.parquet").touch()
+        case "not Parquet":
+            (folder / "odd.parquet").write_text("model,label,score\na,1,0.5\n")
+        case "truncated":
+            whole = (folder / "good.parquet").read_bytes()
+            (folder / "odd.parquet").write_bytes(whole[: len(whole) // 2])
+        case "no rows":
+            good.clear().write_parquet(folder / "good.parquet")
+        case "nothing there":
+            (folder / "good.parquet").rename(folder / "good.csv")
+        case "odd folders":
+            (folder / "day=1").mkdir()
+            good.write_parquet(folder / "day=1" / "odd.parquet")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "parts"),
+    [
+        ("missing in one", nf.SchemaError, ["missing column 'score'", "1 of 2 files", "odd.parquet'"]),
+        (
+            "type drift",
+            nf.SchemaError,
+            ["'score' has different types", "Float32 in 1 file", "odd.parquet", "Float64"],
+        ),
+        ("empty file", nf.SourceError, ["odd.parquet'", "an empty file (0 bytes)"]),
+        ("not Parquet", nf.SourceError, ["odd.parquet'", "not a Parquet file"]),
+        ("truncated", nf.SourceError, ["odd.parquet'", "a truncated Parquet file"]),
+        ("no rows", nf.SourceError, ["1 Parquet files without a row"]),
+        ("nothing there", nf.SourceError, ["a folder with 1 other files (.csv)", "Parquet files end in"]),
+        ("odd folders", nf.SchemaError, ["do not all spell the same keys", "['day']"]),
+    ],
+)
+def test_bad_files(tmp_path: Path, name: str, kind: type[Exception], parts: list[str]) -> None:
+    write_bad_files(tmp_path, name)
+    with pytest.raises(kind) as error:
+        nf.scan_predictions(tmp_path)
+    for part in parts:
+        assert part in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [("nowhere/log.parquet", "no such file or folder"), ("nothing-*.parquet", "a glob that matches nothing")],
+)
+def test_nothing_matched(tmp_path: Path, path: str, found: str) -> None:
+    with pytest.raises(nf.SourceError, match=found):
+        nf.scan_predictions(tmp_path / path)
+    with pytest.raises(nf.SourceError, match="cannot be read as Parquet"):
+        nf.scan_predictions(f"file://{tmp_path}/{path}")
+
+
+def test_hostile_names_do_not_reach_the_terminal() -> None:
+    log = pl.DataFrame({"\x1b[31mmodel": ["a"], "label": [1], "score": [0.5]})
+    with pytest.raises(nf.SchemaError) as error:
+        nf.scan_predictions(log)
+    assert "\x1b" not in str(error.value)
+
+
+def test_a_changed_scan_is_counted_as_it_is() -> None:
+    scan = nf.scan_predictions(LOG, **COLUMNS).filter(pl.col("country") == "de")
+    counts = nf.count_confusion(scan, thresholds=[0.0], by=[])
+    assert (
+        counts.select(pl.sum_horizontal("tp", "fp", "fn", "tn").sum()).item()
+        == (LOG["country"] == "de").sum()
+    )
+
+
+def test_arrow_tables_of_other_libraries() -> None:
+    table = pa.table({"model": pa.array(["a"]).dictionary_encode(), "label": [True], "score": [0.5]})
+    assert nf.scan_predictions(table).collect().rows() == [("a", True, 0.5)]
