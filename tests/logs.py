@@ -17,7 +17,7 @@ def random_log(rows: int = 500, seed: int = 0, dtype: Any = np.float64, values: 
     model = rng.choice(["forest", "linear"], rows)
     score = rng.normal(label * np.where(model == "forest", 1.5, 0.8), 1)
     score = (np.round(score * values / 6) / values).astype(dtype)
-    country = rng.choice(["at", "de", None], rows)
+    country = rng.choice(["at", "de", None], rows).tolist()
     return pl.DataFrame(
         {
             "model": model,

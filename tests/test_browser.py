@@ -3,9 +3,9 @@
 import shutil
 
 import pytest
-from comparisons import HOSTILE, MODELS, comparison
 
 from nci_frames.reporting.report import write_report
+from tests.comparisons import HOSTILE, MODELS, comparison
 
 pytestmark = pytest.mark.browser
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 import altair as alt
 import polars as pl
 import pytest
-from comparisons import HOSTILE, MODELS, comparison
 
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.reporting.charts import (
@@ -17,6 +16,7 @@ from nci_frames.reporting.charts import (
     chart_pr_auc_over_prevalence,
 )
 from nci_frames.reporting.theme import DASHES, PALETTE, model_style
+from tests.comparisons import HOSTILE, MODELS, comparison
 
 ETA = 0.01
 DRAW = {
@@ -78,9 +78,9 @@ def test_an_undefined_model_keeps_its_place_in_the_legend(name):
 
 
 @every_chart
-def test_tooltips_show_six_digits_and_belong_to_the_points(tables, name):
+def test_tooltips_show_six_digits_and_belong_to_points_not_to_lines(tables, name):
     spec = DRAW[name](tables).to_dict()
-    tooltip = layer(spec, "points")["encoding"]["tooltip"]
+    tooltip = layer(spec, "targets")["encoding"]["tooltip"]
     assert tooltip[0]["field"] == "model"
     assert {t["format"] for t in tooltip[1:]} == {".6~g"}
     assert "tooltip" not in layer(spec, "lines")["encoding"]

@@ -11,7 +11,6 @@ from html.parser import HTMLParser
 
 import polars as pl
 import pytest
-from comparisons import BETAS, GRID, HOSTILE, MODELS, comparison
 
 import nci_frames as nf
 from nci_frames.errors import ParameterError
@@ -28,6 +27,7 @@ from nci_frames.reporting.tables import (
     ranked_table,
     table_html,
 )
+from tests.comparisons import BETAS, GRID, HOSTILE, MODELS, comparison
 
 HOSTILE_MODELS = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(HOSTILE)}
 SECTIONS = ["answer", "tables", "charts", "segments", "data", "methods"]

@@ -20,20 +20,20 @@ COLUMNS: dict[str, Any] = {"fold": "fold", "segments": ["country"]}
 def sources(folder: Path) -> dict[str, Any]:
     LOG[:20].write_parquet(folder / "b.parquet")
     LOG[20:].write_parquet(folder / "c.parquet")
-    table = LOG.to_arrow()
+    arrow_log = LOG.to_arrow()
     return {
         "folder": folder,
         "text": str(folder),
         "glob": f"{folder}/*.parquet",
         "list of paths": [folder / "b.parquet", folder / "c.parquet"],
-        "URL": f"file://{folder}",
+        "URL": f"file://{folder}/",
         "list of URLs": [f"file://{folder}/b.parquet", f"file://{folder}/c.parquet"],
         "DataFrame": LOG,
         "LazyFrame": LOG.lazy(),
         "list of frames": [LOG[:30], LOG[30:].lazy()],
-        "pyarrow": table,
+        "pyarrow": arrow_log,
         "pandas": pd.DataFrame(LOG.to_dict(as_series=False)),
-        "DuckDB": duckdb.sql("select * from table"),
+        "DuckDB": duckdb.sql("select * from arrow_log"),
     }
 
 
@@ -60,7 +60,7 @@ def test_hive_folders_are_texts(tmp_path: Path) -> None:
         tmp_path,
         f"{tmp_path}/**/*.parquet",
         sorted(tmp_path.rglob("*.parquet")),
-        f"file://{tmp_path}",
+        f"file://{tmp_path}/",
     ):
         frame = nf.scan_predictions(source, segments="segment").collect()
         assert set(frame["segment"]) == {"01", "2", "a b", None}

@@ -111,7 +111,7 @@ def _label(label: pl.Expr, dtype: pl.DataType, positive: Positive) -> pl.Expr:
 def _label_reason(label: str, dtype: pl.DataType, positive: Positive) -> pl.Expr:
     cases = [(1, pl.col(label).is_null())]
     if positive is None and dtype.is_numeric():
-        cases.append((2, ~pl.col(label).is_in([0, 1])))
+        cases.append((2, (pl.col(label) != 0) & (pl.col(label) != 1)))
     return _first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
 
 

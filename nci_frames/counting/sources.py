@@ -262,7 +262,8 @@ def _open_url(url: str, storage_options: Mapping[str, Any] | None) -> Source:
         frame.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
         msg = "the URL cannot be read as Parquet"
-        raise SourceError(msg, where=repr(url), found=str(error).splitlines()[0]) from error
+        found, hint = str(error).splitlines()[0], "the URL of a folder ends in /"
+        raise SourceError(msg, where=repr(url), found=found, hint=hint) from error
     return Source(frame, repr(url))
 
 

@@ -145,7 +145,7 @@ def line_chart(
     """Draw ``value`` over the logarithm of *x*, a line per model; null values leave gaps.
 
     The rows have ``model``, *x* and ``value``, and may have ``threshold`` and the bounds ``lower`` and
-    ``upper``. A click on the legend highlights a model; the tooltip shows the nearest row.
+    ``upper``. A click on the legend highlights a model; the pointer shows the row under it.
     """
     mark = observed if x == "prevalence" else 1.0
     mark = mark or None
@@ -175,20 +175,23 @@ def line_chart(
         scale=alt.Scale(domain=domain, range=[list(dash) for dash in style.dashes]),
     )
     chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
-    hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", nearest=True, empty=False)
+    hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", empty=False)
     base = alt.Chart(rows).encode(x=x_axis, y=y_axis, color=colour)
     lines = base.mark_line().encode(opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.12)))
     if style.dashed:
         lines = lines.encode(strokeDash=dash)
     rest = 1.0 if rows[x].n_unique() <= _COARSE else 0.0
     points = base.mark_point(filled=True, size=50).encode(
-        opacity=alt.condition(hover, alt.value(1.0), alt.value(rest)), tooltip=_tooltip(rows, x, value_title)
+        opacity=alt.condition(hover, alt.value(1.0), alt.value(rest))
     )
+    # Wide, unseen targets for the pointer: with nearest=True Vega-Lite 6 shows text fields as "undefined".
+    targets = base.mark_point(filled=True, size=220, opacity=0).encode(tooltip=_tooltip(rows, x, value_title))
     # Names are given, since Altair would take them from a counter and equal charts would differ.
     layers = [
         *_band(rows, base),
         lines.add_params(chosen).properties(name="lines"),
-        points.add_params(hover).properties(name="points"),
+        points.properties(name="points"),
+        targets.add_params(hover).properties(name="targets"),
         *_vertical_rule(mark, x, low, high),
     ]
     chart: alt.LayerChart = (

@@ -1,0 +1,155 @@
+"""Areas against scikit-learn, against adversarial rows, and at their limits."""
+
+import math
+import warnings
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+import nci_frames as nf
+from tests.logs import exact_counts, random_log
+
+PREVALENCES = [1e-4, 0.003, 0.1, 0.5, 0.97]
+
+
+def reweighted(label: np.ndarray, eta: float) -> np.ndarray:
+    """Weights that turn the class balance of the labels into eta."""
+    share = label.mean()
+    return np.where(label, eta / share, (1 - eta) / (1 - share))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("values", [3, 30, 10_000_000])
+def test_areas_equal_scikit_learn(dtype: type, values: int) -> None:
+    log = random_log(3000, dtype=dtype, values=values)
+    areas = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=PREVALENCES)
+    for (model, fold, country), group in log.partition_by("model", "fold", "country", as_dict=True).items():
+        label, score = group["label"].to_numpy(), group["score"].to_numpy()
+        mine = areas.filter(
+            pl.col("model").eq_missing(model),
+            pl.col("fold").eq_missing(fold),
+            pl.col("country").eq_missing(country),
+        )
+        for eta in [*PREVALENCES]:
+            weight = reweighted(label, eta)
+            ap = mine.filter(metric="pr_auc", prevalence=eta)["value"].item()
+            assert ap == pytest.approx(average_precision_score(label, score, sample_weight=weight), abs=1e-12)
+            # ROC-AUC does not depend on the class balance, so the same value answers every weighting.
+            auc = mine.filter(metric="roc_auc")["value"].item()
+            assert auc == pytest.approx(roc_auc_score(label, score, sample_weight=weight), abs=1e-12)
+        observed = nf.compute_areas(exact_counts(label.tolist(), score.tolist()), prevalence="observed")
+        ap = observed.filter(metric="pr_auc")["value"].item()
+        assert ap == pytest.approx(average_precision_score(label, score), abs=1e-12)
+
+
+labels_and_scores = st.lists(st.tuples(st.booleans(), st.integers(0, 12)), min_size=2, max_size=60).filter(
+    lambda rows: 0 < sum(label for label, _ in rows) < len(rows)
+)
+
+
+@given(
+    rows=labels_and_scores,
+    thresholds=st.lists(st.integers(-1, 13), min_size=1, max_size=6, unique=True).map(sorted),
+    eta=st.sampled_from([1e-6, 1e-3, 0.2, 0.5, 0.999, 1.0]),
+)
+def test_bounds_of_a_grid_hold_whatever_the_rows_were(
+    rows: list[tuple[bool, int]], thresholds: list[int], eta: float
+) -> None:
+    log = pl.DataFrame({"model": "a", "label": [r[0] for r in rows], "score": [float(r[1]) for r in rows]})
+    exact = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=eta)
+    coarse = nf.compute_areas(
+        nf.count_confusion(log, thresholds=[float(t) for t in thresholds]), prevalence=eta
+    )
+    for true, row in zip(exact.iter_rows(named=True), coarse.iter_rows(named=True), strict=True):
+        assert row["lower"] - 1e-12 <= true["value"] <= row["upper"] + 1e-12
+        assert row["lower"] <= row["value"] <= row["upper"]
+        assert true["lower"] == true["value"] == true["upper"]
+
+
+def test_bounds_are_reached() -> None:
+    """One bin, 3 positives and 4 negatives: the best and the worst order of its rows reach the ROC bounds."""
+    best = [(True, 2.0)] * 3 + [(False, 1.0)] * 4
+    worst = [(label, 3.0 - score) for label, score in best]
+    for rows, side in ((best, "upper"), (worst, "lower")):
+        log = pl.DataFrame({"model": "a", "label": [r[0] for r in rows], "score": [r[1] for r in rows]})
+        exact = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=0.5)
+        coarse = nf.compute_areas(nf.count_confusion(log, thresholds=[0.0, 5.0]), prevalence=0.5)
+        assert exact.filter(metric="roc_auc")["value"].item() == coarse.filter(metric="roc_auc")[side].item()
+    upper = coarse.filter(metric="pr_auc")["upper"].item()
+    assert upper == 1.0  # all positives first
+
+
+def test_short_steps_do_not_cancel() -> None:
+    """The lower bound of a narrow bin at a tiny eta, against the formula with mpmath's 50 digits."""
+    mpmath = pytest.importorskip("mpmath")
+    mpmath.mp.dps = 50
+    counts = pl.DataFrame(
+        {"model": ["a", "a"], "threshold": [0.1, 0.2], "tp": [501, 500], "fp": [900, 800], "fn": [499, 500],
+         "tn": [100, 200]}
+    )  # fmt: skip
+    eta = 1e-7
+    found = nf.compute_areas(counts, prevalence=eta).filter(metric="pr_auc")["lower"].item()
+    k = (1 - mpmath.mpf(eta)) / mpmath.mpf(eta)
+    total = mpmath.mpf(0)
+    steps = [((0, 0), (500, 800)), ((500, 800), (501, 900)), ((501, 900), (1000, 1000))]
+    for (tp0, _), (tp1, fp1) in steps:
+        c = k * mpmath.mpf(fp1) / 1000
+        t0, t1 = mpmath.mpf(tp0) / 1000, mpmath.mpf(tp1) / 1000
+        total += (t1 - t0) - c * mpmath.log((t1 + c) / (t0 + c))
+    assert found == pytest.approx(float(total), rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("label", "score", "roc", "pr"),
+    [
+        ([True, False], [1.0, 0.0], 1.0, {0.0: None, 0.1: 1.0, 1.0: 1.0}),  # at eta 0: 0/0 where FPR is 0
+        ([True, False], [0.0, 1.0], 0.0, {0.0: 0.0, 0.1: 0.1, 1.0: 1.0}),
+        ([True, False], [0.5, 0.5], 0.5, {0.0: 0.0, 0.1: 0.1, 1.0: 1.0}),  # all tied
+        ([True, True], [0.5, 0.6], None, {0.1: None, 0.5: None}),
+        ([False, False], [0.5, 0.6], None, {0.1: None, 0.5: None}),
+    ],
+)
+def test_limits(
+    label: list[bool], score: list[float], roc: float | None, pr: dict[float, float | None]
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        areas = nf.compute_areas(exact_counts(label, score), prevalence=list(pr))
+    assert areas.filter(metric="roc_auc")["value"].item() == roc
+    found = dict(areas.filter(metric="pr_auc").select("prevalence", "value").rows())
+    assert found == {eta: None if v is None else pytest.approx(v) for eta, v in pr.items()}
+    assert areas.filter(pl.col("value").is_null())["lower"].null_count() == areas["value"].null_count()
+
+
+def test_columns_and_order() -> None:
+    counts = nf.count_confusion(random_log(), thresholds=[0.0, 0.5])
+    areas = nf.compute_areas(counts, prevalence=[0.5, 0.1])
+    assert areas.columns == [
+        "model",
+        "fold",
+        "country",
+        "metric",
+        "method",
+        "prevalence",
+        "value",
+        "lower",
+        "upper",
+    ]
+    assert areas.filter(metric="roc_auc").select("method", "prevalence").unique().rows() == [(None, None)]
+    assert areas.equals(areas.sort(areas.columns[:6]))
+    assert nf.compute_areas(counts.clear(), prevalence=0.1).is_empty()
+    assert math.isclose(nf.compute_areas(counts, prevalence="observed")["prevalence"].min(), 0.2, abs_tol=0.2)  # type: ignore[arg-type]
+
+
+def test_bad_arguments() -> None:
+    counts = exact_counts([True, False], [0.1, 0.2])
+    with pytest.raises(nf.ParameterError, match="method must be one of 'average_precision'"):
+        nf.compute_areas(counts, prevalence=0.1, method="simpson")  # type: ignore[arg-type]
+    with pytest.raises(nf.ParameterError, match=r"prevalence must be within \[0, 1\]"):
+        nf.compute_areas(counts, prevalence=2)
+    with pytest.raises(nf.SchemaError, match="not a counts frame: it lacks 'tp'"):
+        nf.compute_areas(counts.drop("tp"), prevalence=0.1)

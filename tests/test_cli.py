@@ -1,0 +1,130 @@
+"""The command line as a user meets it: in a process of its own where it matters, with real logs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+from nci_frames.cli import main
+from tests.logs import random_log
+
+COMMAND = [sys.executable, "-m", "nci_frames.cli"]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log.parquet"
+    random_log(400).write_parquet(path)
+    return path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = ["--segment", "country", "--fold", "fold", "--out", str(out), "--prevalence", "1e-4:0.5:log:10"]
+    done = subprocess.run(
+        [*COMMAND, "report", str(log), *options, "--beta", "0.25:4:log:5"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    assert "PR-AUC over prevalence" in done.stdout
+    assert "forest" in done.stdout
+    assert f"400 predictions counted; report: {out}/report.html" in done.stdout
+    assert sorted(path.name for path in out.iterdir()) == [
+        "areas.parquet", "counts.parquet", "points.parquet", "projection.parquet", "report.html",
+        "segment_areas.parquet", "segment_points.parquet", "segment_projection.parquet",
+    ]  # fmt: skip
+    areas = pl.read_parquet(out / "areas.parquet")
+    assert areas.filter(metric="pr_auc")["prevalence"].n_unique() == 10
+
+
+def test_one_column_per_model(tmp_path: Path) -> None:
+    pl.DataFrame({"y": ["bad", "ok", "ok"], "f": [0.9, 0.2, 0.3], "g": [0.1, 0.2, 0.3]}).write_parquet(
+        tmp_path / "w.parquet"
+    )
+    done = run(
+        "report", str(tmp_path / "w.parquet"), "--label", "y", "--positive", "bad", "--scores", "forest=f",
+        "--scores", "linear=g", "--out", str(tmp_path / "out"), "-p", "0.01,0.1", "-b", "1",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "forest" in done.output
+    assert "6 predictions counted" in done.output
+
+
+def test_dropped_rows_are_reported(tmp_path: Path) -> None:
+    log = pl.DataFrame({"model": "a", "label": [1, 0, None], "score": [0.9, 0.1, 0.5]})
+    log.write_parquet(tmp_path / "log.parquet")
+    done = run(
+        "report", str(tmp_path / "log.parquet"), "--on-invalid", "drop", "--out", str(tmp_path / "out")
+    )
+    assert done.exit_code == 0
+    assert "1 rows left out: 1 label is null" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--prevalence", "1:2:3"], 2, "'1:2:3' is not a grid (it must be start:stop:log:count"),
+        (["--prevalence", "0.1,1.5"], 2, "1.5 in '0.1,1.5' must be within [0, 1]."),
+        (["--prevalence", "0:1:log:5"], 2, "a log grid must start above 0"),
+        (["--beta", "-1"], 2, "-1.0 in '-1' must be a number >= 0."),
+        (["--scores", "forest"], 2, "'forest' is not MODEL=COLUMN"),
+        (["--on-invalid", "ignore"], 2, "'ignore' is not one of 'raise', 'drop'"),
+        (["--segment", "contry"], 4, "error: missing column 'contry'"),
+        (["--score", "p"], 4, "error: missing column 'p' (the score)"),
+        (["--threshold", "nan"], 2, "error: threshold must be a number"),
+    ],
+)
+def test_wrong_arguments(log: Path, tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
+    out = tmp_path / "out"
+    done = run("report", str(log), "--out", str(out), *arguments)
+    assert (done.exit_code, message in done.output) == (code, True), done.output
+    assert not out.exists()
+
+
+def test_bad_logs_end_with_their_exit_code_and_leave_an_older_report_alone(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "report.html").write_text("older")
+    assert run("report", str(tmp_path / "nothing"), "--out", str(out)).exit_code == 3
+    (tmp_path / "bad.parquet").write_text("no")
+    assert run("report", str(tmp_path / "bad.parquet"), "--out", str(out)).exit_code == 3
+    pl.DataFrame({"model": "a", "label": [1], "score": [None]}).write_parquet(tmp_path / "null.parquet")
+    assert run("report", str(tmp_path / "null.parquet"), "--out", str(out)).exit_code == 5
+    assert [path.name for path in out.iterdir()] == ["report.html"]
+    assert (out / "report.html").read_text() == "older"
+    done = run(
+        "report", str(tmp_path / "null.parquet"), "--on-invalid", "drop", "--out", str(out / "report.html")
+    )
+    assert "the output must be a folder" in done.output
+
+
+def commands() -> list[str]:
+    assert isinstance(main, click.Group)
+    return list(main.commands)
+
+
+@pytest.mark.parametrize("command", [None, *commands()])
+def test_help_shows_an_example(command: str | None) -> None:
+    done = run(*([command] if command else []), "--help")
+    assert done.exit_code == 0
+    assert "Example:\n" in done.output
+    assert "nci-frames" in done.output
+
+
+def test_a_name_from_the_data_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    log = pl.DataFrame({"model": "\x1b[2J[red]x[/red]", "label": [1, 0], "score": [0.9, 0.1]})
+    log.write_parquet(tmp_path / "log.parquet")
+    done = run("report", str(tmp_path / "log.parquet"), "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0
+    assert "\x1b[2J" not in done.output
+    assert "[red]x[/red]" in done.output

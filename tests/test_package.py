@@ -1,0 +1,44 @@
+"""What holds for the project as a whole."""
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nci_frames as nf
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_importing_is_lazy() -> None:
+    code = "import sys, nci_frames; print([m for m in ('polars', 'numpy', 'altair', 'pyarrow') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", nf.__all__)
+def test_every_public_name_is_there_and_documented(name: str) -> None:
+    thing = getattr(nf, name)
+    doc = inspect.getdoc(thing)
+    assert doc
+    if inspect.isfunction(thing):
+        assert "Examples\n--------" in doc, f"{name} has no example"
+        parameters = [p for p in inspect.signature(thing).parameters if f"{p}" not in doc]
+        assert not parameters, f"{name} does not explain {parameters}"
+
+
+def test_constraints_pin_versions_and_name_no_host() -> None:
+    lines = (ROOT / "constraints.txt").read_text().split()
+    assert lines
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line) for line in lines)
+
+
+def test_the_command_is_installed_with_its_version() -> None:
+    from importlib.metadata import entry_points, version
+
+    (script,) = entry_points(group="console_scripts", name="nci-frames")
+    assert script.value == "nci_frames.cli:main"
+    assert version("nci_frames") in (ROOT / "CHANGELOG.md").read_text()
