@@ -168,7 +168,7 @@ def test_a_metric_of_ones_own_works_everywhere() -> None:
     ("arguments", "message"),
     [
         ({"range": (1, 0)}, r"range must be \(lower, upper\)"),
-        ({"range": (0, 1), "direction": "max"}, "did you mean 'maximize'"),
+        ({"range": (0, 1), "direction": "maximise"}, "did you mean 'maximize'"),
         ({"range": (0, 1), "name": "precision"}, "is taken"),
         ({"range": (0, 1), "expression": pl.col("tp")}, "column 'tp' must be one of"),
     ],

@@ -4,6 +4,7 @@ import inspect
 import re
 import subprocess
 import sys
+from importlib.metadata import entry_points, version
 from pathlib import Path
 
 import pytest
@@ -37,8 +38,6 @@ def test_constraints_pin_versions_and_name_no_host() -> None:
 
 
 def test_the_command_is_installed_with_its_version() -> None:
-    from importlib.metadata import entry_points, version
-
     (script,) = entry_points(group="console_scripts", name="nci-frames")
     assert script.value == "nci_frames.cli:main"
     assert version("nci_frames") in (ROOT / "CHANGELOG.md").read_text()

@@ -30,7 +30,7 @@ def test_columns_order_and_grid() -> None:
     }  # fmt: skip
     assert len(table) == 3 * 2 * (4 + 2)
     assert table.equals(table.sort(table.columns[:-1]))
-    betas = table.group_by("metric").agg(pl.col("beta").unique().sort()).rows_by_key("metric", unique=True)
+    betas = dict(table.group_by("metric").agg(pl.col("beta").unique().sort()).rows())
     assert betas["f_beta"] == [1.0, 2.0]
     assert betas["precision"] == [None]
     assert nf.project_rates(RATES.lazy(), metrics=NAMES, prevalence=(0.5, 0.001), beta=(2, 1)).equals(table)

@@ -110,7 +110,8 @@ def tally_predictions(
     InvalidRowsError, ParameterError, SchemaError
         As ``count_confusion`` does.
     """
-    grid = None if thresholds in ("auto", "exact") else check_thresholds(thresholds)
+    exact = isinstance(thresholds, str) and thresholds in ("auto", "exact")
+    grid = None if exact else check_thresholds(thresholds)
     scan = _scan(predictions)
     group = ["model", *_kept(scan.keys, by)]
     schema = scan.raw.collect_schema()

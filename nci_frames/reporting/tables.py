@@ -164,7 +164,7 @@ def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, ti
     table = (
         GT(data, rowname_col="model", id="nci-list")
         .tab_stubhead("model")
-        .cols_label(rank="rank", value=trusted(html.escape(value_title)), gap="behind best")
+        .cols_label(rank="rank", value=trusted(_literal(value_title)), gap="behind best")
         .cols_align("right", columns=["rank", "value", "gap"])
         .tab_style(
             style.text(weight="bold"), loc.body(rows=[i for i, r in enumerate(rows["rank"]) if r == 1])
@@ -257,5 +257,9 @@ def _cells(model: str, value: float | None, rank: int | None, column: int) -> di
 
 
 def _headed(table: GT, title: str | None) -> GT:
-    # As plain text Great Tables would read braces in a heading as its notation for units.
-    return table if title is None else table.tab_header(trusted(html.escape(title)))
+    return table if title is None else table.tab_header(trusted(_literal(title)))
+
+
+def _literal(text: str) -> str:
+    """Escape a heading, braces too, in which Great Tables would read its notation for units."""
+    return html.escape(text).replace("{", "&#123;").replace("}", "&#125;")
