@@ -16,7 +16,7 @@ demo: $(VENV)/.demo ## real classifiers -> prediction logs -> ranked tables and 
 
 test: $(VENV)/.dev lint ## lint, then all tests (browser tests where Chromium is installed)
 	@command -v chromium >/dev/null || echo "browser tests will be skipped: run 'make browser' to install Chromium"
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.dev ## ruff, mypy --strict, and the rule of the three storeys
 	$(BIN)/ruff check .

@@ -34,7 +34,7 @@ def small_logs(draw: st.DrawFn) -> pl.DataFrame:
     """Logs with few distinct scores, so that ties, single-class groups and thresholds on scores are common."""
     dtype = draw(st.sampled_from([pl.Float32, pl.Float64]))
     score = st.one_of(
-        st.sampled_from([0.0, -0.0, 0.1, 0.3, 0.5, 0.7, 1.0, float("inf"), float("-inf")]),
+        st.sampled_from([0.0, -0.0, 0.1, 0.3, 0.5, 0.7, 1.0, float("inf"), -float("inf")]),
         st.floats(-2, 2, width=32),
     )
     row = st.tuples(
