@@ -1,0 +1,19 @@
+"""Every example runs, and ends with a frame called ``result``."""
+
+import runpy
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = runpy.run_path(str(example))["result"]
+    assert isinstance(result, pl.DataFrame)
+    assert not result.is_empty()
+    assert capsys.readouterr().out
+    if "true_pr_auc" in result.columns:
+        assert (result["value"] - result["true_pr_auc"]).abs().max() < 0.03  # type: ignore[operator]
