@@ -31,7 +31,7 @@ def random_log(rows: int = 500, seed: int = 0, dtype: Any = np.float64, values: 
 
 @st.composite
 def small_logs(draw: st.DrawFn) -> pl.DataFrame:
-    """Logs with few distinct scores, so that ties, single-class groups and thresholds on scores are common."""
+    """Logs with few distinct scores, so that ties, single-class groups and thresholds on scores are usual."""
     dtype = draw(st.sampled_from([pl.Float32, pl.Float64]))
     score = st.one_of(
         st.sampled_from([0.0, -0.0, 0.1, 0.3, 0.5, 0.7, 1.0, float("inf"), -float("inf")]),
