@@ -5,7 +5,9 @@ import subprocess
 import sys
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
+import mpmath
 import numpy as np
 import polars as pl
 import pytest
@@ -15,6 +17,7 @@ from polars.testing import assert_frame_equal
 from sklearn import datasets
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+import nci_frames as nf
 from nci_frames.demo import TASKS, ScoreLaw, synthetic_laws, write_demo_logs, write_synthetic_logs
 from nci_frames.errors import NciFramesError, ParameterError
 
@@ -151,6 +154,46 @@ def test_models_differ_in_their_decisions_at_one_half(real: pl.DataFrame) -> Non
     assert fpr.max() > 0.2
 
 
+def test_ranks_change_with_prevalence_on_real_logs(real_folder: Path) -> None:
+    counts = nf.count_confusion(nf.scan_predictions(real_folder / "dataset=digits"), thresholds="exact")
+    comparison = nf.compare_models(counts, prevalence=[1e-4, 0.01, 0.5])
+    for table, metric in ((comparison.areas, "pr_auc"), (comparison.projection, "f_beta")):
+        rows = table.filter(metric=metric)
+        orders = {tuple(group.sort("rank", "model")["model"]) for group in rows.partition_by("prevalence")}
+        assert len(orders) > 1, metric
+    precision = comparison.projection.filter(metric="precision")
+    assert len({tuple(g.sort("rank", "model")["model"]) for g in precision.partition_by("prevalence")}) == 1
+
+
+def test_counts_of_the_real_logs_equal_numpy(real_folder: Path, real: pl.DataFrame) -> None:
+    scan = nf.scan_predictions(real_folder, fold="fold", segments=["dataset", "segment"])
+    counts = nf.count_confusion(scan, thresholds=[0.1, 0.5, 0.9])
+    assert counts.select(pl.sum_horizontal("tp", "fp", "fn", "tn").sum()).item() == 3 * len(real)
+    for (model, fold, dataset, segment, threshold), group in counts.partition_by(
+        "model", "fold", "dataset", "segment", "threshold", as_dict=True
+    ).items():
+        rows = real.filter(model=model, fold=fold, dataset=dataset, segment=segment)
+        label, said = rows["label"].to_numpy() == 1, rows["score"].to_numpy() >= threshold
+        expected = (said & label).sum(), (said & ~label).sum(), (~said & label).sum(), (~said & ~label).sum()
+        assert group.select("tp", "fp", "fn", "tn").row(0) == expected
+
+
+def test_areas_of_the_real_logs_equal_scikit_learn(real_folder: Path, real: pl.DataFrame) -> None:
+    counts = nf.count_confusion(nf.scan_predictions(real_folder, segments="dataset"), thresholds="exact")
+    areas = nf.compute_areas(counts, prevalence=[1e-4, 1e-3, 0.01, 0.1, 0.5])
+    for row in areas.iter_rows(named=True):
+        rows = real.filter(model=row["model"], dataset=row["dataset"])
+        label, score = rows["label"].to_numpy(), rows["score"].to_numpy()
+        if row["metric"] == "roc_auc":
+            assert row["value"] == pytest.approx(roc_auc_score(label, score), abs=1e-12)
+            continue
+        weight = np.where(
+            label, row["prevalence"] / label.mean(), (1 - row["prevalence"]) / (1 - label.mean())
+        )
+        expected = average_precision_score(label, score, sample_weight=weight)
+        assert row["value"] == pytest.approx(expected, abs=1e-12)
+
+
 def test_real_logs_are_repeatable_and_replaced(real: pl.DataFrame, tmp_path: Path) -> None:
     stale = tmp_path / "dataset=wine" / "model=decision_tree" / "part-0.parquet"
     stale.parent.mkdir(parents=True)
@@ -164,7 +207,7 @@ def test_real_logs_are_repeatable_and_replaced(real: pl.DataFrame, tmp_path: Pat
 def test_a_file_that_cannot_be_put_in_place_leaves_nothing_behind(tmp_path: Path) -> None:
     first = tmp_path / "dataset=wine" / "model=logistic_regression" / "part-0.parquet"
     first.mkdir(parents=True)
-    with pytest.raises(OSError, match=r"part-0.parquet"):
+    with pytest.raises(OSError, match=r"part-0\.parquet"):
         write_demo_logs(tmp_path, datasets=("wine",))
     assert files_in(tmp_path) == set()
 
@@ -283,6 +326,30 @@ def test_areas_agree_with_an_integral_over_the_threshold(model: int, prevalence:
     precision = np.divide(positive, all_positive, out=np.ones_like(x), where=all_positive > 0)
     expected = w @ (precision * density(x, *law.positive))
     assert law.pr_auc(prevalence) == pytest.approx(expected, abs=1e-10)
+
+
+def true_area(law: ScoreLaw, eta: float | None) -> float:
+    """Integrate precision (or, without eta, 1 - FPR) over recall with mpmath, along u = recall^(1/8)."""
+    (ap, bp), (an, bn) = law.positive, law.negative
+
+    def height(u: Any) -> Any:
+        recall = u**8
+        x = (1 - recall ** (mpmath.mpf(1) / bp)) ** (mpmath.mpf(1) / ap)
+        fpr = (1 - x**an) ** bn
+        value = 1 - fpr if eta is None else eta * recall / (eta * recall + (1 - eta) * fpr)
+        return value * 8 * u**7
+
+    with mpmath.workdps(30):
+        return float(mpmath.quad(height, [0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.9999, 1]))
+
+
+@pytest.mark.parametrize("name", synthetic_laws(4))
+def test_true_areas_equal_another_integration(name: str) -> None:
+    law = synthetic_laws(4)[name]
+    assert law.roc_auc() == pytest.approx(true_area(law, None), abs=1e-8)
+    for eta in (1e-4, 0.01, 0.5):
+        assert law.pr_auc(eta) == pytest.approx(true_area(law, eta), abs=1e-8)
+    assert (law.pr_auc(0), law.pr_auc(1)) == (0, 1)
 
 
 def test_pr_auc_has_analytic_limits_and_refuses_what_is_no_prevalence() -> None:

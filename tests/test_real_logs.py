@@ -1,0 +1,81 @@
+"""The pipeline on real predictions: against NumPy, against scikit-learn, and what the papers say of ranks."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+import nci_frames as nf
+from nci_frames.demo import write_demo_logs
+from tests.logs import COUNTS, brute_force
+
+PREVALENCES = [1e-4, 1e-3, 0.01, 0.1, 0.5]
+DATASETS = ["digits", "wine"]
+KEYS = ["fold", "dataset", "segment"]
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_demo_logs(tmp_path_factory.mktemp("real"), datasets=DATASETS)
+
+
+@pytest.fixture(scope="module")
+def log(logs: Path) -> pl.DataFrame:
+    return nf.scan_predictions(logs, fold="fold", segments=KEYS[1:]).collect()
+
+
+@pytest.mark.parametrize("dtype", [pl.Float32, pl.Float64])
+@pytest.mark.parametrize(
+    "keys", [list(k) for n in range(4) for k in itertools.combinations(KEYS, n)], ids=str
+)
+def test_counts_equal_numpy_for_every_key_combination(
+    log: pl.DataFrame, keys: list[str], dtype: type[pl.DataType]
+) -> None:
+    thresholds = [0.05, 0.1, 0.5, 0.7, 0.9]
+    scores = log.with_columns(pl.col("score").cast(dtype))
+    counts = nf.count_confusion(scores, thresholds=thresholds, by=keys)
+    assert counts.select("model", *keys, "threshold", *COUNTS).rows() == brute_force(scores, keys, thresholds)
+
+
+def test_exact_counts_equal_numpy(log: pl.DataFrame) -> None:
+    wine = log.filter(dataset="wine")
+    counts = nf.count_confusion(wine, thresholds="exact", by="segment")
+    assert counts.select("model", "segment", "threshold", *COUNTS).rows() == brute_force(
+        wine, ["segment"], None
+    )
+
+
+def test_areas_equal_scikit_learn_at_every_prevalence(log: pl.DataFrame) -> None:
+    counts = nf.count_confusion(log, thresholds="exact", by="dataset")
+    for row in nf.compute_areas(counts, prevalence=PREVALENCES).iter_rows(named=True):
+        rows = log.filter(model=row["model"], dataset=row["dataset"])
+        label, score = rows["label"].to_numpy(), rows["score"].to_numpy()
+        etas = PREVALENCES if row["prevalence"] is None else [row["prevalence"]]
+        measure = roc_auc_score if row["metric"] == "roc_auc" else average_precision_score
+        for eta in etas:
+            weight = np.where(label, eta / label.mean(), (1 - eta) / (1 - label.mean()))
+            assert row["value"] == pytest.approx(measure(label, score, sample_weight=weight), abs=1e-12)
+
+
+def test_precision_keeps_its_order_and_f1_and_pr_auc_do_not(log: pl.DataFrame) -> None:
+    counts = nf.count_confusion(log.filter(dataset="digits"), thresholds="exact", by=[])
+    comparison = nf.compare_models(counts, prevalence=PREVALENCES)
+
+    def orders(ranking: pl.DataFrame) -> set[tuple[str, ...]]:
+        return {tuple(group.sort("rank", "model")["model"]) for group in ranking.partition_by("prevalence")}
+
+    assert len(orders(comparison.projection.filter(metric="precision"))) == 1
+    assert len(orders(comparison.projection.filter(metric="f_beta"))) > 1
+    assert len(orders(comparison.areas.filter(metric="pr_auc"))) > 1
+
+
+def test_at_the_observed_prevalence_precision_is_the_count_formula(log: pl.DataFrame) -> None:
+    rates = nf.compute_rates(nf.count_confusion(log, thresholds=[0.2, 0.5]))
+    precision = nf.project_rates(rates, metrics="precision", prevalence="observed")["value"]
+    predicted = rates["tp"] + rates["fp"]
+    expected = pl.select(pl.when(predicted > 0).then(rates["tp"] / predicted)).to_series()
+    assert (precision.is_null() == expected.is_null()).all()
+    assert ((precision - expected).abs() < 1e-14).all()
