@@ -64,7 +64,7 @@ def run_report(job: ReportJob) -> Published:
         msg = "the output must be a folder"
         raise ParameterError(msg, found=f"the file {str(job.out)!r}", hint="name another folder with --out")
     predictions = scan_predictions(job.source, segments=job.segments, **job.columns)
-    tally = tally_predictions(predictions, thresholds="exact")
+    tally = tally_predictions(predictions, thresholds="exact", progress=True)
     comparison = compare_models(
         tally.counts,
         prevalence=job.prevalence,

@@ -141,12 +141,14 @@ def _add_exact(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.D
     return accumulate(steps, keys)
 
 
-def accumulate(steps: pl.DataFrame, keys: list[str], *, order: str = "threshold") -> pl.DataFrame:
+def accumulate(steps: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Turn the positives (tp) and negatives (fp) at each score into counts at each threshold.
 
     The counts of a group at a threshold are the sums of its steps from the highest score down to it.
     """
-    descending = steps.sort(*keys, order, descending=[False] * len(keys) + [True])
+    descending = steps.sort(*keys, "threshold", descending=[False] * len(keys) + [True])
     counts = descending.with_columns(pl.col("tp", "fp").cum_sum().over(keys))
     positives, negatives = pl.col("tp").last().over(keys), pl.col("fp").last().over(keys)
-    return counts.with_columns(fn=positives - pl.col("tp"), tn=negatives - pl.col("fp")).sort(*keys, order)
+    return counts.with_columns(fn=positives - pl.col("tp"), tn=negatives - pl.col("fp")).sort(
+        *keys, "threshold"
+    )

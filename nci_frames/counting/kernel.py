@@ -4,13 +4,13 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
+from nci_frames.counting.grid import count_grid
 from nci_frames.counting.rows import REASON, count_rows
 from nci_frames.counting.scan import Scan, scan_of, scan_predictions
 from nci_frames.counting.thresholds import Thresholds, check_thresholds
-from nci_frames.errors import InvalidRowsWarning, SchemaError, listed
+from nci_frames.errors import InvalidRowsWarning, SchemaError, SourceError, listed
 from nci_frames.pooling import accumulate
 from nci_frames.schemas import PREDICTIONS
 
@@ -23,6 +23,7 @@ def count_confusion(
     *,
     thresholds: Thresholds = "auto",
     by: str | Sequence[str] | None = None,
+    progress: bool = False,
 ) -> pl.DataFrame:
     """Count true and false positives and negatives of every group at every threshold.
 
@@ -39,6 +40,8 @@ def count_confusion(
         "exact" for every distinct score of each group; "auto" is "exact".
     by
         The keys to keep besides the model; the others are summed away. None keeps every key there is.
+    progress
+        Whether to show how far it is, if standard error is a terminal.
 
     Returns
     -------
@@ -62,6 +65,8 @@ def count_confusion(
         If the thresholds are empty, not ascending, or NaN.
     SchemaError
         If *predictions* lacks a column, or has no such key.
+    SourceError
+        If the rows counted and dropped are not the rows of the footers.
 
     Warns
     -----
@@ -76,7 +81,7 @@ def count_confusion(
     >>> nf.count_confusion(log, thresholds=[0.3, 0.5]).drop("model", "resolution").rows()
     [(0.3, 2, 1, 0, 1), (0.5, 1, 0, 1, 2)]
     """
-    tally = tally_predictions(predictions, thresholds=thresholds, by=by)
+    tally = tally_predictions(predictions, thresholds=thresholds, by=by, progress=progress)
     if tally.dropped:
         dropped = listed(f"{rows:,} ({reason})" for reason, rows in tally.dropped.items())
         warnings.warn(f"rows left out of {tally.where}: {dropped}", InvalidRowsWarning, stacklevel=2)
@@ -102,6 +107,7 @@ def tally_predictions(
     *,
     thresholds: Thresholds = "auto",
     by: str | Sequence[str] | None = None,
+    progress: bool = False,
 ) -> Tally:
     """Count as ``count_confusion`` does, and say what became of every row.
 
@@ -114,30 +120,16 @@ def tally_predictions(
     grid = None if exact else check_thresholds(thresholds)
     scan = _scan(predictions)
     group = ["model", *_kept(scan.keys, by)]
-    schema = scan.raw.collect_schema()
-    one = pl.col("weight") if "weight" in schema else pl.lit(1, pl.Int64)
-    zero = pl.lit(0, schema.get("weight", pl.Int64))
-    at = pl.col("score").cast(pl.Float64) if grid is None else _place(grid, schema["score"])
-    steps = (
-        scan.raw.filter(pl.col(REASON) == 0)
-        .select(
-            *group,
-            at.alias("__at"),
-            pl.when("label").then(one).otherwise(zero).alias("tp"),
-            pl.when("label").then(zero).otherwise(one).alias("fp"),
-        )
-        .group_by(*group, "__at")
-        .agg(pl.col("tp", "fp").sum())
+    counts, rows_by_code = (
+        _count_exact(scan, group) if grid is None else count_grid(scan, group, grid, progress=progress)
     )
-    counted, by_reason = pl.collect_all([steps, count_rows(scan.raw, REASON)])
-    rows_by_code: dict[int, int] = dict(by_reason.rows())
+    seen = sum(rows_by_code.values())
+    if scan.rows not in (None, seen):
+        msg = "the rows that were read are not the rows that the log has"
+        raise SourceError(msg, where=scan.source.where, found=f"{seen:,} of {scan.rows:,} rows")
     dropped = scan.reasons(rows_by_code)
     if dropped and scan.on_invalid == "raise":
-        scan.refuse(rows_by_code)
-    if grid is None:
-        counts = accumulate(counted.rename({"__at": "threshold"}), group)
-    else:
-        counts = _fill(counted, group, grid)
+        scan.refuse()
     resolution = pl.lit("exact" if grid is None else "grid").alias("resolution")
     return Tally(
         counts=counts.select(*group, "threshold", "tp", "fp", "fn", "tn", resolution),
@@ -146,6 +138,27 @@ def tally_predictions(
         counted=rows_by_code.get(0, 0),
         dropped=dropped,
     )
+
+
+def _count_exact(scan: Scan, group: list[str]) -> tuple[pl.DataFrame, dict[int, int]]:
+    """Count at every distinct score, and the rows by validity."""
+    schema = scan.raw.collect_schema()
+    one = pl.col("weight") if "weight" in schema else pl.lit(1, pl.Int64)
+    zero = pl.lit(0, schema.get("weight", pl.Int64))
+    steps = (
+        scan.raw.filter(pl.col(REASON) == 0)
+        .select(
+            *group,
+            pl.col("score").cast(pl.Float64).alias("threshold"),
+            pl.when("label").then(one).otherwise(zero).alias("tp"),
+            pl.when("label").then(zero).otherwise(one).alias("fp"),
+        )
+        # Floats are added in the order of the rows, so that a run can be repeated to the bit.
+        .group_by(*group, "threshold", maintain_order="weight" in schema)
+        .agg(pl.col("tp", "fp").sum())
+    )
+    counted, by_reason = pl.collect_all([steps, count_rows(scan.raw, REASON)])
+    return accumulate(counted, group), dict(by_reason.rows())
 
 
 def _scan(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
@@ -175,27 +188,3 @@ def _kept(keys: Sequence[str], by: str | Sequence[str] | None) -> list[str]:
         if key not in keys:
             raise SchemaError.missing_column(key, "by", "the keys of the predictions", keys)
     return list(dict.fromkeys(kept))
-
-
-def _place(grid: np.ndarray, dtype: pl.DataType) -> pl.Expr:
-    """Return how many thresholds a score reaches, compared in the precision of the score."""
-    edges = grid.astype(np.float32 if dtype == pl.Float32 else np.float64)
-
-    def reached(scores: pl.Series) -> pl.Series:
-        return pl.Series(scores.name, np.searchsorted(edges, scores.to_numpy(), side="right"), pl.Int64)
-
-    return pl.col("score").map_batches(reached, is_elementwise=True, return_dtype=pl.Int64)
-
-
-def _fill(counted: pl.DataFrame, group: list[str], grid: np.ndarray) -> pl.DataFrame:
-    """Turn the rows between two thresholds into counts at every threshold of every group."""
-    places = pl.DataFrame({"__at": range(len(grid) + 1), "threshold": [float("-inf"), *grid.tolist()]})
-    steps = (
-        counted.select(group)
-        .unique()
-        .join(places, how="cross")
-        .join(counted, on=[*group, "__at"], how="left", nulls_equal=True)
-        .with_columns(pl.col("tp", "fp").fill_null(0))
-    )
-    # Rows below the lowest threshold are never positive, but they are rows.
-    return accumulate(steps, group, order="__at").filter(pl.col("__at") > 0)

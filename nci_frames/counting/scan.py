@@ -32,17 +32,23 @@ class Scan:
     #: The same with the file that each row is from.
     raw_with_files: pl.LazyFrame | None
 
+    #: Rows that ``raw`` must have according to the footers; None where only reading tells.
+    rows: int | None
+
     def reasons(self, rows_by_code: Mapping[int, int]) -> dict[str, int]:
         """Return the number of invalid rows by reason."""
         return {REASONS[code]: rows for code, rows in sorted(rows_by_code.items()) if code and rows}
 
-    def refuse(self, rows_by_code: Mapping[int, int]) -> NoReturn:
+    def refuse(self) -> NoReturn:
         """Raise InvalidRowsError, which says how many rows are invalid and why, and in which files."""
         where = self.source.where
+        invalid = (self.raw if self.raw_with_files is None else self.raw_with_files).filter(
+            pl.col(REASON) > 0
+        )
         if self.raw_with_files is not None:
-            invalid = self.raw_with_files.filter(pl.col(REASON) > 0)
             files = count_rows(invalid, FILE).collect()
             where = f"{len(files)} of {len(self.source.files)} files: {listed(map(repr, files[FILE]))}"
+        rows_by_code = dict(count_rows(invalid, REASON).collect().rows())
         raise InvalidRowsError.from_reasons(self.reasons(rows_by_code), where, _HINT)
 
 
@@ -152,7 +158,8 @@ def scan_predictions(
         return raw_predictions(frame, schema, columns, positive)
 
     with_files = None if opened.frame_with_files is None else raw(opened.frame_with_files)
-    scan = Scan(opened, tuple(columns.keys), on_invalid, raw(opened.frame), with_files)
+    rows = None if opened.rows is None else opened.rows * len(columns.scores)
+    scan = Scan(opened, tuple(columns.keys), on_invalid, raw(opened.frame), with_files, rows)
     predictions = _checked(scan)
     _SCANS[id(predictions)] = scan
     weakref.finalize(predictions, _SCANS.pop, id(predictions), None)

@@ -1,0 +1,89 @@
+"""Cell codes -> how often each occurred: densely where the cells fit a budget, sparsely where they do not."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DENSE_CELLS", "CellCounts", "Counts"]
+
+#: Int64 where rows are counted, Float64 where weights are summed.
+Counts = NDArray[np.int64] | NDArray[np.float64]
+
+#: Up to so many cells (groups x bins x classes) are one array: 32 Mi cells of 8 bytes are 256 MiB.
+DENSE_CELLS = 1 << 25
+#: Codes that wait before they are counted together, so that passing over the array costs little per row.
+_WAITING = 1 << 21
+
+
+class CellCounts:
+    """Counts how often each code occurred, or sums weights over it.
+
+    Rows are added in the order in which they come, whatever the batches, so sums of weights are repeatable
+    to the bit.
+    """
+
+    def __init__(self, *, weighted: bool, dense_cells: int = DENSE_CELLS) -> None:
+        self._weighted = weighted
+        self._dense_cells = dense_cells
+        self._dense = self._zeros(0)
+        self._codes = np.empty(0, np.int64)
+        self._values = self._zeros(0)
+        self._waiting: list[NDArray[np.int64]] = []
+        self._waiting_weights: list[NDArray[np.float64]] = []
+        self._rows_waiting = 0
+
+    def add(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
+        """Add one to the cell of every code, or its weight."""
+        self._waiting.append(codes)
+        if weights is not None:
+            self._waiting_weights.append(weights)
+        self._rows_waiting += len(codes)
+        if self._rows_waiting >= _WAITING:
+            self._count()
+
+    def cells(self) -> tuple[NDArray[np.int64], Counts]:
+        """Return the codes that occurred, ascending, and the count or sum of each."""
+        self._count()
+        if self._is_dense:
+            codes = np.flatnonzero(self._dense).astype(np.int64)
+            return codes, self._dense[codes]
+        return self._codes, self._values
+
+    def _zeros(self, size: int) -> Counts:
+        return np.zeros(size, np.float64) if self._weighted else np.zeros(size, np.int64)
+
+    @property
+    def _is_dense(self) -> bool:
+        return not len(self._codes)
+
+    def _count(self) -> None:
+        if not self._rows_waiting:
+            return
+        codes = np.concatenate(self._waiting)
+        weights = np.concatenate(self._waiting_weights) if self._weighted else None
+        self._waiting, self._waiting_weights, self._rows_waiting = [], [], 0
+        needed = int(codes.max()) + 1
+        if self._is_dense and needed <= self._dense_cells:
+            self._add_dense(codes, weights, needed)
+        else:
+            self._add_sparse(codes, weights)
+
+    def _add_dense(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None, needed: int) -> None:
+        if needed > len(self._dense):
+            grown = self._zeros(max(needed, min(2 * len(self._dense), self._dense_cells)))
+            grown[: len(self._dense)] = self._dense
+            self._dense = grown
+        if weights is None:
+            counted = np.bincount(codes)
+            self._dense[: len(counted)] += counted
+        else:
+            np.add.at(self._dense, codes, weights)
+
+    def _add_sparse(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
+        if self._is_dense:
+            self._codes = np.flatnonzero(self._dense).astype(np.int64)
+            self._values, self._dense = self._dense[self._codes], self._zeros(0)
+        merged, place = np.unique(np.concatenate([self._codes, codes]), return_inverse=True)
+        values = self._zeros(len(merged))
+        values[place[: len(self._codes)]] = self._values
+        np.add.at(values, place[len(self._codes) :], 1 if weights is None else weights)
+        self._codes, self._values = merged, values

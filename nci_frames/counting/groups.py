@@ -1,0 +1,103 @@
+"""Key values -> the number of their group, learnt as the rows come by.
+
+A group is recognised by a 64-bit hash of its keys in an open-addressing table that NumPy looks up for a whole
+batch at once. Only the rows of a group not seen before are looked at by value.
+"""
+
+import functools
+import operator
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+__all__ = ["GroupNumbers", "HashCollisionError"]
+
+_EMPTY = -1
+
+
+class HashCollisionError(Exception):
+    """Two groups have one hash: count again with another seed."""
+
+
+class GroupNumbers:
+    """Numbers the groups of some key columns in the order in which they are met."""
+
+    def __init__(self, keys: Mapping[str, pl.DataType], *, seed: int = 0) -> None:
+        self.keys = list(keys)
+        self._seed = seed
+        self._found = [pl.DataFrame(schema=keys)]
+        self._hashes = np.empty(0, np.uint64)
+        self._make_table(bits=12)
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    @property
+    def hash(self) -> pl.Expr:
+        """The expression that the table is looked up by."""
+        first, *others = (
+            pl.col(key).hash(len(self.keys) * self._seed + place) * (2 * place + 1)
+            for place, key in enumerate(self.keys)
+        )
+        return functools.reduce(operator.add, others, first)
+
+    def frame(self) -> pl.DataFrame:
+        """Return the keys of the groups in the order of their numbers."""
+        return pl.concat(self._found)
+
+    def numbers(self, hashes: NDArray[np.uint64], batch: pl.DataFrame) -> NDArray[np.int64]:
+        """Return the group number of every row of a batch that has the key columns.
+
+        Raises
+        ------
+        HashCollisionError
+            If two groups have the same hash.
+        """
+        numbers = self._look_up(hashes)
+        if numbers.min(initial=0) == _EMPTY:
+            unknown = np.flatnonzero(numbers == _EMPTY)
+            self._learn(hashes[unknown], batch[unknown].select(self.keys))
+            numbers[unknown] = self._look_up(hashes[unknown])
+        return numbers
+
+    def _learn(self, hashes: NDArray[np.uint64], rows: pl.DataFrame) -> None:
+        new = rows.with_columns(pl.Series("__hash", hashes)).unique(maintain_order=True)
+        values = new["__hash"].to_numpy()
+        if len(np.unique(values)) < len(values):
+            raise HashCollisionError
+        self._found.append(new.drop("__hash"))
+        first = len(self)
+        self._hashes = np.concatenate([self._hashes, values])
+        if 8 * len(self) > len(self._slot_number):
+            self._make_table(bits=(16 * len(self)).bit_length())
+        else:
+            self._insert(values, first)
+
+    def _make_table(self, bits: int) -> None:
+        self._shift = np.uint64(64 - bits)
+        self._slot_number = np.full(1 << bits, _EMPTY, np.int64)
+        self._slot_hash = np.zeros(1 << bits, np.uint64)
+        self._insert(self._hashes, 0)
+
+    def _insert(self, hashes: NDArray[np.uint64], first: int) -> None:
+        last_slot = len(self._slot_number) - 1
+        for number, value in enumerate(hashes, first):
+            slot = int(value >> self._shift)
+            while self._slot_number[slot] != _EMPTY:
+                slot = (slot + 1) & last_slot
+            self._slot_number[slot], self._slot_hash[slot] = number, value
+
+    def _look_up(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        slots = (hashes >> self._shift).view(np.int64)
+        numbers = self._slot_number.take(slots)
+        elsewhere = np.flatnonzero(self._slot_hash.take(slots) != hashes)
+        last_slot = len(self._slot_number) - 1
+        while len(elsewhere):
+            # An empty slot ends the search; another group's slot sends it to the next.
+            elsewhere = elsewhere[numbers[elsewhere] != _EMPTY]
+            slots[elsewhere] = (slots[elsewhere] + 1) & last_slot
+            numbers[elsewhere] = self._slot_number[slots[elsewhere]]
+            elsewhere = elsewhere[self._slot_hash[slots[elsewhere]] != hashes[elsewhere]]
+        return numbers

@@ -1,0 +1,52 @@
+"""How far a long count is: rows, rows per second, time left. Silent when nobody watches."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+__all__ = ["rows_shown"]
+
+
+@contextmanager
+def rows_shown(rows: int | None, files: int, *, show: bool) -> Iterator[Callable[[int], None]]:
+    """Yield a function to tell that so many more rows are done.
+
+    Parameters
+    ----------
+    rows
+        Rows in all, if that is known.
+    files
+        Number of files, for the text.
+    show
+        Whether to show anything; nothing is shown where standard error is not a terminal.
+    """
+    console = Console(stderr=True)
+    if not (show and console.is_terminal):
+        yield lambda _: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[speed]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        what = f"counting {files:,} files" if files else "counting"
+        task = progress.add_task(what, total=rows, speed="")
+
+        def advance(more: int) -> None:
+            speed = progress.tasks[0].speed
+            progress.update(task, advance=more, speed=f"{speed:,.0f} rows/s" if speed else "")
+
+        yield advance

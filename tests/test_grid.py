@@ -1,0 +1,162 @@
+"""What the fast kernel is made of, each part against the plain way to do the same."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis.extra.numpy import arrays
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.counting import groups as groups_module
+from nci_frames.counting.cells import CellCounts
+from nci_frames.counting.digitising import Digitiser
+from nci_frames.counting.grid import count_grid
+from nci_frames.counting.groups import GroupNumbers, HashCollisionError
+from nci_frames.counting.scan import Scan, scan_of
+from nci_frames.demo import write_synthetic_logs
+from tests.logs import random_log
+
+GRID = np.linspace(-1, 1, 51)
+
+
+def scanned(log: pl.DataFrame | Path, **columns: object) -> tuple[pl.LazyFrame, Scan]:
+    predictions = nf.scan_predictions(log, fold="fold", segments="country", **columns)  # type: ignore[arg-type]
+    scan = scan_of(predictions)
+    assert scan is not None
+    return predictions, scan
+
+
+@given(
+    grid=st.lists(st.floats(allow_nan=False), min_size=1, max_size=50, unique=True),
+    scores=arrays(np.float64, 40, elements=st.floats(allow_nan=False)),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_digitising_is_a_sorted_search(grid: list[float], scores: np.ndarray, dtype: type) -> None:
+    thresholds = np.array(sorted(set(grid)))
+    both = np.concatenate([scores, thresholds]).astype(dtype)
+    expected = np.searchsorted(thresholds.astype(dtype), both, side="right")
+    assert (Digitiser(thresholds, dtype)(both) == expected).all()
+
+
+@pytest.mark.parametrize("n", [2, 1024, 65_535])
+@pytest.mark.parametrize("make", [nf.uniform_thresholds, nf.logit_thresholds])
+def test_digitising_named_grids(make: object, n: int) -> None:
+    thresholds = np.array(make(n))  # type: ignore[operator]
+    rng = np.random.default_rng(0)
+    scores = np.concatenate(
+        [rng.random(10_000), 10 ** -rng.uniform(0, 9, 10_000), thresholds, [0, 1, np.inf]]
+    )
+    found = Digitiser(thresholds, np.float64)(scores)
+    assert (found == np.searchsorted(thresholds, scores, side="right")).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_dense_and_sparse_cells_agree_to_the_bit(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nci_frames.counting.cells._WAITING", 100)
+    rng = np.random.default_rng(0)
+    codes = np.sort(rng.integers(0, 5000, 20_000).reshape(10, -1) % np.arange(50, 5050, 500)[:, None]).copy()
+    weights = rng.random(codes.shape) if weighted else None
+    results = []
+    for dense_cells in (10_000, 600, 0):  # dense, turned sparse on the way, sparse from the start
+        cells = CellCounts(weighted=weighted, dense_cells=dense_cells)
+        for place, batch in enumerate(codes):
+            cells.add(batch, None if weights is None else weights[place])
+        results.append(cells.cells())
+    for found, values in results:
+        assert (found == results[0][0]).all()
+        assert (values == results[0][1]).all()
+    if not weighted:
+        assert (results[0][1] == np.unique(codes, return_counts=True)[1]).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_neither_batches_nor_cells_nor_threads_change_a_bit(weighted: bool, tmp_path: Path) -> None:
+    log = random_log(5000).with_columns(w=pl.Series(np.random.default_rng(1).random(5000)))
+    for part in range(5):
+        log[part * 1000 : part * 1000 + 1000].write_parquet(tmp_path / f"{part}.parquet", row_group_size=130)
+    _, scan = scanned(tmp_path, weight="w" if weighted else None)
+    group = ["model", "country"]
+    expected, rows = count_grid(scan, group, GRID)
+    assert rows == {0: 5000}
+    for batch_rows in (1, 77, 5000):
+        for dense_cells in (0, 200, 1 << 25):
+            found, _ = count_grid(scan, group, GRID, batch_rows=batch_rows, dense_cells=dense_cells)
+            assert_frame_equal(found, expected, rel_tol=0, abs_tol=0)
+    if not weighted:
+        code = (
+            "import sys, nci_frames as nf, numpy as np; "
+            "scan = nf.scan_predictions(sys.argv[1], fold='fold', segments='country'); "
+            "nf.count_confusion(scan, thresholds=np.linspace(-1, 1, 51), by='country').write_parquet(sys.argv[2])"
+        )
+        for threads in ("1", "2"):
+            out = tmp_path / f"threads-{threads}"
+            environment = {"POLARS_MAX_THREADS": threads, "PYTHONPATH": ":".join(sys.path)}
+            subprocess.run([sys.executable, "-c", code, str(tmp_path), str(out)], check=True, env=environment)
+            assert_frame_equal(pl.read_parquet(out).drop("resolution"), expected)
+            out.unlink()
+
+
+def test_many_groups_are_told_apart() -> None:
+    keys = pl.DataFrame(
+        {"a": pl.Series(range(30_000)) % 200, "b": (pl.Series(range(30_000)) // 200).cast(pl.String)}
+    )
+    keys = keys.with_columns(pl.when(pl.col("a") > 0).then("b").alias("b"))  # with nulls
+    numbers = GroupNumbers(keys.schema)
+    shuffled = keys.sample(fraction=1, shuffle=True, seed=0)
+    found = [
+        numbers.numbers(batch.select(numbers.hash).to_series().to_numpy(), batch)
+        for batch in shuffled.iter_slices(997)
+    ]
+    assert len(numbers) == keys.n_unique()
+    assert numbers.frame()[np.concatenate(found)].equals(shuffled)
+
+
+def test_a_collision_of_hashes_is_noticed_and_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = random_log(300)
+    _, scan = scanned(log)
+    expected, _ = count_grid(scan, ["model", "country"], GRID)
+    honest = GroupNumbers.hash.fget  # type: ignore[attr-defined]
+    seeds = []
+
+    def colliding(numbers: GroupNumbers) -> pl.Expr:
+        seeds.append(numbers._seed)
+        return pl.lit(7, pl.UInt64) + pl.col("model").is_null() if numbers._seed == 0 else honest(numbers)
+
+    monkeypatch.setattr(groups_module.GroupNumbers, "hash", property(colliding))
+    assert_frame_equal(count_grid(scan, ["model", "country"], GRID)[0], expected)
+    assert seeds == [0, 1]
+    monkeypatch.setattr(groups_module.GroupNumbers, "hash", property(lambda _: pl.col("model").hash()))
+    with pytest.raises(HashCollisionError):
+        count_grid(scan, ["model", "country"], GRID)
+
+
+def test_an_empty_frame_has_empty_counts() -> None:
+    empty = random_log(10).clear()
+    counts = nf.count_confusion(empty, thresholds=[0.5])
+    assert counts.is_empty()
+    assert counts.schema == nf.count_confusion(random_log(10), thresholds=[0.5]).schema
+    assert nf.count_confusion(empty, thresholds="exact").is_empty()
+
+
+def test_rows_that_the_footers_promise_must_be_read(tmp_path: Path) -> None:
+    random_log(100).write_parquet(tmp_path / "log.parquet")
+    predictions, _ = scanned(tmp_path)
+    random_log(90).write_parquet(tmp_path / "log.parquet")  # changed between the scan and the count
+    for thresholds in ([0.5], "exact"):
+        with pytest.raises(nf.SourceError, match="90 of 100 rows"):
+            nf.count_confusion(predictions, thresholds=thresholds)  # type: ignore[arg-type]
+
+
+def test_a_file_listed_many_times_counts_as_often(tmp_path: Path) -> None:
+    file = write_synthetic_logs(tmp_path, rows=10_000) / "part-00000.parquet"
+    once = nf.count_confusion(nf.scan_predictions(file), thresholds=[0.2, 0.8])
+    often = nf.count_confusion(nf.scan_predictions([file] * 20), thresholds=[0.2, 0.8])
+    assert (often["tn"] == once["tn"] * 20).all()
+    assert (often["tp"] == once["tp"] * 20).all()
