@@ -25,6 +25,11 @@ from tests.logs import random_log
 GRID = np.linspace(-1, 1, 51)
 
 
+def count(scan: Scan, group: list[str], **options: int) -> tuple[pl.DataFrame, dict[int, int]]:
+    schema = scan.raw.collect_schema()
+    return count_grid(scan, GroupNumbers({key: schema[key] for key in group}), GRID, **options)
+
+
 def scanned(log: pl.DataFrame | Path, **columns: object) -> tuple[pl.LazyFrame, Scan]:
     predictions = nf.scan_predictions(log, fold="fold", segments="country", **columns)  # type: ignore[arg-type]
     scan = scan_of(predictions)
@@ -83,17 +88,18 @@ def test_neither_batches_nor_cells_nor_threads_change_a_bit(weighted: bool, tmp_
         log[part * 1000 : part * 1000 + 1000].write_parquet(tmp_path / f"{part}.parquet", row_group_size=130)
     _, scan = scanned(tmp_path, weight="w" if weighted else None)
     group = ["model", "country"]
-    expected, rows = count_grid(scan, group, GRID)
+    expected, rows = count(scan, group)
     assert rows == {0: 5000}
     for batch_rows in (1, 77, 5000):
         for dense_cells in (0, 200, 1 << 25):
-            found, _ = count_grid(scan, group, GRID, batch_rows=batch_rows, dense_cells=dense_cells)
+            found, _ = count(scan, group, batch_rows=batch_rows, dense_cells=dense_cells)
             assert_frame_equal(found, expected, rel_tol=0, abs_tol=0)
     if not weighted:
         code = (
             "import sys, nci_frames as nf, numpy as np; "
             "scan = nf.scan_predictions(sys.argv[1], fold='fold', segments='country'); "
-            "nf.count_confusion(scan, thresholds=np.linspace(-1, 1, 51), by='country').write_parquet(sys.argv[2])"
+            "grid = np.linspace(-1, 1, 51); "
+            "nf.count_confusion(scan, thresholds=grid, by='country').write_parquet(sys.argv[2])"
         )
         for threads in ("1", "2"):
             out = tmp_path / f"threads-{threads}"
@@ -118,23 +124,25 @@ def test_many_groups_are_told_apart() -> None:
     assert numbers.frame()[np.concatenate(found)].equals(shuffled)
 
 
-def test_a_collision_of_hashes_is_noticed_and_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("thresholds", ["exact", [0.0, 0.5]], ids=str)
+def test_a_collision_of_hashes_is_noticed_and_mended(
+    monkeypatch: pytest.MonkeyPatch, thresholds: object
+) -> None:
     log = random_log(300)
-    _, scan = scanned(log)
-    expected, _ = count_grid(scan, ["model", "country"], GRID)
+    expected = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
     honest = GroupNumbers.hash.fget  # type: ignore[attr-defined]
     seeds = []
 
     def colliding(numbers: GroupNumbers) -> pl.Expr:
         seeds.append(numbers._seed)
-        return pl.lit(7, pl.UInt64) + pl.col("model").is_null() if numbers._seed == 0 else honest(numbers)
+        return honest(numbers) if numbers._seed else pl.col("model").hash()
 
     monkeypatch.setattr(groups_module.GroupNumbers, "hash", property(colliding))
-    assert_frame_equal(count_grid(scan, ["model", "country"], GRID)[0], expected)
+    assert_frame_equal(nf.count_confusion(log, thresholds=thresholds), expected)  # type: ignore[arg-type]
     assert seeds == [0, 1]
     monkeypatch.setattr(groups_module.GroupNumbers, "hash", property(lambda _: pl.col("model").hash()))
     with pytest.raises(HashCollisionError):
-        count_grid(scan, ["model", "country"], GRID)
+        nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
 
 
 def test_an_empty_frame_has_empty_counts() -> None:

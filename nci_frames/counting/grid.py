@@ -8,26 +8,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.counting.batches import BATCH_ROWS, read_batches
 from nci_frames.counting.cells import DENSE_CELLS, CellCounts, Counts
 from nci_frames.counting.digitising import Digitiser
-from nci_frames.counting.groups import GroupNumbers, HashCollisionError
-from nci_frames.counting.progress import rows_shown
-from nci_frames.counting.rows import REASON
+from nci_frames.counting.groups import GroupNumbers
 from nci_frames.counting.scan import Scan
 
 __all__ = ["count_grid"]
 
-#: Rows at a time: the arrays of a batch stay in the cache of a core.
-_BATCH = 100_000
-
 
 def count_grid(
     scan: Scan,
-    group: list[str],
+    groups: GroupNumbers,
     grid: NDArray[np.float64],
     *,
     progress: bool = False,
-    batch_rows: int = _BATCH,
+    batch_rows: int = BATCH_ROWS,
     dense_cells: int = DENSE_CELLS,
 ) -> tuple[pl.DataFrame, dict[int, int]]:
     """Count every group at every threshold.
@@ -36,8 +32,8 @@ def count_grid(
     ----------
     scan
         What to count.
-    group
-        The columns that make a group.
+    groups
+        Numbers of the groups; it learns them here.
     grid
         Thresholds, strictly ascending.
     progress
@@ -49,68 +45,25 @@ def count_grid(
 
     Returns
     -------
-    The columns of *group*, threshold, tp, fp, fn, tn, sorted; and the rows by the code of their validity.
+    The keys, threshold, tp, fp, fn, tn, sorted; and the rows by the code of their validity.
 
     Raises
     ------
     InvalidRowsError
-        If a row is not valid and the scan is not told to drop such rows: at the first batch that has one.
+        If a row is not valid and the scan is not told to drop such rows.
     """
     schema = scan.raw.collect_schema()
-    for seed in range(8):
-        groups = GroupNumbers({key: schema[key] for key in group}, seed=seed)
-        try:
-            codes, values, rows_by_code = _count_cells(
-                scan, groups, grid, progress=progress, batch_rows=batch_rows, dense_cells=dense_cells
-            )
-        except HashCollisionError:
-            continue
-        return _table(groups, grid, codes, values), rows_by_code
-    raise HashCollisionError
-
-
-def _count_cells(
-    scan: Scan,
-    groups: GroupNumbers,
-    grid: NDArray[np.float64],
-    *,
-    progress: bool,
-    batch_rows: int,
-    dense_cells: int,
-) -> tuple[NDArray[np.int64], Counts, dict[int, int]]:
-    schema = scan.raw.collect_schema()
-    weighted = "weight" in schema
     digitise = Digitiser(grid, np.float32 if schema["score"] == pl.Float32 else np.float64)
-    cells = CellCounts(weighted=weighted, dense_cells=dense_cells)
-    # 0 and 1 are the classes; from 2 on, why the row is not valid.
-    kind = pl.when(pl.col(REASON) > 0).then(pl.col(REASON) + 1).otherwise(pl.col("label").cast(pl.UInt8))
-    rows = scan.raw.select(
-        *groups.keys,
-        groups.hash.alias("__hash"),
-        "score",
-        kind.alias("__kind"),
-        *(["weight"] if weighted else []),
-    )
+    cells = CellCounts(weighted="weight" in schema, dense_cells=dense_cells)
     rows_by_code: dict[int, int] = {}
-    with rows_shown(scan.rows, len(scan.source.files), show=progress) as advance:
-        # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
-        for whole in rows.collect_batches(chunk_size=batch_rows, maintain_order=weighted):
-            batch, read = whole, len(whole)
-            if read and int(batch["__kind"].max()) > 1:  # type: ignore[arg-type]
-                if scan.on_invalid == "raise":
-                    scan.refuse()
-                for bad, count in batch["__kind"].filter(batch["__kind"] > 1).value_counts().rows():
-                    rows_by_code[bad - 1] = rows_by_code.get(bad - 1, 0) + count
-                batch = batch.filter(pl.col("__kind") < 2)
-            codes = groups.numbers(batch["__hash"].to_numpy(), batch)
-            codes *= digitise.bins
-            codes += digitise(batch["score"].to_numpy())
-            codes *= 2
-            codes += batch["__kind"].to_numpy()
-            cells.add(codes, batch["weight"].to_numpy() if weighted else None)
-            rows_by_code[0] = rows_by_code.get(0, 0) + len(batch)
-            advance(read)
-    return *cells.cells(), rows_by_code
+    for batch in read_batches(scan, groups, rows_by_code, progress=progress, batch_rows=batch_rows):
+        codes = batch.numbers
+        codes *= digitise.bins
+        codes += digitise(batch.scores)
+        codes *= 2
+        codes += batch.labels
+        cells.add(codes, batch.weights)
+    return _table(groups, grid, *cells.cells()), rows_by_code
 
 
 def _table(

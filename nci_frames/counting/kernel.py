@@ -1,17 +1,20 @@
 """Predictions -> counts: one lazy pass, exact."""
 
+import contextlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from nci_frames.counting.exact import count_exact
 from nci_frames.counting.grid import count_grid
-from nci_frames.counting.rows import REASON, count_rows
+from nci_frames.counting.groups import GroupNumbers, HashCollisionError
 from nci_frames.counting.scan import Scan, scan_of, scan_predictions
 from nci_frames.counting.thresholds import Thresholds, check_thresholds
 from nci_frames.errors import InvalidRowsWarning, SchemaError, SourceError, listed
-from nci_frames.pooling import accumulate
 from nci_frames.schemas import PREDICTIONS
 
 __all__ = ["Tally", "count_confusion", "tally_predictions"]
@@ -120,45 +123,32 @@ def tally_predictions(
     grid = None if exact else check_thresholds(thresholds)
     scan = _scan(predictions)
     group = ["model", *_kept(scan.keys, by)]
-    counts, rows_by_code = (
-        _count_exact(scan, group) if grid is None else count_grid(scan, group, grid, progress=progress)
-    )
+    counts, rows_by_code = _count(scan, group, grid, progress)
     seen = sum(rows_by_code.values())
     if scan.rows not in (None, seen):
         msg = "the rows that were read are not the rows that the log has"
         raise SourceError(msg, where=scan.source.where, found=f"{seen:,} of {scan.rows:,} rows")
-    dropped = scan.reasons(rows_by_code)
-    if dropped and scan.on_invalid == "raise":
-        scan.refuse()
     resolution = pl.lit("exact" if grid is None else "grid").alias("resolution")
     return Tally(
         counts=counts.select(*group, "threshold", "tp", "fp", "fn", "tn", resolution),
         where=scan.source.where,
         files=len(scan.source.files),
         counted=rows_by_code.get(0, 0),
-        dropped=dropped,
+        dropped=scan.reasons(rows_by_code),
     )
 
 
-def _count_exact(scan: Scan, group: list[str]) -> tuple[pl.DataFrame, dict[int, int]]:
-    """Count at every distinct score, and the rows by validity."""
+def _count(
+    scan: Scan, group: list[str], grid: NDArray[np.float64] | None, progress: bool
+) -> tuple[pl.DataFrame, dict[int, int]]:
     schema = scan.raw.collect_schema()
-    one = pl.col("weight") if "weight" in schema else pl.lit(1, pl.Int64)
-    zero = pl.lit(0, schema.get("weight", pl.Int64))
-    steps = (
-        scan.raw.filter(pl.col(REASON) == 0)
-        .select(
-            *group,
-            pl.col("score").cast(pl.Float64).alias("threshold"),
-            pl.when("label").then(one).otherwise(zero).alias("tp"),
-            pl.when("label").then(zero).otherwise(one).alias("fp"),
-        )
-        # Floats are added in the order of the rows, so that a run can be repeated to the bit.
-        .group_by(*group, "threshold", maintain_order="weight" in schema)
-        .agg(pl.col("tp", "fp").sum())
-    )
-    counted, by_reason = pl.collect_all([steps, count_rows(scan.raw, REASON)])
-    return accumulate(counted, group), dict(by_reason.rows())
+    for seed in range(8):
+        groups = GroupNumbers({key: schema[key] for key in group}, seed=seed)
+        with contextlib.suppress(HashCollisionError):
+            if grid is None:
+                return count_exact(scan, groups, progress=progress)
+            return count_grid(scan, groups, grid, progress=progress)
+    raise HashCollisionError
 
 
 def _scan(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:

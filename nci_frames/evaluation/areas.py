@@ -4,8 +4,9 @@ Between two thresholds of a grid the curve is unknown, but it is monotone. The b
 the bin first, the worst all negatives; whatever the rows were, the area lies between the two.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,8 @@ __all__ = ["compute_areas"]
 
 Method = Literal["average_precision"]
 Floats = NDArray[np.float64]
+
+_ROWS_AT_A_TIME = 1 << 20
 
 
 def compute_areas(
@@ -91,18 +94,27 @@ def compute_areas(
         raise ParameterError.unknown_choice("method", method, get_args(Method))
     frame = collect(counts, COUNTS)
     keys = ["model", *COUNTS.keys(frame.columns)]
-    groups, curve = _curves(frame, keys)
-    if prevalence_values(prevalence) is None:
-        grid = [curve.observed_prevalence]
-    else:
-        grid = [np.full(len(groups), eta) for eta in prevalence_values(prevalence) or []]
+    grid = prevalence_values(prevalence)
+    tables = [
+        table for groups, curves in _curves(frame, keys) for table in _tables(groups, curves, grid, method)
+    ]
+    if not tables:
+        return _tables(frame.select(keys), _Curves.none(), [], method)[0]
+    areas = pl.concat(tables).sort(*keys, "metric", "method", "prevalence", maintain_order=True)
+    AREAS.check(areas)
+    return areas
+
+
+def _tables(
+    groups: pl.DataFrame, curves: "_Curves", grid: list[float] | None, method: Method
+) -> list[pl.DataFrame]:
+    """Return the areas of some groups: a table for ROC-AUC, and one for PR-AUC at each prevalence."""
 
     def table(
         metric: str, rule: str | None, eta: Floats, areas: tuple[Floats, Floats, Floats]
     ) -> pl.DataFrame:
         value, lower, upper = (pl.Series(area, nan_to_null=True) for area in areas)
-        return groups.select(
-            *keys,
+        return groups.with_columns(
             pl.lit(metric).alias("metric"),
             pl.lit(rule, pl.String).alias("method"),
             pl.Series("prevalence", eta, nan_to_null=True),
@@ -111,11 +123,12 @@ def compute_areas(
             upper.alias("upper"),
         )
 
-    tables = [table("roc_auc", None, np.full(len(groups), np.nan), curve.roc_auc())]
-    tables += [table("pr_auc", method, eta, curve.average_precision(eta)) for eta in grid]
-    areas = pl.concat(tables).sort(*keys, "metric", "method", "prevalence", maintain_order=True)
-    AREAS.check(areas)
-    return areas
+    fixed = [np.full(len(groups), eta) for eta in grid or []]
+    etas = [curves.observed_prevalence] if grid is None else fixed
+    return [
+        table("roc_auc", None, np.full(len(groups), np.nan), curves.roc_auc()),
+        *(table("pr_auc", method, eta, curves.average_precision(eta)) for eta in etas),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +146,12 @@ class _Curves:
     fpr1: Floats
     exact: NDArray[np.bool_]  # of each group
     observed_prevalence: Floats  # of each group
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return the curves of no groups."""
+        floats, whole = np.empty(0), np.empty(0, np.int64)
+        return cls(whole, whole, floats, floats, floats, floats, np.empty(0, np.bool_), floats)
 
     def _sum(self, steps: Floats) -> Floats:
         return np.add.reduceat(steps, self.start) if len(self.start) else steps
@@ -153,6 +172,9 @@ class _Curves:
         recall = self.tpr1 - self.tpr0
         end = (1 - eta) * self.fpr1
         value = _weighted(recall, eta * self.tpr1, end)
+        if self.exact.all():
+            total = self._sum(value)
+            return total, total, total
         upper = _weighted(recall, eta * self.tpr1, (1 - eta) * self.fpr0)
         return self._bounded(value, _integral(recall, eta * self.tpr0, eta * self.tpr1, end), upper)
 
@@ -188,20 +210,47 @@ def _one_minus_log1p_over(x: Floats) -> Floats:
         return np.where(near, series, np.where(np.isinf(x), 1.0, 1 - np.log1p(x) / x))
 
 
-def _curves(frame: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, _Curves]:
-    """Return the groups and their ROC steps, each group ending at (1, 1)."""
-    ordered = frame.sort(*keys, "threshold", descending=[False] * len(keys) + [True], maintain_order=True)
-    columns = {name: ordered[name].to_numpy().astype(np.float64) for name in ("tp", "fp", "fn", "tn")}
-    if "resolution" in ordered.columns:
-        exact = (ordered["resolution"] == "exact").fill_null(value=False).to_numpy()
+def _curves(frame: pl.DataFrame, keys: list[str]) -> Iterator[tuple[pl.DataFrame, _Curves]]:
+    """Yield some groups at a time and their ROC steps, each group ending at (1, 1)."""
+    first = _group_starts(frame, keys)
+    if not _is_sorted(frame, keys, first):
+        frame = frame.sort(*keys, "threshold", maintain_order=True)
+        first = _group_starts(frame, keys)
+    if frame.is_empty():
+        return
+    # Whole groups, together about so many rows: the arrays of one part are made at a time.
+    parts = np.flatnonzero(np.diff(first // _ROWS_AT_A_TIME, prepend=-1))
+    for begin, end in zip(first[parts], [*first[parts[1:]], len(frame)], strict=True):
+        yield _steps(frame[int(begin) : int(end)].reverse(), keys)
+
+
+def _group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
+    changed = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift()) for key in keys)
+    starts = frame.select(changed).to_series().to_numpy().copy()
+    starts[:1] = True
+    return np.flatnonzero(starts).astype(np.int64)
+
+
+def _is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
+    """Tell whether every group is one run of rows with ascending thresholds, as counting leaves them."""
+    thresholds = frame["threshold"].to_numpy()
+    ascending = np.append(True, thresholds[1:] > thresholds[:-1])[: len(frame)]
+    ascending[first] = True
+    return bool(ascending.all()) and bool(frame[first].select(keys).is_unique().all())
+
+
+def _steps(descending: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, _Curves]:
+    """Return the groups of rows whose thresholds descend, and their ROC steps."""
+    columns = {name: descending[name].to_numpy().astype(np.float64) for name in ("tp", "fp", "fn", "tn")}
+    if "resolution" in descending.columns:
+        exact = (descending["resolution"] == "exact").fill_null(value=False).to_numpy()
     else:
-        exact = np.zeros(len(ordered), dtype=bool)
-    changes = ordered.select(pl.struct(keys).rle_id()).to_series().to_numpy()
-    first = np.flatnonzero(np.diff(changes, prepend=-1)) if len(ordered) else np.empty(0, np.int64)
-    groups = ordered[first].select(keys)
+        exact = np.zeros(len(descending), dtype=bool)
+    first = _group_starts(descending, keys)
+    groups = descending[first].select(keys)
 
     # One more step per group: from the lowest threshold to "everything is positive".
-    last = np.append(first[1:], len(ordered))[: len(first)]
+    last = np.append(first[1:], len(descending))
     positives = (columns["tp"] + columns["fn"])[first]
     negatives = (columns["fp"] + columns["tn"])[first]
     size = last - first + 1
@@ -210,6 +259,6 @@ def _curves(frame: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, _Curves
         tpr = np.insert(columns["tp"], last, positives) / np.repeat(positives, size)
         fpr = np.insert(columns["fp"], last, negatives) / np.repeat(negatives, size)
         observed = positives / (positives + negatives)
-    tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]])[: len(rate)] for rate in (tpr, fpr))
+    tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]]) for rate in (tpr, fpr))
     tpr0[start] = fpr0[start] = 0.0
     return groups, _Curves(start, size, tpr0, tpr, fpr0, fpr, exact[first], observed)

@@ -1,0 +1,167 @@
+"""Compare the kernel with what a user would use instead: the same files, in turn, each in its own process.
+
+    python benchmarks/run.py --rows 20_000_000 --times 10 --runs 5
+
+makes a synthetic log of so many rows, lists its files so many times, and runs every contender so many times in
+alternating order. Writes docs/performance.md and docs/performance.png.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from nci_frames.demo import write_synthetic_logs
+
+ROOT = Path(__file__).parents[1]
+#: contender -> (kind of thresholds, what it is)
+GRID = {
+    "decode": ("arbitrary", "decode the columns only (the floor)"),
+    "nci_frames": ("arbitrary", "nci_frames, arbitrary thresholds"),
+    "nci_frames uniform": ("uniform", "nci_frames, uniform thresholds"),
+    "duckdb_group_by": ("uniform", "DuckDB GROUP BY, uniform thresholds"),
+    "duckdb_histogram": ("arbitrary", "DuckDB histogram(score, bounds), arbitrary thresholds"),
+    "polars": ("arbitrary", "hand-written Polars, arbitrary thresholds"),
+}
+EXACT = {
+    "nci_frames_exact": ("exact", "nci_frames: exact counts, then both areas of each group"),
+    "scikit_learn_exact": ("exact", "scikit-learn: both areas, group by group"),
+}
+#: goal: (contender, against, at most this ratio of medians)
+GOALS = [
+    ("nci_frames", "duckdb_histogram", 0.35),
+    ("nci_frames", "polars", 0.25),
+    ("nci_frames", "decode", 6.0),
+    ("nci_frames uniform", "duckdb_group_by", 0.45),
+    ("nci_frames_exact", "scikit_learn_exact", 0.4),
+]
+
+
+def run(name: str, kind: str, folder: str, times: int) -> dict[str, Any]:
+    """Run one contender once, in a process of its own."""
+    command = [
+        sys.executable,
+        str(ROOT / "benchmarks" / "contenders.py"),
+        name.split()[0],
+        kind,
+        folder,
+        str(times),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def measure(contenders: dict[str, tuple[str, str]], folder: str, times: int, runs: int) -> pl.DataFrame:
+    """Run all in turn, and check that those on the same thresholds counted the same."""
+    rows = []
+    for turn in range(runs):
+        names = list(contenders) if turn % 2 == 0 else list(reversed(contenders))
+        for name in names:
+            result = run(name, contenders[name][0], folder, times)
+            rows.append({"contender": name, "kind": contenders[name][0], **result})
+            print(
+                f"{turn + 1}/{runs} {name:20} {result['seconds']:7.2f} s {result['peak_gb']:5.2f} GB",
+                flush=True,
+            )
+    frame = pl.DataFrame(rows)
+    counted = frame.filter(pl.col("contender") != "decode")
+    differing = counted.group_by("kind").agg(pl.col("checksum").n_unique()).filter(pl.col("checksum") > 1)
+    if len(differing):
+        raise SystemExit(f"the contenders do not agree: {counted.select('contender', 'checksum').unique()}")
+    return frame
+
+
+def summary(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the median, least and greatest seconds and the greatest memory of each contender."""
+    return frame.group_by("contender", maintain_order=True).agg(
+        median=pl.col("seconds").median(),
+        least=pl.col("seconds").min(),
+        greatest=pl.col("seconds").max(),
+        peak_gb=pl.col("peak_gb").max(),
+    )
+
+
+def goals(table: pl.DataFrame) -> list[str]:
+    """Return a line per goal: the ratio of medians that was seen, beside the goal."""
+    median = dict(table.select("contender", "median").iter_rows())
+    return [
+        f"| {mine} / {other} | {median[mine] / median[other]:.2f} | at most {most:g} |"
+        for mine, other, most in GOALS
+        if mine in median
+    ]
+
+
+def section(
+    heading: str, contenders: dict[str, tuple[str, str]], table: pl.DataFrame, runs: int
+) -> list[str]:
+    """Return a section of the page."""
+    lines = [
+        f"## {heading}",
+        "",
+        f"Seconds of {runs} runs in alternating order, each in a process of its own.",
+        "",
+    ]
+    lines += ["| what | median s | least | greatest | peak GB |", "| --- | ---: | ---: | ---: | ---: |"]
+    for row in table.sort("median").iter_rows(named=True):
+        what = contenders[row["contender"]][1]
+        figures = [f"{row[column]:.2f}" for column in ("median", "least", "greatest", "peak_gb")]
+        lines.append(f"| {what} | {' | '.join(figures)} |")
+    return [*lines, "", "| ratio of medians | seen | goal |", "| --- | ---: | --- |", *goals(table), ""]
+
+
+def main() -> None:
+    """Run the benchmarks and write the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--times", type=int, default=10)
+    parser.add_argument("--runs", type=int, default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        write_synthetic_logs(folder, rows=options.rows)
+        grid = measure(GRID, folder, options.times, options.runs)
+        exact = measure(EXACT, folder, 1, options.runs)
+    rows = options.rows * options.times
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3
+    packages = ", ".join(f"{name} {version(name)}" for name in ("polars", "numpy", "duckdb", "scikit-learn"))
+    lines = [
+        "# Performance",
+        "",
+        f"Measured by `make bench` on {os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GB, Python "
+        f"{platform.python_version()}, {packages}. The log: 8 models x 10 folds x 20 segments in random order, "
+        f"String keys, Float64 scores; {options.rows:,} rows in Parquet, the files listed {options.times} times. "
+        "Machines differ and are shared: the ratios say more than the seconds.",
+        "",
+        "![Seconds of each contender](performance.png)",
+        "",
+        *section(f"{rows:,} rows at 1,024 thresholds", GRID, summary(grid), options.runs),
+        *section(f"{options.rows:,} rows at every distinct score", EXACT, summary(exact), options.runs),
+        "On a grid, keys are told apart by a 64-bit hash in a table that a whole batch is looked up in, scores are",
+        "digitised through a lookup table, and cell codes are counted into one array of at most 32 Mi cells (beyond",
+        "that, sparsely). The memory is that of the cells, not of the rows. Exact counts hold a score, a class and a",
+        "group number of every row, and a row of output for every distinct score.",
+        "",
+    ]
+    (ROOT / "docs" / "performance.md").write_text("\n".join(lines))
+    labelled = grid.with_columns(what=pl.col("contender").replace({k: v[1] for k, v in GRID.items()}))
+    bars = alt.Chart(labelled).encode(y=alt.Y("what:N", sort="x", title=None, axis=alt.Axis(labelLimit=400)))
+    chart = bars.mark_bar(color="#0072b2").encode(
+        x=alt.X("median(seconds):Q", title=f"seconds for {rows:,} rows")
+    )
+    points = bars.mark_tick(color="black").encode(x="seconds:Q")
+    (chart + points).properties(width=420).save(str(ROOT / "docs" / "performance.png"), scale_factor=2)
+
+
+if __name__ == "__main__":
+    main()
