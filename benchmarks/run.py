@@ -2,15 +2,14 @@
 
     python benchmarks/run.py --rows 20_000_000 --times 10 --runs 5
 
-makes a synthetic log of so many rows, lists its files so many times, and runs every contender so many times in
-alternating order. Writes docs/performance.md and docs/performance.png.
+makes a synthetic log of so many rows, lists its files so many times, and runs every contender so many times
+in alternating order. Writes docs/performance.md and docs/performance.png.
 """
 
 import argparse
 import json
 import os
 import platform
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -52,7 +51,7 @@ def run(name: str, kind: str, folder: str, times: int) -> dict[str, Any]:
     command = [
         sys.executable,
         str(ROOT / "benchmarks" / "contenders.py"),
-        name.split()[0],
+        name.split(maxsplit=1)[0],
         kind,
         folder,
         str(times),
@@ -140,17 +139,18 @@ def main() -> None:
         "",
         f"Measured by `make bench` on {os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GB, Python "
         f"{platform.python_version()}, {packages}. The log: 8 models x 10 folds x 20 segments in random order, "
-        f"String keys, Float64 scores; {options.rows:,} rows in Parquet, the files listed {options.times} times. "
+        f"String keys, Float64 scores; {options.rows:,} rows in Parquet, the files listed {options.times} "
+        "times. "
         "Machines differ and are shared: the ratios say more than the seconds.",
         "",
         "![Seconds of each contender](performance.png)",
         "",
         *section(f"{rows:,} rows at 1,024 thresholds", GRID, summary(grid), options.runs),
         *section(f"{options.rows:,} rows at every distinct score", EXACT, summary(exact), options.runs),
-        "On a grid, keys are told apart by a 64-bit hash in a table that a whole batch is looked up in, scores are",
-        "digitised through a lookup table, and cell codes are counted into one array of at most 32 Mi cells (beyond",
-        "that, sparsely). The memory is that of the cells, not of the rows. Exact counts hold a score, a class and a",
-        "group number of every row, and a row of output for every distinct score.",
+        "On a grid, keys are told apart by a 64-bit hash in a table that a whole batch is looked up in, scores",
+        "are digitised through a lookup table, and cell codes are counted into one array of at most 32 Mi cells",
+        "(beyond that, sparsely). The memory is that of the cells, not of the rows. Exact counts hold a score, a",
+        "class and a group number of every row, and a row of output for every distinct score.",
         "",
     ]
     (ROOT / "docs" / "performance.md").write_text("\n".join(lines))
