@@ -138,8 +138,8 @@ def main() -> None:
         "# Performance",
         "",
         f"Measured by `make bench` on {os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GB, Python "
-        f"{platform.python_version()}, {packages}. The log: 8 models x 10 folds x 20 segments in random",
-        f"order, String keys, Float64 scores; {options.rows:,} rows in Parquet, the files listed",
+        f"{platform.python_version()}, {packages}. The log: 8 models x 10 folds x 20 segments in",
+        f"random order, String keys, Float64 scores; {options.rows:,} rows in Parquet, the files listed",
         f"{options.times} times. Machines differ and are shared: the ratios say more than the seconds.",
         "",
         "![Seconds of each contender](performance.png)",
@@ -147,8 +147,8 @@ def main() -> None:
         *section(f"{rows:,} rows at 1,024 thresholds", GRID, summary(grid), options.runs),
         *section(f"{options.rows:,} rows at every distinct score", EXACT, summary(exact), options.runs),
         "[Counting](counting.md) says how. On a grid the memory is that of the cells, not of the rows. Exact",
-        "counts hold a score, a class and a group number of every row, and a row of output for every distinct",
-        "score.",
+        "counts hold a score, a class and a group number of every row, and a row of output for every",
+        "distinct score.",
         "",
     ]
     (ROOT / "docs" / "performance.md").write_text("\n".join(lines))
