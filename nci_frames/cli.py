@@ -70,7 +70,7 @@ class Commands(click.Group):
             click.echo(f"error: {error}", err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
-            click.echo("interrupted: nothing was written", err=True)
+            click.echo("interrupted: no file is half-written", err=True)
             ctx.exit(130)
 
 

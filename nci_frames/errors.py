@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 _SHOWN = 5
+_SHOWN_FILES = 50
 
 
 def listed(items: Iterable[str], shown: int = _SHOWN) -> str:
@@ -107,10 +108,18 @@ class SourceError(NciFramesError):
         """Build one error for all files that are not readable Parquet; *files* maps path to reason."""
         return cls(
             f"{len(files)} of the source's files cannot be read as Parquet",
-            where=listed(map(repr, files)),
+            where=listed(map(repr, files), _SHOWN_FILES),
             found=listed(dict.fromkeys(files.values())),
             hint="write the files again, or leave them out of the source",
         )
+
+    @staticmethod
+    def all_of(problems: Sequence[NciFramesError]) -> NciFramesError:
+        """Return the only problem, or one error that tells all of them."""
+        if len(problems) == 1:
+            return problems[0]
+        told = [f"{place}. {problem}" for place, problem in enumerate(problems, 1)]
+        return SourceError("\n".join([f"the files of the source have {len(problems)} problems", *told]))
 
 
 class SchemaError(NciFramesError):
@@ -135,7 +144,7 @@ class SchemaError(NciFramesError):
     def type_drift(cls, column: str, files_by_type: Mapping[str, Sequence[str]]) -> Self:
         """Build the error for a column whose type differs between files."""
         found = "; ".join(
-            f"{dtype} in {len(files)} file{'s' * (len(files) > 1)} ({listed(map(repr, files), 3)})"
+            f"{dtype} in {len(files)} file{'s' * (len(files) > 1)} ({listed(map(repr, files))})"
             for dtype, files in files_by_type.items()
         )
         return cls(

@@ -279,6 +279,21 @@ def test_bad_files(tmp_path: Path, name: str, kind: type[Exception], parts: list
         assert part in str(error.value)
 
 
+def test_all_bad_files_are_named_in_one_report(tmp_path: Path) -> None:
+    good = log_with()
+    for place in range(10):
+        good.write_parquet(tmp_path / f"{place}.parquet")
+    (tmp_path / "1.parquet").write_bytes(b"")
+    (tmp_path / "2.parquet").write_text("nothing")
+    good.drop("score").write_parquet(tmp_path / "3.parquet")
+    good.with_columns(pl.col("score").cast(pl.Float32)).write_parquet(tmp_path / "4.parquet")
+    good.with_columns(pl.col("label").cast(pl.String)).write_parquet(tmp_path / "5.parquet")
+    with pytest.raises(nf.SourceError, match="the files of the source have 4 problems") as error:
+        nf.scan_predictions(tmp_path)
+    for bad in range(1, 6):
+        assert f"{bad}.parquet" in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("path", "found"),
     [("nowhere/log.parquet", "no such file or folder"), ("nothing-*.parquet", "a glob that matches nothing")],

@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nci_frames.errors import ParameterError, SchemaError, SourceError, listed
+from nci_frames.errors import NciFramesError, ParameterError, SchemaError, SourceError, listed
 
 __all__ = ["FILE", "ArrowStream", "Source", "SourceLike", "open_source"]
 
@@ -162,39 +162,22 @@ def _hive_keys(file: str) -> dict[str, str]:
 
 
 def _open_files(files: list[str], where: str, needed: Mapping[str, str]) -> Source:
-    footers = _read_footers(files)
-    hive = [_hive_keys(file) for file in files]
-    keys = set(hive[0])
-    if any(set(folders) != keys for folders in hive):
-        odd = next(file for file, folders in zip(files, hive, strict=True) if set(folders) != keys)
+    footers, unreadable = _read_footers(files)
+    problems: list[NciFramesError] = [SourceError.unreadable(unreadable)] if unreadable else []
+    hive = {file: _hive_keys(file) for file in files}
+    keys = hive[files[0]]
+    odd = next((file for file in files if set(hive[file]) != set(keys)), None)
+    if odd is not None:
         msg = "the folders of the source do not all spell the same keys"
-        raise SchemaError(
-            msg,
-            where=repr(odd),
-            found=f"{sorted(_hive_keys(odd))} there, {sorted(keys)} in {files[0]!r}",
-            hint="name a folder or glob below which all paths have the same key=value parts",
-        )
-    lacking: dict[str, list[str]] = {}
-    types: dict[str, dict[str, list[str]]] = {column: {} for column in needed}
-    for file, (_, schema), folders in zip(files, footers, hive, strict=True):
-        for column in needed:
-            if column in folders:
-                continue
-            if column in schema and column not in keys:
-                if schema[column] != pl.Null:
-                    types[column].setdefault(_type_name(schema[column]), []).append(file)
-            else:
-                lacking.setdefault(column, []).append(file)
-    for column, lackers in lacking.items():
-        available = [*footers[files.index(lackers[0])][1], *sorted(_hive_keys(lackers[0]))]
-        raise SchemaError.missing_column(
-            column,
-            needed[column],
-            f"{len(lackers)} of {len(files)} files: {listed(map(repr, lackers))}",
-            available,
-        )
-    _need_one_type(types)
-    rows = sum(count for count, _ in footers)
+        found = f"{sorted(hive[odd])} there, {sorted(keys)} in {files[0]!r}"
+        hint = "name a folder or glob below which all paths have the same key=value parts"
+        problems.append(SchemaError(msg, where=repr(odd), found=found, hint=hint))
+    for column in needed:
+        if column not in keys:
+            problems += _column_problems(column, needed[column], footers, hive)
+    if problems:
+        raise SourceError.all_of(problems)
+    rows = sum(footers[file][0] for file in files)
     if rows == 0:
         raise SourceError.no_match(where, f"{len(files)} Parquet files without a row", "nothing was logged?")
     schema = pl.Schema({column: _first_type(column, footers) for column in needed if column not in keys})
@@ -206,19 +189,41 @@ def _open_files(files: list[str], where: str, needed: Mapping[str, str]) -> Sour
             extra_columns="ignore",
             hive_partitioning=bool(keys),
             # Without a schema a folder "seg=01" would be read as the number 1.
-            hive_schema=dict.fromkeys(hive[0], pl.String) if keys else None,
+            hive_schema=dict.fromkeys(keys, pl.String) if keys else None,
             include_file_paths=file_column,
         )
 
     return Source(scan(None), where, tuple(files), rows, scan(FILE))
 
 
-def _read_footers(files: Iterable[str]) -> list[tuple[int, pl.Schema]]:
-    """Return the rows and the schema of every file, or one error for all that cannot be read."""
-    footers: list[tuple[int, pl.Schema]] = []
+Footers = dict[str, tuple[int, pl.Schema]]
+
+
+def _column_problems(
+    column: str, role: str, footers: Footers, hive: Mapping[str, Mapping[str, str]]
+) -> list[NciFramesError]:
+    """Return what is wrong with a column: files that lack it, and types that differ between files."""
+    lacking = [file for file, (_, schema) in footers.items() if column not in schema]
+    problems: list[NciFramesError] = []
+    if lacking:
+        available = [*footers[lacking[0]][1], *sorted(hive[lacking[0]])]
+        where = f"{len(lacking)} of {len(footers)} files: {listed(map(repr, lacking), 50)}"
+        problems.append(SchemaError.missing_column(column, role, where, available))
+    types: dict[str, list[str]] = {}
+    for file, (_, schema) in footers.items():
+        if schema.get(column, pl.Null()) != pl.Null:
+            types.setdefault(_type_name(schema[column]), []).append(file)
+    if len(types) > 1:
+        problems.append(SchemaError.type_drift(column, types))
+    return problems
+
+
+def _read_footers(files: Iterable[str]) -> tuple[Footers, dict[str, str]]:
+    """Return the rows and the schema of every file; and of those that cannot be read, why."""
+    footers: Footers = {}
     bad: dict[str, str] = {}
     known: list[tuple[pq.ParquetSchema, bytes | None, pl.Schema]] = []
-    for file in files:
+    for file in dict.fromkeys(files):
         try:
             if Path(file).stat().st_size == 0:
                 bad[file] = "an empty file (0 bytes)"
@@ -234,10 +239,8 @@ def _read_footers(files: Iterable[str]) -> list[tuple[int, pl.Schema]]:
         except OSError as error:
             bad[file] = error.strerror or "it cannot be opened"
         else:
-            footers.append((footer.num_rows, schema))
-    if bad:
-        raise SourceError.unreadable(bad)
-    return footers
+            footers[file] = footer.num_rows, schema
+    return footers, bad
 
 
 def _what_instead(file: str) -> str:
@@ -286,6 +289,6 @@ def _type_name(dtype: pl.DataType) -> str:
     return "String" if dtype in (pl.Categorical, pl.Enum) else str(dtype)
 
 
-def _first_type(column: str, footers: Sequence[tuple[int, pl.Schema]]) -> pl.DataType:
-    dtypes = [schema[column] for _, schema in footers]
+def _first_type(column: str, footers: Footers) -> pl.DataType:
+    dtypes = [schema[column] for _, schema in footers.values()]
     return next((dtype for dtype in dtypes if dtype != pl.Null), dtypes[0])
