@@ -40,16 +40,27 @@ class CellCounts:
         if self._rows_waiting >= _WAITING:
             self._count()
 
-    def cells(self) -> tuple[NDArray[np.int64], Counts]:
-        """Return the codes that occurred, ascending, and the count or sum of each."""
+    def take(self, size: int) -> Counts:
+        """Return the count or sum of every cell from 0 to before *size*, and forget them."""
         self._count()
         if self._is_dense:
-            codes = np.flatnonzero(self._dense).astype(np.int64)
-            return codes, self._dense[codes]
-        return self._codes, self._values
+            cells = self._grown(size)
+            self._dense = self._zeros(0)
+        else:
+            cells = self._zeros(size)
+            cells[self._codes] = self._values
+        return cells
 
     def _zeros(self, size: int) -> Counts:
         return np.zeros(size, np.float64) if self._weighted else np.zeros(size, np.int64)
+
+    def _grown(self, size: int) -> Counts:
+        """Return the dense cells with room for *size*; what is cut off never occurred."""
+        if size <= len(self._dense):
+            return self._dense[:size]
+        grown = self._zeros(size)
+        grown[: len(self._dense)] = self._dense
+        return grown
 
     @property
     def _is_dense(self) -> bool:
@@ -69,9 +80,7 @@ class CellCounts:
 
     def _add_dense(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None, needed: int) -> None:
         if needed > len(self._dense):
-            grown = self._zeros(max(needed, min(2 * len(self._dense), self._dense_cells)))
-            grown[: len(self._dense)] = self._dense
-            self._dense = grown
+            self._dense = self._grown(max(needed, min(2 * len(self._dense), self._dense_cells)))
         if weights is None:
             counted = np.bincount(codes)
             self._dense[: len(counted)] += counted

@@ -63,18 +63,12 @@ def count_grid(
         codes *= 2
         codes += batch.labels
         cells.add(codes, batch.weights)
-    return _table(groups, grid, *cells.cells()), rows_by_code
+    counted = cells.take(2 * digitise.bins * len(groups)).reshape(len(groups), digitise.bins, 2)
+    return _table(groups, grid, counted), rows_by_code
 
 
-def _table(
-    groups: GroupNumbers,
-    grid: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    values: Counts,
-) -> pl.DataFrame:
-    """Accumulate the cells from the highest bin down, and lay them out group by group."""
-    in_bins = np.zeros((len(groups), len(grid) + 1, 2), values.dtype)
-    in_bins.reshape(-1)[codes] = values
+def _table(groups: GroupNumbers, grid: NDArray[np.float64], in_bins: Counts) -> pl.DataFrame:
+    """Accumulate the cells (group, bin, class) from the highest bin down, and lay them out by group."""
     keys = groups.frame()
     order = keys.select(pl.arg_sort_by(groups.keys)).to_series().to_numpy()
     reached = in_bins[order, ::-1].cumsum(axis=1)[:, ::-1]
