@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Self
 
 __all__ = [
+    "SHOWN_FILES",
     "InvalidRowsError",
     "InvalidRowsWarning",
     "NciFramesError",
@@ -32,7 +33,8 @@ __all__ = [
 ]
 
 _SHOWN = 5
-_SHOWN_FILES = 50
+#: Bad files are named up to this many.
+SHOWN_FILES = 50
 
 
 def listed(items: Iterable[str], shown: int = _SHOWN) -> str:
@@ -108,7 +110,7 @@ class SourceError(NciFramesError):
         """Build one error for all files that are not readable Parquet; *files* maps path to reason."""
         return cls(
             f"{len(files)} of the source's files cannot be read as Parquet",
-            where=listed(map(repr, files), _SHOWN_FILES),
+            where=listed(map(repr, files), SHOWN_FILES),
             found=listed(dict.fromkeys(files.values())),
             hint="write the files again, or leave them out of the source",
         )

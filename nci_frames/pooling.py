@@ -7,7 +7,7 @@ import polars as pl
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.schemas import COUNTS, collect
 
-__all__ = ["accumulate", "merge_counts", "pool_counts"]
+__all__ = ["merge_counts", "pool_counts"]
 
 _COUNTS = ("tp", "fp", "fn", "tn")
 
@@ -105,20 +105,22 @@ def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFra
         msg = "exact counts and counts on a grid cannot be added"
         raise ParameterError(msg, hint="count both with the same thresholds")
     columns = [c for c in frame.columns if c not in members]
-    added = _add_exact(frame, keys, members) if resolutions == ["exact"] else _add_grid(frame, keys)
+    added = _add_exact(frame, keys, members) if resolutions == ["exact"] else _add_grid(frame, keys, members)
     if "resolution" in columns:
         added = added.with_columns(resolution=pl.lit(next(iter(resolutions), "grid")))
     return added.select(columns).sort(*keys, "threshold")
 
 
-def _add_grid(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:
     """Add row by row: every member has the same thresholds."""
     # Floats are added in one order, so that a run can be repeated to the bit.
     ordered = frame.sort(pl.all())
     added = ordered.group_by(*keys, "threshold", maintain_order=True).agg(
         pl.col(_COUNTS).sum(), __members=pl.len()
     )
-    uneven = added.group_by(keys).agg(pl.col("__members").n_unique()).filter(pl.col("__members") > 1)
+    # Each threshold must have been counted for each member; two grids of one size are still two grids.
+    whole = frame.group_by(keys).agg(__all=pl.struct(*members).n_unique() if members else pl.lit(1))
+    uneven = added.join(whole, on=keys, nulls_equal=True).filter(pl.col("__members") != pl.col("__all"))
     if len(uneven):
         msg = "counts with different thresholds cannot be added"
         raise ParameterError(
@@ -131,24 +133,15 @@ def _add_grid(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 def _add_exact(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:
     """Add the rows at each distinct score, then accumulate again from the highest score down."""
-    rows_at_score = pl.col("tp", "fp").diff().fill_null(pl.col("tp", "fp")).over([*keys, *members])
-    ordered = frame.sort(*keys, *members, "threshold", descending=[False] * len([*keys, *members]) + [True])
+    member = [*keys, *members]
+    rows_at_score = pl.col("tp", "fp").diff().fill_null(pl.col("tp", "fp")).over(member)
     steps = (
-        ordered.with_columns(rows_at_score)
+        frame.sort(*member, "threshold", descending=[False] * len(member) + [True])
+        .with_columns(rows_at_score)
         .group_by(*keys, "threshold", maintain_order=True)
         .agg(pl.col("tp", "fp").sum())
     )
-    return accumulate(steps, keys)
-
-
-def accumulate(steps: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Turn the positives (tp) and negatives (fp) at each score into counts at each threshold.
-
-    The counts of a group at a threshold are the sums of its steps from the highest score down to it.
-    """
     descending = steps.sort(*keys, "threshold", descending=[False] * len(keys) + [True])
     counts = descending.with_columns(pl.col("tp", "fp").cum_sum().over(keys))
     positives, negatives = pl.col("tp").last().over(keys), pl.col("fp").last().over(keys)
-    return counts.with_columns(fn=positives - pl.col("tp"), tn=negatives - pl.col("fp")).sort(
-        *keys, "threshold"
-    )
+    return counts.with_columns(fn=positives - pl.col("tp"), tn=negatives - pl.col("fp"))

@@ -31,6 +31,8 @@ def test_what_cannot_be_added() -> None:
     coarse = nf.count_confusion(log, thresholds=[0.1])
     with pytest.raises(nf.ParameterError, match="different thresholds cannot be added"):
         nf.merge_counts(coarse, nf.count_confusion(log, thresholds=[0.1, 0.2]))
+    with pytest.raises(nf.ParameterError, match="different thresholds cannot be added"):
+        nf.merge_counts(coarse, nf.count_confusion(log, thresholds=[0.2]))
     with pytest.raises(nf.ParameterError, match="exact counts and counts on a grid"):
         nf.merge_counts(coarse, nf.count_confusion(log, thresholds="exact"))
     with pytest.raises(nf.SchemaError, match="missing column 'country'"):

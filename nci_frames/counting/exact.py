@@ -44,39 +44,35 @@ def count_exact(
     """
     rows_by_code: dict[int, int] = {}
     batches = list(read_batches(scan, groups, rows_by_code, progress=progress))
-    score_type = np.float32 if scan.raw.collect_schema()["score"] == pl.Float32 else np.float64
-    weighted = "weight" in scan.raw.collect_schema()
-    tables = [_one_group(*rows) for rows in _by_group(batches, groups, score_type, weighted)]
+    schema = scan.raw.collect_schema()
+    score_type = np.float32 if schema["score"] == pl.Float32 else np.float64
+    weighted = "weight" in schema
+    order = groups.order()
+    tables = [_one_group(*rows) for rows in _by_group(batches, order, score_type, weighted)]
     columns = [np.concatenate(parts) for parts in zip(*tables, strict=True)] if tables else [np.empty(0)] * 5
-    keys = groups.frame()
-    order = _sorted(groups)
-    repeated = keys[np.repeat(order, [len(table[0]) for table in tables])] if tables else keys
     threshold, *counts = columns
     values = [pl.Series(part).cast(pl.Float64 if weighted else pl.Int64) for part in counts]
-    return repeated.with_columns(
+    sizes = np.array([len(table[0]) for table in tables], np.int64)
+    return groups.frame()[np.repeat(order, sizes)].with_columns(
         threshold=pl.Series(threshold).cast(pl.Float64),
         **dict(zip(("tp", "fp", "fn", "tn"), values, strict=True)),
     ), rows_by_code
 
 
-def _sorted(groups: GroupNumbers) -> NDArray[np.int64]:
-    return groups.frame().select(pl.arg_sort_by(groups.keys)).to_series().to_numpy().astype(np.int64)
-
-
 def _by_group(
-    batches: list[Batch], groups: GroupNumbers, score_type: type, weighted: bool
+    batches: list[Batch], order: NDArray[np.int64], score_type: type, weighted: bool
 ) -> Iterator[tuple[Floats, NDArray[np.bool_], NDArray[np.float64] | None]]:
-    """Yield the scores, labels and weights of each group, in the order of the keys."""
+    """Yield the scores, labels and weights of each group, in the order asked for."""
     # The stable sort of 16-bit numbers is a radix sort.
-    small = np.uint16 if len(groups) <= 1 << 16 else np.int64
+    small = np.uint16 if len(order) <= 1 << 16 else np.int64
     numbers = np.concatenate([np.empty(0, small), *(batch.numbers.astype(small) for batch in batches)])
     scores: Floats = np.concatenate([np.empty(0, score_type), *(batch.scores for batch in batches)])
     labels = np.concatenate([np.empty(0, np.bool_), *(batch.labels for batch in batches)])
     weights = np.concatenate([b.weights for b in batches if b.weights is not None]) if weighted else None
     batches.clear()
     rows = np.argsort(numbers, kind="stable")
-    ends = np.cumsum(np.bincount(numbers, minlength=len(groups)))
-    for number in _sorted(groups):
+    ends = np.cumsum(np.bincount(numbers, minlength=len(order)))
+    for number in order:
         mine = rows[(ends[number - 1] if number else 0) : ends[number]]
         yield scores[mine], labels[mine], None if weights is None else weights[mine]
 

@@ -69,12 +69,11 @@ def count_grid(
 
 def _table(groups: GroupNumbers, grid: NDArray[np.float64], in_bins: Counts) -> pl.DataFrame:
     """Accumulate the cells (group, bin, class) from the highest bin down, and lay them out by group."""
-    keys = groups.frame()
-    order = keys.select(pl.arg_sort_by(groups.keys)).to_series().to_numpy()
+    order = groups.order()
     reached = in_bins[order, ::-1].cumsum(axis=1)[:, ::-1]
     # The first bin is below every threshold: its rows are never positive, but they are rows.
     false, true = reached[:, :, 0], reached[:, :, 1]
-    return keys[np.repeat(order, len(grid))].with_columns(
+    return groups.frame()[np.repeat(order, len(grid))].with_columns(
         threshold=pl.Series(np.tile(grid, len(groups))),
         tp=pl.Series(true[:, 1:].ravel()),
         fp=pl.Series(false[:, 1:].ravel()),

@@ -47,6 +47,11 @@ class GroupNumbers:
         """Return the keys of the groups in the order of their numbers."""
         return pl.concat(self._found)
 
+    def order(self) -> NDArray[np.int64]:
+        """Return the numbers of the groups in the order of their keys, null first."""
+        order = self.frame().select(pl.arg_sort_by(self.keys)).to_series()
+        return order.cast(pl.Int64).to_numpy()
+
     def numbers(self, hashes: NDArray[np.uint64], batch: pl.DataFrame) -> NDArray[np.int64]:
         """Return the group number of every row of a batch that has the key columns.
 

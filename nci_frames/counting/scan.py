@@ -31,7 +31,6 @@ class Scan:
     raw: pl.LazyFrame
     #: The same with the file that each row is from.
     raw_with_files: pl.LazyFrame | None
-
     #: Rows that ``raw`` must have according to the footers; None where only reading tells.
     rows: int | None
 

@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nci_frames.errors import NciFramesError, ParameterError, SchemaError, SourceError, listed
+from nci_frames.errors import SHOWN_FILES, NciFramesError, ParameterError, SchemaError, SourceError, listed
 
 __all__ = ["FILE", "ArrowStream", "Source", "SourceLike", "open_source"]
 
@@ -207,7 +207,7 @@ def _column_problems(
     problems: list[NciFramesError] = []
     if lacking:
         available = [*footers[lacking[0]][1], *sorted(hive[lacking[0]])]
-        where = f"{len(lacking)} of {len(footers)} files: {listed(map(repr, lacking), 50)}"
+        where = f"{len(lacking)} of {len(footers)} files: {listed(map(repr, lacking), SHOWN_FILES)}"
         problems.append(SchemaError.missing_column(column, role, where, available))
     types: dict[str, list[str]] = {}
     for file, (_, schema) in footers.items():
