@@ -20,6 +20,7 @@ from .evaluation.metrics import precision as precision
 from .evaluation.metrics import recall as recall
 from .evaluation.metrics import register_metric as register_metric
 from .evaluation.operating_points import select_operating_points as select_operating_points
+from .evaluation.projection import project_in_parts as project_in_parts
 from .evaluation.projection import project_rates as project_rates
 from .evaluation.ranking import rank_models as rank_models
 from .evaluation.rates import compute_rates as compute_rates

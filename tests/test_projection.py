@@ -1,10 +1,13 @@
+import math
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from tests.logs import random_log
 
 RATES = nf.compute_rates(
     pl.DataFrame(
@@ -103,3 +106,24 @@ def test_other_frames_are_refused() -> None:
 def test_numpy_grids() -> None:
     table = nf.project_rates(RATES, metrics="precision", prevalence=np.array([0.1, 0.2]), beta=np.float32(1))  # type: ignore[arg-type]
     assert table["prevalence"].unique().sort().to_list() == [0.1, 0.2]
+
+
+@pytest.mark.parametrize("rows", [1, 7, 20, 1_000_000])
+def test_parts_are_the_whole_and_keep_to_their_size(rows: int) -> None:
+    rates = nf.compute_rates(nf.count_confusion(random_log(), thresholds=[-0.5, 0.0, 0.5, 1.0]))
+    grid: dict[str, Any] = {"metrics": NAMES, "prevalence": [0.001, 0.1, 0.5], "beta": [0.5, 2]}
+    parts = list(
+        nf.project_in_parts(rates.sample(fraction=1, shuffle=True, seed=1).lazy(), **grid, rows=rows)
+    )
+    assert_frame_equal(pl.concat(parts), nf.project_rates(rates, **grid))
+    of_one_point = 3 * (4 + 2)
+    assert max(map(len, parts)) <= max(rows, of_one_point)
+    assert len(parts) == math.ceil(len(rates) / max(1, rows // of_one_point))
+
+
+def test_parts_are_made_when_they_are_asked_for_but_checked_at_once() -> None:
+    with pytest.raises(nf.ParameterError, match="rows must be a whole number >= 1\n  found: 0"):
+        nf.project_in_parts(RATES, metrics="precision", prevalence=0.1, rows=0)
+    with pytest.raises(nf.UnknownMetricError, match="unknown metric 'precison'"):
+        nf.project_in_parts(RATES, metrics="precison", prevalence=0.1)
+    assert list(nf.project_in_parts(RATES.clear(), metrics="precision", prevalence=0.1)) == []

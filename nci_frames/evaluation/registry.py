@@ -38,6 +38,9 @@ class Metric:
     upper: float
     undefined_when: str
     expression: "CalledMetric"
+    #: Whether it never turns as one rate grows and the other stands still, so that its extremes over a box of
+    #: rates are at the corners.
+    monotone: bool = True
 
 
 class CalledMetric(pl.Expr):
@@ -75,6 +78,7 @@ def metric(
     direction: Direction = "maximize",
     lower: float = 0.0,
     upper: float = 1.0,
+    monotone: bool = True,
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, CalledMetric]]:
     """Register the decorated function, and give its expression the metric's name.
 
@@ -90,6 +94,8 @@ def metric(
         "maximize", "minimize", or "target" (not ranked).
     lower, upper
         Range of the values.
+    monotone
+        Whether it rises or falls all the way as one rate grows, whatever the other is.
     """
 
     def decorate(build: Callable[P, pl.Expr]) -> Callable[P, CalledMetric]:
@@ -103,7 +109,8 @@ def metric(
             given = {key: cast("Parameter", kwargs.get(key)) for key in ("prevalence", "beta")}
             return CalledMetric(build(*args, **kwargs).alias(label), **given)
 
-        _add(Metric(name, aliases, formula, direction, lower, upper, undefined_when, call()))  # type: ignore[call-arg]
+        whole = call()  # type: ignore[call-arg]
+        _add(Metric(name, aliases, formula, direction, lower, upper, undefined_when, whole, monotone))
         return call
 
     return decorate
@@ -121,6 +128,7 @@ def register_metric(
     direction: Direction = "maximize",
     aliases: Sequence[str] = (),
     formula: str = "",
+    monotone: bool = False,
 ) -> None:
     """Add a metric of your own; it then works wherever a metric's name does.
 
@@ -139,6 +147,9 @@ def register_metric(
         Other names for it.
     formula
         For people to read.
+    monotone
+        Whether it rises or falls all the way as one rate grows, whatever the other is. Only then can a
+        projection tell its band from the bounds of the rates.
 
     Raises
     ------
@@ -169,7 +180,7 @@ def register_metric(
     _add(
         Metric(
             name, tuple(aliases), formula, direction, float(lower), float(upper),
-            "its expression is null", CalledMetric(expression.alias(name)),
+            "its expression is null", CalledMetric(expression.alias(name)), monotone,
         )
     )  # fmt: skip
 
