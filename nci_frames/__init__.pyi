@@ -24,6 +24,8 @@ from .evaluation.projection import project_in_parts as project_in_parts
 from .evaluation.projection import project_rates as project_rates
 from .evaluation.ranking import rank_models as rank_models
 from .evaluation.rates import compute_rates as compute_rates
+from .evaluation.segments import decompose_difference as decompose_difference
+from .evaluation.segments import roll_up as roll_up
 from .pooling import merge_counts as merge_counts
 from .pooling import pool_counts as pool_counts
 from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta

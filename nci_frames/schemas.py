@@ -15,12 +15,14 @@ __all__ = [
     "AREAS",
     "COUNTS",
     "CROSSOVERS",
+    "DECOMPOSITION",
     "FRAMES",
     "PREDICTIONS",
     "PROJECTION",
     "RANKING",
     "RATES",
     "RESERVED",
+    "ROLL_UP",
     "WINNERS",
     "Column",
     "FrameSchema",
@@ -202,8 +204,53 @@ WINNERS = FrameSchema(
         _THRESHOLD,
     ),
 )
+DECOMPOSITION = FrameSchema(
+    "decomposition",
+    "decompose_difference(rates, metric=..., between=...)",
+    (
+        _MODEL,
+        _THRESHOLD,
+        _METRIC,
+        _BETA,
+        Column("reference", (pl.String,), "value of the key that is compared with", "that value is null"),
+        Column("prevalence", _RATE, "observed prevalence here", "the group has no rows"),
+        Column("reference_prevalence", _RATE, "observed prevalence of the reference", "no such point"),
+        _VALUE,
+        Column("reference_value", _RATE, "value of the metric in the reference", "undefined: 0/0"),
+        Column("difference", _RATE, "value - reference_value", "either is undefined"),
+        Column("due_to_prevalence", _RATE, "part of the difference", "see reason"),
+        Column("due_to_rates", _RATE, "the other part: TPR and FPR", "see reason"),
+        Column("reason", (pl.String,), "why there is no decomposition", "there is one"),
+    ),
+)
+ROLL_UP = FrameSchema(
+    "roll-up",
+    "roll_up(rates, over=..., metrics=...)",
+    (
+        _MODEL,
+        Column("threshold", (pl.Float64,), "as in the rates", "it differs between the segments"),
+        _METRIC,
+        Column("average", (pl.String,), '"macro", "micro" or "weighted" (by positives)'),
+        Column("prevalence", _RATE, "P(y=1) the value belongs to", "each segment has its own"),
+        _BETA,
+        _VALUE,
+        Column("segments", (pl.Int64,), "number of segments that the value is made of"),
+        Column("skipped", (pl.Int64,), "number of segments in which the metric is undefined"),
+    ),
+)
 
-FRAMES = (PREDICTIONS, COUNTS, RATES, PROJECTION, AREAS, RANKING, CROSSOVERS, WINNERS)
+FRAMES = (
+    PREDICTIONS,
+    COUNTS,
+    RATES,
+    PROJECTION,
+    AREAS,
+    RANKING,
+    CROSSOVERS,
+    WINNERS,
+    DECOMPOSITION,
+    ROLL_UP,
+)
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)
 """Names that a key cannot have, because some frame uses them."""

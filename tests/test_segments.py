@@ -1,0 +1,200 @@
+"""Differences between segments against counting them out, averages against scikit-learn."""
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from polars.testing import assert_frame_equal
+from sklearn.metrics import f1_score, precision_score, recall_score
+
+import nci_frames as nf
+from tests.logs import random_log
+
+COUNTS = nf.count_confusion(random_log(900), thresholds=[-0.5, 0.0, 0.5])
+RATES = nf.compute_rates(nf.pool_counts(COUNTS, over="fold"))
+
+
+def cells(*rows: tuple[str, int, int, int, int]) -> pl.DataFrame:
+    """Rates of one operating point per segment."""
+    schema = ["country", "tp", "fp", "fn", "tn"]
+    counts = pl.DataFrame(rows, schema=schema, orient="row").with_columns(model=pl.lit("a"), threshold=0.5)
+    return nf.compute_rates(counts)
+
+
+def test_the_parts_of_accuracy_by_hand() -> None:
+    """TPR .8, FPR .1 at eta .5 against TPR .6, FPR .2 at eta .2: accuracy is linear, so the mean of the other
+    factor multiplies each difference."""
+    rates = cells(("at", 40, 5, 10, 45), ("de", 12, 16, 8, 64))
+    row = nf.decompose_difference(rates, metric="accuracy", between="country").row(0, named=True)
+    assert row["value"] == pytest.approx(0.2 * 0.6 + 0.8 * 0.8)
+    assert row["reference_value"] == pytest.approx(0.85)
+    # d accuracy / d eta is TPR - (1-FPR): -.1 there, -.2 here
+    assert row["due_to_prevalence"] == pytest.approx(-0.3 * (-0.1 - 0.2) / 2)
+    # at the mean prevalence .35: .35·(.6-.8) + .65·(.8-.9)
+    assert row["due_to_rates"] == pytest.approx(0.35 * -0.2 + 0.65 * -0.1)
+    assert (row["reference"], row["prevalence"], row["reference_prevalence"]) == ("at", 0.2, 0.5)
+    assert (row["country"], row["beta"], row["reason"]) == ("de", None, None)
+
+
+count = st.integers(0, 60)
+segment = st.tuples(count, count, count, count).filter(lambda c: c[0] + c[2] > 0 and c[1] + c[3] > 0)
+
+
+@given(
+    here=segment,
+    there=segment,
+    metric=st.sampled_from(["precision", "f_beta", "accuracy", "pos_fraction", "recall"]),
+)
+def test_parts_sum_to_the_whole_and_change_sign_with_the_reference(
+    here: tuple[int, int, int, int], there: tuple[int, int, int, int], metric: str
+) -> None:
+    rates = cells(("at", *there), ("de", *here))
+    parts = ["difference", "due_to_prevalence", "due_to_rates"]
+    one = nf.decompose_difference(rates, metric=metric, between="country", reference="at")
+    other = nf.decompose_difference(rates, metric=metric, between="country", reference="de")
+    for found, turned in zip(one.select(parts).row(0), other.select(parts).row(0), strict=True):
+        assert (found is None) == (turned is None)
+        assert found is None or found == pytest.approx(-turned, abs=1e-14)
+    difference, prevalence, of_rates = one.select(parts).row(0)
+    if one["reason"].item() is None:
+        assert prevalence + of_rates == pytest.approx(difference, abs=1e-14)
+        tpr0, tpr1, fpr0, fpr1 = (*rates["tpr"], *rates["fpr"])
+        if (tpr0, fpr0) == (tpr1, fpr1):
+            assert of_rates == 0
+        if rates["observed_prevalence"].n_unique() == 1 or metric == "recall":
+            assert prevalence == 0
+    else:
+        assert prevalence is None
+        assert of_rates is None
+
+
+def test_every_segment_period_and_threshold_is_compared_with_its_like() -> None:
+    table = nf.decompose_difference(
+        RATES.sample(fraction=1, shuffle=True, seed=2).lazy(),
+        metric=nf.f_beta(beta=2),
+        between="country",
+        reference="de",
+    )
+    assert table.select("model", "country", "threshold").rows() == [
+        (model, country, threshold)
+        for model in ("forest", "linear")
+        for country in (None, "at")
+        for threshold in (-0.5, 0.0, 0.5)
+    ]
+    assert table["beta"].unique().to_list() == [2.0]
+    assert table["reference"].unique().to_list() == ["de"]
+    values = nf.project_rates(RATES, metrics=nf.f_beta(beta=2), prevalence="observed")
+    de = values.filter(country="de")["value"].to_list()
+    assert table.filter(country="at")["reference_value"].to_list() == de
+    assert table.filter(country="at")["value"].to_list() == values.filter(country="at")["value"].to_list()
+    # The segment that is null is the first in order, and so the reference unless another is named.
+    assert (
+        nf.decompose_difference(RATES, metric="recall", between="country")["reference"].unique().item()
+        is None
+    )
+
+
+def test_operating_points_are_compared_at_the_thresholds_that_they_have() -> None:
+    points = cells(("at", 40, 5, 10, 45), ("de", 12, 16, 8, 64)).with_columns(threshold=pl.Series([0.3, 0.7]))
+    table = nf.decompose_difference(points, metric="precision", between="country")
+    assert table.select("threshold", "reason").rows() == [(0.7, None)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([("at", 0, 0, 5, 5), ("de", 1, 1, 1, 1)], "the metric is undefined in the reference"),
+        ([("at", 1, 1, 1, 1), ("de", 0, 0, 5, 5)], "the metric is undefined here"),
+        ([("at", 1, 0, 1, 0), ("de", 0, 1, 0, 1)], "the metric is undefined for the rates of one"),
+    ],
+)
+def test_reasons(rows: list[tuple[str, int, int, int, int]], reason: str) -> None:
+    rates = cells(*rows)
+    # A rate that is undefined but not needed for precision at its own prevalence is 0.
+    rates = rates.with_columns(pl.col("tpr", "fpr").fill_null(0.0))
+    table = nf.decompose_difference(rates, metric="precision", between="country")
+    assert table["reason"].item().startswith(reason)
+    assert table.select("due_to_prevalence", "due_to_rates").row(0) == (None, None)
+
+
+def test_a_segment_without_a_partner() -> None:
+    rates = RATES.filter((pl.col("country") != "at") | (pl.col("threshold") > 0))
+    table = nf.decompose_difference(rates, metric="recall", between="country", reference="at")
+    lonely = table.filter(pl.col("reason").is_not_null())
+    assert lonely["threshold"].unique().sort().to_list() == [-0.5, 0.0]
+    assert lonely["reason"].unique().to_list() == ["the reference has no such operating point"]
+    assert table.filter(threshold=0.5)["difference"].null_count() == 0
+    assert nf.decompose_difference(RATES.clear(), metric="recall", between="country").is_empty()
+
+
+def test_wrong_requests() -> None:
+    with pytest.raises(nf.SchemaError, match=r"missing column 'contry'(.|\n)*did you mean 'country'"):
+        nf.decompose_difference(RATES, metric="recall", between="contry")
+    with pytest.raises(nf.ParameterError, match="reference must be one of 'None', 'at', 'de'"):
+        nf.decompose_difference(RATES, metric="recall", between="country", reference="fr")
+    with pytest.raises(nf.ParameterError, match="beta must be a number >= 0"):
+        nf.decompose_difference(RATES, metric="f_beta", between="country", beta=-1)
+    with pytest.raises(nf.SchemaError, match="missing column 'segment'"):
+        nf.roll_up(RATES, over="segment", metrics="recall")
+    odd = RATES.filter((pl.col("country") != "at") | (pl.col("threshold") > 0))
+    with pytest.raises(nf.ParameterError, match=r"segments with different thresholds(.|\n)*model 'forest'"):
+        nf.roll_up(odd, over="country", metrics="recall")
+
+
+def test_averages_equal_scikit_learn() -> None:
+    """Segments as the labels of a multilabel problem: scikit-learn's macro, micro and weighted averages."""
+    rng = np.random.default_rng(3)
+    truth = rng.random((400, 4)) < [0.5, 0.2, 0.05, 0.3]
+    said = rng.random((400, 4)) < np.where(truth, 0.7, 0.1)
+    log = pl.DataFrame(
+        {
+            "model": "a",
+            "country": np.repeat(["at", "de", "fr", "it"], 400),
+            "label": truth.T.ravel(),
+            "score": said.T.ravel().astype(float),
+        }
+    )
+    rates = nf.compute_rates(nf.count_confusion(log, thresholds=[0.5]))
+    found = nf.roll_up(rates, over="country", metrics=["precision", "recall", "f_beta"])
+    scores: dict[str, Any] = {"precision": precision_score, "recall": recall_score, "f_beta": f1_score}
+    for row in found.iter_rows(named=True):
+        wanted = scores[row["metric"]](truth, said, average=row["average"])
+        assert row["value"] == pytest.approx(wanted, rel=1e-12)
+        assert (row["segments"], row["skipped"], row["threshold"]) == (4, 0, 0.5)
+    pool = found.filter(average="micro", metric="precision")["prevalence"].item()
+    assert pool == pytest.approx(truth.mean())
+    assert found.filter(pl.col("average") != "micro", metric="precision")["prevalence"].null_count() == 2
+
+
+def test_micro_is_the_pool_and_a_common_prevalence_is_written_down() -> None:
+    found = nf.roll_up(
+        RATES.lazy(), over=["country"], metrics=["precision", "f_beta"], prevalence=[0.01, 0.1], beta=[1, 2]
+    )
+    pool = nf.compute_rates(nf.pool_counts(COUNTS, over=["fold", "country"]))
+    wanted = nf.project_rates(pool, metrics=["precision", "f_beta"], prevalence=[0.01, 0.1], beta=[1, 2])
+    assert_frame_equal(found.filter(average="micro").select(wanted.columns), wanted)
+    macro = found.filter(average="macro").select(wanted.columns)
+    segments = nf.project_rates(RATES, metrics=["precision", "f_beta"], prevalence=[0.01, 0.1], beta=[1, 2])
+    mean = segments.group_by(wanted.columns[:-1]).agg(pl.mean("value")).sort(wanted.columns[:-1])
+    assert_frame_equal(macro, mean)
+    assert found.equals(found.sort(found.columns[:6]))
+
+
+def test_undefined_segments_are_skipped_and_counted() -> None:
+    rates = cells(("at", 40, 5, 10, 45), ("de", 0, 0, 8, 64), ("fr", 0, 3, 0, 7)).with_columns(
+        threshold=pl.Series([0.3, 0.5, 0.7])
+    )
+    found = nf.roll_up(rates, over="country", metrics=["precision", "recall"])
+    rows = {(r["metric"], r["average"]): r for r in found.iter_rows(named=True)}
+    assert rows["precision", "macro"]["value"] == pytest.approx(40 / 45)
+    assert (rows["precision", "macro"]["segments"], rows["precision", "macro"]["skipped"]) == (1, 2)
+    assert rows["recall", "macro"]["value"] == pytest.approx(0.4)
+    assert rows["recall", "weighted"]["value"] == pytest.approx(40 / 58)
+    assert rows["recall", "micro"]["value"] == pytest.approx(40 / 58)
+    assert found["threshold"].null_count() == len(found)
+    nobody = nf.roll_up(rates.filter(country="fr"), over="country", metrics="recall")
+    assert nobody["value"].null_count() == 3
+    assert nf.roll_up(rates.clear(), over="country", metrics="recall").is_empty()
