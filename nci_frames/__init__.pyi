@@ -10,8 +10,14 @@ from .errors import SchemaError as SchemaError
 from .errors import SourceError as SourceError
 from .errors import UnknownMetricError as UnknownMetricError
 from .evaluation.areas import compute_areas as compute_areas
+from .evaluation.bands import lowest_known_prevalence as lowest_known_prevalence
+from .evaluation.bands import max_precision_uncertainty as max_precision_uncertainty
+from .evaluation.bands import precision_band as precision_band
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare_models as compare_models
+from .evaluation.coverage import band_coverage as band_coverage
+from .evaluation.coverage import interval_coverage as interval_coverage
+from .evaluation.intervals import accuracy_interval as accuracy_interval
 from .evaluation.metrics import accuracy as accuracy
 from .evaluation.metrics import f_beta as f_beta
 from .evaluation.metrics import metrics as metrics
@@ -20,6 +26,7 @@ from .evaluation.metrics import precision as precision
 from .evaluation.metrics import recall as recall
 from .evaluation.metrics import register_metric as register_metric
 from .evaluation.operating_points import select_operating_points as select_operating_points
+from .evaluation.predictive_values import predictive_value_interval as predictive_value_interval
 from .evaluation.projection import project_in_parts as project_in_parts
 from .evaluation.projection import project_rates as project_rates
 from .evaluation.ranking import rank_models as rank_models

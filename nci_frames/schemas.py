@@ -13,6 +13,7 @@ from nci_frames.errors import SchemaError
 
 __all__ = [
     "AREAS",
+    "BAND",
     "COUNTS",
     "CROSSOVERS",
     "DECOMPOSITION",
@@ -23,6 +24,8 @@ __all__ = [
     "RATES",
     "RESERVED",
     "ROLL_UP",
+    "SUPPORT",
+    "UNCERTAINTY",
     "WINNERS",
     "Column",
     "FrameSchema",
@@ -238,6 +241,43 @@ ROLL_UP = FrameSchema(
         Column("skipped", (pl.Int64,), "number of segments in which the metric is undefined"),
     ),
 )
+BAND = FrameSchema(
+    "precision band",
+    "precision_band(rates, prevalence=...)",
+    (
+        _MODEL,
+        _THRESHOLD,
+        _PREVALENCE,
+        Column("value", _RATE, "precision, in [0, 1]", "nothing is predicted positive"),
+        Column("lower", _RATE, "precision at the worst rates within their bounds", "there are no bounds"),
+        Column("upper", _RATE, "precision at the best rates within their bounds", "there are no bounds"),
+    ),
+)
+UNCERTAINTY = FrameSchema(
+    "precision uncertainty",
+    "max_precision_uncertainty(rates)",
+    (
+        _MODEL,
+        _THRESHOLD,
+        Column("delta", _RATE, "largest width of the precision band, in [0, 1)", "see reason"),
+        Column("prevalence", _RATE, "where the band has this width, in (0, 1)", "see reason"),
+        Column("theorem_bound", _RATE, "the larger CV: delta is at most this", "see reason"),
+        Column("cv_tpr", _RATE, "half-width / TPR", "TPR is 0 or undefined"),
+        Column("cv_fpr", _RATE, "half-width / FPR", "FPR is 0 or undefined"),
+        Column("reason", (pl.String,), "why delta is undefined", "it is defined"),
+    ),
+)
+SUPPORT = FrameSchema(
+    "support",
+    "lowest_known_prevalence(rates, factor=...)",
+    (
+        _MODEL,
+        _THRESHOLD,
+        Column("factor", _RATE, "upper / lower edge of the precision band, above 1"),
+        Column("prevalence", _RATE, "from here on the edges differ by the factor at most", "see reason"),
+        Column("reason", (pl.String,), "why there is no such prevalence", "there is one"),
+    ),
+)
 
 FRAMES = (
     PREDICTIONS,
@@ -250,6 +290,9 @@ FRAMES = (
     WINNERS,
     DECOMPOSITION,
     ROLL_UP,
+    BAND,
+    UNCERTAINTY,
+    SUPPORT,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)

@@ -1,0 +1,211 @@
+"""Intervals of a rate from counts: hits among so many trials.
+
+Each interval is two Polars expressions of the hits and the trials; those of the beta distribution call SciPy.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.errors import ParameterError
+
+__all__ = [
+    "AccuracyMethod",
+    "Interval",
+    "accuracy_interval",
+    "normal_quantile",
+    "rate_interval",
+    "require_level",
+    "require_row_counts",
+]
+
+Interval = Literal["wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]
+AccuracyMethod = Literal["wald", "wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]
+Bounds = tuple[pl.Expr, pl.Expr]
+
+
+def require_level(level: float) -> float:
+    """Return the confidence level.
+
+    Raises
+    ------
+    ParameterError
+        If it is not within (0, 1).
+    """
+    if not 0 < level < 1:
+        raise ParameterError.out_of_range("level", level, "between 0 and 1, e.g. 0.95")
+    return float(level)
+
+
+def require_row_counts(frame: pl.DataFrame) -> None:
+    """Raise ParameterError if counts are sums of weights, which no binomial distribution describes."""
+    if not all(frame.schema[name].is_integer() for name in ("tp", "fp", "fn", "tn")):
+        msg = "intervals need counts of rows"
+        raise ParameterError(
+            msg,
+            found="sums of weights: their spread is not that of a binomial distribution",
+            hint="count without weights, or give half_width=(of TPR, of FPR), e.g. from a bootstrap",
+        )
+
+
+def normal_quantile(level: float) -> float:
+    """Return z such that a standard normal lies within -z and z with probability *level*."""
+    from scipy.special import ndtri  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
+
+    return -float(ndtri((1 - level) / 2))
+
+
+def rate_interval(method: Interval, hits: pl.Expr, trials: pl.Expr, *, level: float) -> Bounds:
+    """Return the bounds of a rate as expressions, within [0, 1]; null where there are no trials.
+
+    Parameters
+    ----------
+    method
+        Which interval.
+    hits, trials
+        Whole numbers, hits <= trials.
+    level
+        Confidence of the interval, in (0, 1).
+
+    Raises
+    ------
+    ParameterError
+        If the level is outside (0, 1) or the method unknown.
+    """
+    if method not in get_args(Interval):
+        raise ParameterError.unknown_choice("interval", method, get_args(Interval))
+    return _bounds(method, hits, trials, level)
+
+
+def _bounds(method: AccuracyMethod, hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
+    hits, trials = hits.cast(pl.Float64), trials.cast(pl.Float64)
+    lower, upper = _INTERVALS[method](hits, trials, require_level(level))
+    return tuple(pl.when(trials > 0).then(bound.clip(0, 1)) for bound in (lower, upper))  # type: ignore[return-value]
+
+
+def _wald(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
+    rate = hits / trials
+    half = normal_quantile(level) * (rate * (1 - rate) / trials).sqrt()
+    return rate - half, rate + half
+
+
+def _wilson(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
+    z2 = normal_quantile(level) ** 2
+    half = (z2 * (hits * (trials - hits) / trials + z2 / 4)).sqrt()
+    upper = (hits + z2 / 2 + half) / (trials + z2)
+    # The product of the bounds is known, so that the lower one is no difference of nearly equal numbers.
+    lower = pl.when(hits > 0).then(hits * hits / (trials * (trials + z2) * upper)).otherwise(0.0)
+    return lower, pl.when(hits < trials).then(upper).otherwise(1.0)
+
+
+def _agresti_coull(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
+    z = normal_quantile(level)
+    trials = trials + z**2
+    rate = (hits + z**2 / 2) / trials
+    half = z * (rate * (1 - rate) / trials).sqrt()
+    return rate - half, rate + half
+
+
+def _hoeffding(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
+    half = (math.log(2 / (1 - level)) / (2 * trials)).sqrt()
+    return hits / trials - half, hits / trials + half
+
+
+def _clopper_pearson(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
+    return _beta_quantiles(hits, trials - hits, level, prior=0.0)
+
+
+def _jeffreys(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
+    return _beta_quantiles(hits, trials - hits, level, prior=0.5)
+
+
+def _beta_quantiles(hits: pl.Expr, misses: pl.Expr, level: float, *, prior: float) -> Bounds:
+    """Return the quantiles of the posterior; without a prior, those that enclose every posterior."""
+    tail = (1 - level) / 2
+    outward = 1.0 if prior == 0 else prior
+    lower = _from_scipy("betaincinv", hits + prior, misses + outward, tail)
+    upper = _from_scipy("betainccinv", hits + outward, misses + prior, tail)
+    # No hit is no evidence against a rate of 0, nor are all hits against 1.
+    return pl.when(hits > 0).then(lower).otherwise(0.0), pl.when(misses > 0).then(upper).otherwise(1.0)
+
+
+def _from_scipy(name: str, a: pl.Expr, b: pl.Expr, tail: float) -> pl.Expr:
+    def quantile(columns: list[pl.Series]) -> pl.Series:
+        import scipy.special  # noqa: PLC0415  (slow to import, and seldom needed)
+
+        left, right = (column.cast(pl.Float64).fill_null(math.nan).to_numpy() for column in columns)
+        found = getattr(scipy.special, name)(left, right, tail)
+        return pl.Series(cast("NDArray[np.float64]", found), nan_to_null=True)
+
+    # Parameters of 0 belong to bounds that are known; 1 keeps SciPy from complaining.
+    positive = [pl.when(value > 0).then(value).otherwise(1.0) for value in (a, b)]
+    return pl.map_batches(positive, cast("Any", quantile), return_dtype=pl.Float64)
+
+
+_INTERVALS: dict[str, Callable[[pl.Expr, pl.Expr, float], Bounds]] = {
+    "wald": _wald,
+    "wilson": _wilson,
+    "clopper_pearson": _clopper_pearson,
+    "jeffreys": _jeffreys,
+    "agresti_coull": _agresti_coull,
+    "hoeffding": _hoeffding,
+}
+
+
+def accuracy_interval(
+    correct: int, total: int, *, method: AccuracyMethod = "wald", level: float = 0.95
+) -> tuple[float, float]:
+    """Return bounds of the accuracy of a classifier that decided so many rows correctly.
+
+    Parameters
+    ----------
+    correct
+        Rows decided correctly, tp + tn; from 0 to *total*.
+    total
+        All rows, at least 1.
+    method
+        "wald" (the normal approximation of textbooks), "wilson", "clopper_pearson", "jeffreys",
+        "agresti_coull" or "hoeffding"; see ``compute_rates``.
+    level
+        Confidence of the interval, in (0, 1).
+
+    Returns
+    -------
+    The lower and the upper bound, within [0, 1].
+
+    Raises
+    ------
+    ParameterError
+        If the counts do not fit together, the level is outside (0, 1), or the method unknown.
+
+    Notes
+    -----
+    Wald: a ± z·√(a·(1-a)/n). It has length 0 where all rows are right or all wrong; the others have not.
+
+    References
+    ----------
+    Brown, Cai and DasGupta (2001), doi:10.1214/ss/1009213286.
+
+    Examples
+    --------
+    80 of 100 test rows are right.
+
+    >>> import nci_frames as nf
+    >>> lower, upper = nf.accuracy_interval(80, 100)
+    >>> round(lower, 4), round(upper, 4)
+    (0.7216, 0.8784)
+    """
+    if method not in _INTERVALS:
+        raise ParameterError.unknown_choice("method", method, get_args(AccuracyMethod))
+    if total < 1:
+        raise ParameterError.out_of_range("total", total, "at least 1")
+    if not 0 <= correct <= total:
+        raise ParameterError.out_of_range("correct", correct, f"within [0, {total}], the total")
+    hits, trials = pl.lit(correct, pl.Float64), pl.lit(total, pl.Float64)
+    lower, upper = _bounds(method, hits, trials, level)
+    row: tuple[float, float] = pl.select(lower=lower, upper=upper).row(0)
+    return row

@@ -1,0 +1,315 @@
+"""Bands against a search of the whole box, and against the numbers of the papers."""
+
+import math
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+
+import nci_frames as nf
+from nci_frames.evaluation import registry
+
+BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
+COUNTS = pl.DataFrame(
+    {"model": ["a", "b"], "threshold": [0.5, 0.5], "tp": [60, 80], "fp": [10, 0], "fn": [40, 20],
+     "tn": [9990, 5000]}
+)  # fmt: skip
+RATES = nf.compute_rates(COUNTS, interval="wilson")
+PAPER = pl.DataFrame({"model": "a", "threshold": [0.5], "tp": [60], "fp": [1], "fn": [40], "tn": [999]})
+
+
+def boxes(tpr: Any, fpr: Any, of_tpr: Any, of_fpr: Any) -> pl.DataFrame:
+    """Rates with symmetric bounds, not cut."""
+    tpr, fpr, of_tpr, of_fpr = (np.atleast_1d(np.asarray(x, dtype=float)) for x in (tpr, fpr, of_tpr, of_fpr))
+    rows = len(tpr)
+    one = dict.fromkeys(("tp", "fp", "fn", "tn", "positives", "negatives"), [1] * rows)
+    return pl.DataFrame(
+        {
+            "model": ["a"] * rows,
+            "threshold": np.arange(rows, dtype=float),
+            **one,
+            "observed_prevalence": [0.5] * rows,
+            "tpr": tpr,
+            "fpr": fpr,
+            "tpr_lower": tpr - of_tpr,
+            "tpr_upper": tpr + of_tpr,
+            "fpr_lower": fpr - of_fpr,
+            "fpr_upper": fpr + of_fpr,
+        }
+    )
+
+
+def test_footnote_4() -> None:
+    """TPR .6 ± .06, FPR .001 ± .0005: Delta 0.313859 at eta 0.00144855, where Theorem 1 says 0.5."""
+    rates = nf.compute_rates(PAPER, half_width=(0.06, 0.0005))
+    row = nf.max_precision_uncertainty(rates).row(0, named=True)
+    assert round(row["delta"], 6) == 0.313859
+    assert round(row["prevalence"], 8) == 0.00144855
+    assert (row["theorem_bound"], row["cv_tpr"], row["cv_fpr"]) == pytest.approx((0.5, 0.1, 0.5))
+    band = nf.precision_band(rates, prevalence=np.geomspace(1e-5, 0.5, 20_001))  # type: ignore[arg-type]
+    width = band["upper"] - band["lower"]
+    assert width.max() == pytest.approx(row["delta"], abs=1e-8)
+    assert band["prevalence"][width.arg_max()] == pytest.approx(row["prevalence"], rel=1e-3)
+    at = nf.precision_band(rates, prevalence=row["prevalence"])
+    assert at["upper"].item() - at["lower"].item() == pytest.approx(row["delta"], rel=1e-12)
+    # With FPR .001 ± .0001 all three are 0.1.
+    equal = nf.compute_rates(PAPER, half_width=(0.06, 0.0001))
+    found = nf.max_precision_uncertainty(equal).select("delta", "theorem_bound").row(0)
+    assert found == pytest.approx((0.1, 0.1), rel=1e-12)
+
+
+def test_theorem_1_on_a_hundred_thousand_cases() -> None:
+    rng = np.random.default_rng(0)
+    n = 100_000
+    tpr, fpr = rng.random(n), 10 ** -rng.uniform(0, 6, n)
+    cv_tpr, cv_fpr = rng.random(n) * 0.999, rng.random(n) * 0.999
+    cv_fpr[::10] = cv_tpr[::10]
+    table = nf.max_precision_uncertainty(boxes(tpr, fpr, cv_tpr * tpr, cv_fpr * fpr))
+    delta, bound = table["delta"].to_numpy(), np.maximum(cv_tpr, cv_fpr)
+    np.testing.assert_allclose(table["theorem_bound"].to_numpy(), bound, rtol=1e-9)
+    equal = np.zeros(n, dtype=bool)
+    equal[::10] = True
+    np.testing.assert_allclose(delta[equal], bound[equal], rtol=1e-9)
+    different = np.abs(cv_tpr - cv_fpr) > 1e-6
+    assert (delta[different] < bound[different]).all()
+    assert (delta <= bound * (1 + 1e-9)).all()
+    assert table["reason"].null_count() == n
+
+
+@given(
+    tpr=st.floats(0.01, 1),
+    fpr=st.floats(1e-6, 1),
+    cv_tpr=st.floats(0.001, 0.99),
+    cv_fpr=st.floats(0.001, 0.99),
+)
+def test_delta_is_the_largest_width_over_all_prevalences(
+    tpr: float, fpr: float, cv_tpr: float, cv_fpr: float
+) -> None:
+    row = nf.max_precision_uncertainty(boxes(tpr, fpr, cv_tpr * tpr, cv_fpr * fpr)).row(0, named=True)
+    odds = np.geomspace(1e-9, 1e9, 20_001)
+    best, worst = tpr * (1 + cv_tpr) / (fpr * (1 - cv_fpr)), tpr * (1 - cv_tpr) / (fpr * (1 + cv_fpr))
+    widths = odds * best / (1 + odds * best) - odds * worst / (1 + odds * worst)
+    assert widths.max() == pytest.approx(row["delta"], rel=1e-5)
+    assert widths.max() <= row["delta"] * (1 + 1e-12)
+
+
+def test_undefined_uncertainty_says_why() -> None:
+    counts = pl.DataFrame(
+        {"model": list("abcd"), "threshold": [0.5] * 4, "tp": [6, 0, 0, 6], "fp": [0, 1, 1, 0],
+         "fn": [4, 10, 0, 4], "tn": [100, 99, 99, 0]}
+    )  # fmt: skip
+    table = nf.max_precision_uncertainty(nf.compute_rates(counts, interval="wilson"))
+    assert table["reason"].to_list() == [
+        "the half-width of FPR is not below FPR: delta tends to 1 as prevalence does to 0",
+        "the half-width of TPR is not below TPR: delta tends to 1 as prevalence does to 1",
+        "tpr has no bounds: no positives",
+        "fpr has no bounds: no negatives",
+    ]
+    assert table.select("delta", "prevalence", "theorem_bound").null_count().row(0) == (4, 4, 4)
+    assert table["cv_fpr"].is_null().to_list() == [True, False, False, True]
+    # sigma = FPR and sigma > FPR, as a user gives them
+    for sigma in (0.001, 0.01):
+        given = nf.compute_rates(COUNTS.head(1), half_width=(0.06, sigma))
+        assert nf.max_precision_uncertainty(given)["reason"].item().startswith("the half-width of FPR")
+
+
+def test_bands_need_bounds() -> None:
+    bare = nf.compute_rates(COUNTS)
+    calls = (
+        lambda: nf.precision_band(bare, prevalence=0.1),
+        lambda: nf.max_precision_uncertainty(bare),
+        lambda: nf.lowest_known_prevalence(bare),
+        lambda: nf.project_rates(bare, metrics="precision", prevalence=0.1, band=True),
+    )
+    for call in calls:
+        with pytest.raises(nf.SchemaError, match=r"lacks 'tpr_lower'(.|\n)*interval=\"wilson\""):
+            call()
+    with pytest.raises(nf.ParameterError, match=r"factor must be a number above 1\n  found: 1.0"):
+        nf.lowest_known_prevalence(RATES, factor=1.0)
+
+
+def searched(expression: pl.Expr, row: dict[str, Any], eta: float, beta: float) -> tuple[float, float]:
+    """The least and the largest value in a lattice of the box."""
+    tpr, fpr = np.meshgrid(
+        np.linspace(row["tpr_lower"], row["tpr_upper"], 21),
+        np.linspace(row["fpr_lower"], row["fpr_upper"], 21),
+    )
+    lattice = pl.DataFrame({"tpr": tpr.ravel(), "fpr": fpr.ravel()}).with_columns(prevalence=eta, beta=beta)
+    values = lattice.select(expression.alias("value"))["value"].drop_nulls()
+    return values.min(), values.max()  # type: ignore[return-value]
+
+
+def registered() -> list[str]:
+    return nf.metrics()["name"].to_list()
+
+
+@pytest.mark.parametrize("name", registered())
+def test_the_band_of_every_monotone_metric_encloses_the_whole_box(name: str) -> None:
+    """Whoever registers a metric as monotone that is not, fails here."""
+    metric = registry.find_metric(name)
+    rng = np.random.default_rng(1)
+    tpr, fpr = rng.random((40, 2)), rng.random((40, 2)) ** 3
+    rates = boxes(tpr.mean(1), fpr.mean(1), abs(np.diff(tpr)[:, 0]) / 2, abs(np.diff(fpr)[:, 0]) / 2)
+    etas = [1e-3, 0.3, 0.9]
+    table = nf.project_rates(rates, metrics=name, prevalence=etas, beta=2, band=True)
+    assert table["lower"].is_null().all() == (not metric.monotone)
+    for row in table.filter(pl.col("lower").is_not_null()).iter_rows(named=True):
+        bounds = rates.filter(threshold=row["threshold"]).row(0, named=True)
+        lower, upper = searched(metric.expression, bounds, row["prevalence"] or 0.5, 2.0)
+        assert row["lower"] == pytest.approx(lower, rel=1e-9, abs=1e-12)
+        assert row["upper"] == pytest.approx(upper, rel=1e-9, abs=1e-12)
+
+
+@pytest.fixture
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_no_band_is_told_of_what_may_turn() -> None:
+    gap = (pl.col("tpr") - pl.col("fpr")).pow(2)
+    nf.register_metric("squared_gap", gap, range=(0, 1))
+    nf.register_metric("fall_out", 1 - pl.col("fpr"), range=(0, 1), monotone=True)
+    table = nf.project_rates(
+        RATES,
+        metrics=["squared_gap", "fall_out", nf.recall().alias("found"), nf.f_beta(beta=2)],
+        prevalence=0.01,
+        band=True,
+    )
+    known = dict(table.group_by("metric").agg(pl.col("lower").is_not_null().all()).rows())
+    assert known == {"squared_gap": False, "fall_out": True, "found": False, "f_beta": True}
+    fall_out = table.filter(metric="fall_out").select("lower", "upper").rows()
+    assert fall_out == [(1 - high, 1 - low) for low, high in RATES.select("fpr_lower", "fpr_upper").rows()]
+
+
+def test_the_band_of_precision_is_the_one_of_the_projection() -> None:
+    etas = [0.0, 1e-4, 0.1, 1.0]
+    band = nf.precision_band(RATES.lazy(), prevalence=etas)
+    assert band.columns == ["model", "threshold", "prevalence", "value", "lower", "upper"]
+    table = nf.project_rates(RATES, metrics="precision", prevalence=etas, band=True)
+    assert table.drop("metric", "beta").equals(band)
+    parts = nf.project_in_parts(RATES, metrics="precision", prevalence=etas, band=True, rows=1)
+    assert pl.concat(parts).equals(table)
+    # Without false positives precision may be 1 at any prevalence above 0.
+    assert band.filter(model="b", prevalence=1e-4).select("value", "upper").row(0) == (1.0, 1.0)
+    assert band.filter(prevalence=0.0)["lower"].to_list() == [0.0, 0.0]
+
+
+def test_a_classifier_that_never_says_positive() -> None:
+    """Its precision is 0/0, yet the true rates need not be 0: precision may be anything."""
+    counts = pl.DataFrame({"model": "a", "threshold": [0.5], "tp": [0], "fp": [0], "fn": [100], "tn": [9]})
+    never = nf.compute_rates(counts, interval="wilson")
+    assert nf.precision_band(never, prevalence=0.1).select("value", "lower", "upper").row(0) == (None, 0, 1)
+
+
+@pytest.mark.parametrize("factor", [1.1, 2.0, 10.0])
+def test_from_the_lowest_known_prevalence_on_the_edges_keep_to_the_factor(factor: float) -> None:
+    for row in nf.lowest_known_prevalence(RATES.lazy(), factor=factor).iter_rows(named=True):
+        of_model = RATES.filter(model=row["model"])
+        if row["prevalence"] == 0:  # everywhere: the edges differ most as the prevalence tends to 0
+            assert (
+                nf.precision_band(of_model, prevalence=1e-12).select(pl.col("upper") / "lower").item()
+                < factor
+            )
+            continue
+        for step, side in ((1 - 1e-6, 1), (1.0, 0), (1 + 1e-6, -1)):
+            band = nf.precision_band(of_model, prevalence=row["prevalence"] * step).row(0, named=True)
+            ratio = band["upper"] / band["lower"]
+            assert ratio == pytest.approx(factor, rel=1e-5)
+            assert side == 0 or (ratio - factor) * side > 0
+
+
+def test_what_no_or_every_prevalence_supports() -> None:
+    counts = pl.DataFrame(
+        {"model": list("abc"), "threshold": [0.5] * 3, "tp": [0, 600, 0], "fp": [1, 9000, 1],
+         "fn": [10, 400, 0], "tn": [99, 1000, 99]}
+    )  # fmt: skip
+    table = nf.lowest_known_prevalence(nf.compute_rates(counts, interval="wilson"), factor=2)
+    assert table["prevalence"].to_list() == [None, 0.0, None]
+    assert table["reason"].to_list() == [
+        "TPR may be 0, so no precision above 0 is sure at any prevalence",
+        None,
+        "tpr has no bounds: no positives",
+    ]
+
+
+def test_logit_intervals_by_hand() -> None:
+    """Mercaldo, Lau and Zhou (2007): the delta method on the log odds of both predictive values."""
+    found = nf.predictive_value_interval(RATES.filter(model="a").lazy(), prevalence=0.03)
+    se, sp, n1, n0, eta, z = 0.6, 0.999, 100, 10_000, 0.03, 1.959963984540054
+    ppv = math.log(eta * se / ((1 - eta) * (1 - sp)))
+    npv = math.log((1 - eta) * sp / (eta * (1 - se)))
+    sd = {
+        "precision": math.sqrt((1 - se) / se / n1 + sp / (1 - sp) / n0),
+        "npv": math.sqrt(se / (1 - se) / n1 + (1 - sp) / sp / n0),
+    }
+    for metric, logit in (("npv", npv), ("precision", ppv)):
+        row = found.filter(metric=metric).select("value", "lower", "upper").row(0)
+        wanted = [1 / (1 + math.exp(-(logit + side * z * sd[metric]))) for side in (0, -1, 1)]
+        assert row == pytest.approx(wanted, rel=1e-12)
+    precision = nf.project_rates(RATES, metrics="precision", prevalence=0.03)["value"]
+    every = nf.predictive_value_interval(RATES, prevalence=0.03).filter(metric="precision")
+    assert every["value"].to_list() == pytest.approx(precision.to_list())
+
+
+def test_logit_intervals_cover_as_they_say() -> None:
+    """Exactly, over every pair of outcomes: TPR 0.7 of 60 and FPR 0.1 of 200, at eta 0.05."""
+    tpr, fpr, positives, negatives, eta = 0.7, 0.1, 60, 200, 0.05
+    tp, fp = (axis.ravel() for axis in np.meshgrid(np.arange(positives + 1), np.arange(negatives + 1)))
+    counts = pl.DataFrame(
+        {"model": "a", "threshold": np.arange(len(tp), dtype=float), "tp": tp, "fp": fp,
+         "fn": positives - tp, "tn": negatives - fp}
+    )  # fmt: skip
+    log_chance = [
+        [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * math.log(p)
+         + (n - k) * math.log(1 - p) for k in range(n + 1)]
+        for n, p in ((positives, tpr), (negatives, fpr))
+    ]  # fmt: skip
+    chance = np.exp(np.array(log_chance[0])[tp] + np.array(log_chance[1])[fp])
+    found = nf.predictive_value_interval(nf.compute_rates(counts), prevalence=eta)
+    true = {
+        "precision": eta * tpr / (eta * tpr + (1 - eta) * fpr),
+        "npv": (1 - eta) * (1 - fpr) / ((1 - eta) * (1 - fpr) + eta * (1 - tpr)),
+    }
+    for metric, value in true.items():
+        held = found.filter(metric=metric).select(pl.lit(value).is_between("lower", "upper")).to_series()
+        assert chance[held.fill_null(value=False).to_numpy()].sum() == pytest.approx(0.95, abs=0.01)
+
+
+def test_limits_of_predictive_values() -> None:
+    counts = pl.DataFrame(
+        {"model": list("abcd"), "threshold": [0.5] * 4, "tp": [6, 10, 0, 0], "fp": [0, 5, 0, 5],
+         "fn": [4, 0, 10, 0], "tn": [90, 85, 90, 85]}
+    )  # fmt: skip
+    found = nf.predictive_value_interval(nf.compute_rates(counts), prevalence=[0.0, 0.1, 1.0])
+    known = found.filter(prevalence=0.1).with_columns(known=pl.col("lower").is_not_null())
+    assert known.select("model", "metric", "known").rows() == [
+        ("a", "npv", True), ("a", "precision", False),  # no false positive
+        ("b", "npv", False), ("b", "precision", True),  # no false negative
+        ("c", "npv", True), ("c", "precision", False),  # never positive
+        ("d", "npv", False), ("d", "precision", False),  # no positives
+    ]  # fmt: skip
+    ends = found.filter(model="b", metric="precision").select("value", "lower", "upper").rows()
+    assert (ends[0], ends[2]) == ((0, 0, 0), (1, 1, 1))
+    assert found.filter(model="c", metric="precision", prevalence=0.1)["value"].item() is None
+    observed = nf.predictive_value_interval(nf.compute_rates(counts), prevalence="observed")
+    assert observed.filter(metric="precision")["prevalence"].to_list() == [0.1, 0.1, 0.1, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "wald"}, "method must be one of 'logit'"),
+        ({"level": 1}, "level must be between 0 and 1"),
+        ({"prevalence": 2}, r"prevalence must be within \[0, 1\]"),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(nf.ParameterError, match=message):
+        nf.predictive_value_interval(RATES, **{"prevalence": 0.1} | arguments)
+    weighted = nf.compute_rates(COUNTS.cast({"tp": pl.Float64}))
+    with pytest.raises(nf.ParameterError, match="intervals need counts of rows"):
+        nf.predictive_value_interval(weighted, prevalence=0.1)

@@ -1,0 +1,277 @@
+"""Intervals against SciPy and statsmodels, and their coverage summed outcome by outcome."""
+
+import itertools
+import math
+from typing import Any, get_args
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from scipy.stats import binom, binomtest
+from statsmodels.stats.proportion import proportion_confint
+
+import nci_frames as nf
+from nci_frames.evaluation.intervals import AccuracyMethod, Interval
+
+INTERVALS = get_args(Interval)
+BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
+CASES = [
+    (0, 1), (1, 1), (0, 10), (1, 10), (5, 10), (9, 10), (10, 10), (1, 1000), (37, 1000), (999, 1000),
+    (0, 100_000), (3, 100_000), (600, 1_000_000), (10**9 - 7, 10**9), (12_345, 10**9),
+]  # fmt: skip
+
+
+def counts_of(cases: list[tuple[int, int]]) -> pl.DataFrame:
+    """Counts with k hits of n as TPR, and the misses as FPR."""
+    hits = pl.Series([k for k, _ in cases])
+    misses = pl.Series([n - k for k, n in cases])
+    return pl.DataFrame({"tp": hits, "fp": misses, "fn": misses, "tn": hits}).with_columns(
+        model=pl.lit("a"), threshold=pl.int_range(pl.len()).cast(pl.Float64)
+    )
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
+@pytest.mark.parametrize(("name", "method"), [("wilson", "wilson"), ("clopper_pearson", "exact")])
+def test_equal_to_scipy(name: Any, method: Any, level: float) -> None:
+    rates = nf.compute_rates(counts_of(CASES).lazy(), interval=name, level=level)
+    for (k, n), row in zip(CASES, rates.select(BOUNDS).rows(), strict=True):
+        wanted = [
+            bound
+            for hits in (k, n - k)
+            for bound in binomtest(hits, n).proportion_ci(confidence_level=level, method=method)
+        ]
+        # SciPy finds the exact bounds by root finding, with an absolute tolerance.
+        assert row == pytest.approx(wanted, rel=1e-9, abs=1e-15 if name == "wilson" else 1e-11)
+
+
+@pytest.mark.parametrize(("k", "n"), [(1, 10), (3, 100_000), (7, 10**9), (600, 10**6), (0, 10**7)])
+def test_clopper_pearson_leaves_half_of_the_rest_at_each_side(k: int, n: int) -> None:
+    lower, upper = nf.accuracy_interval(k, n, method="clopper_pearson", level=0.9)
+    assert binom.cdf(k, n, upper) == pytest.approx(0.05, rel=1e-7)
+    assert lower == 0 if k == 0 else binom.sf(k - 1, n, lower) == pytest.approx(0.05, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("wilson", "wilson"),
+        ("clopper_pearson", "beta"),
+        ("jeffreys", "jeffreys"),
+        ("agresti_coull", "agresti_coull"),
+        ("wald", "normal"),
+    ],
+)
+def test_equal_to_statsmodels(name: AccuracyMethod, method: str) -> None:
+    # Jeffreys' interval ends at 0 where there is no hit, at 1 where there is no miss (Brown, Cai and
+    # DasGupta); statsmodels leaves that out.
+    inner = [(k, n) for k, n in CASES if name != "jeffreys" or 0 < k < n]
+    for (k, n), level in itertools.product(inner, (0.8, 0.95, 0.99)):
+        wanted = proportion_confint(k, n, alpha=1 - level, method=method)
+        assert nf.accuracy_interval(k, n, method=name, level=level) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_jeffreys_includes_what_no_row_speaks_against() -> None:
+    lower, upper = nf.accuracy_interval(0, 10, method="jeffreys")
+    assert (lower, upper) == (0, pytest.approx(proportion_confint(0, 10, method="jeffreys")[1]))
+    assert nf.accuracy_interval(10, 10, method="jeffreys") == (pytest.approx(1 - upper), 1)
+
+
+def test_hoeffding_is_its_inequality() -> None:
+    lower, upper = nf.accuracy_interval(400, 1000, method="hoeffding", level=0.9)
+    assert 2 * math.exp(-2 * 1000 * (upper - 0.4) ** 2) == pytest.approx(0.1, rel=1e-12)
+    assert 0.4 - lower == pytest.approx(upper - 0.4, rel=1e-12)
+    assert nf.accuracy_interval(1, 2, method="hoeffding") == (0, 1)
+
+
+def test_the_accuracy_of_the_slides() -> None:
+    """80 of 100: 0.8 ± 1.96·0.04."""
+    assert nf.accuracy_interval(80, 100) == pytest.approx((0.7216, 0.8784), abs=5e-5)
+    assert nf.accuracy_interval(0, 5) == (0, 0)
+
+
+@given(
+    k=st.integers(0, 400),
+    m=st.integers(0, 400),
+    level=st.floats(0.01, 0.9999),
+    name=st.sampled_from(INTERVALS),
+)
+def test_bounds_enclose_the_rate_and_mirror_each_other(k: int, m: int, level: float, name: Any) -> None:
+    rates = nf.compute_rates(counts_of([(k, k + m)]), interval=name, level=level)
+    row = rates.row(0, named=True)
+    if k + m == 0:
+        assert all(row[bound] is None for bound in BOUNDS)
+        return
+    # At a small level Agresti-Coull's centre, not at the rate, may leave the rate outside.
+    if name != "agresti_coull":
+        assert 0 <= row["tpr_lower"] <= row["tpr"] + 1e-15
+        assert row["tpr"] - 1e-15 <= row["tpr_upper"] <= 1
+    assert row["fpr_lower"] == pytest.approx(1 - row["tpr_upper"], abs=1e-10)
+    assert row["fpr_upper"] == pytest.approx(1 - row["tpr_lower"], abs=1e-10)
+    if k == 0 and name != "agresti_coull":
+        assert row["tpr_lower"] == 0
+        assert row["tpr_upper"] > 0
+
+
+def test_no_false_positive_still_has_an_upper_limit() -> None:
+    counts = pl.DataFrame(
+        {"model": "a", "threshold": [0.5], "tp": [6], "fp": [0], "fn": [4], "tn": [100_000]}
+    )
+    upper = {name: nf.compute_rates(counts, interval=name)["fpr_upper"].item() for name in INTERVALS}
+    # Clopper-Pearson without a hit: 1 - (alpha/2)^(1/n). The rule of three is its one-sided likeness.
+    assert upper["clopper_pearson"] == pytest.approx(-math.expm1(math.log(0.025) / 100_000), rel=1e-9)
+    z2 = 1.959963984540054**2
+    assert upper["wilson"] == pytest.approx(z2 / (100_000 + z2), rel=1e-9)
+    assert all(0 < bound < 0.005 for bound in upper.values())
+
+
+def test_given_half_widths_are_cut_at_0_and_1() -> None:
+    counts = pl.DataFrame({"model": "a", "threshold": [0.5], "tp": [95], "fp": [1], "fn": [5], "tn": [999]})
+    found = nf.compute_rates(counts, half_width=(0.1, 0.0005)).select(BOUNDS).row(0)
+    assert found == pytest.approx((0.85, 1.0, 0.0005, 0.0015))
+    weighted = counts.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5)
+    assert nf.compute_rates(weighted, half_width=(0.1, 0.01))["fpr_lower"].item() == 0
+    assert nf.compute_rates(counts).columns[-1] == "fpr"
+
+
+def test_unattained_operating_points_and_lonely_classes_have_no_bounds() -> None:
+    counts = pl.DataFrame(
+        {"model": ["a", "b", "c"], "threshold": [0.5] * 3, "tp": [0, 1, None], "fp": [1, 0, None],
+         "fn": [0, 1, None], "tn": [1, 0, None]}
+    )  # fmt: skip
+    for name in INTERVALS:
+        rates = nf.compute_rates(counts, interval=name)
+        assert [rates[bound].is_null().to_list() for bound in BOUNDS] == [
+            [True, False, True], [True, False, True], [False, True, True], [False, True, True],
+        ]  # fmt: skip
+
+
+COUNTS = counts_of([(3, 10)])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: nf.compute_rates(COUNTS, interval="wilson", level=1.0), "level must be between 0 and 1"),
+        (lambda: nf.compute_rates(COUNTS, level=-0.1), "level must be between 0 and 1(.|\n)*found: -0.1"),
+        (lambda: nf.compute_rates(COUNTS, interval="wilson", level=float("nan")), "found: nan"),
+        (
+            lambda: nf.compute_rates(COUNTS, interval="wald"),
+            "interval must be one of 'wilson', 'clopper_pearson'",
+        ),
+        (lambda: nf.compute_rates(COUNTS, interval="jeffrey"), "did you mean 'jeffreys'"),
+        (
+            lambda: nf.compute_rates(COUNTS, interval="wilson", half_width=(0.1, 0.1)),
+            "interval and half_width contradict each other",
+        ),
+        (
+            lambda: nf.compute_rates(COUNTS, half_width=(0.1, -1.0)),
+            r"a number >= 0 \(of fpr\)\n  found: -1.0",
+        ),
+        (
+            lambda: nf.compute_rates(COUNTS.cast({"tp": pl.Float64}), interval="wilson"),
+            r"intervals need counts of rows\n  found: sums of weights(.|\n)*half_width",
+        ),
+        (lambda: nf.accuracy_interval(5, 4), r"correct must be within \[0, 4\]"),
+        (lambda: nf.accuracy_interval(0, 0), "total must be at least 1"),
+        (lambda: nf.accuracy_interval(1, 2, level=2), "level must be between"),
+        (lambda: nf.accuracy_interval(1, 2, method="waldo"), "did you mean 'wald'"),
+        (lambda: nf.interval_coverage(1.2, trials=5), r"rate must be within \[0, 1\]"),
+        (lambda: nf.interval_coverage(0.5, trials=0), "must be at least 1"),
+        (lambda: nf.interval_coverage(0.5, trials=5, level=0), "level must be between"),
+        (lambda: nf.band_coverage(tpr=0.5, fpr=0, positives=5, negatives=5), r"fpr must be within \(0, 1\]"),
+        (lambda: nf.band_coverage(tpr=0.5, fpr=0.1, positives=0, negatives=5), "found: 0"),
+    ],
+)
+def test_bad_arguments(call: Any, message: str) -> None:
+    with pytest.raises(nf.ParameterError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("n", [10, 50, 150])
+def test_clopper_pearson_is_never_below_its_level(n: int) -> None:
+    """Exactly, by summing binomial probabilities, at rates that include the bounds: there coverage jumps."""
+    bounds = nf.compute_rates(
+        counts_of([(k, n) for k in range(n + 1)]), interval="clopper_pearson", level=0.9
+    )
+    jumps = np.concatenate([bounds["tpr_lower"].to_numpy(), bounds["tpr_upper"].to_numpy()])
+    rates = np.concatenate([np.linspace(0, 1, 101), jumps * (1 - 1e-9), np.minimum(1, jumps * (1 + 1e-9))])
+    coverage = nf.interval_coverage(rates.tolist(), trials=n, interval="clopper_pearson", level=0.9)[
+        "coverage"
+    ]
+    assert coverage.min() >= 0.9 - 1e-9  # type: ignore[operator]
+    assert coverage.min() < 0.93  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("n", [50, 200, 2000])
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_wilson_is_near_its_level_on_average(n: int, level: float) -> None:
+    """Where five hits and five misses are expected."""
+    rates = np.linspace(5 / n, 1 - 5 / n, 401).tolist()
+    coverage = nf.interval_coverage(rates, trials=n, interval="wilson", level=level)["coverage"]
+    assert coverage.mean() == pytest.approx(level, rel=0.01)
+
+
+@pytest.mark.parametrize("name", INTERVALS)
+def test_coverage_is_the_sum_over_all_outcomes(name: Any) -> None:
+    rate, n = 0.07, 60
+    bounds = nf.compute_rates(counts_of([(k, n) for k in range(n + 1)]), interval=name)
+    covered = [lower <= rate <= upper for lower, upper in bounds.select("tpr_lower", "tpr_upper").rows()]
+    chance = [math.comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(n + 1)]
+    found = nf.interval_coverage(rate, trials=n, interval=name).row(0, named=True)
+    assert found["coverage"] == pytest.approx(sum(itertools.compress(chance, covered)), rel=1e-12)
+    widths = (bounds["tpr_upper"] - bounds["tpr_lower"]).to_numpy()
+    assert found["width"] == pytest.approx(np.dot(chance, widths), rel=1e-12)
+
+
+def test_the_band_by_brute_force() -> None:
+    """Over every pair of outcomes, precision itself compared with its band at several prevalences."""
+    tpr, fpr, positives, negatives = 0.7, 0.06, 25, 60
+    pairs = list(itertools.product(range(positives + 1), range(negatives + 1)))
+    counts = pl.DataFrame(
+        {
+            "model": "a",
+            "threshold": np.arange(len(pairs), dtype=float),
+            "tp": [tp for tp, _ in pairs],
+            "fp": [fp for _, fp in pairs],
+            "fn": [positives - tp for tp, _ in pairs],
+            "tn": [negatives - fp for _, fp in pairs],
+        }
+    )
+    chance = binom.pmf([p[0] for p in pairs], positives, tpr) * binom.pmf(
+        [p[1] for p in pairs], negatives, fpr
+    )
+    rates = nf.compute_rates(counts, interval="wilson")
+    found = nf.band_coverage(tpr=tpr, fpr=fpr, positives=positives, negatives=negatives).row(0, named=True)
+    covered = []
+    for eta in (0.001, 0.2, 0.9):
+        true = eta * tpr / (eta * tpr + (1 - eta) * fpr)
+        band = nf.precision_band(rates, prevalence=eta)
+        covered.append(((band["lower"] <= true) & (true <= band["upper"])).to_numpy())
+        assert found["band_coverage"] == pytest.approx(chance[covered[-1]].sum(), rel=1e-9)
+    # The same samples at every prevalence: the band is simultaneous.
+    assert (covered[0] == covered[1]).all()
+    assert (covered[0] == covered[2]).all()
+    box = rates.select(
+        pl.lit(tpr).is_between("tpr_lower", "tpr_upper") & pl.lit(fpr).is_between("fpr_lower", "fpr_upper")
+    )
+    assert found["box_coverage"] == pytest.approx(chance[box.to_series().to_numpy()].sum(), rel=1e-9)
+    assert found["corollary"] == pytest.approx(0.9025)
+    assert found["box_coverage"] == pytest.approx(found["tpr_coverage"] * found["fpr_coverage"])
+
+
+@given(
+    tpr=st.floats(0.05, 1),
+    fpr=st.floats(1e-5, 1),
+    positives=st.integers(1, 300),
+    negatives=st.integers(1, 5000),
+    level=st.floats(0.5, 0.99),
+)
+def test_the_exact_interval_keeps_the_promise_of_the_corollary(
+    tpr: float, fpr: float, positives: int, negatives: int, level: float
+) -> None:
+    row = nf.band_coverage(
+        tpr=tpr, fpr=fpr, positives=positives, negatives=negatives, interval="clopper_pearson", level=level
+    ).row(0, named=True)
+    assert row["corollary"] - 1e-9 <= row["box_coverage"] <= row["band_coverage"] + 1e-9 <= 1 + 2e-9
