@@ -26,6 +26,8 @@ from .evaluation.metrics import precision as precision
 from .evaluation.metrics import recall as recall
 from .evaluation.metrics import register_metric as register_metric
 from .evaluation.operating_points import select_operating_points as select_operating_points
+from .evaluation.planning import expected_counts as expected_counts
+from .evaluation.planning import required_samples as required_samples
 from .evaluation.predictive_values import predictive_value_interval as predictive_value_interval
 from .evaluation.projection import project_in_parts as project_in_parts
 from .evaluation.projection import project_rates as project_rates

@@ -1,7 +1,7 @@
 """The command line: arguments only."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -10,6 +10,8 @@ import click
 from nci_frames.errors import InvalidRowsWarning, NciFramesError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from nci_frames.jobs import ReportJob
 
 __all__ = ["main"]
@@ -229,6 +231,75 @@ def demo(
                 columns={"fold": "fold"},
             )
         )
+
+
+@main.command()
+@click.option("--half-width", type=Grid(1.0), help="Wanted half-width of the rates: one number, or TPR,FPR.")
+@click.option("--delta", type=float, help="Wanted largest width of the precision band over all prevalences.")
+@click.option("--precision-half-width", type=float, help="Wanted half-width of precision at --prevalence.")
+@click.option("--prevalence", "-p", type=float, help="Class balance at which precision matters.")
+@click.option("--tpr", type=float, help="True-positive rate that is expected.")
+@click.option("--fpr", type=float, help="False-positive rate that is expected.")
+@click.option("--positives", type=int, help="Rows with y=1 of a test set that is there.")
+@click.option("--negatives", type=int, help="Rows with y=0 of a test set that is there.")
+@click.option("--factor", type=float, help="Precision is known to this factor.  [default: 2]")
+@click.option(
+    "--level", type=float, default=0.95, show_default=True, help="Confidence of each rate's interval."
+)
+def plan(
+    half_width: tuple[float, ...] | None,
+    tpr: float | None,
+    fpr: float | None,
+    positives: int | None,
+    negatives: int | None,
+    factor: float | None,
+    level: float,
+    **wanted: Any,
+) -> None:
+    """Say how large a test set must be, or what a test set of a given size can support.
+
+    \b
+    Example:
+      nci-frames plan --delta 0.1 --tpr 0.6 --fpr 0.001
+      nci-frames plan --precision-half-width 0.1 --prevalence 0.001 --tpr 0.6 --fpr 0.001
+      nci-frames plan --half-width 0.05,0.0005
+      nci-frames plan --positives 100 --negatives 100000 --tpr 0.6 --fpr 0.001 --factor 2
+    """
+    from rich.console import Console
+
+    from nci_frames.evaluation.planning import required_samples
+    from nci_frames.reporting.terminal import print_frame
+
+    console = Console(highlight=False)
+    if positives is None and negatives is None:
+        if factor is not None:
+            raise click.UsageError("--factor is asked of a test set: give --positives and --negatives.")
+        widths = cast("Any", half_width[0] if half_width and len(half_width) == 1 else half_width)
+        samples = required_samples(half_width=widths, tpr=tpr, fpr=fpr, level=level, **wanted)
+        print_frame(samples, console, title=f"rows needed, at confidence {level:g} of each rate")
+        return
+    if half_width is not None or any(value is not None for value in wanted.values()):
+        raise click.UsageError("Say what is wanted, or give --positives and --negatives: not both.")
+    if positives is None or negatives is None or tpr is None or fpr is None:
+        raise click.UsageError("A test set is --positives, --negatives, --tpr and --fpr.")
+    for title, table in _support(positives, negatives, tpr, fpr, 2.0 if factor is None else factor, level):
+        print_frame(table.drop("model", "threshold"), console, title=title)
+
+
+def _support(
+    positives: int, negatives: int, tpr: float, fpr: float, factor: float, level: float
+) -> Iterator[tuple[str, "pl.DataFrame"]]:
+    from nci_frames.evaluation.bands import lowest_known_prevalence, max_precision_uncertainty
+    from nci_frames.evaluation.planning import expected_counts
+    from nci_frames.evaluation.rates import compute_rates
+
+    counts = expected_counts(positives=positives, negatives=negatives, tpr=tpr, fpr=fpr)
+    rates = compute_rates(counts, interval="wilson", level=level)
+    columns = ["tpr", "tpr_lower", "tpr_upper", "fpr", "fpr_lower", "fpr_upper"]
+    yield f"the rates, Wilson intervals of confidence {level:g}", rates.select("model", "threshold", *columns)
+    yield "where the precision band is widest (delta)", max_precision_uncertainty(rates)
+    support = lowest_known_prevalence(rates, factor=factor)
+    yield f"from this prevalence on, precision is known to a factor of {factor:g}", support
 
 
 def _pair(text: str) -> tuple[str, str]:

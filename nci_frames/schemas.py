@@ -24,6 +24,7 @@ __all__ = [
     "RATES",
     "RESERVED",
     "ROLL_UP",
+    "SAMPLES",
     "SUPPORT",
     "UNCERTAINTY",
     "WINNERS",
@@ -278,6 +279,17 @@ SUPPORT = FrameSchema(
         Column("reason", (pl.String,), "why there is no such prevalence", "there is one"),
     ),
 )
+SAMPLES = FrameSchema(
+    "samples",
+    "required_samples(delta=..., tpr=..., fpr=...)",
+    (
+        Column("method", (pl.String,), '"exact" (binomial) or "hoeffding"'),
+        Column("positives", (pl.Int64,), "rows with y=1 that are needed"),
+        Column("negatives", (pl.Int64,), "rows with y=0 that are needed"),
+        Column("tpr_half_width", _RATE, "half-width of TPR that they make sure of"),
+        Column("fpr_half_width", _RATE, "half-width of FPR that they make sure of"),
+    ),
+)
 
 FRAMES = (
     PREDICTIONS,
@@ -293,6 +305,7 @@ FRAMES = (
     BAND,
     UNCERTAINTY,
     SUPPORT,
+    SAMPLES,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)

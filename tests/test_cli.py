@@ -128,3 +128,56 @@ def test_a_name_from_the_data_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "\x1b[2J" not in done.output
     assert "[red]x[/red]" in done.output
+
+
+def test_a_plan_says_how_many_rows_are_needed() -> None:
+    done = run("plan", "--delta", "0.1", "--tpr", "0.6", "--fpr", "0.001")
+    assert done.exit_code == 0, done.output
+    assert "rows needed, at confidence 0.95 of each rate" in done.output
+    (exact,) = (line for line in done.output.splitlines() if "exact" in line)
+    assert [part.strip() for part in exact.strip("│").split("│")][1:3] == ["266", "389,091"]
+    one, pair = (run("plan", "--half-width", width).output for width in ("0.05", "0.05,0.05"))
+    assert one == pair
+    assert "399" in one
+
+
+def test_a_plan_says_what_a_test_set_supports() -> None:
+    size = ["--positives", "100", "--negatives", "10000", "--tpr", "0.6"]
+    done = run("plan", *size, "--fpr", "0.001", "--factor", "2")
+    assert done.exit_code == 0, done.output
+    assert "precision is known to a factor of 2" in done.output
+    assert "0.002064" in done.output
+    assert run("plan", *size, "--fpr", "0.001").output == done.output
+    none = run("plan", *size, "--fpr", "0")
+    assert none.exit_code == 0
+    assert "the half-width of FPR" in none.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            [],
+            "exactly one of half_width, delta and precision_half_width must be given\n  found: none of them",
+        ),
+        (["--delta", "0.1", "--half-width", "0.1"], "found: half_width and delta"),
+        (["--delta", "0.1"], "delta needs the rates that are expected: tpr and fpr"),
+        (["--half-width", "0.1,0.2,0.3"], "half_width must be one number, or two"),
+        (["--half-width", "wide"], "'wide' is not a grid"),
+        (["--half-width", "0.1", "--level", "1"], "level must be between 0 and 1"),
+        (["--half-width", "0.1", "--factor", "2"], "--factor is asked of a test set"),
+        (["--positives", "100", "--delta", "0.1"], "not both"),
+        (["--positives", "100", "--tpr", "0.5", "--fpr", "0.1"], "A test set is --positives, --negatives"),
+        (
+            ["--positives", "0", "--negatives", "9", "--tpr", "0.5", "--fpr", "0.1"],
+            "positives must be at least 1",
+        ),
+        (
+            ["--positives", "9", "--negatives", "9", "--tpr", "0.5", "--fpr", "0.1", "--factor", "0"],
+            "factor must be a number above 1",
+        ),
+    ],
+)
+def test_wrong_plans(arguments: list[str], message: str) -> None:
+    done = run("plan", *arguments)
+    assert (done.exit_code, message in done.output) == (2, True), done.output

@@ -8,7 +8,7 @@ from rich.text import Text
 from nci_frames.evaluation.comparison import Comparison
 from nci_frames.reporting.tables import UNDEFINED, format_grid, nearest, pick_evenly
 
-__all__ = ["print_comparison"]
+__all__ = ["print_comparison", "print_frame"]
 
 
 def print_comparison(comparison: Comparison, console: Console, *, title: str = "") -> None:
@@ -51,6 +51,46 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
     for row in comparison.undefined.head(5).iter_rows(named=True):
         group = ", ".join(repr(row[key]) for key in ("model", *comparison.segment))
         console.print(Text(f"undefined for {group}: {row['reason']}", style="yellow"))
+
+
+def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> None:
+    """Print a small frame as it is: whole numbers with separators, others to four digits, null as a dash.
+
+    Parameters
+    ----------
+    frame
+        What to show.
+    console
+        Where to.
+    title
+        Printed above the table.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from rich.console import Console
+    >>> print_frame(pl.DataFrame({"rows": [389_091]}), Console(width=60, record=True, quiet=True))
+    """
+    if title:
+        console.print(Text(title, style="bold"))
+    table = Table(pad_edge=False)
+    for name, dtype in frame.schema.items():
+        table.add_column(name, justify="right" if dtype.is_numeric() else "left")
+    for row in frame.iter_rows():
+        table.add_row(*(Text(_shown(value)) for value in row))
+    console.print(table)
+
+
+def _shown(value: object) -> str:
+    match value:
+        case None:
+            return UNDEFINED
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:.4g}"
+        case _:
+            return _plain(str(value))
 
 
 def _print(console: Console, ranking: pl.DataFrame, over: str, heading: str, columns: int) -> None:

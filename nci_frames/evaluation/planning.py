@@ -1,0 +1,279 @@
+"""How large a test set must be for a wanted certainty."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import polars as pl
+
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.intervals import require_level
+from nci_frames.schemas import SAMPLES
+
+__all__ = ["PlanningMethod", "expected_counts", "required_samples"]
+
+PlanningMethod = Literal["hoeffding", "exact"]
+
+#: n·(rate - half_width) may miss a whole number by rounding; so much of one is forgiven.
+_ROUNDING = 1e-9
+
+
+def required_samples(
+    *,
+    half_width: float | tuple[float, float] | None = None,
+    delta: float | None = None,
+    precision_half_width: float | None = None,
+    prevalence: float | None = None,
+    tpr: float | None = None,
+    fpr: float | None = None,
+    level: float = 0.95,
+    method: PlanningMethod | Sequence[PlanningMethod] = ("exact", "hoeffding"),
+) -> pl.DataFrame:
+    """Return how many positives and negatives a test set needs.
+
+    Say what is wanted in one of three ways: *half_width*, *delta*, *precision_half_width* at a *prevalence*.
+
+    Parameters
+    ----------
+    half_width
+        Wanted half-width of TPR and FPR, in (0, 1): one for both, or a pair.
+    delta
+        Wanted largest width of the precision band over all prevalences (``max_precision_uncertainty``), in
+        (0, 1); needs *tpr* and *fpr*.
+    precision_half_width
+        Wanted half-width of the precision band at *prevalence*, in (0, 0.5); needs *tpr* and *fpr*.
+    prevalence
+        P(y=1) in (0, 1) at which precision matters.
+    tpr, fpr
+        Rates that are expected, in (0, 1). Only with *half_width* may they be left out: then 0.5, the rate
+        that needs most rows.
+    level
+        Confidence of each rate's interval, in (0, 1). Both hold, and so does the precision band, with its
+        square at least.
+    method
+        "exact": from this number on, the binomial distribution at the expected rate puts the measured rate
+        within the half-width with probability *level*. "hoeffding": Hoeffding's inequality, for any rate.
+
+    Returns
+    -------
+    A row per method, sorted by it:
+
+    ============== ======= ==================================================================
+    column         dtype   meaning
+    ============== ======= ==================================================================
+    method         String  "exact" or "hoeffding"
+    positives      Int64   rows with y=1 that are needed
+    negatives      Int64   rows with y=0 that are needed
+    tpr_half_width Float64 half-width of TPR that they make sure of
+    fpr_half_width Float64 half-width of FPR that they make sure of
+    ============== ======= ==================================================================
+
+    Raises
+    ------
+    ParameterError
+        If not exactly one goal is given, a rate or the prevalence that it needs is missing, one is given that
+        plays no part, or a value is out of range.
+
+    Notes
+    -----
+    Hoeffding: n = ln(2/(1-level)) / (2·half_width²). A precision band of width Δ follows from rates whose
+    half-widths are both Δ times the rate (Theorem 1, where equality holds). At odds o, with s = o·TPR/FPR and
+    a half-width w of precision, the half-widths are c times the rates with c = (g-1)/(g+1), where g is the
+    larger root of s(1-2w)·g² - 2w(1+s²)·g - s(1+2w) = 0.
+
+    References
+    ----------
+    Brabec et al. (2020), section 5, doi:10.1007/978-3-030-50423-6_6; Hoeffding (1963),
+    doi:10.1080/01621459.1963.10500830.
+
+    Examples
+    --------
+    Delta 0.1 at TPR 0.6 and FPR 0.001, the paper's working point: half-widths 0.06 and 0.0001.
+
+    >>> import nci_frames as nf
+    >>> nf.required_samples(delta=0.1, tpr=0.6, fpr=0.001).select("method", "positives", "negatives").rows()
+    [('exact', 266, 389091), ('hoeffding', 513, 184443973)]
+    """
+    require_level(level)
+    methods = sorted({method} if isinstance(method, str) else set(method))
+    for name in methods:
+        if name not in get_args(PlanningMethod):
+            raise ParameterError.unknown_choice("method", name, get_args(PlanningMethod))
+    goal = _goal(half_width, delta, precision_half_width, prevalence, tpr, fpr)
+    table = pl.DataFrame(
+        [
+            (
+                name,
+                _rows(name, goal.tpr, goal.of_tpr, level),
+                _rows(name, goal.fpr, goal.of_fpr, level),
+                goal.of_tpr,
+                goal.of_fpr,
+            )
+            for name in methods
+        ],
+        schema={
+            "method": pl.String,
+            "positives": pl.Int64,
+            "negatives": pl.Int64,
+            "tpr_half_width": pl.Float64,
+            "fpr_half_width": pl.Float64,
+        },
+        orient="row",
+    )
+    SAMPLES.check(table)
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """The rates that are expected, and how closely each must be known."""
+
+    tpr: float
+    fpr: float
+    of_tpr: float
+    of_fpr: float
+
+
+def _goal(
+    half_width: float | tuple[float, float] | None,
+    delta: float | None,
+    precision_half_width: float | None,
+    prevalence: float | None,
+    tpr: float | None,
+    fpr: float | None,
+) -> _Goal:
+    """Check what is wanted, and turn it into half-widths of the rates."""
+    goals = {"half_width": half_width, "delta": delta, "precision_half_width": precision_half_width}
+    given = [name for name, value in goals.items() if value is not None]
+    if len(given) != 1:
+        msg = "exactly one of half_width, delta and precision_half_width must be given"
+        raise ParameterError(msg, found=" and ".join(given) or "none of them")
+    if (prevalence is None) == (precision_half_width is not None):
+        msg = "precision_half_width and prevalence belong together"
+        raise ParameterError(
+            msg, found=f"only {given[0]}" if prevalence is None else f"prevalence and {given[0]}"
+        )
+    for name, value in (("tpr", tpr), ("fpr", fpr), ("prevalence", prevalence)):
+        if value is not None:
+            _require_within(name, value, 1)
+
+    if half_width is not None:
+        pair = half_width if isinstance(half_width, tuple) else (half_width, half_width)
+        if len(pair) != 2:
+            raise ParameterError.out_of_range("half_width", pair, "one number, or two: of TPR and of FPR")
+        for value in pair:
+            _require_within("half_width", value, 1)
+        return _Goal(0.5 if tpr is None else tpr, 0.5 if fpr is None else fpr, *pair)
+    if tpr is None or fpr is None:
+        msg = f"{given[0]} needs the rates that are expected: tpr and fpr"
+        raise ParameterError(msg, found=f"tpr={tpr!r}, fpr={fpr!r}")
+    if delta is not None:
+        _require_within("delta", delta, 1)
+        cv = delta
+    if precision_half_width is not None and prevalence is not None:
+        _require_within("precision_half_width", precision_half_width, 0.5)
+        cv = _coefficient_of_variation(precision_half_width, prevalence / (1 - prevalence) * tpr / fpr)
+    return _Goal(tpr, fpr, cv * tpr, cv * fpr)
+
+
+def _require_within(name: str, value: float, end: float) -> None:
+    if not 0 < value < end:
+        raise ParameterError.out_of_range(name, value, f"between 0 and {end:g}")
+
+
+def _coefficient_of_variation(half_width: float, odds: float) -> float:
+    """Return the CV of both rates at which the precision band has this half-width around these odds."""
+    middle = half_width * (1 + odds**2)
+    root = math.sqrt(middle**2 + odds**2 * (1 - 4 * half_width**2))
+    # g - 1 = (middle + root - odds·(1-2w)) / (odds·(1-2w)) for the root g of the quadratic equation.
+    one = odds * (1 - 2 * half_width)
+    return (middle + root - one) / (middle + root + one)
+
+
+def _rows(method: str, rate: float, half_width: float, level: float) -> int:
+    return _exact(rate, half_width, level) if method == "exact" else _hoeffding(half_width, level)
+
+
+def _hoeffding(half_width: float, level: float) -> int:
+    """Return the rows that suffice whatever the rate is."""
+    return math.ceil(math.log(2 / (1 - level)) / (2 * half_width**2) - _ROUNDING)
+
+
+def _exact(rate: float, half_width: float, level: float) -> int:
+    """Return the smallest number of rows from which on the rate is met.
+
+    The probability of a hit is no monotone function of the rows: it jumps wherever one more outcome fits. So
+    the last number that fails is searched, from one that certainly suffices downwards, by blocks of rows.
+    """
+    tail = 1 - level
+    # Bernstein's inequality needs fewer rows than Hoeffding's where the rate is small.
+    bernstein = 2 * (rate * (1 - rate) + half_width / 3) * math.log(2 / tail) / half_width**2
+    end = min(_hoeffding(half_width, level), math.ceil(bernstein))
+    block = max(1, end // 64)
+    while end > 1:
+        block = min(block, end - 1)
+        if _missed(rate, half_width, end - block, end - 1) <= tail:
+            end -= block
+            block *= 2
+        elif block > 1:
+            block //= 2
+        else:
+            return end
+    return end
+
+
+def _missed(rate: float, half_width: float, first: int, last: int) -> float:
+    """Bound the probability to miss the rate, for all numbers of rows from *first* to *last*.
+
+    More rows, more hits: too few are most probable among the fewest rows, too many among the most. For a
+    single number of rows this is its probability.
+    """
+    # The binomial distribution by the beta function, since that of SciPy ends at 2**31 rows.
+    from scipy.special import betainc, betaincc  # noqa: PLC0415  (slow to import, and seldom needed)
+
+    fewest = math.ceil(last * (rate - half_width) - _ROUNDING)
+    most = math.floor(first * (rate + half_width) + _ROUNDING)
+    below = (
+        float(betaincc(fewest, first - fewest + 1, rate)) if 0 < fewest <= first else float(fewest > first)
+    )
+    above = float(betainc(most + 1, last - most, rate)) if most < last else 0.0
+    return below + above
+
+
+def expected_counts(*, positives: int, negatives: int, tpr: float, fpr: float) -> pl.DataFrame:
+    """Return the counts that a test set of this size should give: for rates that are not measured yet.
+
+    Parameters
+    ----------
+    positives, negatives
+        Rows of each class, at least 1.
+    tpr, fpr
+        Rates that are expected, in [0, 1].
+
+    Returns
+    -------
+    A counts frame with one row, of the model "planned" at threshold 0.5, rounded to whole rows.
+
+    Raises
+    ------
+    ParameterError
+        If a number or a rate is out of range.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> counts = nf.expected_counts(positives=100, negatives=10_000, tpr=0.6, fpr=0.001)
+    >>> rates = nf.compute_rates(counts, interval="wilson")
+    >>> nf.lowest_known_prevalence(rates, factor=2)["prevalence"].round(4).item()
+    0.0021
+    """
+    for name, rows in (("positives", positives), ("negatives", negatives)):
+        if rows < 1:
+            raise ParameterError.out_of_range(name, rows, "at least 1")
+    for name, rate in (("tpr", tpr), ("fpr", fpr)):
+        if not 0 <= rate <= 1:
+            raise ParameterError.out_of_range(name, rate, "within [0, 1]")
+    tp, fp = round(positives * tpr), round(negatives * fpr)
+    cells = {"tp": [tp], "fp": [fp], "fn": [positives - tp], "tn": [negatives - fp]}
+    return pl.DataFrame({"model": ["planned"], "threshold": [0.5], **cells})
