@@ -203,37 +203,51 @@ def _hoeffding(half_width: float, level: float) -> int:
 def _exact(rate: float, half_width: float, level: float) -> int:
     """Return the smallest number of rows from which on the rate is met.
 
-    The probability of a hit is no monotone function of the rows: it jumps wherever one more outcome fits. So
-    the last number that fails is searched, from one that certainly suffices downwards, by blocks of rows.
+    The probability to miss it does not fall all the way: it jumps wherever an outcome more fits. A smooth
+    bound of it tells a number that suffices; from there the last one that fails is searched downwards.
     """
     tail = 1 - level
-    # Bernstein's inequality needs fewer rows than Hoeffding's where the rate is small.
-    bernstein = 2 * (rate * (1 - rate) + half_width / 3) * math.log(2 / tail) / half_width**2
-    end = min(_hoeffding(half_width, level), math.ceil(bernstein))
-    block = max(1, end // 64)
+    rate = min(rate, 1 - rate)  # the other way round it is missed as often
+    start, end = 0, _hoeffding(half_width, level)
+    while end - start > 1:
+        middle = (start + end) // 2
+        # No count of rows is nearer than one outcome to where a whole number would fit.
+        fewest = middle * (rate - half_width) + 1 if rate > half_width else 0.0
+        if _missed(rate, fewest, middle * (rate + half_width) - 1, middle, middle) <= tail:
+            end = middle
+        else:
+            start = middle
+    # Of so many outcomes one matters little: the bound is less than 1 in 100,000 too high.
+    return end if rate > 1e5 * half_width else _last_failure(rate, half_width, tail, end) + 1
+
+
+def _last_failure(rate: float, half_width: float, tail: float, end: int) -> int:
+    """Return the largest number of rows below *end* that misses the rate too often; 0 if there is none."""
+    block = 1
     while end > 1:
         block = min(block, end - 1)
-        if _missed(rate, half_width, end - block, end - 1) <= tail:
+        first, last = end - block, end - 1
+        fewest = math.ceil(last * (rate - half_width) - _ROUNDING)
+        most = math.floor(first * (rate + half_width) + _ROUNDING)
+        if _missed(rate, fewest, most, first, last) <= tail:
             end -= block
             block *= 2
         elif block > 1:
             block //= 2
         else:
-            return end
-    return end
+            return last
+    return 0
 
 
-def _missed(rate: float, half_width: float, first: int, last: int) -> float:
-    """Bound the probability to miss the rate, for all numbers of rows from *first* to *last*.
+def _missed(rate: float, fewest: float, most: float, first: int, last: int) -> float:
+    """Bound the probability of less than *fewest* or more than *most* hits in *first* to *last* rows.
 
     More rows, more hits: too few are most probable among the fewest rows, too many among the most. For a
-    single number of rows this is its probability.
+    single number of rows this is the probability itself, by the beta function: SciPy's binomial distribution
+    ends at 2**31 rows.
     """
-    # The binomial distribution by the beta function, since that of SciPy ends at 2**31 rows.
     from scipy.special import betainc, betaincc  # noqa: PLC0415  (slow to import, and seldom needed)
 
-    fewest = math.ceil(last * (rate - half_width) - _ROUNDING)
-    most = math.floor(first * (rate + half_width) + _ROUNDING)
     below = (
         float(betaincc(fewest, first - fewest + 1, rate)) if 0 < fewest <= first else float(fewest > first)
     )
