@@ -1,5 +1,6 @@
 """Differences between segments against counting them out, averages against scikit-learn."""
 
+import math
 from typing import Any
 
 import hypothesis.strategies as st
@@ -117,6 +118,14 @@ def test_reasons(rows: list[tuple[str, int, int, int, int]], reason: str) -> Non
     rates = rates.with_columns(pl.col("tpr", "fpr").fill_null(0.0))
     table = nf.decompose_difference(rates, metric="precision", between="country")
     assert table["reason"].item().startswith(reason)
+    assert table.select("due_to_prevalence", "due_to_rates").row(0) == (None, None)
+
+
+def test_an_infinite_metric_has_no_parts() -> None:
+    rates = cells(("at", 4, 1, 1, 4), ("de", 4, 0, 1, 5))
+    ratio = (pl.col("tpr") / pl.col("fpr")).alias("ratio")
+    table = nf.decompose_difference(rates, metric=ratio, between="country")
+    assert table.select("metric", "value", "reason").row(0) == ("ratio", math.inf, "the metric is infinite")
     assert table.select("due_to_prevalence", "due_to_rates").row(0) == (None, None)
 
 

@@ -60,8 +60,8 @@ def decompose_difference(
     value                Float64 metric here, at its own prevalence           undefined
     reference_value      Float64 metric in the reference, at its own          undefined
     difference           Float64 value - reference_value                      either is undefined
-    due_to_prevalence    Float64 part of it that the class balance makes      a mixed value is undefined
-    due_to_rates         Float64 part of it that TPR and FPR make             a mixed value is undefined
+    due_to_prevalence    Float64 part of it that the class balance makes      see reason
+    due_to_rates         Float64 part of it that TPR and FPR make             see reason
     reason               String  why there is no decomposition                there is one
     ==================== ======= ============================================ ===========================
 
@@ -145,8 +145,8 @@ def decompose_difference(
         value=here,
         reference_value=there,
         difference=(here - there).fill_nan(None),
-        due_to_prevalence=((eta_moved - there + here - rates_moved) / 2).fill_nan(None),
-        due_to_rates=((rates_moved - there + here - eta_moved) / 2).fill_nan(None),
+        due_to_prevalence=pl.when(reason.is_null()).then((eta_moved - there + here - rates_moved) / 2),
+        due_to_rates=pl.when(reason.is_null()).then((rates_moved - there + here - eta_moved) / 2),
         reason=reason,
     )
     DECOMPOSITION.check(table)
