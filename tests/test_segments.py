@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from polars.testing import assert_frame_equal
 from sklearn.metrics import f1_score, precision_score, recall_score
 
@@ -44,6 +44,7 @@ count = st.integers(0, 60)
 segment = st.tuples(count, count, count, count).filter(lambda c: c[0] + c[2] > 0 and c[1] + c[3] > 0)
 
 
+@settings(max_examples=30)
 @given(
     here=segment,
     there=segment,
