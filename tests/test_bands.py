@@ -116,6 +116,17 @@ def test_undefined_uncertainty_says_why() -> None:
         assert nf.max_precision_uncertainty(given)["reason"].item().startswith("the half-width of FPR")
 
 
+def test_operating_points_without_bounds_say_why() -> None:
+    log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    for thresholds, reason in (("exact", "tpr has no bounds"), ([0.5], "0.9 is not among the thresholds")):
+        counts = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
+        point = nf.select_operating_points(nf.compute_rates(counts, interval="wilson"), threshold=0.9)
+        for table in (nf.max_precision_uncertainty(point), nf.lowest_known_prevalence(point)):
+            assert table["prevalence"].item() is None
+            assert table["reason"].item().startswith(reason)
+        assert nf.precision_band(point, prevalence=0.1).select("lower", "upper").row(0) == (None, None)
+
+
 def test_bands_need_bounds() -> None:
     bare = nf.compute_rates(COUNTS)
     calls = (

@@ -144,7 +144,7 @@ def max_precision_uncertainty(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataF
             cv_tpr=pl.when(pl.col("tpr") > 0).then(cv["tpr"]),
             cv_fpr=pl.when(pl.col("fpr") > 0).then(cv["fpr"]),
             reason=pl.coalesce(
-                _no_rates(),
+                _no_bounds(frame.columns),
                 pl.when(pl.col("fpr_lower") == 0).then(
                     pl.lit("the half-width of FPR is not below FPR: delta tends to 1 as prevalence does to 0")
                 ),
@@ -224,7 +224,7 @@ def lowest_known_prevalence(rates: pl.DataFrame | pl.LazyFrame, /, *, factor: fl
             factor=pl.lit(float(factor)),
             prevalence=pl.when(known).then(odds / (1 + odds)),
             reason=pl.coalesce(
-                _no_rates(),
+                _no_bounds(frame.columns),
                 pl.when(pl.col("tpr_lower") == 0).then(
                     pl.lit("TPR may be 0, so no precision above 0 is sure at any prevalence")
                 ),
@@ -247,11 +247,17 @@ def _half_width(rate: str) -> pl.Expr:
     return pl.max_horizontal(pl.col(f"{rate}_upper") - value, value - pl.col(f"{rate}_lower"))
 
 
-def _no_rates() -> pl.Expr:
-    """Return why there are no rates, or null."""
+def _no_bounds(columns: list[str]) -> pl.Expr:
+    """Return why a rate has no bounds, or null."""
+    told = [pl.col("reason")] if "reason" in columns else []
     return pl.coalesce(
+        *told,
         *(
-            pl.when(pl.col(f"{rate}_lower").is_null()).then(pl.lit(f"{rate} has no bounds: no {rows}"))
+            pl.when(pl.col(f"{rate}_lower").is_null()).then(
+                pl.when(pl.col(rows) == 0)
+                .then(pl.lit(f"{rate} has no bounds: no {rows}"))
+                .otherwise(pl.lit(f"{rate} has no bounds"))
+            )
             for rate, rows in (("tpr", "positives"), ("fpr", "negatives"))
-        )
+        ),
     )
