@@ -70,13 +70,15 @@ def count_grid(
 def _table(groups: GroupNumbers, grid: NDArray[np.float64], in_bins: Counts) -> pl.DataFrame:
     """Accumulate the cells (group, bin, class) from the highest bin down, and lay them out by group."""
     order = groups.order()
-    reached = in_bins[order, ::-1].cumsum(axis=1)[:, ::-1]
-    # The first bin is below every threshold: its rows are never positive, but they are rows.
-    false, true = reached[:, :, 0], reached[:, :, 1]
-    return groups.frame()[np.repeat(order, len(grid))].with_columns(
-        threshold=pl.Series(np.tile(grid, len(groups))),
-        tp=pl.Series(true[:, 1:].ravel()),
-        fp=pl.Series(false[:, 1:].ravel()),
-        fn=pl.Series((true[:, :1] - true[:, 1:]).ravel()),
-        tn=pl.Series((false[:, :1] - false[:, 1:]).ravel()),
+    # In place, and a column at a time: the table is larger than all the cells.
+    np.cumsum(in_bins[:, ::-1], axis=1, out=in_bins[:, ::-1])
+    table = groups.frame()[np.repeat(order.astype(np.uint32), len(grid))].with_columns(
+        threshold=pl.Series(np.tile(grid, len(groups)))
     )
+    for label, positive, negative in ((1, "tp", "fn"), (0, "fp", "tn")):
+        # The first bin is below every threshold: its rows are never positive, but they are rows.
+        reached = in_bins[order, 1:, label]
+        table = table.with_columns(pl.Series(positive, reached.ravel()))
+        below = np.subtract(in_bins[order, :1, label], reached)
+        table = table.with_columns(pl.Series(negative, below.ravel()))
+    return table.select(*groups.keys, "threshold", "tp", "fp", "fn", "tn")
