@@ -18,7 +18,7 @@ __all__ = ["BATCH_ROWS", "Batch", "read_batches"]
 
 #: Rows that are read at a time.
 BATCH_ROWS = 1 << 17
-#: Rows that are worked on at a time: larger arrays would be given back to the system and cleared for each use.
+#: Rows that are worked on at a time: larger arrays would be returned to the system and cleared for each use.
 _SLICE_ROWS = 1 << 15
 
 

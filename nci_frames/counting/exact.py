@@ -1,7 +1,7 @@
 """Counting at every distinct score: the rows are gathered compactly, then sorted group by group.
 
-What is kept of a row is its score, its class and its weight, in blocks that are ordered by group; one group is
-sorted at a time, straight into the columns of the result.
+What is kept of a row is its score, its class and its weight, in blocks that are ordered by group; one group
+is sorted at a time, straight into the columns of the result.
 """
 
 from collections.abc import Iterable, Iterator
@@ -60,16 +60,15 @@ def count_exact(
         "threshold": np.empty(rows, np.float64),
         **{name: np.empty(rows, count) for name in ("tp", "fp", "fn", "tn")},
     }
-    ends = []
+    sizes = []
     end = 0
     for number in order:
         parts = _one_group(*_gathered(blocks, int(number)))
         start, end = end, end + len(parts[0])
         for column, part in zip(columns.values(), parts, strict=True):
             column[start:end] = part
-        ends.append(end)
+        sizes.append(end - start)
     del blocks
-    sizes = np.diff(np.array(ends, np.int64), prepend=0)
     table = groups.frame()[np.repeat(order.astype(np.uint32), sizes)]
     for name in list(columns):
         table = table.with_columns(pl.Series(name, columns.pop(name)[:end]))

@@ -14,7 +14,7 @@ from nci_frames.counting.digitising import Digitiser
 from nci_frames.counting.groups import GroupNumbers
 from nci_frames.counting.scan import Scan
 
-__all__ = ["count_grid"]
+__all__ = ["count_grid", "holds_one_score"]
 
 
 def count_grid(
@@ -53,7 +53,8 @@ def count_grid(
         If a row is not valid and the scan is not told to drop such rows.
     """
     schema = scan.raw.collect_schema()
-    digitise = Digitiser(grid, np.float32 if schema["score"] == pl.Float32 else np.float64)
+    dtype: type[np.floating] = np.float32 if schema["score"] == pl.Float32 else np.float64
+    digitise = Digitiser(grid, dtype)
     cells = CellCounts(weighted="weight" in schema, dense_cells=dense_cells)
     rows_by_code: dict[int, int] = {}
     for batch in read_batches(scan, groups, rows_by_code, progress=progress, batch_rows=batch_rows):
@@ -65,6 +66,12 @@ def count_grid(
         cells.add(codes, batch.weights)
     counted = cells.take(2 * digitise.bins * len(groups)).reshape(len(groups), digitise.bins, 2)
     return _table(groups, grid, counted), rows_by_code
+
+
+def holds_one_score(grid: NDArray[np.float64], dtype: type[np.floating]) -> NDArray[np.bool_]:
+    """Tell of each threshold whether no score but itself lies from it to before the next."""
+    edges = grid.astype(dtype)
+    return np.append(edges[1:] <= np.nextafter(edges[:-1], dtype(np.inf)), np.isinf(edges[-1:]))
 
 
 def _table(groups: GroupNumbers, grid: NDArray[np.float64], in_bins: Counts) -> pl.DataFrame:
