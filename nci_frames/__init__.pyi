@@ -1,4 +1,5 @@
 from .counting.kernel import count_confusion as count_confusion
+from .counting.quantiles import quantile_thresholds as quantile_thresholds
 from .counting.scan import scan_predictions as scan_predictions
 from .counting.thresholds import auto_thresholds as auto_thresholds
 from .counting.thresholds import logit_thresholds as logit_thresholds
