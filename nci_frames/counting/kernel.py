@@ -1,6 +1,5 @@
 """Predictions -> counts: one lazy pass, exact."""
 
-import contextlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from nci_frames.counting.auto import Chosen, choose_thresholds
 from nci_frames.counting.exact import count_exact
 from nci_frames.counting.grid import count_grid
-from nci_frames.counting.groups import GroupNumbers, HashCollisionError
+from nci_frames.counting.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.scan import Scan, as_scan
 from nci_frames.counting.thresholds import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
 from nci_frames.errors import InvalidRowsWarning, SchemaError, SourceError, ToleranceWarning, listed
@@ -173,13 +172,13 @@ def _count(
     scan: Scan, group: list[str], grid: NDArray[np.float64] | None, progress: bool
 ) -> tuple[pl.DataFrame, dict[int, int]]:
     schema = scan.raw.collect_schema()
-    for seed in range(8):
-        groups = GroupNumbers({key: schema[key] for key in group}, seed=seed)
-        with contextlib.suppress(HashCollisionError):
-            if grid is None:
-                return count_exact(scan, groups, progress=progress)
-            return count_grid(scan, groups, grid, progress=progress)
-    raise HashCollisionError
+
+    def count(groups: GroupNumbers) -> tuple[pl.DataFrame, dict[int, int]]:
+        if grid is None:
+            return count_exact(scan, groups, progress=progress)
+        return count_grid(scan, groups, grid, progress=progress)
+
+    return with_group_numbers({key: schema[key] for key in group}, count)
 
 
 def _kept(keys: Sequence[str], by: str | Sequence[str] | None) -> list[str]:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.counting.grid import count_grid, holds_one_score
-from nci_frames.counting.groups import GroupNumbers
+from nci_frames.counting.groups import with_group_numbers
 from nci_frames.counting.rows import REASON
 from nci_frames.counting.scan import Scan
 from nci_frames.counting.thresholds import MOST_THRESHOLDS
@@ -128,9 +128,10 @@ def _tied(grid: Floats, dtype: type[np.floating]) -> NDArray[np.bool_]:
 
 
 def _count(scan: Scan, grid: Floats, dtype: type[np.floating], progress: bool) -> ModelCounts:
-    groups = GroupNumbers({"model": pl.String()})
-    table, _ = count_grid(scan, groups, grid, progress=progress)
-    shape = (len(groups), len(grid))
+    table, _ = with_group_numbers(
+        {"model": pl.String()}, lambda groups: count_grid(scan, groups, grid, progress=progress)
+    )
+    shape = (len(table) // max(len(grid), 1), len(grid))
 
     def in_bins(reached: str, below: str) -> Floats:
         at = table[reached].to_numpy().reshape(shape).astype(np.float64)
@@ -177,9 +178,8 @@ def _split(grid: Floats, parts: Floats, dtype: type[np.floating]) -> Floats:
     """
     wide = np.sqrt(parts.max(axis=0))[1:-1]  # nothing can be put below the first threshold or above the last
     wide[np.isinf(grid[1:])] = 0
-    pieces = np.floor(wide / max(wide.sum(), np.finfo(float).tiny) * (MOST_THRESHOLDS - len(grid))).astype(
-        int
-    )
+    room = MOST_THRESHOLDS - len(grid)
+    pieces = np.floor(room * wide / max(wide.sum(), np.finfo(float).tiny)).astype(np.intp)
     return _distinct(np.append(grid, _between(grid[:-1], grid[1:], pieces, dtype)), dtype)
 
 
