@@ -37,6 +37,8 @@ class Metric:
     lower: float
     upper: float
     undefined_when: str
+    #: Whether the value is exactly linear in the prevalence, so that two models cross at most once.
+    linear_in_prevalence: bool
     expression: "CalledMetric"
 
 
@@ -75,6 +77,7 @@ def metric(
     direction: Direction = "maximize",
     lower: float = 0.0,
     upper: float = 1.0,
+    linear_in_prevalence: bool = False,
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, CalledMetric]]:
     """Register the decorated function, and give its expression the metric's name.
 
@@ -90,6 +93,8 @@ def metric(
         "maximize", "minimize", or "target" (not ranked).
     lower, upper
         Range of the values.
+    linear_in_prevalence
+        Whether the value is exactly linear in eta at fixed TPR and FPR.
     """
 
     def decorate(build: Callable[P, pl.Expr]) -> Callable[P, CalledMetric]:
@@ -103,7 +108,12 @@ def metric(
             given = {key: cast("Parameter", kwargs.get(key)) for key in ("prevalence", "beta")}
             return CalledMetric(build(*args, **kwargs).alias(label), **given)
 
-        _add(Metric(name, aliases, formula, direction, lower, upper, undefined_when, call()))  # type: ignore[call-arg]
+        _add(
+            Metric(
+                name, aliases, formula, direction, lower, upper, undefined_when, linear_in_prevalence,
+                call(),  # type: ignore[call-arg]
+            )
+        )  # fmt: skip
         return call
 
     return decorate
@@ -169,7 +179,7 @@ def register_metric(
     _add(
         Metric(
             name, tuple(aliases), formula, direction, float(lower), float(upper),
-            "its expression is null", CalledMetric(expression.alias(name)),
+            "its expression is null", False, CalledMetric(expression.alias(name)),
         )
     )  # fmt: skip
 
