@@ -36,6 +36,8 @@ EXACT = {
     "nci_frames_exact": ("exact", "nci_frames: exact counts, then both areas of each group"),
     "scikit_learn_exact": ("exact", "scikit-learn: both areas, group by group"),
 }
+#: how often the files are listed, as a multiple of --times, to see what grows with the rows
+SCALES = (0.1, 1, 5)
 #: goal: (contender, against, at most this ratio of medians)
 GOALS = [
     ("nci_frames", "duckdb_histogram", 0.35),
@@ -118,6 +120,19 @@ def section(
     return [*lines, "", "| ratio of medians | seen | goal |", "| --- | ---: | --- |", *goals(table), ""]
 
 
+def scale(folder: str, times: int, rows: int, runs: int) -> list[str]:
+    """Return a section of the page: what grows with the rows, and what does not."""
+    lines = ["## More rows", "", f"nci_frames at 1,024 arbitrary thresholds; medians of {runs} runs.", ""]
+    lines += ["| rows | seconds | peak GB |", "| ---: | ---: | ---: |"]
+    for factor in SCALES:
+        listed = max(round(factor * times), 1)
+        results = pl.DataFrame([run("nci_frames", "arbitrary", folder, listed) for _ in range(runs)])
+        seconds, peak = results["seconds"].median(), results["peak_gb"].max()
+        print(f"{listed * rows:,} rows {seconds:.2f} s {peak:.2f} GB", flush=True)
+        lines.append(f"| {listed * rows:,} | {seconds:.2f} | {peak:.2f} |")
+    return [*lines, ""]
+
+
 def main() -> None:
     """Run the benchmarks and write the page."""
     parser = argparse.ArgumentParser(
@@ -131,6 +146,7 @@ def main() -> None:
         write_synthetic_logs(folder, rows=options.rows)
         grid = measure(GRID, folder, options.times, options.runs)
         exact = measure(EXACT, folder, 1, options.runs)
+        scaled = scale(folder, options.times, options.rows, min(options.runs, 3))
     rows = options.rows * options.times
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3
     packages = ", ".join(f"{name} {version(name)}" for name in ("polars", "numpy", "duckdb", "scikit-learn"))
@@ -145,10 +161,10 @@ def main() -> None:
         "![Seconds of each contender](performance.png)",
         "",
         *section(f"{rows:,} rows at 1,024 thresholds", GRID, summary(grid), options.runs),
+        *scaled,
         *section(f"{options.rows:,} rows at every distinct score", EXACT, summary(exact), options.runs),
         "[Counting](counting.md) says how. On a grid the memory is that of the cells, not of the rows. Exact",
-        "counts hold a score, a class and a group number of every row, and a row of output for every",
-        "distinct score.",
+        "counts hold a score and a class of every row, and a row of output for every distinct score.",
         "",
     ]
     (ROOT / "docs" / "performance.md").write_text("\n".join(lines))

@@ -1,5 +1,7 @@
 from .counting.kernel import count_confusion as count_confusion
+from .counting.quantiles import quantile_thresholds as quantile_thresholds
 from .counting.scan import scan_predictions as scan_predictions
+from .counting.thresholds import auto_thresholds as auto_thresholds
 from .counting.thresholds import logit_thresholds as logit_thresholds
 from .counting.thresholds import uniform_thresholds as uniform_thresholds
 from .errors import InvalidRowsError as InvalidRowsError
@@ -8,6 +10,7 @@ from .errors import NciFramesError as NciFramesError
 from .errors import ParameterError as ParameterError
 from .errors import SchemaError as SchemaError
 from .errors import SourceError as SourceError
+from .errors import ToleranceWarning as ToleranceWarning
 from .errors import UnknownMetricError as UnknownMetricError
 from .evaluation.areas import compute_areas as compute_areas
 from .evaluation.bands import lowest_known_prevalence as lowest_known_prevalence

@@ -28,6 +28,7 @@ __all__ = [
     "ParameterError",
     "SchemaError",
     "SourceError",
+    "ToleranceWarning",
     "UnknownMetricError",
     "listed",
 ]
@@ -185,3 +186,7 @@ class InvalidRowsError(NciFramesError):
 
 class InvalidRowsWarning(UserWarning):
     """Rows that are not valid predictions were left out, as was asked for."""
+
+
+class ToleranceWarning(UserWarning):
+    """Thresholds were to be so fine that areas are known to a tolerance, and could not be."""

@@ -1,5 +1,6 @@
 """A job: a log in; counts, tables and a report out."""
 
+import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ import polars as pl
 
 from nci_frames.counting.kernel import Tally, tally_predictions
 from nci_frames.counting.scan import scan_predictions
+from nci_frames.counting.thresholds import auto_thresholds
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison import Comparison, compare_models
 from nci_frames.reporting.report import write_report
@@ -63,8 +65,11 @@ def run_report(job: ReportJob) -> Published:
     if job.out.exists() and not job.out.is_dir():
         msg = "the output must be a folder"
         raise ParameterError(msg, found=f"the file {str(job.out)!r}", hint="name another folder with --out")
+    if math.isnan(job.threshold):
+        raise ParameterError.out_of_range("threshold", job.threshold, "a number")
     predictions = scan_predictions(job.source, segments=job.segments, **job.columns)
-    tally = tally_predictions(predictions, thresholds="exact", progress=True)
+    wish = auto_thresholds(prevalence=[eta for eta in job.prevalence if eta > 0], also=[job.threshold])
+    tally = tally_predictions(predictions, thresholds=wish, progress=True)
     comparison = compare_models(
         tally.counts,
         prevalence=job.prevalence,
@@ -109,5 +114,12 @@ def _facts(tally: Tally, comparison: Comparison) -> list[tuple[str, str]]:
         *((f"rows left out: {reason}", f"{rows:,}") for reason, rows in tally.dropped.items()),
         ("models", f"{comparison.points['model'].n_unique():,}"),
         ("observed prevalence", "undefined: no rows" if observed is None else f"{observed:.6g}"),
-        ("thresholds", "every distinct score of each group (exact)"),
+        ("thresholds", _resolution(tally)),
     ]
+
+
+def _resolution(tally: Tally) -> str:
+    if not tally.reached:
+        return "every distinct score of each group (exact)"
+    thresholds = tally.counts["threshold"].n_unique()
+    return f"{thresholds:,}, by which the areas of every model are known to {tally.reached:.2g}"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.resolution import has_every_score
 from nci_frames.schemas import COUNTS, collect
 
 __all__ = ["merge_counts", "pool_counts"]
@@ -100,14 +101,13 @@ def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
 
 def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:
     """Sum the groups that share *keys* and differ in *members*."""
-    resolutions = frame["resolution"].unique().to_list() if "resolution" in frame.columns else ["grid"]
-    if len(resolutions) > 1:
+    exact = frame.select(has_every_score(frame.columns, [*keys, *members])).to_series()
+    if exact.any() and not exact.all():
         msg = "exact counts and counts on a grid cannot be added"
         raise ParameterError(msg, hint="count both with the same thresholds")
     columns = [c for c in frame.columns if c not in members]
-    added = _add_exact(frame, keys, members) if resolutions == ["exact"] else _add_grid(frame, keys, members)
-    if "resolution" in columns:
-        added = added.with_columns(resolution=pl.lit(next(iter(resolutions), "grid")))
+    add = _add_exact if len(frame) and exact.all() else _add_grid
+    added = add(frame, keys, members)
     return added.select(columns).sort(*keys, "threshold")
 
 
@@ -115,8 +115,9 @@ def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.Da
     """Add row by row: every member has the same thresholds."""
     # Floats are added in one order, so that a run can be repeated to the bit.
     ordered = frame.sort(pl.all())
+    resolved = [pl.col("resolution").max()] if "resolution" in frame.columns else []  # "grid" > "exact"
     added = ordered.group_by(*keys, "threshold", maintain_order=True).agg(
-        pl.col(_COUNTS).sum(), __members=pl.len()
+        pl.col(_COUNTS).sum(), *resolved, __members=pl.len()
     )
     # Each threshold must have been counted for each member; two grids of one size are still two grids.
     whole = frame.group_by(keys).agg(__all=pl.struct(*members).n_unique() if members else pl.lit(1))
@@ -144,4 +145,6 @@ def _add_exact(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.D
     descending = steps.sort(*keys, "threshold", descending=[False] * len(keys) + [True])
     counts = descending.with_columns(pl.col("tp", "fp").cum_sum().over(keys))
     positives, negatives = pl.col("tp").last().over(keys), pl.col("fp").last().over(keys)
-    return counts.with_columns(fn=positives - pl.col("tp"), tn=negatives - pl.col("fp"))
+    return counts.with_columns(
+        fn=positives - pl.col("tp"), tn=negatives - pl.col("fp"), resolution=pl.lit("exact")
+    )

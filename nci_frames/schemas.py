@@ -120,8 +120,8 @@ _COUNT_COLUMNS = (
     Column(
         "resolution",
         (pl.String,),
-        '"exact": a row per distinct score of the group; "grid" (also where the column is absent): other '
-        "scores may lie between two thresholds",
+        '"exact": no other score lies from this threshold to before the next; "grid" (also where the column '
+        "is absent): others may",
         required=False,
     ),
 )

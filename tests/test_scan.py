@@ -62,6 +62,36 @@ def test_a_relation_of_duckdb_is_a_source(tmp_path: Path) -> None:
     assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), LOG)
 
 
+def test_a_delta_table_is_what_its_log_says(tmp_path: Path) -> None:
+    table = tmp_path / "table"
+    LOG[:20].write_delta(table, delta_write_options={"partition_by": ["fold"]})
+    LOG[20:].write_delta(table, mode="append")
+    expected = nf.count_confusion(nf.scan_predictions(LOG, **COLUMNS), thresholds=[0.1, 0.5])
+    found = nf.count_confusion(nf.scan_predictions(table, **COLUMNS), thresholds=[0.1, 0.5])
+    assert_frame_equal(found, expected)
+    # A row that was overwritten is still in a file of the folder, but no longer in the table.
+    LOG[:30].write_delta(table, mode="overwrite")
+    found = nf.count_confusion(nf.scan_predictions([table], **COLUMNS), thresholds=[0.5])
+    assert found.select("tp", "fp", "fn", "tn").sum().sum_horizontal().item() == 30
+    with pytest.raises(nf.SchemaError, match=r"missing column 'clf' \(the model\)") as error:
+        nf.scan_predictions(table, model="clf")
+    assert "the Delta table" in str(error.value)
+
+
+def test_a_broken_delta_table(tmp_path: Path) -> None:
+    (tmp_path / "_delta_log").mkdir()
+    with pytest.raises(nf.SourceError, match="the Delta table cannot be read"):
+        nf.scan_predictions(tmp_path)
+
+
+def test_a_delta_table_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "_delta_log").mkdir()
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    with pytest.raises(nf.SourceError, match="deltalake is not installed") as error:
+        nf.scan_predictions(tmp_path)
+    assert "pip install 'nci_frames[delta]'" in str(error.value)
+
+
 def test_hive_folders_are_texts(tmp_path: Path) -> None:
     log = pl.DataFrame({"label": [0, 1], "score": [0.1, 0.9]})
     for segment in ("01", "2", "a%20b", "__HIVE_DEFAULT_PARTITION__"):

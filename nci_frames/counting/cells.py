@@ -1,5 +1,7 @@
 """Cell codes -> how often each occurred: densely where the cells fit a budget, sparsely where they do not."""
 
+from concurrent.futures import Future, ThreadPoolExecutor
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +17,7 @@ _WAITING = 1 << 21
 
 
 class CellCounts:
-    """Counts how often each code occurred, or sums weights over it.
+    """Counts how often each code occurred, or sums weights over it, in a thread of its own.
 
     Rows are added in the order in which they come, whatever the batches, so sums of weights are repeatable
     to the bit.
@@ -27,9 +29,10 @@ class CellCounts:
         self._dense = self._zeros(0)
         self._codes = np.empty(0, np.int64)
         self._values = self._zeros(0)
-        self._waiting: list[NDArray[np.int64]] = []
-        self._waiting_weights: list[NDArray[np.float64]] = []
-        self._rows_waiting = 0
+        self._wait_anew()
+        # Counting waits for memory and holds no lock meanwhile: the next codes are made beside it.
+        self._thread = ThreadPoolExecutor(1)
+        self._counting: Future[None] | None = None
 
     def add(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
         """Add one to the cell of every code, or its weight."""
@@ -38,11 +41,17 @@ class CellCounts:
             self._waiting_weights.append(weights)
         self._rows_waiting += len(codes)
         if self._rows_waiting >= _WAITING:
-            self._count()
+            self._finish()
+            self._counting = self._thread.submit(self._count, self._waiting, self._waiting_weights)
+            self._wait_anew()
 
     def take(self, size: int) -> Counts:
         """Return the count or sum of every cell from 0 to before *size*, and forget them."""
-        self._count()
+        self._finish()
+        self._thread.shutdown()
+        if self._rows_waiting:
+            self._count(self._waiting, self._waiting_weights)
+            self._wait_anew()
         if self._is_dense:
             cells = self._grown(size)
             self._dense = self._zeros(0)
@@ -50,6 +59,15 @@ class CellCounts:
             cells = self._zeros(size)
             cells[self._codes] = self._values
         return cells
+
+    def _wait_anew(self) -> None:
+        self._waiting: list[NDArray[np.int64]] = []
+        self._waiting_weights: list[NDArray[np.float64]] = []
+        self._rows_waiting = 0
+
+    def _finish(self) -> None:
+        if self._counting is not None:
+            self._counting.result()
 
     def _zeros(self, size: int) -> Counts:
         return np.zeros(size, np.float64) if self._weighted else np.zeros(size, np.int64)
@@ -66,12 +84,9 @@ class CellCounts:
     def _is_dense(self) -> bool:
         return not len(self._codes)
 
-    def _count(self) -> None:
-        if not self._rows_waiting:
-            return
-        codes = np.concatenate(self._waiting)
-        weights = np.concatenate(self._waiting_weights) if self._weighted else None
-        self._waiting, self._waiting_weights, self._rows_waiting = [], [], 0
+    def _count(self, waiting: list[NDArray[np.int64]], waiting_weights: list[NDArray[np.float64]]) -> None:
+        codes = np.concatenate(waiting)
+        weights = np.concatenate(waiting_weights) if self._weighted else None
         needed = int(codes.max()) + 1
         if self._is_dense and needed <= self._dense_cells:
             self._add_dense(codes, weights, needed)

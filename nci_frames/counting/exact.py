@@ -1,9 +1,11 @@
 """Counting at every distinct score: the rows are gathered compactly, then sorted group by group.
 
-What is kept of a row is its score, its class and the number of its group; one group is sorted at a time.
+What is kept of a row is its score, its class and its weight, in blocks that are ordered by group; one group
+is sorted at a time, straight into the columns of the result.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -18,9 +20,12 @@ __all__ = ["count_exact"]
 
 Floats = NDArray[np.floating]
 
+#: Rows that are ordered by group at a time.
+_BLOCK_ROWS = 1 << 21
+
 
 def count_exact(
-    scan: Scan, groups: GroupNumbers, *, progress: bool = False
+    scan: Scan, groups: GroupNumbers, *, progress: bool = False, block_rows: int = _BLOCK_ROWS
 ) -> tuple[pl.DataFrame, dict[int, int]]:
     """Count every group at each of its distinct scores.
 
@@ -32,6 +37,8 @@ def count_exact(
         Numbers of the groups; it learns them here.
     progress
         Whether to show how far it is.
+    block_rows
+        Rows that are ordered by group at a time; it changes speed and memory alone.
 
     Returns
     -------
@@ -43,38 +50,83 @@ def count_exact(
         If a row is not valid and the scan is not told to drop such rows.
     """
     rows_by_code: dict[int, int] = {}
-    batches = list(read_batches(scan, groups, rows_by_code, progress=progress))
-    schema = scan.raw.collect_schema()
-    score_type = np.float32 if schema["score"] == pl.Float32 else np.float64
-    weighted = "weight" in schema
+    batches = read_batches(scan, groups, rows_by_code, progress=progress)
+    blocks = list(_blocks(batches, block_rows))
+    rows = rows_by_code.get(0, 0)
     order = groups.order()
-    tables = [_one_group(*rows) for rows in _by_group(batches, order, score_type, weighted)]
-    columns = [np.concatenate(parts) for parts in zip(*tables, strict=True)] if tables else [np.empty(0)] * 5
-    threshold, *counts = columns
-    values = [pl.Series(part).cast(pl.Float64 if weighted else pl.Int64) for part in counts]
-    sizes = np.array([len(table[0]) for table in tables], np.int64)
-    return groups.frame()[np.repeat(order, sizes)].with_columns(
-        threshold=pl.Series(threshold).cast(pl.Float64),
-        **dict(zip(("tp", "fp", "fn", "tn"), values, strict=True)),
-    ), rows_by_code
-
-
-def _by_group(
-    batches: list[Batch], order: NDArray[np.int64], score_type: type, weighted: bool
-) -> Iterator[tuple[Floats, NDArray[np.bool_], NDArray[np.float64] | None]]:
-    """Yield the scores, labels and weights of each group, in the order asked for."""
-    # The stable sort of 16-bit numbers is a radix sort.
-    small = np.uint16 if len(order) <= 1 << 16 else np.int64
-    numbers = np.concatenate([np.empty(0, small), *(batch.numbers.astype(small) for batch in batches)])
-    scores: Floats = np.concatenate([np.empty(0, score_type), *(batch.scores for batch in batches)])
-    labels = np.concatenate([np.empty(0, np.bool_), *(batch.labels for batch in batches)])
-    weights = np.concatenate([b.weights for b in batches if b.weights is not None]) if weighted else None
-    batches.clear()
-    rows = np.argsort(numbers, kind="stable")
-    ends = np.cumsum(np.bincount(numbers, minlength=len(order)))
+    # Room for every row to have a score of its own; what is not written takes no memory.
+    count = np.float64 if "weight" in scan.raw.collect_schema() else np.int64
+    columns = {
+        "threshold": np.empty(rows, np.float64),
+        **{name: np.empty(rows, count) for name in ("tp", "fp", "fn", "tn")},
+    }
+    sizes = []
+    end = 0
     for number in order:
-        mine = rows[(ends[number - 1] if number else 0) : ends[number]]
-        yield scores[mine], labels[mine], None if weights is None else weights[mine]
+        parts = _one_group(*_gathered(blocks, int(number)))
+        start, end = end, end + len(parts[0])
+        for column, part in zip(columns.values(), parts, strict=True):
+            column[start:end] = part
+        sizes.append(end - start)
+    del blocks
+    table = groups.frame()[np.repeat(order.astype(np.uint32), sizes)]
+    for name in list(columns):
+        table = table.with_columns(pl.Series(name, columns.pop(name)[:end]))
+    return table, rows_by_code
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Some rows, ordered by the number of their group."""
+
+    ends: NDArray[np.intp]  # of the rows of each group number
+    scores: Floats
+    labels: NDArray[np.bool_]
+    weights: NDArray[np.float64] | None
+
+
+def _blocks(batches: Iterable[Batch], block_rows: int) -> Iterator[_Block]:
+    waiting: list[Batch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += len(batch.scores)
+        if rows >= block_rows:
+            yield _ordered(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield _ordered(waiting)
+
+
+def _ordered(batches: list[Batch]) -> _Block:
+    numbers = np.concatenate([batch.numbers for batch in batches])
+    # The stable sort of 16-bit numbers is a radix sort.
+    small = numbers.astype(np.uint16) if numbers.max(initial=0) < 1 << 16 else numbers
+    rows = np.argsort(small, kind="stable")
+    weights = [batch.weights for batch in batches if batch.weights is not None]
+    return _Block(
+        np.cumsum(np.bincount(numbers)),
+        np.concatenate([batch.scores for batch in batches])[rows],
+        np.concatenate([batch.labels for batch in batches])[rows],
+        np.concatenate(weights)[rows] if weights else None,
+    )
+
+
+def _gathered(
+    blocks: list[_Block], number: int
+) -> tuple[Floats, NDArray[np.bool_], NDArray[np.float64] | None]:
+    """Return the scores, labels and weights of one group, in the order of the rows."""
+    mine = [
+        (block, slice(block.ends[number - 1] if number else 0, block.ends[number]))
+        for block in blocks
+        if number < len(block.ends)
+    ]
+    weights = [block.weights[rows] for block, rows in mine if block.weights is not None]
+    return (
+        np.concatenate([block.scores[rows] for block, rows in mine]),
+        np.concatenate([block.labels[rows] for block, rows in mine]),
+        np.concatenate(weights) if weights else None,
+    )
 
 
 def _first_of_runs(ascending: Floats) -> NDArray[np.intp]:

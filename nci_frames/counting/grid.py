@@ -14,7 +14,7 @@ from nci_frames.counting.digitising import Digitiser
 from nci_frames.counting.groups import GroupNumbers
 from nci_frames.counting.scan import Scan
 
-__all__ = ["count_grid"]
+__all__ = ["count_grid", "holds_one_score"]
 
 
 def count_grid(
@@ -53,7 +53,8 @@ def count_grid(
         If a row is not valid and the scan is not told to drop such rows.
     """
     schema = scan.raw.collect_schema()
-    digitise = Digitiser(grid, np.float32 if schema["score"] == pl.Float32 else np.float64)
+    dtype: type[np.floating] = np.float32 if schema["score"] == pl.Float32 else np.float64
+    digitise = Digitiser(grid, dtype)
     cells = CellCounts(weighted="weight" in schema, dense_cells=dense_cells)
     rows_by_code: dict[int, int] = {}
     for batch in read_batches(scan, groups, rows_by_code, progress=progress, batch_rows=batch_rows):
@@ -67,16 +68,24 @@ def count_grid(
     return _table(groups, grid, counted), rows_by_code
 
 
+def holds_one_score(grid: NDArray[np.float64], dtype: type[np.floating]) -> NDArray[np.bool_]:
+    """Tell of each threshold whether no score but itself lies from it to before the next."""
+    edges = grid.astype(dtype)
+    return np.append(edges[1:] <= np.nextafter(edges[:-1], dtype(np.inf)), np.isinf(edges[-1:]))
+
+
 def _table(groups: GroupNumbers, grid: NDArray[np.float64], in_bins: Counts) -> pl.DataFrame:
     """Accumulate the cells (group, bin, class) from the highest bin down, and lay them out by group."""
     order = groups.order()
-    reached = in_bins[order, ::-1].cumsum(axis=1)[:, ::-1]
-    # The first bin is below every threshold: its rows are never positive, but they are rows.
-    false, true = reached[:, :, 0], reached[:, :, 1]
-    return groups.frame()[np.repeat(order, len(grid))].with_columns(
-        threshold=pl.Series(np.tile(grid, len(groups))),
-        tp=pl.Series(true[:, 1:].ravel()),
-        fp=pl.Series(false[:, 1:].ravel()),
-        fn=pl.Series((true[:, :1] - true[:, 1:]).ravel()),
-        tn=pl.Series((false[:, :1] - false[:, 1:]).ravel()),
+    # In place, and a column at a time: the table is larger than all the cells.
+    np.cumsum(in_bins[:, ::-1], axis=1, out=in_bins[:, ::-1])
+    table = groups.frame()[np.repeat(order.astype(np.uint32), len(grid))].with_columns(
+        threshold=pl.Series(np.tile(grid, len(groups)))
     )
+    for label, positive, negative in ((1, "tp", "fn"), (0, "fp", "tn")):
+        # The first bin is below every threshold: its rows are never positive, but they are rows.
+        reached = in_bins[order, 1:, label]
+        table = table.with_columns(pl.Series(positive, reached.ravel()))
+        below = np.subtract(in_bins[order, :1, label], reached)
+        table = table.with_columns(pl.Series(negative, below.ravel()))
+    return table.select(*groups.keys, "threshold", "tp", "fp", "fn", "tn")

@@ -4,17 +4,20 @@ A group is recognised by a 64-bit hash of its keys in an open-addressing table t
 batch at once. Only the rows of a group not seen before are looked at by value.
 """
 
+import contextlib
 import functools
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-__all__ = ["GroupNumbers", "HashCollisionError"]
+__all__ = ["GroupNumbers", "HashCollisionError", "with_group_numbers"]
 
 _EMPTY = -1
+_Result = TypeVar("_Result")
 
 
 class HashCollisionError(Exception):
@@ -106,3 +109,17 @@ class GroupNumbers:
             numbers[elsewhere] = self._slot_number[slots[elsewhere]]
             elsewhere = elsewhere[self._slot_hash[slots[elsewhere]] != hashes[elsewhere]]
         return numbers
+
+
+def with_group_numbers(keys: Mapping[str, pl.DataType], count: Callable[[GroupNumbers], _Result]) -> _Result:
+    """Count with group numbers that no two groups share, again with other hashes if two groups had one.
+
+    Raises
+    ------
+    HashCollisionError
+        If that does not end, which cannot be by chance.
+    """
+    for seed in range(8):
+        with contextlib.suppress(HashCollisionError):
+            return count(GroupNumbers(keys, seed=seed))
+    raise HashCollisionError

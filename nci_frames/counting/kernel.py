@@ -1,6 +1,5 @@
 """Predictions -> counts: one lazy pass, exact."""
 
-import contextlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,13 +8,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.counting.auto import Chosen, choose_thresholds
 from nci_frames.counting.exact import count_exact
 from nci_frames.counting.grid import count_grid
-from nci_frames.counting.groups import GroupNumbers, HashCollisionError
-from nci_frames.counting.scan import Scan, scan_of, scan_predictions
-from nci_frames.counting.thresholds import Thresholds, check_thresholds
-from nci_frames.errors import InvalidRowsWarning, SchemaError, SourceError, listed
-from nci_frames.schemas import PREDICTIONS
+from nci_frames.counting.groups import GroupNumbers, with_group_numbers
+from nci_frames.counting.scan import Scan, as_scan
+from nci_frames.counting.thresholds import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
+from nci_frames.errors import InvalidRowsWarning, SchemaError, SourceError, ToleranceWarning, listed
 
 __all__ = ["Tally", "count_confusion", "tally_predictions"]
 
@@ -40,7 +39,9 @@ def count_confusion(
         other columns are keys.
     thresholds
         Strictly ascending numbers (infinities are allowed), such as ``uniform_thresholds(101)`` makes;
-        "exact" for every distinct score of each group; "auto" is "exact".
+        "exact" for every distinct score of each group; or "auto": as fine as it takes to know the areas of
+        every model to 0.001 (``auto_thresholds`` has other settings), which is every distinct score of a
+        small log.
     by
         The keys to keep besides the model; the others are summed away. None keeps every key there is.
     progress
@@ -57,7 +58,9 @@ def count_confusion(
     keys                    as in the predictions                a key of its own
     threshold      Float64 as given, or the score                never
     tp, fp, fn, tn Int64   rows; Float64 sums if there is weight never
-    resolution     String  "exact" or "grid"                     never
+    resolution     String  "exact": no other score lies from     never
+                           this threshold to before the next;
+                           "grid": others may
     ============== ======= ===================================== ======================
 
     Raises
@@ -75,6 +78,8 @@ def count_confusion(
     -----
     InvalidRowsWarning
         If rows were dropped: how many, by reason.
+    ToleranceWarning
+        If "auto" could not reach its tolerance: what it reached.
 
     Examples
     --------
@@ -88,6 +93,9 @@ def count_confusion(
     if tally.dropped:
         dropped = listed(f"{rows:,} ({reason})" for reason, rows in tally.dropped.items())
         warnings.warn(f"rows left out of {tally.where}: {dropped}", InvalidRowsWarning, stacklevel=2)
+    if tally.reached is not None and tally.tolerance is not None and tally.reached > tally.tolerance:
+        msg = f"the areas of {tally.where} are known to {tally.reached:.2g}, not to {tally.tolerance:g}"
+        warnings.warn(f"{msg}; more thresholds would not help", ToleranceWarning, stacklevel=2)
     return tally.counts
 
 
@@ -103,6 +111,9 @@ class Tally:
     counted: int
     #: Rows that were left out, by reason.
     dropped: dict[str, int]
+    #: How wide the certified bounds of a model's areas may be, and the widest; None where nothing was asked.
+    tolerance: float | None
+    reached: float | None
 
 
 def tally_predictions(
@@ -119,55 +130,55 @@ def tally_predictions(
     InvalidRowsError, ParameterError, SchemaError
         As ``count_confusion`` does.
     """
-    exact = isinstance(thresholds, str) and thresholds in ("auto", "exact")
-    grid = None if exact else check_thresholds(thresholds)
-    scan = _scan(predictions)
+    scan = as_scan(predictions)
     group = ["model", *_kept(scan.keys, by)]
+    chosen = _chosen(scan, thresholds, progress)
+    grid = chosen.grid
     counts, rows_by_code = _count(scan, group, grid, progress)
     seen = sum(rows_by_code.values())
     if scan.rows not in (None, seen):
         msg = "the rows that were read are not the rows that the log has"
         raise SourceError(msg, where=scan.source.where, found=f"{seen:,} of {scan.rows:,} rows")
-    resolution = pl.lit("exact" if grid is None else "grid").alias("resolution")
     return Tally(
-        counts=counts.select(*group, "threshold", "tp", "fp", "fn", "tn", resolution),
+        counts=counts.select(*group, "threshold", "tp", "fp", "fn", "tn", _resolution(chosen, len(counts))),
         where=scan.source.where,
         files=len(scan.source.files),
         counted=rows_by_code.get(0, 0),
         dropped=scan.reasons(rows_by_code),
+        tolerance=chosen.tolerance,
+        reached=chosen.reached,
     )
+
+
+def _chosen(scan: Scan, thresholds: Thresholds, progress: bool) -> Chosen:
+    """Return the thresholds to count at."""
+    if isinstance(thresholds, str) and thresholds == "exact":
+        return Chosen(None)
+    if isinstance(thresholds, str) and thresholds == "auto":
+        thresholds = auto_thresholds()
+    if isinstance(thresholds, AutoThresholds):
+        return choose_thresholds(scan, thresholds, progress=progress)
+    return Chosen(check_thresholds(thresholds))
+
+
+def _resolution(chosen: Chosen, rows: int) -> pl.Expr | pl.Series:
+    if chosen.grid is None or chosen.resolved is None:
+        return pl.lit("exact" if chosen.grid is None else "grid").alias("resolution")
+    words = np.where(chosen.resolved, "exact", "grid")
+    return pl.Series("resolution", np.tile(words, rows // len(words)), dtype=pl.String)
 
 
 def _count(
     scan: Scan, group: list[str], grid: NDArray[np.float64] | None, progress: bool
 ) -> tuple[pl.DataFrame, dict[int, int]]:
     schema = scan.raw.collect_schema()
-    for seed in range(8):
-        groups = GroupNumbers({key: schema[key] for key in group}, seed=seed)
-        with contextlib.suppress(HashCollisionError):
-            if grid is None:
-                return count_exact(scan, groups, progress=progress)
-            return count_grid(scan, groups, grid, progress=progress)
-    raise HashCollisionError
 
+    def count(groups: GroupNumbers) -> tuple[pl.DataFrame, dict[int, int]]:
+        if grid is None:
+            return count_exact(scan, groups, progress=progress)
+        return count_grid(scan, groups, grid, progress=progress)
 
-def _scan(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
-    """Return the scan behind *predictions*; a frame of somebody's own gets the same checks."""
-    scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
-    if scan is not None:
-        return scan
-    columns = predictions.lazy().collect_schema().names()
-    keys = PREDICTIONS.keys(columns)
-    checked = scan_predictions(
-        predictions,
-        fold="fold" if "fold" in keys else None,
-        segments=[key for key in keys if key != "fold"],
-        weight="weight" if "weight" in columns else None,
-        unit="unit" if "unit" in columns else None,
-    )
-    scan = scan_of(checked)
-    assert scan is not None  # noqa: S101  (the scan was registered a line ago)
-    return scan
+    return with_group_numbers({key: schema[key] for key in group}, count)
 
 
 def _kept(keys: Sequence[str], by: str | Sequence[str] | None) -> list[str]:

@@ -11,9 +11,9 @@ import polars as pl
 from nci_frames.counting.rows import REASON, REASONS, Columns, Positive, count_rows, is_text, raw_predictions
 from nci_frames.counting.sources import FILE, Source, SourceLike, open_source
 from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError, listed
-from nci_frames.schemas import RESERVED
+from nci_frames.schemas import PREDICTIONS, RESERVED
 
-__all__ = ["Scan", "scan_of", "scan_predictions"]
+__all__ = ["Scan", "as_scan", "scan_of", "scan_predictions"]
 
 OnInvalid = Literal["raise", "drop"]
 
@@ -83,8 +83,9 @@ def scan_predictions(
     Parameters
     ----------
     source
-        A path, glob, folder (its ``key=value`` folders are columns) or URL of Parquet files; a LazyFrame; a
-        DataFrame; any object with the Arrow PyCapsule interface (pandas, pyarrow, DuckDB); or a list of them.
+        A path, glob, folder (its ``key=value`` folders are columns) or URL of Parquet files; the folder of a
+        Delta table (with the extra ``delta``); a LazyFrame; a DataFrame; any object with the Arrow PyCapsule
+        interface (pandas, pyarrow, DuckDB); or a list of them.
     model, label, score
         The columns with the model's name, the true class and the score (higher is more positive).
     fold
@@ -163,6 +164,31 @@ def scan_predictions(
     _SCANS[id(predictions)] = scan
     weakref.finalize(predictions, _SCANS.pop, id(predictions), None)
     return predictions
+
+
+def as_scan(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
+    """Return the scan behind *predictions*; a frame of somebody's own gets the same checks.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        As ``scan_predictions`` does.
+    """
+    scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
+    if scan is not None:
+        return scan
+    columns = predictions.lazy().collect_schema().names()
+    keys = PREDICTIONS.keys(columns)
+    checked = scan_predictions(
+        predictions,
+        fold="fold" if "fold" in keys else None,
+        segments=[key for key in keys if key != "fold"],
+        weight="weight" if "weight" in columns else None,
+        unit="unit" if "unit" in columns else None,
+    )
+    scan = scan_of(checked)
+    assert scan is not None  # noqa: S101  (the scan was registered a line ago)
+    return scan
 
 
 def _columns(

@@ -5,6 +5,7 @@ fails in a second, and the message names the file.
 """
 
 import glob
+import importlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -70,7 +71,7 @@ def open_source(
     Parameters
     ----------
     source
-        A path, glob, folder, URL, LazyFrame, DataFrame or Arrow table, or a list of them.
+        A path, glob, folder, Delta table, URL, LazyFrame, DataFrame or Arrow table, or a list of them.
     needed
         The columns that will be read, each with its role for messages.
     storage_options
@@ -86,10 +87,7 @@ def open_source(
         If *source* is none of these.
     """
     if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        if _URL.match(path):
-            return _need_columns(_open_url(path, storage_options), needed)
-        return _open_files(_find_files(path), repr(path), needed)
+        return _open_path(os.fspath(source), needed, storage_options)
     if isinstance(source, pl.LazyFrame):
         return _need_columns(Source(source, "the LazyFrame"), needed)
     if isinstance(source, pl.DataFrame):
@@ -104,11 +102,23 @@ def open_source(
     )
 
 
+def _open_path(path: str, needed: Mapping[str, str], storage_options: Mapping[str, Any] | None) -> Source:
+    if _URL.match(path):
+        return _need_columns(_open_url(path, storage_options), needed)
+    if _is_delta(path):
+        return _need_columns(_open_delta(path), needed)
+    return _open_files(_find_files(path), repr(path), needed)
+
+
+def _is_delta(path: str) -> bool:
+    return Path(path, "_delta_log").is_dir()
+
+
 def _open_list(
     source: Sequence[Any], needed: Mapping[str, str], storage_options: Mapping[str, Any] | None
 ) -> Source:
     paths = [os.fspath(item) for item in source if isinstance(item, str | os.PathLike)]
-    if len(paths) == len(source) and not any(map(_URL.match, paths)):
+    if len(paths) == len(source) and not any(_URL.match(path) or _is_delta(path) for path in paths):
         files = [file for path in paths for file in _find_files(path)]
         return _open_files(files, f"a list of {len(paths)} paths", needed)
     opened = [open_source(item, needed, storage_options) for item in source]
@@ -268,6 +278,21 @@ def _open_url(url: str, storage_options: Mapping[str, Any] | None) -> Source:
         found, hint = str(error).splitlines()[0], "the URL of a folder ends in /"
         raise SourceError(msg, where=repr(url), found=found, hint=hint) from error
     return Source(frame, repr(url))
+
+
+def _open_delta(path: str) -> Source:
+    """Open a Delta table: its log, not its folder, says which files and rows it has."""
+    try:
+        deltalake = importlib.import_module("deltalake")
+    except ModuleNotFoundError as error:
+        msg = "the source is a Delta table, and the package deltalake is not installed"
+        raise SourceError(msg, where=repr(path), hint="pip install 'nci_frames[delta]'") from error
+    try:
+        table = deltalake.DeltaTable(path)
+        return Source(pl.scan_delta(table), f"the Delta table {path!r}", rows=table.count())
+    except deltalake.exceptions.DeltaError as error:
+        msg = "the Delta table cannot be read"
+        raise SourceError(msg, where=repr(path), found=str(error).splitlines()[0]) from error
 
 
 def _need_columns(source: Source, needed: Mapping[str, str]) -> Source:

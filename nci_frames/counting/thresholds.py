@@ -1,6 +1,7 @@
 """Threshold grids: the scores at which decisions are counted."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, cast
 
 import numpy as np
@@ -8,12 +9,29 @@ from numpy.typing import NDArray
 
 from nci_frames.errors import ParameterError
 
-__all__ = ["Thresholds", "check_thresholds", "logit_thresholds", "uniform_thresholds"]
-
-Thresholds = Sequence[float] | Literal["auto", "exact"]
+__all__ = [
+    "AutoThresholds",
+    "Thresholds",
+    "auto_thresholds",
+    "check_thresholds",
+    "logit_thresholds",
+    "uniform_thresholds",
+]
 
 #: More thresholds than this are better counted as "exact".
 MOST_THRESHOLDS = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class AutoThresholds:
+    """The wish for thresholds as fine as certain areas need; ``auto_thresholds`` makes it."""
+
+    tolerance: float
+    prevalence: tuple[float, ...]
+    also: tuple[float, ...]
+
+
+Thresholds = Sequence[float] | AutoThresholds | Literal["auto", "exact"]
 
 
 def uniform_thresholds(n: int) -> list[float]:
@@ -68,13 +86,64 @@ def logit_thresholds(n: int, *, smallest: float = 1e-6) -> list[float]:
     return cast("list[float]", (1 / (1 + np.exp(-np.linspace(end, -end, _number(n))))).tolist())
 
 
+def auto_thresholds(
+    *,
+    tolerance: float = 1e-3,
+    prevalence: float | Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1, 0.5),
+    also: Sequence[float] = (),
+) -> AutoThresholds:
+    """Ask for thresholds so fine that the areas of every model are known to a tolerance.
+
+    Given to ``count_confusion``. A log of up to 4 million rows is counted at every distinct score. A larger
+    one is first counted by model on a fine grid, which is refined where the certified bounds of ROC-AUC and
+    of average precision at each prevalence are wide; then thresholds that the tolerance does not need are
+    left out, and the log is counted with all keys.
+
+    Parameters
+    ----------
+    tolerance
+        Greatest width of the certified bounds of each area of a model over all its rows, in (0, 1). Areas of
+        its folds and segments have wider ones.
+    prevalence
+        P(y=1) at which average precision must be known, each in (0, 1].
+    also
+        Thresholds to count at besides.
+
+    Returns
+    -------
+    What ``thresholds="auto"`` stands for, with other settings.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its range.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> counts = nf.count_confusion(log, thresholds=nf.auto_thresholds(tolerance=0.01, prevalence=0.001))
+    >>> counts["threshold"].to_list()
+    [0.1, 0.35, 0.4, 0.8]
+    """
+    if not 0 < tolerance < 1:
+        raise ParameterError.out_of_range("tolerance", tolerance, "within (0, 1)")
+    etas = [prevalence] if isinstance(prevalence, int | float) else list(prevalence)
+    for eta in etas:
+        if not 0 < eta <= 1:
+            raise ParameterError.out_of_range("prevalence", eta, "within (0, 1]")
+    fixed = check_thresholds(sorted(set(also))).tolist() if also else []
+    return AutoThresholds(float(tolerance), tuple(map(float, etas)), tuple(fixed))
+
+
 def _number(n: int) -> int:
     if not 2 <= n <= MOST_THRESHOLDS:
         raise ParameterError.out_of_range("n", n, f"within 2 to {MOST_THRESHOLDS:,}")
     return int(n)
 
 
-def check_thresholds(thresholds: Sequence[float] | str) -> NDArray[np.float64]:
+def check_thresholds(thresholds: Sequence[float] | AutoThresholds | str) -> NDArray[np.float64]:
     """Return the thresholds as an array, or raise what is wrong with them.
 
     Raises

@@ -36,8 +36,8 @@ def compute_areas(
     Parameters
     ----------
     counts
-        A counts frame. The area is exact if its ``resolution`` is "exact"; otherwise the rows between two
-        thresholds are taken as tied.
+        A counts frame. The rows between two thresholds are taken as tied, which they are where
+        ``resolution`` is "exact".
     prevalence
         P(y=1), each in [0, 1]; or "observed": each group's own.
     method
@@ -144,7 +144,7 @@ class _Curves:
     tpr1: Floats
     fpr0: Floats
     fpr1: Floats
-    exact: NDArray[np.bool_]  # of each group
+    exact: NDArray[np.bool_]  # of each step: its rows have one score
     observed_prevalence: Floats  # of each group
 
     @classmethod
@@ -159,8 +159,8 @@ class _Curves:
     def _bounded(self, value: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats, Floats]:
         """Make the bounds equal to the value where it is exact, and proof against rounding elsewhere."""
         total = self._sum(value)
-        lower = np.where(self.exact, total, np.minimum(self._sum(lower), total))
-        upper = np.where(self.exact, total, np.maximum(self._sum(upper), total))
+        lower = self._sum(np.where(self.exact, value, np.minimum(lower, value)))
+        upper = self._sum(np.where(self.exact, value, np.maximum(upper, value)))
         return total, lower, upper
 
     def roc_auc(self) -> tuple[Floats, Floats, Floats]:
@@ -261,4 +261,5 @@ def _steps(descending: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, _Cu
         observed = positives / (positives + negatives)
     tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]]) for rate in (tpr, fpr))
     tpr0[start] = fpr0[start] = 0.0
-    return groups, _Curves(start, size, tpr0, tpr, fpr0, fpr, exact[first], observed)
+    tied = np.insert(exact, last, (tpr[start + size - 2] == 1) & (fpr[start + size - 2] == 1))
+    return groups, _Curves(start, size, tpr0, tpr, fpr0, fpr, tied, observed)

@@ -177,6 +177,7 @@ def f_beta(*, beta: Parameter = None, prevalence: Parameter = None) -> pl.Expr:
 @metric(
     formula="eta·TPR + (1-eta)·(1-FPR)",
     undefined_when="there are no positives or no negatives",
+    linear_in_prevalence=True,
 )
 def accuracy(*, prevalence: Parameter = None) -> pl.Expr:
     """Share of right decisions.
@@ -213,6 +214,7 @@ def accuracy(*, prevalence: Parameter = None) -> pl.Expr:
     formula="eta·TPR + (1-eta)·FPR",
     undefined_when="there are no positives or no negatives",
     direction="target",
+    linear_in_prevalence=True,
 )
 def pos_fraction(*, prevalence: Parameter = None) -> pl.Expr:
     """Share of rows predicted positive: the work that the classifier makes for those who follow up.

@@ -5,6 +5,7 @@ import math
 import polars as pl
 
 from nci_frames.errors import ParameterError
+from nci_frames.resolution import has_every_score
 from nci_frames.schemas import RATES, collect
 
 __all__ = ["select_operating_points"]
@@ -52,13 +53,14 @@ def select_operating_points(rates: pl.DataFrame | pl.LazyFrame, /, *, threshold:
         raise ParameterError.out_of_range("threshold", threshold, "a number")
     frame = collect(rates, RATES).drop("reason", strict=False)
     keys = ["model", *RATES.keys(frame.columns)]
-    exact = pl.col("resolution") == "exact" if "resolution" in frame.columns else pl.lit(value=False)
+    exact = has_every_score(frame.columns, keys)
     at = pl.col("threshold")
     # Between two neighbouring scores of an exact group every threshold decides as the upper one does, and
     # above the highest score nothing is positive.
-    never = frame.filter(exact).unique(keys, keep="first").with_columns(**_never_positive(frame.columns))
+    frame = frame.with_columns(__exact=exact)
+    never = frame.filter("__exact").unique(keys, keep="first").with_columns(**_never_positive(frame.columns))
     candidates = pl.concat([frame, never]).filter(
-        pl.when(exact).then(at >= threshold).otherwise(at == threshold)
+        pl.when("__exact").then(at >= threshold).otherwise(at == threshold)
     )
     points = candidates.sort("threshold", maintain_order=True).unique(keys, keep="first", maintain_order=True)
     reason = f"{threshold:g} is not among the thresholds that were counted"
@@ -67,7 +69,7 @@ def select_operating_points(rates: pl.DataFrame | pl.LazyFrame, /, *, threshold:
         .unique()
         .join(points.with_columns(reason=pl.lit(None, pl.String)), on=keys, how="left", nulls_equal=True)
         .with_columns(reason=pl.when(at.is_null()).then(pl.lit(reason)), threshold=pl.lit(threshold))
-        .select(*frame.columns, "reason")
+        .select(pl.exclude("__exact", "reason"), "reason")
         .sort(keys)
     )
 

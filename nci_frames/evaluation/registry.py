@@ -37,6 +37,8 @@ class Metric:
     lower: float
     upper: float
     undefined_when: str
+    #: Whether the value is exactly linear in the prevalence, so that two models cross at most once.
+    linear_in_prevalence: bool
     expression: "CalledMetric"
     #: Whether it never turns as one rate grows and the other stands still, so that its extremes over a box of
     #: rates are at the corners.
@@ -78,6 +80,7 @@ def metric(
     direction: Direction = "maximize",
     lower: float = 0.0,
     upper: float = 1.0,
+    linear_in_prevalence: bool = False,
     monotone: bool = True,
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, CalledMetric]]:
     """Register the decorated function, and give its expression the metric's name.
@@ -94,6 +97,8 @@ def metric(
         "maximize", "minimize", or "target" (not ranked).
     lower, upper
         Range of the values.
+    linear_in_prevalence
+        Whether the value is exactly linear in eta at fixed TPR and FPR.
     monotone
         Whether it rises or falls all the way as one rate grows, whatever the other is.
     """
@@ -109,8 +114,13 @@ def metric(
             given = {key: cast("Parameter", kwargs.get(key)) for key in ("prevalence", "beta")}
             return CalledMetric(build(*args, **kwargs).alias(label), **given)
 
-        whole = call()  # type: ignore[call-arg]
-        _add(Metric(name, aliases, formula, direction, lower, upper, undefined_when, whole, monotone))
+        _add(
+            Metric(
+                name, aliases, formula, direction, lower, upper, undefined_when, linear_in_prevalence,
+                call(),  # type: ignore[call-arg]
+                monotone,
+            )
+        )  # fmt: skip
         return call
 
     return decorate
@@ -180,7 +190,7 @@ def register_metric(
     _add(
         Metric(
             name, tuple(aliases), formula, direction, float(lower), float(upper),
-            "its expression is null", CalledMetric(expression.alias(name)), monotone,
+            "its expression is null", False, CalledMetric(expression.alias(name)), monotone,
         )
     )  # fmt: skip
 

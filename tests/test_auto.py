@@ -1,0 +1,103 @@
+"""Thresholds chosen by counting: as fine as the areas need, whatever the scores are like."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.counting import auto
+from nci_frames.counting.kernel import tally_predictions
+
+ETAS = (1e-4, 1e-2, 0.5)
+
+
+def scores(kind: str, rng: np.random.Generator, label: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    normal = rng.normal(label * 2.0, 1)
+    return {
+        "normal": normal,
+        "probability": 1 / (1 + np.exp(3 - 4 * normal)),
+        "single precision": (1 / (1 + np.exp(-4 * normal))).astype(np.float32),
+        "rounded": np.round(normal, 2),
+        "tied at an odd place": np.where(rng.random(len(label)) < 0.4, 0.123456789, normal),
+        "infinite": np.where(normal > 2.5, np.inf, np.where(normal < -2, -np.inf, normal)),
+        "all alike": np.full(len(label), 0.3),
+        "far apart": np.exp(30 * normal),
+    }[kind]
+
+
+def log_of(kind: str, rows: int = 30_000) -> pl.DataFrame:
+    rng = np.random.default_rng(5)
+    label = rng.random(rows) < 0.1
+    score = scores(kind, rng, label)
+    model = np.where(rng.random(rows) < 0.5, "a", "b")
+    day = rng.integers(1, 4, rows)
+    return pl.DataFrame({"model": model, "day": day, "label": label, "score": score})
+
+
+@pytest.fixture
+def never_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auto, "EXACT_ROWS", 0)
+
+
+@pytest.mark.usefixtures("never_exact")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "normal", "probability", "single precision", "rounded", "tied at an odd place", "infinite",
+        "all alike", "far apart",
+    ],
+)  # fmt: skip
+def test_areas_are_known_to_the_tolerance_and_contain_the_exact_ones(kind: str) -> None:
+    log = log_of(kind)
+    wish = nf.auto_thresholds(tolerance=2e-3, prevalence=ETAS)
+    tally = tally_predictions(log, thresholds=wish)
+    assert tally.reached is not None
+    assert tally.reached <= 2e-3
+    # It takes far fewer thresholds than there are scores.
+    assert tally.counts["threshold"].n_unique() < 5000
+    found = nf.compute_areas(nf.pool_counts(tally.counts, over="day"), prevalence=ETAS)
+    assert (found["upper"] - found["lower"]).max() <= tally.reached + 1e-12
+    exact = nf.compute_areas(nf.count_confusion(log, thresholds="exact", by=[]), prevalence=ETAS)
+    both = found.join(exact, on=["model", "metric", "prevalence"], nulls_equal=True, suffix="_exact")
+    assert len(both) == len(exact) == 2 * (1 + len(ETAS))
+    assert both.filter(
+        (pl.col("value_exact") < pl.col("lower") - 1e-12) | (pl.col("value_exact") > pl.col("upper") + 1e-12)
+    ).is_empty()
+
+
+@pytest.mark.usefixtures("never_exact")
+def test_what_cannot_be_reached_is_said() -> None:
+    with pytest.warns(nf.ToleranceWarning, match=r"known to .*, not to 1e-12; more thresholds would not"):
+        counts = nf.count_confusion(log_of("normal", 200_000), thresholds=nf.auto_thresholds(tolerance=1e-12))
+    assert set(counts["resolution"]) <= {"grid", "exact"}
+
+
+@pytest.mark.usefixtures("never_exact")
+def test_choice_depends_on_neither_order_nor_lack_of_a_class() -> None:
+    log = log_of("probability")
+    wish = nf.auto_thresholds(tolerance=0.01, also=[0.5])
+    counts = nf.count_confusion(log, thresholds=wish)
+    assert counts.equals(nf.count_confusion(log.reverse(), thresholds=wish))
+    assert 0.5 in counts["threshold"]
+    one_class = pl.concat([log, log.filter("label").with_columns(model=pl.lit("c"))])
+    assert nf.count_confusion(one_class, thresholds=wish).filter(pl.col("model") != "c").equals(counts)
+
+
+def test_a_small_log_is_counted_at_every_score() -> None:
+    log = log_of("rounded")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert nf.count_confusion(log).equals(nf.count_confusion(log, thresholds="exact"))
+    assert nf.count_confusion(log.lazy()).equals(nf.count_confusion(log))
+
+
+def test_wishes_that_make_no_sense() -> None:
+    with pytest.raises(nf.ParameterError, match=r"tolerance must be within \(0, 1\)"):
+        nf.auto_thresholds(tolerance=0)
+    with pytest.raises(nf.ParameterError, match=r"prevalence must be within \(0, 1\]"):
+        nf.auto_thresholds(prevalence=0)
+    with pytest.raises(nf.ParameterError, match="thresholds must be numbers"):
+        nf.auto_thresholds(also=[float("nan")])

@@ -1,0 +1,43 @@
+"""A bar on a terminal, and silence anywhere else."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+from nci_frames.demo import write_synthetic_logs
+
+COUNT = """
+import sys
+import nci_frames as nf
+
+scan = nf.scan_predictions(sys.argv[1], fold="fold", segments="segment")
+nf.count_confusion(scan, thresholds=nf.uniform_thresholds(11), progress=True)
+"""
+
+
+def test_a_terminal_sees_how_far_it_is_and_a_file_nothing(tmp_path: Path) -> None:
+    write_synthetic_logs(tmp_path, rows=300_000)
+    command = [sys.executable, "-c", COUNT, str(tmp_path)]
+
+    silent = subprocess.run(command, capture_output=True, check=True)
+    assert silent.stdout == silent.stderr == b""
+
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        seen = b""
+        try:
+            while chunk := os.read(ours, 4096):
+                seen += chunk
+        except OSError:  # the other end of the terminal is closed
+            pass
+    os.close(ours)
+    assert process.returncode == 0
+    text = seen.decode()
+    assert "counting" in text
+    assert "files" in text
+    assert "300000/300000" in text
+    assert "rows/s" in text
