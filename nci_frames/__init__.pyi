@@ -1,3 +1,4 @@
+from .counting.buckets import unit_buckets as unit_buckets
 from .counting.kernel import count_confusion as count_confusion
 from .counting.scan import scan_predictions as scan_predictions
 from .counting.thresholds import logit_thresholds as logit_thresholds
@@ -23,6 +24,7 @@ from .evaluation.operating_points import select_operating_points as select_opera
 from .evaluation.projection import project_rates as project_rates
 from .evaluation.ranking import rank_models as rank_models
 from .evaluation.rates import compute_rates as compute_rates
+from .evaluation.resampling import bootstrap as bootstrap
 from .pooling import merge_counts as merge_counts
 from .pooling import pool_counts as pool_counts
 from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta

@@ -13,6 +13,7 @@ from nci_frames.errors import SchemaError
 
 __all__ = [
     "AREAS",
+    "BOOTSTRAP",
     "COUNTS",
     "CROSSOVERS",
     "FRAMES",
@@ -56,6 +57,11 @@ class FrameSchema:
         """Return the key columns among *columns*, in their order; ``model`` is not one of them."""
         fixed = set(self.fixed)
         return [column for column in columns if column not in fixed]
+
+    def empty(self, keys: pl.DataFrame) -> pl.DataFrame:
+        """Return a frame of this kind without rows, whose model and keys are those of *keys*."""
+        results = {c.name: c.dtypes[0] for c in self.columns if c.name not in keys.columns}
+        return keys.clear().with_columns(pl.lit(None, dtype).alias(name) for name, dtype in results.items())
 
     def check(self, frame: pl.DataFrame) -> None:
         """Raise SchemaError unless *frame* has the required columns with admissible types."""
@@ -156,6 +162,25 @@ AREAS = FrameSchema(
         _UPPER,
     ),
 )
+_METHOD = Column("method", (pl.String,), "rule by which the PR curve is integrated", "not a PR area")
+_DEFINED = Column("repeats", (pl.Int64,), "resampled logs in which the value is defined")
+BOOTSTRAP = FrameSchema(
+    "bootstrap",
+    "bootstrap(counts, statistic=...)",
+    (
+        _MODEL,
+        Column("threshold", (pl.Float64,), "where the metric is taken", "the value is an area"),
+        _METRIC,
+        _METHOD,
+        _PREVALENCE,
+        _BETA,
+        _VALUE,
+        Column("lower", (pl.Float64,), "lower percentile of the replicates", "fewer than 2 are defined"),
+        Column("upper", (pl.Float64,), "upper percentile of the replicates", "fewer than 2 are defined"),
+        Column("std", (pl.Float64,), "their standard deviation, ddof 1", "fewer than 2 are defined"),
+        _DEFINED,
+    ),
+)
 _RANKS = (
     Column(
         "rank", (pl.Int64,), "1 is best; ties share the smaller rank", "the value is null, or has no order"
@@ -203,7 +228,7 @@ WINNERS = FrameSchema(
     ),
 )
 
-FRAMES = (PREDICTIONS, COUNTS, RATES, PROJECTION, AREAS, RANKING, CROSSOVERS, WINNERS)
+FRAMES = (PREDICTIONS, COUNTS, RATES, PROJECTION, AREAS, RANKING, CROSSOVERS, WINNERS, BOOTSTRAP)
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)
 """Names that a key cannot have, because some frame uses them."""

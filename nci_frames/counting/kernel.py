@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from nci_frames.counting.exact import count_exact
 from nci_frames.counting.grid import count_grid
 from nci_frames.counting.groups import GroupNumbers, HashCollisionError
-from nci_frames.counting.scan import Scan, scan_of, scan_predictions
+from nci_frames.counting.scan import Scan, scan_behind
 from nci_frames.counting.thresholds import Thresholds, check_thresholds
 from nci_frames.errors import InvalidRowsWarning, SchemaError, SourceError, listed
-from nci_frames.schemas import PREDICTIONS
 
 __all__ = ["Tally", "count_confusion", "tally_predictions"]
 
@@ -121,7 +120,7 @@ def tally_predictions(
     """
     exact = isinstance(thresholds, str) and thresholds in ("auto", "exact")
     grid = None if exact else check_thresholds(thresholds)
-    scan = _scan(predictions)
+    scan = scan_behind(predictions)
     group = ["model", *_kept(scan.keys, by)]
     counts, rows_by_code = _count(scan, group, grid, progress)
     seen = sum(rows_by_code.values())
@@ -149,25 +148,6 @@ def _count(
                 return count_exact(scan, groups, progress=progress)
             return count_grid(scan, groups, grid, progress=progress)
     raise HashCollisionError
-
-
-def _scan(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
-    """Return the scan behind *predictions*; a frame of somebody's own gets the same checks."""
-    scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
-    if scan is not None:
-        return scan
-    columns = predictions.lazy().collect_schema().names()
-    keys = PREDICTIONS.keys(columns)
-    checked = scan_predictions(
-        predictions,
-        fold="fold" if "fold" in keys else None,
-        segments=[key for key in keys if key != "fold"],
-        weight="weight" if "weight" in columns else None,
-        unit="unit" if "unit" in columns else None,
-    )
-    scan = scan_of(checked)
-    assert scan is not None  # noqa: S101  (the scan was registered a line ago)
-    return scan
 
 
 def _kept(keys: Sequence[str], by: str | Sequence[str] | None) -> list[str]:

@@ -11,9 +11,9 @@ import polars as pl
 from nci_frames.counting.rows import REASON, REASONS, Columns, Positive, count_rows, is_text, raw_predictions
 from nci_frames.counting.sources import FILE, Source, SourceLike, open_source
 from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError, listed
-from nci_frames.schemas import RESERVED
+from nci_frames.schemas import PREDICTIONS, RESERVED
 
-__all__ = ["Scan", "scan_of", "scan_predictions"]
+__all__ = ["Scan", "predictions_of", "scan_behind", "scan_of", "scan_predictions"]
 
 OnInvalid = Literal["raise", "drop"]
 
@@ -158,11 +158,32 @@ def scan_predictions(
 
     with_files = None if opened.frame_with_files is None else raw(opened.frame_with_files)
     rows = None if opened.rows is None else opened.rows * len(columns.scores)
-    scan = Scan(opened, tuple(columns.keys), on_invalid, raw(opened.frame), with_files, rows)
+    return predictions_of(Scan(opened, tuple(columns.keys), on_invalid, raw(opened.frame), with_files, rows))
+
+
+def predictions_of(scan: Scan) -> pl.LazyFrame:
+    """Return the predictions of a scan, and remember what stands behind them."""
     predictions = _checked(scan)
     _SCANS[id(predictions)] = scan
     weakref.finalize(predictions, _SCANS.pop, id(predictions), None)
     return predictions
+
+
+def scan_behind(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
+    """Return the scan behind *predictions*; a frame of somebody's own gets the same checks."""
+    scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
+    if scan is not None:
+        return scan
+    columns = predictions.lazy().collect_schema().names()
+    keys = PREDICTIONS.keys(columns)
+    checked = scan_predictions(
+        predictions,
+        fold="fold" if "fold" in keys else None,
+        segments=[key for key in keys if key != "fold"],
+        weight="weight" if "weight" in columns else None,
+        unit="unit" if "unit" in columns else None,
+    )
+    return _SCANS[id(checked)]
 
 
 def _columns(
