@@ -1,5 +1,6 @@
 from .counting.buckets import unit_buckets as unit_buckets
 from .counting.kernel import count_confusion as count_confusion
+from .counting.paired_auc import compare_auc as compare_auc
 from .counting.scan import scan_predictions as scan_predictions
 from .counting.thresholds import logit_thresholds as logit_thresholds
 from .counting.thresholds import uniform_thresholds as uniform_thresholds
@@ -13,6 +14,7 @@ from .errors import UnknownMetricError as UnknownMetricError
 from .evaluation.areas import compute_areas as compute_areas
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare_models as compare_models
+from .evaluation.delong import auc_interval as auc_interval
 from .evaluation.metrics import accuracy as accuracy
 from .evaluation.metrics import f_beta as f_beta
 from .evaluation.metrics import metrics as metrics

@@ -13,6 +13,8 @@ from nci_frames.errors import SchemaError
 
 __all__ = [
     "AREAS",
+    "AUC_COMPARISONS",
+    "AUC_INTERVALS",
     "BOOTSTRAP",
     "COUNTS",
     "CROSSOVERS",
@@ -181,6 +183,38 @@ BOOTSTRAP = FrameSchema(
         _DEFINED,
     ),
 )
+_FEW = "a class has fewer than two rows"
+AUC_INTERVALS = FrameSchema(
+    "auc intervals",
+    "auc_interval(counts)",
+    (
+        _MODEL,
+        Column("method", (pl.String,), '"delong"'),
+        Column("value", (pl.Float64,), "ROC-AUC, ties as half", "the group lacks a class"),
+        Column("std_error", (pl.Float64,), "standard error of the value", _FEW),
+        Column("lower", (pl.Float64,), "lower confidence limit", _FEW),
+        Column("upper", (pl.Float64,), "upper confidence limit", _FEW),
+        Column("reason", (pl.String,), "why there is no interval", "there is one"),
+    ),
+)
+AUC_COMPARISONS = FrameSchema(
+    "auc comparisons",
+    "compare_auc(predictions)",
+    (
+        Column("model_a", (pl.String,), "first model by name"),
+        Column("model_b", (pl.String,), "second model by name"),
+        Column("auc_a", (pl.Float64,), "ROC-AUC of model_a, ties as half", "the group lacks a class"),
+        Column("auc_b", (pl.Float64,), "ROC-AUC of model_b, ties as half", "the group lacks a class"),
+        Column("difference", (pl.Float64,), "auc_a - auc_b", "the group lacks a class"),
+        Column("std_error", (pl.Float64,), "standard error of the difference", _FEW),
+        Column("z", (pl.Float64,), "difference / std_error", "as std_error, or that is 0"),
+        Column(
+            "p_value", (pl.Float64,), "two-sided; 1 where nothing differs", "as z, unless nothing differs"
+        ),
+        Column("lower", (pl.Float64,), "lower confidence limit of the difference", _FEW),
+        Column("upper", (pl.Float64,), "upper confidence limit of the difference", _FEW),
+    ),
+)
 _RANKS = (
     Column(
         "rank", (pl.Int64,), "1 is best; ties share the smaller rank", "the value is null, or has no order"
@@ -228,7 +262,19 @@ WINNERS = FrameSchema(
     ),
 )
 
-FRAMES = (PREDICTIONS, COUNTS, RATES, PROJECTION, AREAS, RANKING, CROSSOVERS, WINNERS, BOOTSTRAP)
+FRAMES = (
+    PREDICTIONS,
+    COUNTS,
+    RATES,
+    PROJECTION,
+    AREAS,
+    RANKING,
+    CROSSOVERS,
+    WINNERS,
+    BOOTSTRAP,
+    AUC_INTERVALS,
+    AUC_COMPARISONS,
+)
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)
 """Names that a key cannot have, because some frame uses them."""

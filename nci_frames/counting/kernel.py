@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from nci_frames.counting.exact import count_exact
 from nci_frames.counting.grid import count_grid
 from nci_frames.counting.groups import GroupNumbers, HashCollisionError
-from nci_frames.counting.scan import Scan, scan_behind
+from nci_frames.counting.scan import Scan, kept_keys, scan_behind
 from nci_frames.counting.thresholds import Thresholds, check_thresholds
-from nci_frames.errors import InvalidRowsWarning, SchemaError, SourceError, listed
+from nci_frames.errors import InvalidRowsWarning, SourceError, listed
 
 __all__ = ["Tally", "count_confusion", "tally_predictions"]
 
@@ -121,7 +121,7 @@ def tally_predictions(
     exact = isinstance(thresholds, str) and thresholds in ("auto", "exact")
     grid = None if exact else check_thresholds(thresholds)
     scan = scan_behind(predictions)
-    group = ["model", *_kept(scan.keys, by)]
+    group = ["model", *kept_keys(scan.keys, by)]
     counts, rows_by_code = _count(scan, group, grid, progress)
     seen = sum(rows_by_code.values())
     if scan.rows not in (None, seen):
@@ -148,13 +148,3 @@ def _count(
                 return count_exact(scan, groups, progress=progress)
             return count_grid(scan, groups, grid, progress=progress)
     raise HashCollisionError
-
-
-def _kept(keys: Sequence[str], by: str | Sequence[str] | None) -> list[str]:
-    if by is None:
-        return list(keys)
-    kept = [by] if isinstance(by, str) else list(by)
-    for key in kept:
-        if key not in keys:
-            raise SchemaError.missing_column(key, "by", "the keys of the predictions", keys)
-    return list(dict.fromkeys(kept))

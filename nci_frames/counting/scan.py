@@ -13,7 +13,7 @@ from nci_frames.counting.sources import FILE, Source, SourceLike, open_source
 from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError, listed
 from nci_frames.schemas import PREDICTIONS, RESERVED
 
-__all__ = ["Scan", "predictions_of", "scan_behind", "scan_of", "scan_predictions"]
+__all__ = ["Scan", "kept_keys", "predictions_of", "scan_behind", "scan_of", "scan_predictions"]
 
 OnInvalid = Literal["raise", "drop"]
 
@@ -184,6 +184,23 @@ def scan_behind(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
         unit="unit" if "unit" in columns else None,
     )
     return _SCANS[id(checked)]
+
+
+def kept_keys(keys: Sequence[str], by: str | Sequence[str] | None) -> list[str]:
+    """Return the keys that are kept; None keeps all.
+
+    Raises
+    ------
+    SchemaError
+        If there is no such key.
+    """
+    if by is None:
+        return list(keys)
+    kept = [by] if isinstance(by, str) else list(by)
+    for key in kept:
+        if key not in keys:
+            raise SchemaError.missing_column(key, "by", "the keys of the predictions", keys)
+    return list(dict.fromkeys(kept))
 
 
 def _columns(
