@@ -15,6 +15,8 @@ from .evaluation.areas import compute_areas as compute_areas
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare_models as compare_models
 from .evaluation.delong import auc_interval as auc_interval
+from .evaluation.folds import compare_folds as compare_folds
+from .evaluation.folds import summarise_folds as summarise_folds
 from .evaluation.metrics import accuracy as accuracy
 from .evaluation.metrics import f_beta as f_beta
 from .evaluation.metrics import metrics as metrics

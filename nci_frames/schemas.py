@@ -18,6 +18,8 @@ __all__ = [
     "BOOTSTRAP",
     "COUNTS",
     "CROSSOVERS",
+    "FOLD_COMPARISONS",
+    "FOLD_SUMMARIES",
     "FRAMES",
     "PREDICTIONS",
     "PROJECTION",
@@ -213,6 +215,41 @@ AUC_COMPARISONS = FrameSchema(
         ),
         Column("lower", (pl.Float64,), "lower confidence limit of the difference", _FEW),
         Column("upper", (pl.Float64,), "upper confidence limit of the difference", _FEW),
+    ),
+)
+_FOLD_MEANS = (
+    Column("mean", (pl.Float64,), "mean over the folds where the metric is defined", "no fold defines it"),
+    Column("std", (pl.Float64,), "standard deviation over the same folds", "no more of them than ddof"),
+    Column("folds", (pl.Int64,), "folds where the metric is defined"),
+    Column("skipped", (pl.Int64,), "folds where it is not, or the model has no point"),
+)
+_FOLD_PREVALENCE = Column(
+    "prevalence", (pl.Float64,), "P(y=1) the values belong to", "each fold's own, or it plays no part"
+)
+FOLD_SUMMARIES = FrameSchema(
+    "fold summaries",
+    "summarise_folds(rates, metrics=...)",
+    (
+        _MODEL,
+        _METRIC,
+        _FOLD_PREVALENCE,
+        _BETA,
+        *_FOLD_MEANS,
+        Column("pooled", (pl.Float64,), "the metric of all folds' counts together", "undefined: 0/0"),
+    ),
+)
+FOLD_COMPARISONS = FrameSchema(
+    "fold comparisons",
+    "compare_folds(rates)",
+    (
+        _METRIC,
+        _FOLD_PREVALENCE,
+        _BETA,
+        _MODEL,
+        *_FOLD_MEANS,
+        Column("p_value", (pl.Float64,), "two-sided, of the best against this one", "the best, or no test"),
+        Column("distinguishable", (pl.Boolean,), "whether it is told from the best", "there is no test"),
+        Column("reason", (pl.String,), "why there is no test", "there is one, or it is the best"),
     ),
 )
 _RANKS = (
