@@ -29,6 +29,8 @@ from .evaluation.projection import project_rates as project_rates
 from .evaluation.ranking import rank_models as rank_models
 from .evaluation.rates import compute_rates as compute_rates
 from .evaluation.resampling import bootstrap as bootstrap
+from .evaluation.shift import check_projection as check_projection
+from .evaluation.subsampling import subsample_study as subsample_study
 from .pooling import merge_counts as merge_counts
 from .pooling import pool_counts as pool_counts
 from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta

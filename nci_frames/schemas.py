@@ -26,6 +26,8 @@ __all__ = [
     "RANKING",
     "RATES",
     "RESERVED",
+    "SHIFTS",
+    "SUBSAMPLES",
     "WINNERS",
     "Column",
     "FrameSchema",
@@ -252,6 +254,40 @@ FOLD_COMPARISONS = FrameSchema(
         Column("reason", (pl.String,), "why there is no test", "there is one, or it is the best"),
     ),
 )
+SUBSAMPLES = FrameSchema(
+    "subsamples",
+    "subsample_study(counts, prevalence=...)",
+    (
+        _MODEL,
+        _THRESHOLD,
+        Column("prevalence", (pl.Float64,), "P(y=1) that the log was sub-sampled to"),
+        Column("tpr", (pl.Float64,), "true-positive rate of all rows, in [0, 1]"),
+        Column("adjusted", (pl.Float64,), "precision at the prevalence, from all rows", "undefined: 0/0"),
+        *(
+            Column(name, (pl.Float64,), f"{meaning} precision of the sub-samples", "none defines it")
+            for name, meaning in (
+                ("mean", "mean"), ("min", "least"), ("q25", "lower quartile of the"),
+                ("q75", "upper quartile of the"), ("max", "greatest"),
+            )
+        ),
+        Column("repeats", (pl.Int64,), "sub-samples in which the precision is defined"),
+    ),
+)  # fmt: skip
+SHIFTS = FrameSchema(
+    "shifts",
+    "check_projection(counts, over=...)",
+    (
+        _MODEL,
+        Column("class", (pl.String,), '"positive" or "negative"'),
+        Column("test", (pl.String,), '"ks" or "chi_square"'),
+        Column("rows", (pl.Int64,), "rows of the class in this segment or period"),
+        Column("statistic", (pl.Float64,), "ks: distance in [0, 1]; chi_square: Pearson's", "no test"),
+        Column("p_value", (pl.Float64,), "of this test alone", "no test"),
+        Column("adjusted", (pl.Float64,), "Holm's, over all segments and classes of a model", "no test"),
+        Column("verdict", (pl.String,), '"differs" or "no difference found"', "no test"),
+        Column("reason", (pl.String,), "why there is no test", "there is one"),
+    ),
+)
 _RANKS = (
     Column(
         "rank", (pl.Int64,), "1 is best; ties share the smaller rank", "the value is null, or has no order"
@@ -311,6 +347,10 @@ FRAMES = (
     BOOTSTRAP,
     AUC_INTERVALS,
     AUC_COMPARISONS,
+    FOLD_SUMMARIES,
+    FOLD_COMPARISONS,
+    SUBSAMPLES,
+    SHIFTS,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)

@@ -60,6 +60,11 @@ class Histogram:
             raise ParameterError(msg, where=self.where)
         return np.searchsorted(-self.thresholds, -np.asarray(thresholds), side="right")
 
+    def places_in(self, pooled: "Histogram") -> NDArray[np.int64]:
+        """Return the bin of *pooled*, which has all thresholds of this one, that each bin belongs to."""
+        places = pooled.reached(self.thresholds.tolist(), exact=True) - 1
+        return np.append(places, len(pooled.thresholds))
+
     def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "Histogram":
         """Return the histogram whose bins lie between *thresholds*, each of which was counted."""
         descending = np.sort(np.asarray(thresholds, np.float64))[::-1]

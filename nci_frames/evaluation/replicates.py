@@ -190,12 +190,8 @@ class _Buckets:
         for number, member in self.members.items():
             mine = getattr(member, name)
             occupied = np.flatnonzero(mine)
-            ends = np.append(
-                self.histogram.reached(member.thresholds.tolist(), exact=True) - 1,
-                len(self.histogram.thresholds),
-            )
             bucket.append(np.full(len(occupied), number))
-            place.append(ends[occupied])
+            place.append(member.places_in(self.histogram)[occupied])
             rows.append(mine[occupied])
         cells = (np.concatenate(bucket), np.concatenate(place))
         shape = (self.buckets, len(self.histogram.positives))
