@@ -12,6 +12,7 @@ from .errors import SchemaError as SchemaError
 from .errors import SourceError as SourceError
 from .errors import UnknownMetricError as UnknownMetricError
 from .evaluation.areas import compute_areas as compute_areas
+from .evaluation.best_model import probability_best as probability_best
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare_models as compare_models
 from .evaluation.delong import auc_interval as auc_interval

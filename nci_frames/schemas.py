@@ -15,6 +15,7 @@ __all__ = [
     "AREAS",
     "AUC_COMPARISONS",
     "AUC_INTERVALS",
+    "BEST_MODELS",
     "BOOTSTRAP",
     "COUNTS",
     "CROSSOVERS",
@@ -254,6 +255,22 @@ FOLD_COMPARISONS = FrameSchema(
         Column("reason", (pl.String,), "why there is no test", "there is one, or it is the best"),
     ),
 )
+BEST_MODELS = FrameSchema(
+    "best models",
+    "probability_best(counts)",
+    (
+        _METRIC,
+        _METHOD,
+        Column("prevalence", (pl.Float64,), "P(y=1) the values belong to", "each model's own, or no part"),
+        _BETA,
+        _MODEL,
+        _VALUE,
+        Column("probability", (pl.Float64,), "share of the resampled logs it is the best of", "undefined"),
+        Column("p_value", (pl.Float64,), "two-sided, of the best against this one", "the best, or undefined"),
+        Column("distinguishable", (pl.Boolean,), "whether it is told from the best", "undefined"),
+        _DEFINED,
+    ),
+)
 SUBSAMPLES = FrameSchema(
     "subsamples",
     "subsample_study(counts, prevalence=...)",
@@ -351,6 +368,7 @@ FRAMES = (
     FOLD_COMPARISONS,
     SUBSAMPLES,
     SHIFTS,
+    BEST_MODELS,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)

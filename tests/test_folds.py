@@ -17,7 +17,7 @@ from nci_frames.evaluation.paired_tests import bootstrap_test, t_test
 
 
 def bonferroni_closed(p_values: list[float]) -> list[float]:
-    """Reject a hypothesis if Bonferroni rejects every set of hypotheses that it is in: that is Holm's test."""
+    """Reject a hypothesis if Bonferroni rejects every set that it is in: that is Holm's test."""
     tests = range(len(p_values))
     sets = [s for size in tests for s in itertools.combinations(tests, size + 1)]
     return [max(min(1, len(s) * min(p_values[j] for j in s)) for s in sets if i in s) for i in tests]

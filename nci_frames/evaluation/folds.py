@@ -9,9 +9,9 @@ import polars as pl
 from nci_frames.arguments import check_level, check_seed, check_whole
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.corrections import holm
+from nci_frames.evaluation.directions import better_sign
 from nci_frames.evaluation.fold_values import CASE, SUMMARY, FoldValues, Metrics
 from nci_frames.evaluation.grids import Prevalences
-from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.paired_tests import bootstrap_test, t_test
 
 __all__ = ["compare_folds", "summarise_folds"]
@@ -228,7 +228,7 @@ def compare_folds(
     table = values.table(ddof)
     shape = values.values.shape[:2]
     label = table["metric"][0] if len(table) else None
-    sign = _sign(label) if label is not None else 1.0
+    sign = better_sign(label) if label is not None else 1.0
     mean = sign * table["mean"].fill_null(np.nan).to_numpy().reshape(shape)
     best = np.argmax(np.where(np.isnan(mean), -np.inf, mean), axis=1) if mean.size else np.zeros(0, int)
     is_best = (np.arange(shape[1]) == best[:, None]) & ~np.isnan(mean)
@@ -259,15 +259,6 @@ def compare_folds(
         .select(*first, *SUMMARY, "p_value", "distinguishable", "reason")
         .sort(first)
     )
-
-
-def _sign(label: str) -> float:
-    """Return the factor that makes more of a metric better."""
-    direction = find_metric(label).direction
-    if direction == "target":
-        msg = f"the metric {label!r} has no better and worse"
-        raise ParameterError(msg, hint="choose one whose direction in metrics() is not 'target'")
-    return 1.0 if direction == "maximize" else -1.0
 
 
 def _check_ddof(ddof: object) -> None:

@@ -65,6 +65,12 @@ class Histogram:
         places = pooled.reached(self.thresholds.tolist(), exact=True) - 1
         return np.append(places, len(pooled.thresholds))
 
+    def condensed(self) -> "Histogram":
+        """Join neighbouring bins without positives: no area under a curve can tell their negatives apart."""
+        lone = self.positives == 0
+        kept = np.flatnonzero(~(lone[:-1] & lone[1:]))
+        return self.coarser(self.thresholds[kept].tolist(), exact=True)
+
     def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "Histogram":
         """Return the histogram whose bins lie between *thresholds*, each of which was counted."""
         descending = np.sort(np.asarray(thresholds, np.float64))[::-1]

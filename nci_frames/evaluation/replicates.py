@@ -88,8 +88,12 @@ def resample(
     for whole in samplers:
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         statistics = _Statistics(asked, grid, betas, points.tolist(), whole.histogram.observed_prevalence)
-        # For metrics only the rows between the thresholds asked for matter, so only they are drawn.
-        sampler = whole if statistics.curves else whole.coarser(points.tolist(), exact=exact)
+        # Only the rows between what tells replicates apart are drawn: thresholds, or positives.
+        sampler = whole
+        if not statistics.curves:
+            sampler = whole.coarser(points.tolist(), exact=exact)
+        elif len(statistics.curves) == len(asked):
+            sampler, points = whole.condensed(), np.empty(0)
         histogram = sampler.histogram
         reached = histogram.reached(points.tolist(), exact=exact or bool(statistics.curves))
         cases, value = statistics.of(histogram.positives[None], histogram.negatives[None], reached)
@@ -105,6 +109,8 @@ class _Sampler(Protocol):
     def histogram(self) -> Histogram: ...
 
     def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "_Sampler": ...
+
+    def condensed(self) -> "_Sampler": ...
 
     def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         """Yield positives and negatives of some resampled logs at a time, of shape (logs, bins)."""
@@ -128,6 +134,9 @@ class _Rows:
 
     def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "_Rows":
         return _Rows(self.histogram.coarser(thresholds, exact=exact))
+
+    def condensed(self) -> "_Rows":
+        return _Rows(self.histogram.condensed())
 
     def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         rng = stream(seed, self.histogram.group.row(0, named=True))
@@ -171,6 +180,9 @@ class _Buckets:
     def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "_Buckets":
         members = {place: m.coarser(thresholds, exact=exact) for place, m in self.members.items()}
         return _Buckets(self.histogram.coarser(thresholds, exact=exact), members, self.buckets)
+
+    def condensed(self) -> "_Buckets":
+        return self.coarser(self.histogram.condensed().thresholds.tolist(), exact=True)
 
     def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
