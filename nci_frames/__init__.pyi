@@ -15,6 +15,7 @@ from .evaluation.areas import compute_areas as compute_areas
 from .evaluation.best_model import probability_best as probability_best
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare_models as compare_models
+from .evaluation.crossover_intervals import crossover_intervals as crossover_intervals
 from .evaluation.delong import auc_interval as auc_interval
 from .evaluation.folds import compare_folds as compare_folds
 from .evaluation.folds import summarise_folds as summarise_folds

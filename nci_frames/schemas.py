@@ -19,6 +19,7 @@ __all__ = [
     "BOOTSTRAP",
     "COUNTS",
     "CROSSOVERS",
+    "CROSSOVER_INTERVALS",
     "FOLD_COMPARISONS",
     "FOLD_SUMMARIES",
     "FRAMES",
@@ -271,6 +272,21 @@ BEST_MODELS = FrameSchema(
         _DEFINED,
     ),
 )
+CROSSOVER_INTERVALS = FrameSchema(
+    "crossover intervals",
+    "crossover_intervals(counts)",
+    (
+        Column("metric", (pl.String,), '"f_beta"'),
+        Column("model_a", (pl.String,), "the one that is better below the crossover"),
+        Column("model_b", (pl.String,), "the one that is better above it"),
+        Column("prevalence", (pl.Float64,), "where they cross, or as given, in (0, 1)"),
+        Column("beta", (pl.Float64,), "where they cross, or as given, in (0, inf)"),
+        Column("lower", (pl.Float64,), "lower percentile of the crossover", "fewer than 2 logs have it"),
+        Column("upper", (pl.Float64,), "upper percentile of the crossover", "fewer than 2 logs have it"),
+        Column("probability", (pl.Float64,), "share of the resampled logs that have it"),
+        Column("repeats", (pl.Int64,), "resampled logs that have it"),
+    ),
+)
 SUBSAMPLES = FrameSchema(
     "subsamples",
     "subsample_study(counts, prevalence=...)",
@@ -369,6 +385,7 @@ FRAMES = (
     SUBSAMPLES,
     SHIFTS,
     BEST_MODELS,
+    CROSSOVER_INTERVALS,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)

@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 
 from nci_frames.arguments import check_level
-from nci_frames.errors import ParameterError
 from nci_frames.evaluation.directions import better_sign
 from nci_frames.evaluation.grids import Prevalences
 from nci_frames.evaluation.replicates import Replicates, resample
@@ -130,13 +129,7 @@ def probability_best(
 def _compared(models: list[Replicates], level: float) -> pl.DataFrame:
     """Compare the models of one group of keys."""
     for replicates in models:
-        if replicates.cases["threshold"].n_unique() > 1:
-            raise ParameterError(
-                "each model needs one operating point",
-                where=replicates.histogram.where,
-                found=f"{replicates.cases['threshold'].n_unique()} thresholds",
-                hint="name one with threshold=, or leave one row of each model",
-            )
+        replicates.check_one_point()
     sign = better_sign(models[0].cases["metric"][0])
     value = sign * np.stack([m.value for m in models])  # model, case
     values = sign * np.stack([m.values for m in models])  # model, replicate, case

@@ -49,6 +49,17 @@ class Replicates:
     #: Of shape (repeats, cases); NaN where undefined.
     values: Floats
 
+    def check_one_point(self) -> None:
+        """Raise ParameterError if the metric was taken at several thresholds."""
+        thresholds = self.cases["threshold"].n_unique()
+        if thresholds > 1:
+            raise ParameterError(
+                "each model needs one operating point",
+                where=self.histogram.where,
+                found=f"{thresholds} thresholds",
+                hint="name one with threshold=, or leave one row of each model",
+            )
+
 
 def resample(
     counts: pl.DataFrame | pl.LazyFrame,
