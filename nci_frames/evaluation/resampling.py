@@ -88,8 +88,9 @@ def bootstrap(
     Notes
     -----
     The rows of a class fall into the bins of a resampled log by a multinomial law with the shares of the
-    counts; that is the row bootstrap of binned scores, exactly. The interval is the percentile interval. It
-    is too short where few positives decide: see the page on resampling for its coverage.
+    counts; that is the row bootstrap of binned scores, exactly. The interval is the percentile interval. At
+    prevalence 0.001 and with 100 positives, those of 95 % for PR-AUC hold the truth in 93 % of logs; the page
+    on resampling says more.
 
     References
     ----------
