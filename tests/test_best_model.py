@@ -85,6 +85,8 @@ def test_minimised_undefined_and_keys() -> None:
         ("a", 1.0, None, False, 1000),
         ("b", 0.0, None, None, 0),
     ]
+    rates = nf.select_operating_points(nf.compute_rates(counts), threshold=0.5)
+    assert_frame_equal(nf.probability_best(rates, statistic="false_alarms"), table)
     empty = nf.probability_best(counts.clear(), statistic="recall")
     assert_frame_equal(empty, nf.probability_best(counts, statistic="recall", repeats=2).clear())
 

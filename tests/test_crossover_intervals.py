@@ -78,6 +78,8 @@ def test_never_crossing_and_doubtful_crossings() -> None:
     assert doubtful["probability"] < 0.5
     assert sure["probability"] > 0.99
     assert doubtful["repeats"] == 1000 * doubtful["probability"]
+    rates = nf.compute_rates(points([60, 90], [1, 100]))
+    assert nf.crossover_intervals(rates.lazy()).row(0, named=True) == sure
     three = nf.crossover_intervals(points([50, 60, 80], [5, 10, 50], "xyz"))
     assert three.select("model_a", "model_b").rows() == [("x", "y"), ("x", "z"), ("y", "z")]
 

@@ -194,6 +194,7 @@ def test_all_models_get_the_same_buckets() -> None:
         ({"statistic": "pr_auk"}, "unknown metric 'pr_auk'"),
         ({"prevalence": 2}, r"prevalence must be within \[0, 1\]"),
         ({"statistic": "recall", "threshold": 0.25}, "0.25 is not among the thresholds.*\n.*model 'a'"),
+        ({"statistic": ["recall", "roc_auc"], "threshold": 0.25}, "0.25 is not among the thresholds"),
         ({"threshold": float("nan")}, "threshold must be at least one number"),
         ({"by": "bucket"}, "missing column 'bucket'"),
     ],

@@ -8,8 +8,9 @@ import polars as pl
 from nci_frames.arguments import check_level
 from nci_frames.evaluation.directions import better_sign
 from nci_frames.evaluation.grids import Prevalences
+from nci_frames.evaluation.histograms import whole_counts
 from nci_frames.evaluation.replicates import Replicates, resample
-from nci_frames.schemas import BEST_MODELS, COUNTS, collect
+from nci_frames.schemas import BEST_MODELS, COUNTS
 
 __all__ = ["probability_best"]
 
@@ -115,13 +116,14 @@ def probability_best(
         counts, statistic, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
         by=by,
     )  # fmt: skip
-    if not found:
-        frame = collect(counts, COUNTS)
-        return BEST_MODELS.empty(frame.select(k for k in COUNTS.keys(frame.columns) if k != by))
     groups: dict[tuple[object, ...], list[Replicates]] = {}
     for replicates in found:
         groups.setdefault(replicates.histogram.group.row(0)[1:], []).append(replicates)
-    first = [*found[0].histogram.group.columns[1:], *_CASE, "model"]
+    frame = whole_counts(counts)
+    keys = [key for key in COUNTS.keys(frame.columns) if key != by]
+    if not groups:
+        return BEST_MODELS.empty(frame.select(keys))
+    first = [*keys, *_CASE, "model"]
     table = pl.concat(_compared(models, level) for models in groups.values())
     return table.select(*first, "value", "probability", "p_value", "distinguishable", "repeats").sort(first)
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from nci_frames.arguments import check_level
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.grids import beta_values, prevalence_values
+from nci_frames.evaluation.histograms import whole_counts
 from nci_frames.evaluation.replicates import Replicates, resample
-from nci_frames.schemas import COUNTS, CROSSOVER_INTERVALS, collect
+from nci_frames.schemas import COUNTS, CROSSOVER_INTERVALS
 
 __all__ = ["crossover_intervals"]
 
@@ -115,7 +116,7 @@ def crossover_intervals(
         counts, [pl.col("tpr").alias("tpr"), pl.col("fpr").alias("fpr")], prevalence="observed", beta=1.0,
         threshold=threshold, repeats=repeats, seed=seed, by=by,
     )  # fmt: skip
-    frame = collect(counts, COUNTS)
+    frame = whole_counts(counts)
     groups: dict[tuple[object, ...], list[Replicates]] = {}
     for replicates in found:
         replicates.check_one_point()

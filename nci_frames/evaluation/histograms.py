@@ -93,7 +93,8 @@ def whole_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         If *counts* is not a counts frame.
     """
     frame = collect(counts, COUNTS)
-    frame = frame.select("model", *RATES.keys(frame.columns), *COUNTS.fixed[1:-1], pl.col("^resolution$"))
+    keys = RATES.keys(frame.columns)
+    frame = frame.select("model", *keys, "threshold", "tp", "fp", "fn", "tn", pl.col("^resolution$"))
     cells = frame.select("tp", "fp", "fn", "tn")
     if not all(dtype.is_integer() for dtype in cells.dtypes):
         msg = "sampling needs whole rows, but these counts are sums of weights"

@@ -71,8 +71,8 @@ def resample(
     repeats: int,
     seed: int,
     by: str | None,
-) -> list[Replicates]:
-    """Return the replicates of each group of counts, in the order of the keys; the options are bootstrap's.
+) -> Iterator[Replicates]:
+    """Yield the replicates of each group of counts, in the order of the keys; the options are bootstrap's.
 
     Raises
     ------
@@ -94,7 +94,6 @@ def resample(
     frame = whole_counts(counts)
     exact = is_exact(frame)
 
-    found = []
     samplers: Sequence[_Sampler] = _Rows.of(frame) if by is None else _Buckets.of(frame, by)
     for whole in samplers:
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
@@ -106,11 +105,10 @@ def resample(
         elif len(statistics.curves) == len(asked):
             sampler, points = whole.condensed(), np.empty(0)
         histogram = sampler.histogram
-        reached = histogram.reached(points.tolist(), exact=exact or bool(statistics.curves))
+        reached = histogram.reached(points.tolist(), exact=exact)
         cases, value = statistics.of(histogram.positives[None], histogram.negatives[None], reached)
         blocks = [statistics.of(*drawn, reached)[1] for drawn in sampler.draws(repeats, seed)]
-        found.append(Replicates(histogram, cases, value[0], np.concatenate(blocks)))
-    return found
+        yield Replicates(histogram, cases, value[0], np.concatenate(blocks))
 
 
 class _Sampler(Protocol):

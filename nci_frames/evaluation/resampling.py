@@ -7,8 +7,9 @@ import polars as pl
 
 from nci_frames.arguments import check_level
 from nci_frames.evaluation.grids import Prevalences
+from nci_frames.evaluation.histograms import whole_counts
 from nci_frames.evaluation.replicates import Replicates, Statistics, resample
-from nci_frames.schemas import BOOTSTRAP, COUNTS, collect
+from nci_frames.schemas import BOOTSTRAP, COUNTS
 
 __all__ = ["bootstrap"]
 
@@ -116,12 +117,14 @@ def bootstrap(
         counts, statistic, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
         by=by,
     )  # fmt: skip
-    if not found:
-        frame = collect(counts, COUNTS)
+    # Group by group: the replicates of all together would take the memory.
+    tables = [_summary(replicates, level) for replicates in found]
+    if not tables:
+        frame = whole_counts(counts)
         return BOOTSTRAP.empty(frame.select("model", *(k for k in COUNTS.keys(frame.columns) if k != by)))
-    table = pl.concat(_summary(replicates, level) for replicates in found)
-    keys = found[0].histogram.group.columns
-    return table.sort(*keys, "threshold", "metric", "method", "prevalence", "beta", maintain_order=True)
+    keys = BOOTSTRAP.keys(tables[0].columns)
+    order = ["model", *keys, "threshold", "metric", "method", "prevalence", "beta"]
+    return pl.concat(tables).sort(order, maintain_order=True)
 
 
 def _summary(replicates: Replicates, level: float) -> pl.DataFrame:
