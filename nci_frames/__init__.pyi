@@ -1,4 +1,6 @@
+from .counting.buckets import unit_buckets as unit_buckets
 from .counting.kernel import count_confusion as count_confusion
+from .counting.paired_auc import compare_auc as compare_auc
 from .counting.quantiles import quantile_thresholds as quantile_thresholds
 from .counting.scan import scan_predictions as scan_predictions
 from .counting.thresholds import auto_thresholds as auto_thresholds
@@ -16,10 +18,15 @@ from .evaluation.areas import compute_areas as compute_areas
 from .evaluation.bands import lowest_known_prevalence as lowest_known_prevalence
 from .evaluation.bands import max_precision_uncertainty as max_precision_uncertainty
 from .evaluation.bands import precision_band as precision_band
+from .evaluation.best_model import probability_best as probability_best
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare_models as compare_models
 from .evaluation.coverage import band_coverage as band_coverage
 from .evaluation.coverage import interval_coverage as interval_coverage
+from .evaluation.crossover_intervals import crossover_intervals as crossover_intervals
+from .evaluation.delong import auc_interval as auc_interval
+from .evaluation.folds import compare_folds as compare_folds
+from .evaluation.folds import summarise_folds as summarise_folds
 from .evaluation.intervals import accuracy_interval as accuracy_interval
 from .evaluation.metrics import accuracy as accuracy
 from .evaluation.metrics import f_beta as f_beta
@@ -36,8 +43,11 @@ from .evaluation.projection import project_in_parts as project_in_parts
 from .evaluation.projection import project_rates as project_rates
 from .evaluation.ranking import rank_models as rank_models
 from .evaluation.rates import compute_rates as compute_rates
+from .evaluation.resampling import bootstrap as bootstrap
 from .evaluation.segments import decompose_difference as decompose_difference
 from .evaluation.segments import roll_up as roll_up
+from .evaluation.shift import check_projection as check_projection
+from .evaluation.subsampling import subsample_study as subsample_study
 from .pooling import merge_counts as merge_counts
 from .pooling import pool_counts as pool_counts
 from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta

@@ -13,10 +13,17 @@ from nci_frames.errors import SchemaError
 
 __all__ = [
     "AREAS",
+    "AUC_COMPARISONS",
+    "AUC_INTERVALS",
     "BAND",
+    "BEST_MODELS",
+    "BOOTSTRAP",
     "COUNTS",
     "CROSSOVERS",
+    "CROSSOVER_INTERVALS",
     "DECOMPOSITION",
+    "FOLD_COMPARISONS",
+    "FOLD_SUMMARIES",
     "FRAMES",
     "PREDICTIONS",
     "PROJECTION",
@@ -25,6 +32,8 @@ __all__ = [
     "RESERVED",
     "ROLL_UP",
     "SAMPLES",
+    "SHIFTS",
+    "SUBSAMPLES",
     "SUPPORT",
     "UNCERTAINTY",
     "WINNERS",
@@ -62,6 +71,11 @@ class FrameSchema:
         """Return the key columns among *columns*, in their order; ``model`` is not one of them."""
         fixed = set(self.fixed)
         return [column for column in columns if column not in fixed]
+
+    def empty(self, keys: pl.DataFrame) -> pl.DataFrame:
+        """Return a frame of this kind without rows, whose model and keys are those of *keys*."""
+        results = {c.name: c.dtypes[0] for c in self.columns if c.name not in keys.columns}
+        return keys.clear().with_columns(pl.lit(None, dtype).alias(name) for name, dtype in results.items())
 
     def check(self, frame: pl.DataFrame) -> None:
         """Raise SchemaError unless *frame* has the required columns with admissible types."""
@@ -160,6 +174,157 @@ AREAS = FrameSchema(
         _VALUE,
         _LOWER,
         _UPPER,
+    ),
+)
+_METHOD = Column("method", (pl.String,), "rule by which the PR curve is integrated", "not a PR area")
+_DEFINED = Column("repeats", (pl.Int64,), "resampled logs in which the value is defined")
+BOOTSTRAP = FrameSchema(
+    "bootstrap",
+    "bootstrap(counts, statistic=...)",
+    (
+        _MODEL,
+        Column("threshold", (pl.Float64,), "where the metric is taken", "the value is an area"),
+        _METRIC,
+        _METHOD,
+        _PREVALENCE,
+        _BETA,
+        _VALUE,
+        Column("lower", (pl.Float64,), "lower percentile of the replicates", "fewer than 2 are defined"),
+        Column("upper", (pl.Float64,), "upper percentile of the replicates", "fewer than 2 are defined"),
+        Column("std", (pl.Float64,), "their standard deviation, ddof 1", "fewer than 2 are defined"),
+        _DEFINED,
+    ),
+)
+_FEW = "a class has fewer than two rows"
+AUC_INTERVALS = FrameSchema(
+    "auc intervals",
+    "auc_interval(counts)",
+    (
+        _MODEL,
+        Column("method", (pl.String,), '"delong"'),
+        Column("value", (pl.Float64,), "ROC-AUC, ties as half", "the group lacks a class"),
+        Column("std_error", (pl.Float64,), "standard error of the value", _FEW),
+        Column("lower", (pl.Float64,), "lower confidence limit", _FEW),
+        Column("upper", (pl.Float64,), "upper confidence limit", _FEW),
+        Column("reason", (pl.String,), "why there is no interval", "there is one"),
+    ),
+)
+AUC_COMPARISONS = FrameSchema(
+    "auc comparisons",
+    "compare_auc(predictions)",
+    (
+        Column("model_a", (pl.String,), "first model by name"),
+        Column("model_b", (pl.String,), "second model by name"),
+        Column("auc_a", (pl.Float64,), "ROC-AUC of model_a, ties as half", "the group lacks a class"),
+        Column("auc_b", (pl.Float64,), "ROC-AUC of model_b, ties as half", "the group lacks a class"),
+        Column("difference", (pl.Float64,), "auc_a - auc_b", "the group lacks a class"),
+        Column("std_error", (pl.Float64,), "standard error of the difference", _FEW),
+        Column("z", (pl.Float64,), "difference / std_error", "as std_error, or that is 0"),
+        Column(
+            "p_value", (pl.Float64,), "two-sided; 1 where nothing differs", "as z, unless nothing differs"
+        ),
+        Column("lower", (pl.Float64,), "lower confidence limit of the difference", _FEW),
+        Column("upper", (pl.Float64,), "upper confidence limit of the difference", _FEW),
+    ),
+)
+_FOLD_MEANS = (
+    Column("mean", (pl.Float64,), "mean over the folds where the metric is defined", "no fold defines it"),
+    Column("std", (pl.Float64,), "standard deviation over the same folds", "no more of them than ddof"),
+    Column("folds", (pl.Int64,), "folds where the metric is defined"),
+    Column("skipped", (pl.Int64,), "folds where it is not, or the model has no point"),
+)
+_FOLD_PREVALENCE = Column(
+    "prevalence", (pl.Float64,), "P(y=1) the values belong to", "each fold's own, or it plays no part"
+)
+FOLD_SUMMARIES = FrameSchema(
+    "fold summaries",
+    "summarise_folds(rates, metrics=...)",
+    (
+        _MODEL,
+        _METRIC,
+        _FOLD_PREVALENCE,
+        _BETA,
+        *_FOLD_MEANS,
+        Column("pooled", (pl.Float64,), "the metric of all folds' counts together", "undefined: 0/0"),
+    ),
+)
+FOLD_COMPARISONS = FrameSchema(
+    "fold comparisons",
+    "compare_folds(rates)",
+    (
+        _METRIC,
+        _FOLD_PREVALENCE,
+        _BETA,
+        _MODEL,
+        *_FOLD_MEANS,
+        Column("p_value", (pl.Float64,), "two-sided, of the best against this one", "the best, or no test"),
+        Column("distinguishable", (pl.Boolean,), "whether it is told from the best", "there is no test"),
+        Column("reason", (pl.String,), "why there is no test", "there is one, or it is the best"),
+    ),
+)
+BEST_MODELS = FrameSchema(
+    "best models",
+    "probability_best(counts)",
+    (
+        _METRIC,
+        _METHOD,
+        Column("prevalence", (pl.Float64,), "P(y=1) the values belong to", "each model's own, or no part"),
+        _BETA,
+        _MODEL,
+        _VALUE,
+        Column("probability", (pl.Float64,), "share of the resampled logs it is the best of", "undefined"),
+        Column("p_value", (pl.Float64,), "two-sided, of the best against this one", "the best, or undefined"),
+        Column("distinguishable", (pl.Boolean,), "whether it is told from the best", "undefined"),
+        _DEFINED,
+    ),
+)
+CROSSOVER_INTERVALS = FrameSchema(
+    "crossover intervals",
+    "crossover_intervals(counts)",
+    (
+        Column("metric", (pl.String,), '"f_beta"'),
+        Column("model_a", (pl.String,), "the one that is better below the crossover"),
+        Column("model_b", (pl.String,), "the one that is better above it"),
+        Column("prevalence", (pl.Float64,), "where they cross, or as given, in (0, 1)"),
+        Column("beta", (pl.Float64,), "where they cross, or as given, in (0, inf)"),
+        Column("lower", (pl.Float64,), "lower percentile of the crossover", "fewer than 2 logs have it"),
+        Column("upper", (pl.Float64,), "upper percentile of the crossover", "fewer than 2 logs have it"),
+        Column("probability", (pl.Float64,), "share of the resampled logs that have it"),
+        Column("repeats", (pl.Int64,), "resampled logs that have it"),
+    ),
+)
+SUBSAMPLES = FrameSchema(
+    "subsamples",
+    "subsample_study(counts, prevalence=...)",
+    (
+        _MODEL,
+        _THRESHOLD,
+        Column("prevalence", (pl.Float64,), "P(y=1) that the log was sub-sampled to"),
+        Column("tpr", (pl.Float64,), "true-positive rate of all rows, in [0, 1]"),
+        Column("adjusted", (pl.Float64,), "precision at the prevalence, from all rows", "undefined: 0/0"),
+        *(
+            Column(name, (pl.Float64,), f"{meaning} precision of the sub-samples", "none defines it")
+            for name, meaning in (
+                ("mean", "mean"), ("min", "least"), ("q25", "lower quartile of the"),
+                ("q75", "upper quartile of the"), ("max", "greatest"),
+            )
+        ),
+        Column("repeats", (pl.Int64,), "sub-samples in which the precision is defined"),
+    ),
+)  # fmt: skip
+SHIFTS = FrameSchema(
+    "shifts",
+    "check_projection(counts, over=...)",
+    (
+        _MODEL,
+        Column("class", (pl.String,), '"positive" or "negative"'),
+        Column("test", (pl.String,), '"ks" or "chi_square"'),
+        Column("rows", (pl.Int64,), "rows of the class in this segment or period"),
+        Column("statistic", (pl.Float64,), "ks: distance in [0, 1]; chi_square: Pearson's", "no test"),
+        Column("p_value", (pl.Float64,), "of this test alone", "no test"),
+        Column("adjusted", (pl.Float64,), "Holm's, over all segments and classes of a model", "no test"),
+        Column("verdict", (pl.String,), '"differs" or "no difference found"', "no test"),
+        Column("reason", (pl.String,), "why there is no test", "there is one"),
     ),
 )
 _RANKS = (
@@ -306,6 +471,15 @@ FRAMES = (
     UNCERTAINTY,
     SUPPORT,
     SAMPLES,
+    BOOTSTRAP,
+    AUC_INTERVALS,
+    AUC_COMPARISONS,
+    FOLD_SUMMARIES,
+    FOLD_COMPARISONS,
+    SUBSAMPLES,
+    SHIFTS,
+    BEST_MODELS,
+    CROSSOVER_INTERVALS,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)

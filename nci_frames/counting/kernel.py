@@ -12,9 +12,9 @@ from nci_frames.counting.auto import Chosen, choose_thresholds
 from nci_frames.counting.exact import count_exact
 from nci_frames.counting.grid import count_grid
 from nci_frames.counting.groups import GroupNumbers, with_group_numbers
-from nci_frames.counting.scan import Scan, as_scan
+from nci_frames.counting.scan import Scan, kept_keys, scan_behind
 from nci_frames.counting.thresholds import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
-from nci_frames.errors import InvalidRowsWarning, SchemaError, SourceError, ToleranceWarning, listed
+from nci_frames.errors import InvalidRowsWarning, SourceError, ToleranceWarning, listed
 
 __all__ = ["Tally", "count_confusion", "tally_predictions"]
 
@@ -130,8 +130,8 @@ def tally_predictions(
     InvalidRowsError, ParameterError, SchemaError
         As ``count_confusion`` does.
     """
-    scan = as_scan(predictions)
-    group = ["model", *_kept(scan.keys, by)]
+    scan = scan_behind(predictions)
+    group = ["model", *kept_keys(scan.keys, by)]
     chosen = _chosen(scan, thresholds, progress)
     grid = chosen.grid
     counts, rows_by_code = _count(scan, group, grid, progress)
@@ -179,13 +179,3 @@ def _count(
         return count_grid(scan, groups, grid, progress=progress)
 
     return with_group_numbers({key: schema[key] for key in group}, count)
-
-
-def _kept(keys: Sequence[str], by: str | Sequence[str] | None) -> list[str]:
-    if by is None:
-        return list(keys)
-    kept = [by] if isinstance(by, str) else list(by)
-    for key in kept:
-        if key not in keys:
-            raise SchemaError.missing_column(key, "by", "the keys of the predictions", keys)
-    return list(dict.fromkeys(kept))

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.counting.refining import Floats, ModelCounts, refine
-from nci_frames.counting.scan import as_scan
+from nci_frames.counting.scan import scan_behind
 from nci_frames.errors import ParameterError
 
 __all__ = ["quantile_thresholds"]
@@ -54,7 +54,7 @@ def quantile_thresholds(
     if not 2 <= n <= _MOST:
         raise ParameterError.out_of_range("n", n, f"within 2 to {_MOST:,}")
     counts, _ = refine(
-        as_scan(predictions), functools.partial(_too_many, n=n), 1 / (4 * n), progress=progress
+        scan_behind(predictions), functools.partial(_too_many, n=n), 1 / (4 * n), progress=progress
     )
     rows = (counts.positives + counts.negatives).sum(axis=0)
     below = np.cumsum(rows)[:-1]

@@ -13,7 +13,7 @@ from nci_frames.counting.sources import FILE, Source, SourceLike, open_source
 from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError, listed
 from nci_frames.schemas import PREDICTIONS, RESERVED
 
-__all__ = ["Scan", "as_scan", "scan_of", "scan_predictions"]
+__all__ = ["Scan", "kept_keys", "predictions_of", "scan_behind", "scan_of", "scan_predictions"]
 
 OnInvalid = Literal["raise", "drop"]
 
@@ -159,21 +159,19 @@ def scan_predictions(
 
     with_files = None if opened.frame_with_files is None else raw(opened.frame_with_files)
     rows = None if opened.rows is None else opened.rows * len(columns.scores)
-    scan = Scan(opened, tuple(columns.keys), on_invalid, raw(opened.frame), with_files, rows)
+    return predictions_of(Scan(opened, tuple(columns.keys), on_invalid, raw(opened.frame), with_files, rows))
+
+
+def predictions_of(scan: Scan) -> pl.LazyFrame:
+    """Return the predictions of a scan, and remember what stands behind them."""
     predictions = _checked(scan)
     _SCANS[id(predictions)] = scan
     weakref.finalize(predictions, _SCANS.pop, id(predictions), None)
     return predictions
 
 
-def as_scan(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
-    """Return the scan behind *predictions*; a frame of somebody's own gets the same checks.
-
-    Raises
-    ------
-    ParameterError, SchemaError
-        As ``scan_predictions`` does.
-    """
+def scan_behind(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
+    """Return the scan behind *predictions*; a frame of somebody's own gets the same checks."""
     scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
     if scan is not None:
         return scan
@@ -186,9 +184,24 @@ def as_scan(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
         weight="weight" if "weight" in columns else None,
         unit="unit" if "unit" in columns else None,
     )
-    scan = scan_of(checked)
-    assert scan is not None  # noqa: S101  (the scan was registered a line ago)
-    return scan
+    return _SCANS[id(checked)]
+
+
+def kept_keys(keys: Sequence[str], by: str | Sequence[str] | None) -> list[str]:
+    """Return the keys that are kept; None keeps all.
+
+    Raises
+    ------
+    SchemaError
+        If there is no such key.
+    """
+    if by is None:
+        return list(keys)
+    kept = [by] if isinstance(by, str) else list(by)
+    for key in kept:
+        if key not in keys:
+            raise SchemaError.missing_column(key, "by", "the keys of the predictions", keys)
+    return list(dict.fromkeys(kept))
 
 
 def _columns(

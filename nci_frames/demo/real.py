@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.demo.arguments import check_seed
+from nci_frames.arguments import check_seed
 from nci_frames.demo.extra import require
 from nci_frames.demo.files import publish
 from nci_frames.errors import ParameterError

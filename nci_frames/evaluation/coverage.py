@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.arguments import check_level
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.intervals import Interval, rate_interval, require_level
+from nci_frames.evaluation.intervals import Interval, rate_interval
 
 __all__ = ["band_coverage", "interval_coverage"]
 
@@ -196,7 +197,7 @@ def _outcomes(
         raise ParameterError.out_of_range(name, rate, "within [0, 1]")
     if trials < 1:
         raise ParameterError.out_of_range("the number of rows", trials, "at least 1")
-    require_level(level)
+    check_level(level)
     # By Bernstein's inequality both tails beyond are below exp(-42), which a sum of doubles cannot show.
     reach = 14 + math.sqrt(196 + 84 * trials * rate * (1 - rate))
     low, high = max(0, math.floor(trials * rate - reach)), min(trials, math.ceil(trials * rate + reach))

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.arguments import check_level
 from nci_frames.errors import ParameterError
 
 __all__ = [
@@ -19,26 +20,12 @@ __all__ = [
     "accuracy_interval",
     "normal_quantile",
     "rate_interval",
-    "require_level",
     "require_row_counts",
 ]
 
 Interval = Literal["wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]
 AccuracyMethod = Literal["wald", "wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]
 Bounds = tuple[pl.Expr, pl.Expr]
-
-
-def require_level(level: float) -> float:
-    """Return the confidence level.
-
-    Raises
-    ------
-    ParameterError
-        If it is not within (0, 1).
-    """
-    if not 0 < level < 1:
-        raise ParameterError.out_of_range("level", level, "between 0 and 1, e.g. 0.95")
-    return float(level)
 
 
 def require_row_counts(frame: pl.DataFrame) -> None:
@@ -82,8 +69,9 @@ def rate_interval(method: Interval, hits: pl.Expr, trials: pl.Expr, *, level: fl
 
 
 def _bounds(method: AccuracyMethod, hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
+    check_level(level)
     hits, trials = hits.cast(pl.Float64), trials.cast(pl.Float64)
-    lower, upper = _INTERVALS[method](hits, trials, require_level(level))
+    lower, upper = _INTERVALS[method](hits, trials, level)
     return tuple(pl.when(trials > 0).then(bound.clip(0, 1)) for bound in (lower, upper))  # type: ignore[return-value]
 
 

@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 import polars as pl
 
+from nci_frames.arguments import check_level
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.intervals import require_level
 from nci_frames.schemas import SAMPLES
 
 __all__ = ["PlanningMethod", "expected_counts", "required_samples"]
@@ -95,7 +95,7 @@ def required_samples(
     >>> nf.required_samples(delta=0.1, tpr=0.6, fpr=0.001).select("method", "positives", "negatives").rows()
     [('exact', 266, 389091), ('hoeffding', 513, 184443973)]
     """
-    require_level(level)
+    check_level(level)
     methods = sorted({method} if isinstance(method, str) else set(method))
     for name in methods:
         if name not in get_args(PlanningMethod):

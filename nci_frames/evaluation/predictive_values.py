@@ -4,9 +4,10 @@ from typing import Literal, get_args
 
 import polars as pl
 
+from nci_frames.arguments import check_level
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.grids import Prevalences, prevalence_values
-from nci_frames.evaluation.intervals import normal_quantile, require_level, require_row_counts
+from nci_frames.evaluation.intervals import normal_quantile, require_row_counts
 from nci_frames.schemas import PROJECTION, RATES, collect
 
 __all__ = ["predictive_value_interval"]
@@ -86,7 +87,8 @@ def predictive_value_interval(
     """
     if method not in get_args(Method):
         raise ParameterError.unknown_choice("method", method, get_args(Method))
-    z = normal_quantile(require_level(level))
+    check_level(level)
+    z = normal_quantile(level)
     frame = collect(rates, RATES)
     require_row_counts(frame)
     grid = prevalence_values(prevalence)

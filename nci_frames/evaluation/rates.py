@@ -2,8 +2,9 @@
 
 import polars as pl
 
+from nci_frames.arguments import check_level
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.intervals import Interval, rate_interval, require_level, require_row_counts
+from nci_frames.evaluation.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.schemas import COUNTS, collect
 
 __all__ = ["compute_rates"]
@@ -87,7 +88,7 @@ def compute_rates(
     [0.502, 0.6906, 0.0002, 0.0056]
     """
     frame = collect(counts, COUNTS)
-    require_level(level)
+    check_level(level)
     if interval is not None and half_width is not None:
         msg = "interval and half_width contradict each other"
         raise ParameterError(msg, found=f"{interval!r} and {half_width!r}", hint="leave one of them out")

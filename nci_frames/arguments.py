@@ -1,11 +1,17 @@
-"""Checks of the arguments that the generators share."""
+"""Checks of arguments that several functions take."""
 
 import math
 import numbers
 
 from nci_frames.errors import ParameterError
 
-__all__ = ["check_seed", "check_whole"]
+__all__ = ["check_level", "check_seed", "check_whole"]
+
+
+def check_level(level: object) -> None:
+    """Raise ParameterError unless *level* is a confidence level."""
+    if not (isinstance(level, numbers.Real) and 0 < float(level) < 1):
+        raise ParameterError.out_of_range("level", level, "between 0 and 1, both excluded")
 
 
 def check_whole(name: str, value: object, least: int, most: float = math.inf) -> None:

@@ -1,0 +1,79 @@
+"""Random draws of rows that are known only by how many lie in each bin."""
+
+import hashlib
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["draw_with_replacement", "draw_without_replacement", "stream"]
+
+Rows = NDArray[np.int64]
+
+
+def stream(seed: int, group: Mapping[str, object]) -> np.random.Generator:
+    """Return a random stream of its own for a group.
+
+    It depends on the seed and on the group's keys, not on which other groups there are or in what order.
+    """
+    text = "\x1f".join(f"{key}={value!r}" for key, value in sorted(group.items()))
+    word = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "little")
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, word])))
+
+
+def draw_with_replacement(rng: np.random.Generator, bins: Rows, repeats: int) -> Rows:
+    """Draw as many rows as there are, with replacement, so many times; return the rows of each bin.
+
+    That is a multinomial draw. It is made by halving: how many of the rows fall into the left half of the
+    bins is binomial, and so on within each half. The shares are quotients of exact sums, so nothing is lost
+    to rounding however many bins there are, and the work is that of the bins, not of the rows.
+
+    Parameters
+    ----------
+    rng
+        Random stream.
+    bins
+        Rows in each bin.
+    repeats
+        Number of draws.
+
+    Returns
+    -------
+    Array of shape (repeats, bins).
+    """
+    drawn = np.zeros((repeats, len(bins)), np.int64)
+    occupied = np.flatnonzero(bins)
+    if not len(occupied):
+        return drawn
+    levels = [bins[occupied]]
+    while len(levels[-1]) > 1:
+        level = np.append(levels[-1], np.zeros(len(levels[-1]) % 2, np.int64))
+        levels.append(level[0::2] + level[1::2])
+    nodes = np.broadcast_to(levels[-1], (repeats, 1))
+    for parents, children in zip(levels[:0:-1], levels[-2::-1], strict=True):
+        left = rng.binomial(nodes, children[0::2] / parents)
+        nodes = np.stack([left, nodes - left], axis=2).reshape(repeats, -1)[:, : len(children)]
+    drawn[:, occupied] = nodes
+    return drawn
+
+
+def draw_without_replacement(rng: np.random.Generator, bins: Rows, size: int) -> Rows:
+    """Draw *size* different rows, all sets of rows equally likely; return the rows of each bin.
+
+    That is a multivariate hypergeometric draw. NumPy's stops at 10^9 rows; this one does not: every row is
+    kept with probability size/total, and what is then too many or too few, a matter of the square root of
+    the size, is taken away or added at random. Given how many were kept, all sets of so many rows are equally
+    likely, and stay so.
+    """
+    total = int(bins.sum())
+    kept = rng.binomial(bins, size / total) if total else bins.copy()
+    excess = int(kept.sum()) - size
+    moved = _pick(rng, kept if excess > 0 else bins - kept, abs(excess))
+    return np.asarray(kept - np.sign(excess) * moved, np.int64)
+
+
+def _pick(rng: np.random.Generator, bins: Rows, size: int) -> Rows:
+    """Draw a few different rows by their places."""
+    ends = np.cumsum(bins)
+    places = rng.choice(int(ends[-1]), size, replace=False, shuffle=False) if size else np.empty(0, np.int64)
+    return np.bincount(np.searchsorted(ends, places, side="right"), minlength=len(bins))

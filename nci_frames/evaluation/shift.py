@@ -1,0 +1,199 @@
+"""Counts -> whether they may be projected: whether the scores of a class have one law everywhere.
+
+A projection to another prevalence assumes that only the class balance changes, and that the scores of the
+positives, and those of the negatives, stay what they were.
+"""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.arguments import check_level
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.corrections import holm
+from nci_frames.evaluation.histograms import Histogram, histograms, whole_counts
+from nci_frames.pooling import pool_counts
+from nci_frames.schemas import COUNTS, SHIFTS
+
+__all__ = ["check_projection"]
+
+Rows = NDArray[np.int64]
+
+Floats = NDArray[np.float64]
+
+_LEAST_ROWS = 10
+_MOST_CELLS = 20
+_LEAST_EXPECTED = 5
+
+
+def check_projection(
+    counts: pl.DataFrame | pl.LazyFrame, /, *, over: str, level: float = 0.95
+) -> pl.DataFrame:
+    """Test whether the scores of each class have one law in all segments or periods.
+
+    Every value of a key is tested against all other values together, the positives and the negatives apart.
+
+    Parameters
+    ----------
+    counts
+        A counts frame of whole rows with the key *over*.
+    over
+        The key whose values are compared, such as the country or the month.
+    level
+        A difference is found where the adjusted p-value is below 1 - level.
+
+    Returns
+    -------
+    A row per group, class and test, sorted by all columns left of ``rows``:
+
+    =========== ======= ================================================= =================================
+    column      dtype   meaning                                           null where
+    =========== ======= ================================================= =================================
+    model, keys          as in *counts*                                   as in *counts*
+    class       String  "positive" or "negative"                          never
+    test        String  "ks" or "chi_square"                              never
+    rows        Int64   rows of the class that have this value of *over*  never
+    statistic   Float64 ks: the greatest distance between the two shares  *reason* says why
+                        of scores >= a threshold (for positives, between
+                        two TPRs; for negatives, two FPRs), in [0, 1];
+                        chi_square: Pearson's
+    p_value     Float64 of this test alone                                *reason* says why
+    adjusted    Float64 Holm's, over all values and classes of a model    *reason* says why
+    verdict     String  "differs" or "no difference found"                *reason* says why
+    reason      String  why there is no test                              there is one
+    =========== ======= ================================================= =================================
+
+    Raises
+    ------
+    ParameterError
+        If the level is outside (0, 1), the counts are sums of weights, *over* has only one value, or its
+        values were counted at different thresholds.
+    SchemaError
+        If *counts* is not a counts frame, or lacks the key *over*.
+
+    Notes
+    -----
+    No difference found is no proof that there is none: few rows find little. With many rows the smallest
+    difference is found; the statistic of "ks" says how large it is. On a grid the distance is taken at the
+    thresholds only, and tied scores make it smaller, so its p-value is too large rather than too small. The
+    chi-square test puts neighbouring bins together into at most 20 cells of about equal size, each with an
+    expected number of at least 5.
+
+    References
+    ----------
+    Moreno-Torres et al. (2012), section 4 (prior probability shift), doi:10.1016/j.patcog.2011.06.019;
+    Hodges (1958), doi:10.1007/BF02589501.
+
+    Examples
+    --------
+    In May more negatives reach the threshold than in April; the positives may be what they were.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": "a", "month": ["April", "May"], "threshold": 0.5,
+    ...     "tp": [60, 55], "fp": [10, 40], "fn": [40, 45], "tn": [990, 960],
+    ... })
+    >>> found = nf.check_projection(counts, over="month").filter(test="chi_square", month="May")
+    >>> found.select("class", pl.col("statistic", "adjusted").round(4), "verdict").rows()
+    [('negative', 18.4615, 0.0001, 'differs'), ('positive', 0.5115, 0.949, 'no difference found')]
+    """
+    check_level(level)
+    frame = whole_counts(counts)
+    keys = COUNTS.keys(frame.columns)
+    few = f"fewer than {_LEAST_ROWS} rows, here or elsewhere"
+    if over not in keys:
+        raise SchemaError.missing_column(over, "over", "the keys of the counts frame", keys)
+    families = _families(frame, over)
+    if not families:
+        return SHIFTS.empty(frame.select("model", *keys))
+    tables = [_tested(pooled, members) for pooled, members in families]
+    adjusted = pl.col("adjusted")
+    verdict = pl.when(adjusted < 1 - level).then(pl.lit("differs")).otherwise(pl.lit("no difference found"))
+    order = ["model", *keys, "class", "test"]
+    return (
+        pl.concat(tables)
+        .with_columns(
+            verdict=pl.when(adjusted.is_not_null()).then(verdict),
+            reason=pl.when(adjusted.is_null()).then(pl.lit(few)),
+        )
+        .select(*order, "rows", "statistic", "p_value", "adjusted", "verdict", "reason")
+        .sort(order)
+    )
+
+
+def _families(frame: pl.DataFrame, over: str) -> list[tuple[Histogram, list[Histogram]]]:
+    """Return the groups without *over*, each with the groups that it is made of."""
+    if len(frame) and frame[over].n_unique() < 2:
+        msg = f"all rows have one {over}, so there is nothing to compare"
+        raise ParameterError(msg, found=repr(frame[over][0]))
+    members: dict[tuple[object, ...], list[Histogram]] = {}
+    for histogram in histograms(frame):
+        members.setdefault(histogram.group.drop(over).row(0), []).append(histogram)
+    return [(pooled, members[pooled.group.row(0)]) for pooled in histograms(pool_counts(frame, over=over))]
+
+
+def _tested(pooled: Histogram, members: list[Histogram]) -> pl.DataFrame:
+    """Test each member against the rest, and adjust the p-values of each test."""
+    labelled, found = [], []
+    for name in ("negatives", "positives"):
+        whole = getattr(pooled, name)
+        for member in members:
+            mine = np.zeros_like(whole)
+            mine[member.places_in(pooled)] = getattr(member, name)
+            labelled.append(member.labelled(pl.DataFrame({"class": [name[:-1]], "rows": [int(mine.sum())]})))
+            found.append([*_chi_square(mine, whole - mine), *_ks(mine, whole - mine)])
+    numbers = np.array(found).reshape(len(found), 2, 2)  # row, test, (statistic, p-value)
+    rows = pl.concat(labelled)
+    return pl.concat(
+        rows.with_columns(
+            pl.lit(test).alias("test"),
+            pl.Series("statistic", numbers[:, place, 0], nan_to_null=True),
+            pl.Series("p_value", numbers[:, place, 1], nan_to_null=True),
+            pl.Series("adjusted", holm(numbers[:, place, 1]), nan_to_null=True),
+        )
+        for place, test in enumerate(("chi_square", "ks"))
+    )
+
+
+def _ks(mine: Rows, others: Rows) -> tuple[float, float]:
+    """Return the two-sample Kolmogorov-Smirnov distance and its asymptotic p-value."""
+    from scipy.stats import kstwo  # noqa: PLC0415  (what does not need it does not wait for it)
+
+    m, n = int(mine.sum()), int(others.sum())
+    if min(m, n) < _LEAST_ROWS:
+        return np.nan, np.nan
+    distance = float(np.abs(mine.cumsum() / m - others.cumsum() / n).max())
+    return distance, float(np.clip(kstwo.sf(distance, np.round(m * (n / (m + n)))), 0, 1))
+
+
+def _chi_square(mine: Rows, others: Rows) -> tuple[float, float]:
+    """Return Pearson's statistic of homogeneity over cells of neighbouring bins, and its p-value."""
+    from scipy.stats import chi2_contingency  # noqa: PLC0415  (as above)
+
+    fewest, total = min(int(mine.sum()), int(others.sum())), int(mine.sum() + others.sum())
+    if fewest < _LEAST_ROWS:
+        return np.nan, np.nan
+    cells = min(_MOST_CELLS, fewest // _LEAST_EXPECTED)
+    both = mine + others
+    cell = np.minimum((both.cumsum() - both / 2) * cells // total, cells - 1).astype(np.int64)
+    summed = [np.bincount(cell, weights=rows, minlength=cells) for rows in (mine, others)]
+    table = _merged(np.array(summed, np.float64), _LEAST_EXPECTED * total / fewest)
+    if table.shape[1] < 2:
+        # All rows in one cell: the two have one law as far as these bins tell.
+        return 0.0, 1.0
+    tested = chi2_contingency(table, correction=False)
+    return float(tested.statistic), float(tested.pvalue)
+
+
+def _merged(table: Floats, least: float) -> Floats:
+    """Put neighbouring columns together until each has a sum of at least *least*."""
+    columns = [np.zeros(2)]
+    for column in table.T:
+        columns[-1] = columns[-1] + column
+        if columns[-1].sum() >= least:
+            columns.append(np.zeros(2))
+    rest = columns.pop()
+    if columns:
+        columns[-1] = columns[-1] + rest
+    return np.stack(columns or [rest], axis=1)

@@ -1,0 +1,109 @@
+"""Crossovers of F-beta: the curves meet there, and the intervals hold the truth."""
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+
+import nci_frames as nf
+
+
+def points(tp: list[int], fp: list[int], models: str = "ab") -> pl.DataFrame:
+    return pl.DataFrame(
+        {"model": list(models), "threshold": 0.5, "tp": tp, "fp": fp, "fn": [100 - n for n in tp],
+         "tn": [1000 - n for n in fp]}
+    )  # fmt: skip
+
+
+@given(
+    st.lists(st.integers(0, 100), min_size=2, max_size=2),
+    st.lists(st.integers(0, 1000), min_size=2, max_size=2),
+    st.sampled_from([0.3, 1.0, 5.0]),
+)
+def test_the_curves_meet_there_and_change_places(tp: list[int], fp: list[int], fixed: float) -> None:
+    counts = points(tp, fp)
+    rates = nf.compute_rates(counts)
+    for over in ("prevalence", "beta"):
+        options: dict[str, Any] = {"beta": fixed} if over == "prevalence" else {"prevalence": fixed / 10}
+        found = nf.crossover_intervals(counts, over=over, repeats=2, **options)  # type: ignore[arg-type]
+        if found.is_empty():
+            # No crossing: one model is at least as good at both ends of the range, and so all along.
+            ends = [1e-12, 1 - 1e-12] if over == "prevalence" else [1e-6, 1e6]
+            options |= {over: ends}
+            table = nf.project_rates(rates, metrics="f_beta", **{"prevalence": 0.5} | options)
+            gap = table.filter(model="a")["value"].fill_null(0) - table.filter(model="b")["value"].fill_null(
+                0
+            )
+            assert gap[0] * gap[1] >= -1e-9
+            continue
+        row = found.row(0, named=True)
+        at = row[over]
+        near = [at * 0.999, at, at * 1.001]
+        table = nf.project_rates(
+            rates,
+            metrics="f_beta",
+            **options | {over: [min(x, 1.0) if over == "prevalence" else x for x in near]},
+        )
+        a = table.filter(model=row["model_a"])["value"].to_numpy()
+        b = table.filter(model=row["model_b"])["value"].to_numpy()
+        assert a[1] == pytest.approx(b[1], rel=1e-9)
+        assert a[0] >= b[0] * (1 - 1e-12)
+        assert b[-1] >= a[-1] * (1 - 1e-12)
+
+
+def test_intervals_hold_the_truth_as_often_as_promised() -> None:
+    """300 logs of two models with TPR .6, .8 and FPR .01, .05: they cross at lambda = 0.2/(.03 - .008)."""
+    rng = np.random.default_rng(0)
+    truth = 1 / (1 + 0.2 / (0.6 * 0.05 - 0.8 * 0.01))
+    logs = []
+    for log in range(300):
+        tp, fp = rng.binomial(100, [0.6, 0.8]), rng.binomial(1000, [0.01, 0.05])
+        logs.append(points(tp.tolist(), fp.tolist()).with_columns(log=pl.lit(log)))
+    found = nf.crossover_intervals(pl.concat(logs), repeats=300)
+    assert found.columns[:4] == ["log", "metric", "model_a", "model_b"]
+    assert len(found) >= 295
+    share = found.select(pl.lit(truth).is_between("lower", "upper")).to_series().mean()
+    assert share == pytest.approx(0.95, abs=0.04)
+    assert (found["prevalence"].is_between(found["lower"], found["upper"])).all()
+
+
+def test_never_crossing_and_doubtful_crossings() -> None:
+    assert nf.crossover_intervals(points([60, 60], [10, 10])).is_empty()
+    assert nf.crossover_intervals(points([60, 70], [10, 5])).is_empty()
+    doubtful = nf.crossover_intervals(points([60, 61], [10, 11])).row(0, named=True)
+    sure = nf.crossover_intervals(points([60, 90], [1, 100])).row(0, named=True)
+    assert doubtful["probability"] < 0.5
+    assert sure["probability"] > 0.99
+    assert doubtful["repeats"] == 1000 * doubtful["probability"]
+    rates = nf.compute_rates(points([60, 90], [1, 100]))
+    assert nf.crossover_intervals(rates.lazy()).row(0, named=True) == sure
+    three = nf.crossover_intervals(points([50, 60, 80], [5, 10, 50], "xyz"))
+    assert three.select("model_a", "model_b").rows() == [("x", "y"), ("x", "z"), ("y", "z")]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"over": "betas"}, r"over must be one of 'prevalence', 'beta'(.|\n)*did you mean 'beta'"),
+        ({"prevalence": 0.1}, "prevalence is what the crossover is looked for over"),
+        ({"over": "beta"}, "prevalence must be within"),
+        ({"over": "beta", "prevalence": 1.0}, "prevalence must be between 0 and 1, both excluded"),
+        ({"beta": 0.0}, "beta must be a finite number > 0"),
+        ({"beta": -1.0}, "beta must be a number >= 0"),
+        ({"level": 2.0}, "level must be a number between 0 and 1"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(nf.ParameterError, match=message):
+        nf.crossover_intervals(points([60, 80], [10, 50]), **options)
+
+
+def test_several_points() -> None:
+    counts = points([60, 80], [10, 50])
+    lower = counts.with_columns(threshold=0.4, tp=pl.col("tp") + 5, fn=pl.col("fn") - 5)
+    with pytest.raises(nf.ParameterError, match="each model needs one operating point"):
+        nf.crossover_intervals(pl.concat([counts, lower]))
+    assert len(nf.crossover_intervals(pl.concat([counts, lower]), threshold=0.4)) == 1

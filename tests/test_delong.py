@@ -1,0 +1,159 @@
+"""DeLong's intervals and paired test against the sums over all pairs of a positive and a negative."""
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from tests.logs import exact_counts, random_log
+
+Z95 = 1.959963984540054
+
+
+def over_all_pairs(label: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Areas and their covariances, by eqs. 3-5 of DeLong et al.: each pair of rows is looked at."""
+    structural = []
+    for score in scores:
+        gap = score[label][:, None] - score[~label][None, :]
+        structural.append((gap > 0) + 0.5 * (gap == 0))
+    psi = np.stack(structural)
+    area = psi.mean(axis=(1, 2))
+    m, n = psi.shape[1:]
+    covariance = np.zeros((len(scores), len(scores)))
+    for axis, rows in ((2, m), (1, n)):
+        centred = psi.mean(axis=axis) - area[:, None]
+        covariance += np.einsum("ai,bi->ab", centred, centred) / (rows - 1) / rows
+    return area, covariance
+
+
+labelled = st.lists(
+    st.tuples(st.booleans(), st.integers(0, 6), st.integers(0, 6)), min_size=4, max_size=60
+).filter(lambda rows: 2 <= sum(row[0] for row in rows) <= len(rows) - 2)
+
+
+@given(labelled)
+def test_equal_to_the_sums_over_all_pairs(rows: list[tuple[bool, int, int]]) -> None:
+    label = np.array([row[0] for row in rows])
+    scores = np.array([row[1:] for row in rows], float).T
+    area, covariance = over_all_pairs(label, scores)
+    for mine, score, variance in zip(area, scores, covariance.diagonal(), strict=True):
+        row = nf.auc_interval(exact_counts(label.tolist(), score.tolist())).row(0, named=True)
+        assert row["value"] == pytest.approx(mine, abs=1e-12)
+        assert row["std_error"] == pytest.approx(np.sqrt(variance), abs=1e-12)
+        assert row["lower"] == pytest.approx(max(0, mine - Z95 * np.sqrt(variance)), abs=1e-12)
+        assert row["upper"] == pytest.approx(min(1, mine + Z95 * np.sqrt(variance)), abs=1e-12)
+        assert row["reason"] is None
+    log = pl.DataFrame({"unit": np.arange(len(label)), "label": label, "a": scores[0], "b": scores[1]})
+    scan = nf.scan_predictions(log, scores={"a": "a", "b": "b"}, unit="unit")
+    row = nf.compare_auc(scan).row(0, named=True)
+    assert (row["auc_a"], row["auc_b"]) == pytest.approx(tuple(area), abs=1e-12)
+    assert row["difference"] == pytest.approx(area[0] - area[1], abs=1e-12)
+    variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+    assert row["std_error"] ** 2 == pytest.approx(variance, abs=1e-12)
+
+
+def test_binned_scores_are_those_of_the_bins() -> None:
+    log = random_log(2000)
+    thresholds = [-1.0, 0.0, 0.4, 1.5]
+    table = nf.auc_interval(nf.count_confusion(log, thresholds=thresholds, by=[]))
+    for model, value, error in table.select("model", "value", "std_error").rows():
+        mine = log.filter(model=model)
+        binned = np.digitize(mine["score"].to_numpy(), thresholds)
+        area, covariance = over_all_pairs(mine["label"].to_numpy(), binned[None])
+        assert (value, error) == pytest.approx((area[0], np.sqrt(covariance[0, 0])), abs=1e-12)
+
+
+def test_p_values_of_a_normal_law() -> None:
+    rng = np.random.default_rng(0)
+    label = rng.random(300) < 0.4
+    scores = {name: rng.normal(label * shift, 1) for name, shift in (("a", 1.5), ("b", 1.0), ("c", 0.5))}
+    log = pl.DataFrame({"unit": [f"u{i}" for i in range(300)], "label": label, **scores})
+    scan = nf.scan_predictions(log, scores={name: name for name in scores}, unit="unit")
+    table = nf.compare_auc(scan, level=0.9)
+    assert table.select("model_a", "model_b").rows() == [("a", "b"), ("a", "c"), ("b", "c")]
+    mpmath = pytest.importorskip("mpmath")
+    for row in table.iter_rows(named=True):
+        assert row["z"] == row["difference"] / row["std_error"]
+        assert row["p_value"] == pytest.approx(float(mpmath.erfc(abs(row["z"]) / mpmath.sqrt(2))), rel=1e-12)
+        half = 1.6448536269514722 * row["std_error"]
+        assert (row["lower"], row["upper"]) == pytest.approx(
+            (row["difference"] - half, row["difference"] + half)
+        )
+
+
+def paired(**columns: Any) -> pl.DataFrame:
+    base = {"model": ["a"] * 4 + ["b"] * 4, "unit": [1, 2, 3, 4] * 2, "label": [0, 0, 1, 1] * 2}
+    return pl.DataFrame({**base, "score": [0.1, 0.4, 0.35, 0.8, 0.2, 0.3, 0.6, 0.7], **columns})
+
+
+def test_identical_models_are_never_different() -> None:
+    table = nf.compare_auc(paired(score=[0.1, 0.4, 0.35, 0.8] * 2))
+    assert table.select("difference", "std_error", "z", "p_value", "lower", "upper").row(0) == (
+        0, 0, None, 1, 0, 0,
+    )  # fmt: skip
+
+
+def test_groups_and_the_order_of_rows() -> None:
+    log = pl.concat([paired(day=1), paired(day=2, score=np.linspace(0, 1, 8))])
+    table = nf.compare_auc(log)
+    assert table.columns[:3] == ["day", "model_a", "model_b"]
+    assert table["day"].to_list() == [1, 2]
+    assert_frame_equal(table, nf.compare_auc(log.sample(fraction=1, shuffle=True, seed=2).lazy()))
+    assert_frame_equal(table.filter(day=1).drop("day"), nf.compare_auc(paired()))
+    # Put together, a row is known by its unit and its day.
+    together = nf.compare_auc(log, by=[])
+    label = np.tile([False, False, True, True], 2)
+    a, b = (log.filter(model=model)["score"].to_numpy() for model in "ab")
+    area, _ = over_all_pairs(label, np.stack([a, b]))
+    assert together.select("auc_a", "auc_b").row(0) == pytest.approx(tuple(area))
+    assert nf.compare_auc(log.clear()).columns == table.columns
+    assert nf.compare_auc(paired().filter(model="a")).is_empty()
+
+
+def test_too_few_rows() -> None:
+    one = nf.auc_interval(exact_counts([True, False, False], [0.3, 0.2, 0.4]))
+    assert one.select("value", "std_error", "lower", "reason").row(0) == (
+        0.5, None, None, "fewer than two positives",
+    )  # fmt: skip
+    none = nf.auc_interval(exact_counts([True, True], [0.3, 0.2]))
+    assert none.select("value", "reason").row(0) == (None, "fewer than two negatives")
+    row = nf.compare_auc(paired(label=[1] * 8)).row(0, named=True)
+    assert [row[name] for name in ("auc_a", "difference", "std_error", "p_value", "lower")] == [None] * 5
+    assert nf.auc_interval(exact_counts([True], [0.3]).clear()).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [
+        (paired().filter(pl.int_range(8) != 5), "not scored the same units(.|\n)*4 rows of model 'a', 3 of"),
+        (paired(unit=[1, 2, 3, 4, 1, 2, 3, 5]), "two models have not scored the same units"),
+        (paired(label=[0, 0, 1, 1, 0, 1, 1, 1]), "different labels under two models(.|\n)*unit 2"),
+        (paired(unit=[1, 2, 3, 3] * 2), "scored a unit twice(.|\n)*unit 3 under model 'a'(.|\n)*by='bucket'"),
+        (paired(unit=[1, 2, 3, None] * 2), "a row belongs to no unit(.|\n)*found: 2 rows"),
+        (paired().drop("unit"), "missing column 'unit'"),
+        (paired(weight=1.0), "DeLong's test knows no weights"),
+    ],
+)
+def test_rows_that_cannot_be_paired(log: pl.DataFrame, message: str) -> None:
+    with pytest.raises(nf.NciFramesError, match=message):
+        nf.compare_auc(log)
+
+
+def test_bad_options() -> None:
+    counts = exact_counts([True, False], [0.1, 0.2])
+    for level in (0, 1, float("nan"), "0.95"):
+        with pytest.raises(nf.ParameterError, match="level must be a number between 0 and 1"):
+            nf.auc_interval(counts, level=level)  # type: ignore[arg-type]
+        with pytest.raises(nf.ParameterError, match="level must be a number between 0 and 1"):
+            nf.compare_auc(paired(), level=level)  # type: ignore[arg-type]
+    with pytest.raises(nf.ParameterError, match="method must be one of 'delong'"):
+        nf.auc_interval(counts, method="hanley")  # type: ignore[arg-type]
+    with pytest.raises(nf.ParameterError, match="method must be one of 'delong'"):
+        nf.compare_auc(paired(), method="hanley")  # type: ignore[arg-type]
+    with pytest.raises(nf.SchemaError, match="missing column 'week'"):
+        nf.compare_auc(paired(), by="week")

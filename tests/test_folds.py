@@ -1,0 +1,237 @@
+"""Folds against NumPy, SciPy's paired test, and published or simulated error rates."""
+
+import itertools
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from polars.testing import assert_frame_equal
+from scipy import stats
+
+import nci_frames as nf
+from nci_frames.evaluation.corrections import holm
+from nci_frames.evaluation.paired_tests import bootstrap_test, t_test
+
+
+def bonferroni_closed(p_values: list[float]) -> list[float]:
+    """Reject a hypothesis if Bonferroni rejects every set that it is in: that is Holm's test."""
+    tests = range(len(p_values))
+    sets = [s for size in tests for s in itertools.combinations(tests, size + 1)]
+    return [max(min(1, len(s) * min(p_values[j] for j in s)) for s in sets if i in s) for i in tests]
+
+
+def fold_counts(models: int = 3, folds: int = 10, seed: int = 0, spread: float = 0.05) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    easy = rng.normal(0, spread, folds)  # what all models share of a fold
+    rows = []
+    for model in range(models):
+        for fold in range(folds):
+            tp = rng.binomial(200, np.clip(0.7 + easy[fold] + 0.03 * model, 0, 1))
+            fp = rng.binomial(1000, 0.02 + 0.004 * model)
+            rows.append((f"m{model}", str(fold), 0.5, int(tp), int(fp), int(200 - tp), int(1000 - fp)))
+    return pl.DataFrame(
+        rows, schema=["model", "fold", "threshold", "tp", "fp", "fn", "tn"], orient="row"
+    ).sample(fraction=1, shuffle=True, seed=seed)
+
+
+def f_values(counts: pl.DataFrame, beta: float) -> dict[str, np.ndarray]:
+    tp, fp, fn = pl.col("tp"), pl.col("fp"), pl.col("fn")
+    value = (1 + beta**2) * tp / ((1 + beta**2) * tp + beta**2 * fn + fp)
+    ordered = counts.sort("model", "fold").with_columns(value=value)
+    return {m[0]: part["value"].to_numpy() for m, part in ordered.partition_by("model", as_dict=True).items()}
+
+
+def test_the_paired_test_is_that_of_scipy() -> None:
+    counts = fold_counts()
+    for beta in (0.5, 2.0):
+        values = f_values(counts, beta)
+        best = max(values, key=lambda model: values[model].mean())
+        table = nf.compare_folds(nf.compute_rates(counts), beta=beta, ddof=0)
+        assert table["beta"].unique().to_list() == [beta]
+        assert table["prevalence"].null_count() == 3  # each fold's own
+        for row in table.iter_rows(named=True):
+            mine = values[row["model"]]
+            assert row["mean"] == pytest.approx(mine.mean())
+            assert row["std"] == pytest.approx(mine.std())
+            assert (row["folds"], row["skipped"]) == (10, 0)
+            if row["model"] == best:
+                assert (row["p_value"], row["distinguishable"], row["reason"]) == (None, False, None)
+            else:
+                assert row["p_value"] == pytest.approx(stats.ttest_rel(values[best], mine).pvalue, rel=1e-9)
+                assert row["distinguishable"] == (row["p_value"] < 0.05)
+
+
+def test_the_corrected_test_by_hand() -> None:
+    counts = fold_counts(models=2)
+    a, b = f_values(counts, 1.0).values()
+    table = nf.compare_folds(nf.compute_rates(counts), test="corrected_t", test_train_ratio=1 / 9)
+    d = a - b
+    t = d.mean() / np.sqrt((1 / 10 + 1 / 9) * d.var(ddof=1))
+    assert table["p_value"].drop_nulls().item() == pytest.approx(2 * stats.t.sf(abs(t), 9))
+    plain = nf.compare_folds(nf.compute_rates(counts))["p_value"].drop_nulls().item()
+    assert table["p_value"].drop_nulls().item() > plain
+
+
+@given(
+    st.lists(st.lists(st.one_of(st.just(float("nan")), st.floats(-1, 1)), min_size=4, max_size=4), min_size=1)
+)
+def test_t_test_skips_folds_as_scipy_does(rows: list[list[float]]) -> None:
+    differences = np.round(np.array(rows), 3)
+    for row, mine in zip(differences, t_test(differences[:, None], 0.0)[:, 0], strict=True):
+        kept = row[~np.isnan(row)]
+        if len(kept) >= 2 and np.ptp(kept) > 0:
+            assert mine == pytest.approx(stats.ttest_1samp(kept, 0).pvalue, rel=1e-6, abs=1e-12)
+        elif len(kept) >= 2 and not kept.any():
+            assert mine == 1
+
+
+def test_identical_models_are_never_told_apart() -> None:
+    counts = fold_counts(models=1)
+    twins = pl.concat([counts, counts.with_columns(model=pl.lit("twin"))])
+    tests: list[dict[str, Any]] = [
+        {}, {"test": "corrected_t", "test_train_ratio": 0.1}, {"test": "bootstrap"}
+    ]  # fmt: skip
+    for options in tests:
+        rates = nf.compute_rates(twins)
+        table = nf.compare_folds(rates, beta=[0, 1, float("inf")], prevalence=0.01, **options)
+        assert table.filter(model="twin")["p_value"].to_list() == [1.0] * 3
+        assert not table["distinguishable"].any()
+
+
+def test_error_rates_of_the_tests() -> None:
+    """Equal models: 5 % of the differences are found, give or take the Monte-Carlo error of 4,000 cases."""
+    differences = np.random.default_rng(0).normal(0, 1, (4000, 1, 10))
+    error = 4 * np.sqrt(0.05 * 0.95 / 4000)
+    assert np.mean(t_test(differences, 0.0) < 0.05) == pytest.approx(0.05, abs=error)
+    assert np.mean(t_test(differences, 1 / 9) < 0.05) < 0.02
+    # The bootstrap of ten folds is somewhat too sure; that is why the documentation wants more.
+    assert 0.05 < np.mean(bootstrap_test(differences, 500, 0) < 0.05) < 0.12
+
+
+def test_the_bootstrap_approaches_the_normal_law() -> None:
+    differences = np.random.default_rng(1).normal(0.15, 1, (20, 1, 200))
+    normal = 2 * stats.norm.sf(np.abs(differences.mean(axis=2) / differences.std(axis=2) * np.sqrt(200)))
+    assert bootstrap_test(differences, 20_000, 0) == pytest.approx(normal, abs=0.02)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_is_bonferroni_closed(p_values: list[float]) -> None:
+    expected = bonferroni_closed(p_values)
+    assert holm(np.array(p_values)) == pytest.approx(expected)
+    with_gap = holm(np.array([[*p_values, np.nan]]))[0]
+    assert with_gap[:-1] == pytest.approx(expected)
+    assert np.isnan(with_gap[-1])
+
+
+def test_holm_across_models() -> None:
+    rates = nf.compute_rates(fold_counts(models=4))
+    plain = nf.compare_folds(rates, beta=[0.5, 2])
+    corrected = nf.compare_folds(rates, beta=[0.5, 2], correction="holm")
+    for beta in (0.5, 2.0):
+        p = plain.filter(beta=beta)["p_value"].drop_nulls().to_list()
+        assert corrected.filter(beta=beta)["p_value"].drop_nulls().to_list() == pytest.approx(
+            bonferroni_closed(p)
+        )
+    assert (corrected["distinguishable"] <= plain["distinguishable"]).all()
+
+
+def test_undefined_and_missing_folds_are_counted() -> None:
+    counts = pl.DataFrame(
+        {
+            "model": ["a"] * 4 + ["b"] * 3 + ["c"] * 4,
+            "fold": ["1", "2", "3", "4", "1", "2", "3", "1", "2", "3", "4"],
+            "threshold": 0.5,
+            "tp": [6, 4, 0, 5, 6, 4, 3, 0, 0, 0, 5],
+            "fp": [2, 0, 0, 1, 3, 1, 1, 0, 0, 0, 2],
+            "fn": [4, 6, 10, 5, 4, 6, 7, 10, 10, 10, 5],
+            "tn": [98] * 11,
+        }
+    )
+    table = nf.compare_folds(nf.compute_rates(counts), metric="precision")
+    assert table.select("model", "folds", "skipped").rows() == [("a", 3, 1), ("b", 3, 1), ("c", 1, 3)]
+    assert table["reason"].to_list() == [None, None, "fewer than two folds define it and the best"]
+    assert table["distinguishable"].to_list()[::2] == [False, None]
+    a, b = np.array([6 / 8, 1.0]), np.array([6 / 9, 4 / 5])  # the folds that both have
+    assert table["p_value"][1] == pytest.approx(stats.ttest_rel(a, b).pvalue)
+    never = counts.with_columns(
+        tp=pl.when(model="c").then(0).otherwise("tp"), fp=pl.when(model="c").then(0).otherwise("fp")
+    )
+    row = nf.compare_folds(nf.compute_rates(never), metric="precision").filter(model="c").row(0, named=True)
+    assert (row["mean"], row["std"], row["reason"]) == (None, None, "undefined in every fold")
+    summary = nf.summarise_folds(nf.compute_rates(counts), metrics=["precision", "recall"])
+    assert summary.filter(metric="precision", model="a").select("mean", "skipped", "pooled").row(0) == (
+        pytest.approx((6 / 8 + 1 + 5 / 6) / 3), 1, 15 / 18,
+    )  # fmt: skip
+
+
+def test_pooled_is_the_pool_and_the_mean_the_mean() -> None:
+    counts = fold_counts()
+    rates = nf.compute_rates(counts)
+    called = nf.precision(prevalence=0.02)
+    summary = nf.summarise_folds(rates, metrics=["f_beta", "accuracy", called], beta=[1, 2])
+    pooled = nf.compute_rates(nf.pool_counts(counts, over="fold"))
+    expected = nf.project_rates(
+        pooled, metrics=["f_beta", "accuracy", called], prevalence="observed", beta=[1, 2]
+    )
+    assert summary["pooled"].to_list() == pytest.approx(expected["value"].to_list())
+    assert summary.filter(metric="precision")["prevalence"].unique().to_list() == [0.02]
+    assert summary.filter(metric="accuracy")["prevalence"].unique().to_list() == [None]
+    # Folds of one size: accuracy is linear in the counts, so its mean is the pooled one. F-beta is not.
+    accuracy = summary.filter(metric="accuracy")
+    assert accuracy["mean"].to_list() == pytest.approx(accuracy["pooled"].to_list())
+    f_beta = summary.filter(metric="f_beta")
+    assert f_beta["mean"].to_list() != pytest.approx(f_beta["pooled"].to_list(), rel=1e-6)
+
+
+def test_keys_are_compared_apart_and_minimised_metrics_turned_round() -> None:
+    nf_name = "false_alarms_in_folds"
+    if nf_name not in nf.metrics()["name"]:
+        nf.register_metric(nf_name, pl.col("fpr"), range=(0, 1), direction="minimize")
+    counts = pl.concat([fold_counts(seed=s).with_columns(site=pl.lit(f"s{s}")) for s in (1, 2)])
+    table = nf.compare_folds(nf.compute_rates(counts), metric=nf_name)
+    assert table.columns[:5] == ["site", "metric", "prevalence", "beta", "model"]
+    best = table.filter(pl.col("p_value").is_null()).sort("site")
+    lowest = table.sort("site", "mean").group_by("site", maintain_order=True).first()
+    assert best["model"].to_list() == lowest["model"].to_list()
+    alone = nf.compare_folds(nf.compute_rates(counts.filter(site="s2").drop("site")), metric=nf_name)
+    assert_frame_equal(table.filter(site="s2").drop("site"), alone)
+    renamed = counts.filter(site="s1").rename({"fold": "month"}).drop("site")
+    assert nf.compare_folds(nf.compute_rates(renamed), over="month", metric=nf_name).height == 3
+    assert nf.compare_folds(nf.compute_rates(counts.clear())).columns == nf.compare_folds(
+        nf.compute_rates(counts)
+    ).columns  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 0.0}, "level must be a number between 0 and 1"),
+        ({"test": "paired"}, "test must be one of 'paired_t'(.|\n)*did you mean 'paired_t'"),
+        ({"correction": "bonferroni"}, "correction must be one of 'none', 'holm'"),
+        ({"test": "corrected_t"}, "test_train_ratio must be a number > 0(.|\n)*found: None"),
+        ({"test_train_ratio": 0.1}, "not used with any other"),
+        ({"ddof": 2}, "ddof must be a whole number from 0 to 1"),
+        ({"metric": "pos_fraction"}, "'pos_fraction' has no better and worse"),
+        ({"metric": nf.precision().alias("own")}, "unknown metric 'own'"),
+        ({"over": "week"}, "missing column 'week'"),
+        ({"repeats": 10}, "repeats must be a whole number >= 100"),
+        ({"beta": -1}, "beta must be a number >= 0"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(nf.NciFramesError, match=message):
+        nf.compare_folds(nf.compute_rates(fold_counts()), **options)
+
+
+def test_too_few_folds_and_too_many_points() -> None:
+    counts = fold_counts()
+    with pytest.raises(nf.ParameterError, match="needs at least two of them\n  found: 1 value of 'fold'"):
+        nf.compare_folds(nf.compute_rates(counts.filter(fold="0")))
+    twice = pl.concat([counts, counts.with_columns(threshold=0.7)])
+    with pytest.raises(nf.ParameterError, match=r"two operating points of one model(.|\n)*select_operating"):
+        nf.compare_folds(nf.compute_rates(twice))
+    one = nf.summarise_folds(nf.compute_rates(counts.filter(fold="0")), metrics="recall")
+    assert one["std"].is_null().all()

@@ -1,0 +1,223 @@
+"""The bootstrap from counts against the bootstrap of rows, and of units."""
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from polars.testing import assert_frame_equal
+from scipy import stats
+from sklearn.metrics import average_precision_score, fbeta_score, roc_auc_score
+
+import nci_frames as nf
+from nci_frames.evaluation.area_kernels import average_precisions, roc_aucs
+from nci_frames.evaluation.replicates import resample
+from tests.logs import exact_counts, random_log, small_logs
+
+PREVALENCES = [0.0, 1e-4, 0.3, 1.0]
+OPTIONS: dict[str, Any] = {
+    "prevalence": "observed", "beta": 1.0, "threshold": None, "repeats": 1000, "seed": 0, "by": None
+}  # fmt: skip
+
+
+@given(log=small_logs(), thresholds=st.sampled_from(["exact", [-1.0, 0.3, 0.7]]))
+@settings(max_examples=50)
+def test_values_are_those_of_areas_and_projections(log: pl.DataFrame, thresholds: Any) -> None:
+    counts = nf.count_confusion(log, thresholds=thresholds)
+    table = nf.bootstrap(counts, statistic=["pr_auc", "roc_auc", "f_beta"], prevalence=PREVALENCES, repeats=2)
+    areas = nf.compute_areas(counts, prevalence=PREVALENCES)
+    same = table.filter(pl.col("metric") != "f_beta").select(areas.columns[:-2])
+    assert_frame_equal(same, areas.select(same.columns), abs_tol=1e-12, rel_tol=0)
+    # Without metrics fewer bins are needed.
+    alone = nf.bootstrap(counts, statistic=["roc_auc", "pr_auc"], prevalence=PREVALENCES, repeats=2)
+    assert_frame_equal(alone.select(same.columns), same, abs_tol=1e-12, rel_tol=0)
+    projection = nf.project_rates(nf.compute_rates(counts), metrics="f_beta", prevalence=PREVALENCES)
+    assert_frame_equal(table.filter(metric="f_beta").select(projection.columns), projection)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9),
+    logs=st.integers(1, 4),
+)
+def test_kernels_equal_scikit_learn(rows: list[tuple[int, int]], logs: int) -> None:
+    rng = np.random.default_rng(len(rows))
+    positives, negatives = (
+        np.stack([rng.permutation(np.array(column)) for _ in range(logs)])
+        for column in zip(*rows, strict=True)
+    )
+    ap, roc = average_precisions(positives, negatives, [0.01, 0.5]), roc_aucs(positives, negatives)
+    for log in range(logs):
+        score = np.tile(-np.arange(len(rows)), 2)
+        label = np.repeat([1, 0], len(rows))
+        counts = np.concatenate([positives[log], negatives[log]])
+        if not (positives[log].any() and negatives[log].any()):
+            assert np.isnan([*ap[log], roc[log]]).all()
+            continue
+        assert roc[log] == pytest.approx(roc_auc_score(label, score, sample_weight=counts), abs=1e-12)
+        for place, eta in enumerate([0.01, 0.5]):
+            share = np.where(label, eta / positives[log].sum(), (1 - eta) / negatives[log].sum())
+            expected = average_precision_score(label, score, sample_weight=counts * share)
+            assert ap[log, place] == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_law_is_that_of_the_row_bootstrap() -> None:
+    rng = np.random.default_rng(5)
+    label = np.repeat([True, False], [25, 60])
+    score = np.round(rng.normal(label, 1), 1)
+    (mine,) = resample(
+        exact_counts(label.tolist(), score.tolist()),
+        ["pr_auc", "roc_auc", "f_beta"],
+        **OPTIONS | {"beta": 2.0, "threshold": 0.8},
+    )
+    rows = []
+    for _ in range(500):
+        drawn = np.concatenate([rng.choice(np.flatnonzero(label == c), (label == c).sum()) for c in (1, 0)])
+        y, s = label[drawn], score[drawn]
+        rows.append([average_precision_score(y, s), roc_auc_score(y, s), fbeta_score(y, s >= 0.8, beta=2)])
+    assert mine.cases["metric"].to_list() == ["pr_auc", "roc_auc", "f_beta"]
+    for counted, by_row in zip(mine.values.T, np.array(rows).T, strict=True):
+        assert stats.ks_2samp(counted, by_row).pvalue > 0.001
+
+
+def test_bounds_are_percentiles_of_the_replicates() -> None:
+    counts = nf.count_confusion(random_log(), thresholds="exact", by=[])
+    table = nf.bootstrap(counts, statistic="roc_auc", repeats=300, seed=3, level=0.8)
+    for found in resample(counts, "roc_auc", **OPTIONS | {"repeats": 300, "seed": 3}):
+        row = table.filter(pl.col("model") == found.histogram.group["model"][0]).row(0, named=True)
+        values = np.sort(found.values[:, 0])
+        assert row["std"] == pytest.approx(values.std(ddof=1))
+        assert row["lower"] == pytest.approx(np.percentile(values, 10))
+        assert row["upper"] == pytest.approx(np.percentile(values, 90))
+        assert row["repeats"] == 300
+
+
+def test_a_group_does_not_depend_on_the_others_nor_on_the_order() -> None:
+    counts = nf.count_confusion(random_log(), thresholds=[-1.0, 0.0, 1.0])
+    whole = nf.bootstrap(counts, statistic=["precision", "pr_auc"], repeats=20)
+    shuffled = nf.bootstrap(
+        counts.sample(fraction=1, shuffle=True, seed=1).lazy(), statistic=["precision", "pr_auc"], repeats=20
+    )
+    assert_frame_equal(whole, shuffled)
+    alone = nf.bootstrap(
+        counts.filter(model="forest", fold="2"), statistic=["precision", "pr_auc"], repeats=20
+    )
+    assert_frame_equal(alone, whole.filter(model="forest", fold="2"))
+    other = nf.bootstrap(counts, statistic=["precision", "pr_auc"], repeats=20, seed=1)
+    assert not other["lower"].equals(whole["lower"])
+
+
+def test_undefined_replicates_are_left_out_and_counted() -> None:
+    """One of 10 positives and none of 10 negatives is found: precision is 0/0 in (9/10)^10 of the logs."""
+    counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [1], "fp": [0], "fn": [9], "tn": [10]})
+    row = nf.bootstrap(counts, statistic="precision", prevalence=0.1).row(0, named=True)
+    assert row["value"] == row["lower"] == row["upper"] == 1
+    assert 1000 - row["repeats"] == pytest.approx(1000 * 0.9**10, abs=4 * np.sqrt(1000 * 0.35 * 0.65))
+    none = counts.with_columns(pl.col("tp", "fn") * 0)
+    row = nf.bootstrap(none, statistic=["recall", "pr_auc"], prevalence=0.1).row(0, named=True)
+    assert [row[name] for name in ("value", "lower", "upper", "std", "repeats")] == [None] * 4 + [0]
+
+
+def test_points_at_a_threshold_each() -> None:
+    """Rates, and exact counts at any number; the rows above it are all that matters."""
+    counts = exact_counts([True, False, True, False], [0.9, 0.8, 0.4, 0.1])
+    table = nf.bootstrap(nf.compute_rates(counts), statistic="recall", threshold=[0.5, 2.0], repeats=50)
+    assert table.select("threshold", "value").rows() == [(0.5, 0.5), (2.0, 0.0)]
+    assert nf.bootstrap(counts, statistic="recall", repeats=2)["threshold"].to_list() == [0.1, 0.4, 0.8, 0.9]
+    assert nf.bootstrap(counts.clear(), statistic="recall").columns == table.columns
+
+
+def unit_log(units: int = 400, rows: int = 5, seed: int = 0) -> pl.DataFrame:
+    """A log in which all rows of a unit have one label and one score: it says as much as one row of each."""
+    rng = np.random.default_rng(seed)
+    label = rng.random(units) < 0.5
+    score = np.round(rng.normal(label, 1), 1)
+    unit = [f"user {number}" for number in range(units)]
+    one = pl.DataFrame({"model": "a", "unit": unit, "label": label, "score": score})
+    return pl.concat([one] * rows)
+
+
+def test_rows_of_a_unit_stay_together() -> None:
+    log = unit_log()
+    by_rows = nf.bootstrap(nf.count_confusion(log), statistic="roc_auc")["std"][0]
+    one_row_each = nf.bootstrap(nf.count_confusion(log.unique("unit")), statistic="roc_auc")["std"][0]
+    counts = nf.count_confusion(nf.unit_buckets(log, buckets=128))
+    by_buckets = nf.bootstrap(counts, statistic="roc_auc", by="bucket")
+    # Five equal rows say no more than one: by rows the bootstrap is too sure by the root of 5.
+    assert one_row_each / by_rows == pytest.approx(np.sqrt(5), rel=0.1)
+    assert by_buckets["std"][0] == pytest.approx(one_row_each, rel=0.2)
+    assert by_buckets.columns[:2] == ["model", "threshold"]
+    assert by_buckets["value"][0] == pytest.approx(nf.compute_areas(
+        nf.count_confusion(log), prevalence=0.5).filter(metric="roc_auc")["value"].item())  # fmt: skip
+
+
+def test_the_law_is_that_of_the_unit_bootstrap() -> None:
+    """With one unit in each bucket the two are the same."""
+    rng = np.random.default_rng(8)
+    log = pl.DataFrame({"model": "a", "bucket": np.arange(90) % 30, "label": rng.random(90) < 0.4})
+    log = log.with_columns(score=np.round(rng.normal(log["label"].to_numpy(), 1), 1))
+    for thresholds in ("exact", [-0.5, 0.0, 0.5, 1.0]):
+        counts = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
+        (mine,) = resample(counts, ["pr_auc", "recall"], **OPTIONS | {"by": "bucket", "threshold": 0.5})
+        label, score = log["label"].to_numpy(), log["score"].to_numpy()
+        if thresholds != "exact":
+            score = np.digitize(score, thresholds)  # type: ignore[arg-type]
+        by_unit = []
+        for _ in range(500):
+            # Row u and those 30 and 60 rows on are of unit u.
+            drawn = (rng.integers(0, 30, 30)[:, None] + [0, 30, 60]).ravel()
+            y, s = label[drawn], score[drawn]
+            weight = np.where(y, label.mean() / y.mean(), (1 - label.mean()) / (1 - y.mean()))
+            recall = (log["score"].to_numpy()[drawn][y] >= 0.5).mean()
+            by_unit.append([average_precision_score(y, s, sample_weight=weight), recall])
+        for counted, drawn_units in zip(mine.values.T, np.array(by_unit, float).T, strict=True):
+            assert stats.ks_2samp(counted, drawn_units).pvalue > 0.001
+
+
+def test_all_models_get_the_same_buckets() -> None:
+    log = unit_log(rows=1)
+    twice = pl.concat([log, log.with_columns(model=pl.lit("b"))])
+    counts = nf.count_confusion(nf.unit_buckets(twice, buckets=64), thresholds=[0.0, 1.0])
+    a, b = resample(counts, "precision", **OPTIONS | {"by": "bucket"})
+    assert (a.values == b.values).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 1.0}, "level must be between 0 and 1, both excluded\n  found: 1.0"),
+        ({"level": float("nan")}, "found: nan"),
+        ({"repeats": 1}, "repeats must be a whole number >= 2"),
+        ({"seed": -1}, "seed must be a whole number from 0"),
+        ({"statistic": []}, "statistic must be at least one statistic"),
+        ({"statistic": "pr_auk"}, "unknown metric 'pr_auk'"),
+        ({"prevalence": 2}, r"prevalence must be within \[0, 1\]"),
+        ({"statistic": "recall", "threshold": 0.25}, "0.25 is not among the thresholds.*\n.*model 'a'"),
+        ({"statistic": ["recall", "roc_auc"], "threshold": 0.25}, "0.25 is not among the thresholds"),
+        ({"threshold": float("nan")}, "threshold must be at least one number"),
+        ({"by": "bucket"}, "missing column 'bucket'"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    counts = exact_counts([True, False], [0.1, 0.2]).drop("resolution")
+    with pytest.raises(nf.NciFramesError, match=message):
+        nf.bootstrap(counts, **{"statistic": "roc_auc"} | options)
+
+
+def test_counts_that_cannot_be_resampled() -> None:
+    counts = exact_counts([True, False], [0.1, 0.2])
+    with pytest.raises(nf.ParameterError, match="these counts are sums of weights"):
+        nf.bootstrap(counts.with_columns(pl.col("tp").cast(pl.Float64)), statistic="roc_auc")
+    with pytest.raises(nf.ParameterError, match="counts must not be null"):
+        nf.bootstrap(counts.with_columns(tp=pl.lit(None, pl.Int64)), statistic="roc_auc")
+    with pytest.raises(nf.ParameterError, match="cannot be those of one set of rows\n  where: model 'a'"):
+        nf.bootstrap(pl.concat([counts, counts]), statistic="roc_auc")
+    with pytest.raises(nf.SchemaError, match="not a counts frame"):
+        nf.bootstrap(counts.drop("fp"), statistic="roc_auc")
+    few = nf.count_confusion(nf.unit_buckets(unit_log(), buckets=19), thresholds=[0.0])
+    with pytest.raises(nf.ParameterError, match=r"too few values of 'bucket'(.|\n)*found: 19; 20"):
+        nf.bootstrap(few, statistic="roc_auc", by="bucket")
+    nobody = unit_log().with_columns(unit=pl.lit(None, pl.String))
+    with pytest.raises(nf.ParameterError, match="rows without a bucket cannot be drawn"):
+        nf.bootstrap(nf.count_confusion(nf.unit_buckets(nobody)), statistic="roc_auc", by="bucket")
