@@ -39,7 +39,7 @@ def test_values_are_those_of_areas_and_projections(log: pl.DataFrame, thresholds
 
 @given(
     rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9),
-    logs=st.integers(1, 4),
+    logs=st.integers(1, 3),
 )
 def test_kernels_equal_scikit_learn(rows: list[tuple[int, int]], logs: int) -> None:
     rng = np.random.default_rng(len(rows))

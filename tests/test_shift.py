@@ -76,10 +76,10 @@ def test_a_shift_is_found_where_it_is() -> None:
 
 
 def test_false_alarms_are_as_rare_as_promised() -> None:
-    """150 logs without a shift: at least one alarm in 5 % of them, at most; on a coarse grid KS has fewer."""
+    """80 logs without a shift: at least one alarm in 5 % of them, at most; on a coarse grid KS has fewer."""
     alarms = {"ks": 0, "chi_square": 0}
     coarse = 0
-    for seed in range(150):
+    for seed in range(80):
         log = log_with_shift(600, 0.0, seed)
         for test, verdict in (
             nf.check_projection(nf.count_confusion(log), over="month")
@@ -90,7 +90,7 @@ def test_false_alarms_are_as_rare_as_promised() -> None:
             alarms[test] += verdict == "differs"
         on_grid = nf.check_projection(nf.count_confusion(log, thresholds=[0.0, 1.0]), over="month")
         coarse += bool(on_grid.filter(test="ks", verdict="differs").height)
-    limit = 150 * 0.05 + 3 * np.sqrt(150 * 0.05 * 0.95)
+    limit = 80 * 0.05 + 3 * np.sqrt(80 * 0.05 * 0.95)
     assert max(alarms.values()) < limit
     assert coarse <= alarms["ks"]
 
