@@ -208,7 +208,7 @@ def test_keys_are_compared_apart_and_minimised_metrics_turned_round() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"level": 0.0}, "level must be a number between 0 and 1"),
+        ({"level": 0.0}, "level must be between 0 and 1"),
         ({"test": "paired"}, "test must be one of 'paired_t'(.|\n)*did you mean 'paired_t'"),
         ({"correction": "bonferroni"}, "correction must be one of 'none', 'holm'"),
         ({"test": "corrected_t"}, "test_train_ratio must be a number > 0(.|\n)*found: None"),
