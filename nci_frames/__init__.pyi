@@ -15,6 +15,9 @@ from .errors import UnknownMetricError as UnknownMetricError
 from .evaluation.areas import compute_areas as compute_areas
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare_models as compare_models
+from .evaluation.crossovers import find_crossovers as find_crossovers
+from .evaluation.decision_map import decision_map as decision_map
+from .evaluation.decision_map import find_dominated as find_dominated
 from .evaluation.metrics import accuracy as accuracy
 from .evaluation.metrics import f_beta as f_beta
 from .evaluation.metrics import metrics as metrics
@@ -26,6 +29,7 @@ from .evaluation.operating_points import select_operating_points as select_opera
 from .evaluation.projection import project_rates as project_rates
 from .evaluation.ranking import rank_models as rank_models
 from .evaluation.rates import compute_rates as compute_rates
+from .evaluation.winners import winner_ranges as winner_ranges
 from .pooling import merge_counts as merge_counts
 from .pooling import pool_counts as pool_counts
 from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta

@@ -1,0 +1,1 @@
+"""Counts -> where the average precisions of two models change places, with nothing missed."""
