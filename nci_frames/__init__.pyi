@@ -24,6 +24,9 @@ from .evaluation.comparison import compare_models as compare_models
 from .evaluation.coverage import band_coverage as band_coverage
 from .evaluation.coverage import interval_coverage as interval_coverage
 from .evaluation.crossover_intervals import crossover_intervals as crossover_intervals
+from .evaluation.crossovers import find_crossovers as find_crossovers
+from .evaluation.decision_map import decision_map as decision_map
+from .evaluation.decision_map import find_dominated as find_dominated
 from .evaluation.delong import auc_interval as auc_interval
 from .evaluation.folds import compare_folds as compare_folds
 from .evaluation.folds import summarise_folds as summarise_folds
@@ -48,6 +51,7 @@ from .evaluation.segments import decompose_difference as decompose_difference
 from .evaluation.segments import roll_up as roll_up
 from .evaluation.shift import check_projection as check_projection
 from .evaluation.subsampling import subsample_study as subsample_study
+from .evaluation.winners import winner_ranges as winner_ranges
 from .pooling import merge_counts as merge_counts
 from .pooling import pool_counts as pool_counts
 from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta

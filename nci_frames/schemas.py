@@ -21,7 +21,9 @@ __all__ = [
     "COUNTS",
     "CROSSOVERS",
     "CROSSOVER_INTERVALS",
+    "DECISION_MAP",
     "DECOMPOSITION",
+    "DOMINANCE",
     "FOLD_COMPARISONS",
     "FOLD_SUMMARIES",
     "FRAMES",
@@ -61,6 +63,10 @@ class FrameSchema:
     name: str
     maker: str
     columns: tuple[Column, ...]
+
+    def dtypes(self) -> dict[str, type[pl.DataType]]:
+        """Return the fixed columns with the type that the library gives them."""
+        return {column.name: column.dtypes[0] for column in self.columns}
 
     @property
     def fixed(self) -> tuple[str, ...]:
@@ -456,12 +462,45 @@ SAMPLES = FrameSchema(
     ),
 )
 
+DECISION_MAP = FrameSchema(
+    "decision map",
+    "decision_map(rates)",
+    (
+        Column("lambda_start", (pl.Float64,), "where the range of lambda = (1-eta)/(eta·beta²) begins"),
+        Column("lambda_end", (pl.Float64,), "where it ends; infinity in the last"),
+        _MODEL,
+        _THRESHOLD,
+    ),
+)
+DOMINANCE = FrameSchema(
+    "dominated points",
+    "find_dominated(rates)",
+    (
+        _MODEL,
+        _THRESHOLD,
+        Column("tpr", _RATE, "true-positive rate"),
+        Column("fpr", _RATE, "false-positive rate"),
+        Column("dominating_model", (pl.String,), "model of a point at least as good in both rates", "none"),
+        Column("dominating_threshold", (pl.Float64,), "threshold of that point", "none"),
+    ),
+)
+
+
 FRAMES = (
     PREDICTIONS,
     COUNTS,
     RATES,
     PROJECTION,
     AREAS,
+    BOOTSTRAP,
+    AUC_INTERVALS,
+    AUC_COMPARISONS,
+    FOLD_SUMMARIES,
+    FOLD_COMPARISONS,
+    BEST_MODELS,
+    CROSSOVER_INTERVALS,
+    SUBSAMPLES,
+    SHIFTS,
     RANKING,
     CROSSOVERS,
     WINNERS,
@@ -471,15 +510,8 @@ FRAMES = (
     UNCERTAINTY,
     SUPPORT,
     SAMPLES,
-    BOOTSTRAP,
-    AUC_INTERVALS,
-    AUC_COMPARISONS,
-    FOLD_SUMMARIES,
-    FOLD_COMPARISONS,
-    SUBSAMPLES,
-    SHIFTS,
-    BEST_MODELS,
-    CROSSOVER_INTERVALS,
+    DECISION_MAP,
+    DOMINANCE,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)

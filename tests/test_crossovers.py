@@ -1,0 +1,301 @@
+"""Where the order of models changes, against brute force, high precision, and every point of a fine grid."""
+
+import itertools
+from typing import Any
+
+import hypothesis.strategies as st
+import mpmath
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+
+import nci_frames as nf
+from nci_frames.evaluation.envelope import lower_envelope
+from tests.logs import random_log
+
+WHOLE = st.integers(0, 60)
+HUNDREDTHS = st.integers(0, 1000).map(lambda n: n / 100)
+
+
+def rates_of(*points: tuple[str, int, int], positives: int = 60, negatives: int = 60) -> pl.DataFrame:
+    """Rates of (model, tp, fp); the thresholds count up."""
+    models, tp, fp = zip(*points, strict=True)
+    counts = pl.DataFrame({"model": models, "tp": tp, "fp": fp}).with_columns(
+        fn=positives - pl.col("tp"),
+        tn=negatives - pl.col("fp"),
+        threshold=pl.int_range(pl.len()).cast(pl.Float64),
+    )
+    return nf.compute_rates(counts)
+
+
+points = st.lists(st.tuples(st.sampled_from("abc"), WHOLE, WHOLE), min_size=1, max_size=12)
+
+
+def f_beta(tpr: Any, fpr: Any, eta: Any, beta: Any) -> Any:
+    with np.errstate(invalid="ignore"):
+        return (1 + beta**2) * eta * tpr / (beta**2 * eta + eta * tpr + (1 - eta) * fpr)
+
+
+@given(lines=st.lists(st.tuples(HUNDREDTHS, HUNDREDTHS), min_size=1, max_size=40))
+def test_the_envelope_is_the_least_of_all_lines(lines: list[tuple[float, float]]) -> None:
+    intercepts, slopes = np.array(lines).T
+    envelope = lower_envelope(intercepts, slopes)
+    assert envelope.starts[0] == 0
+    assert (np.diff(envelope.starts) > 0).all()
+    x = np.concatenate([[0], np.logspace(-6, 6, 200), envelope.starts])
+    heights = intercepts[:, None] + slopes[:, None] * x
+    found = heights[envelope.lines[envelope.at(x)], np.arange(len(x))]
+    assert found == pytest.approx(heights.min(axis=0), rel=1e-9, abs=1e-9)
+
+
+@given(points=points)
+def test_the_map_names_the_best_everywhere(points: list[tuple[str, int, int]]) -> None:
+    rates = rates_of(*points)
+    table = nf.decision_map(rates)
+    assert table["lambda_start"][0] == 0
+    assert table["lambda_end"][-1] == np.inf
+    assert table["lambda_start"][1:].to_list() == table["lambda_end"][:-1].to_list()
+    rng = np.random.default_rng(0)
+    eta, beta = rng.random(200) ** 3, np.exp(rng.normal(0, 2, 200))
+    value = f_beta(rates["tpr"].to_numpy()[:, None], rates["fpr"].to_numpy()[:, None], eta, beta)
+    winner = table[np.searchsorted(table["lambda_start"], (1 - eta) / eta / beta**2, side="right") - 1]
+    row = {key: place for place, key in enumerate(rates.select("model", "threshold").rows())}
+    named = value[[row[key] for key in winner.select("model", "threshold").rows()], np.arange(200)]
+    assert named == pytest.approx(value.max(axis=0), rel=1e-12, abs=1e-300)
+
+
+def test_a_large_map_equals_brute_force_at_a_million_points() -> None:
+    rng = np.random.default_rng(1)
+    models, thresholds = 92, 1000
+    strength = rng.uniform(0.5, 3, models)[:, None]
+    fpr = np.sort(rng.random((models, thresholds)) ** 3, axis=1)
+    tpr = np.clip(fpr ** (1 / (1 + strength)) + rng.normal(0, 0.01, fpr.shape), 0, 1)
+    tp, fp = np.round(tpr * 100_000).astype(int).ravel(), np.round(fpr * 10_000_000).astype(int).ravel()
+    model = np.repeat([f"m{place:02}" for place in range(models)], thresholds)
+    rates = rates_of(*zip(model, tp, fp, strict=True), positives=100_000, negatives=10_000_000)
+    table = nf.decision_map(rates)
+    assert len(table) > 20
+    n = 1_000_000
+    eta, beta = 10 ** rng.uniform(-6, -0.01, n), 10 ** rng.uniform(-2, 2, n)
+    lambdas = np.sort((1 - eta) / eta / beta**2)
+    winner = table.with_row_index("place")["place"].to_numpy()[
+        np.searchsorted(table["lambda_start"], lambdas, side="right") - 1
+    ]
+    # The least of 1/TPR + lambda·FPR/TPR over all points, a part of the lambdas at a time. Whoever is above
+    # another in both numbers can never be least, which leaves few.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        a, b = 1 / (tp / 1e5), (fp / 1e7) / (tp / 1e5)
+    order = np.lexsort((b, a))
+    front = order[b[order] < np.append(np.inf, np.minimum.accumulate(b[order])[:-1])]
+    best = np.full(n, np.inf)
+    for line in front:
+        np.minimum(best, a[line] + lambdas * b[line], out=best)
+    at = {key: place for place, key in enumerate(rates.select("model", "threshold").rows())}
+    lines = np.array([at[key] for key in table.select("model", "threshold").rows()])[winner]
+    assert np.abs((a[lines] + lambdas * b[lines]) / best - 1).max() < 1e-12
+
+
+@given(points=points)
+def test_dominated_points_never_win(points: list[tuple[str, int, int]]) -> None:
+    rates = rates_of(*points)
+    dominated = nf.find_dominated(rates)
+    named = rates.select("model", "threshold", "tpr", "fpr").iter_rows()
+    by_name = {(model, threshold): (tpr, fpr) for model, threshold, tpr, fpr in named}
+    winners = set(nf.decision_map(rates).select("model", "threshold").rows())
+    losers = dominated.select("model", "threshold").rows()
+    assert not winners & set(losers)
+    for *point, by_model, by_threshold in dominated.drop("tpr", "fpr").iter_rows():
+        tpr, fpr = by_name[tuple(point)]
+        above = [(t, f) for t, f in by_name.values() if t >= tpr and f <= fpr and (t, f) != (tpr, fpr)]
+        assert bool(above) == (by_threshold is not None)
+        if above:
+            assert by_name[by_model, by_threshold] in above
+    # Whoever is not listed wins somewhere, or equals one that does.
+    best = {by_name[key] for key in winners}
+    assert all(by_name[key] in best for key in set(by_name) - set(losers))
+
+
+@given(points=points, beta=st.sampled_from([0.0, 0.5, 1.0, 3.0, float("inf")]))
+def test_winners_over_prevalence_are_best(points: list[tuple[str, int, int]], beta: float) -> None:
+    rates = rates_of(*points)
+    for metric in ("f_beta", "accuracy"):
+        ranges = nf.winner_ranges(rates, metric=metric, over="prevalence", beta=beta)
+        assert ranges["start"][0] == 0
+        assert ranges["end"][-1] == 1
+        assert ranges["start"][1:].to_list() == ranges["end"][:-1].to_list()
+        middles = ((ranges["start"] + ranges["end"]) / 2).to_list()
+        values = nf.project_rates(rates, metrics=metric, prevalence=middles, beta=beta)
+        best = dict(values.group_by("prevalence").agg(pl.col("value").max()).iter_rows())
+        named = ranges.select("model", "threshold").rows()
+        for middle, (model, threshold) in zip(middles, named, strict=True):
+            value = values.filter(model=model, threshold=threshold, prevalence=middle)["value"].item()
+            assert (value is None) == (best[middle] is None)
+            assert value is None or value == pytest.approx(best[middle], rel=1e-9)
+
+
+@given(points=points, eta=st.sampled_from([1e-4, 0.1, 0.7]))
+def test_crossovers_over_beta_and_prevalence_are_those_of_lambda(
+    points: list[tuple[str, int, int]], eta: float
+) -> None:
+    rates = rates_of(*points)
+    over_beta = nf.find_crossovers(rates, metric="f_beta", over="beta", prevalence=eta)
+    over_eta = nf.find_crossovers(rates, metric="f_beta", over="prevalence", beta=2)
+    lambdas = ((1 - eta) / eta / over_beta["beta"] ** 2).sort()
+    others = ((1 - over_eta["prevalence"]) / over_eta["prevalence"] / 4).sort()
+    assert lambdas.to_list() == pytest.approx(others.to_list(), rel=1e-9)
+    # A model that is better at a small beta is better where positives are rare.
+    assert sorted(over_beta.select("model_a", "model_b").rows()) == sorted(
+        over_eta.select("model_a", "model_b").rows()
+    )
+
+
+@pytest.mark.parametrize("metric", ["f_beta", "accuracy"])
+@given(data=st.lists(st.tuples(WHOLE, WHOLE), min_size=2, max_size=2))
+def test_two_points_cross_where_high_precision_says(metric: str, data: list[tuple[int, int]]) -> None:
+    (tp1, fp1), (tp2, fp2) = data
+    found = nf.find_crossovers(rates_of(("a", tp1, fp1), ("b", tp2, fp2)), metric=metric, over="prevalence")
+    mpmath.mp.dps = 50
+    t1, f1, t2, f2 = (mpmath.mpf(n) / 60 for n in (tp1, fp1, tp2, fp2))
+    if metric == "f_beta":
+        numerator, denominator = t1 - t2, f1 * t2 - f2 * t1
+        inside = denominator != 0 and numerator / denominator > 0 and min(tp1, tp2) > 0
+        root = 1 / (1 + numerator / denominator) if inside else None
+    else:  # eta·(t1-t2) = (1-eta)·(f1-f2)
+        inside = (t1 - t2) * (f1 - f2) > 0
+        root = (f1 - f2) / ((t1 - t2) + (f1 - f2)) if inside else None
+    assert len(found) == bool(inside)
+    if inside:
+        assert found["prevalence"].item() == pytest.approx(float(root), rel=1e-12)
+        rates = rates_of(("a", tp1, fp1), ("b", tp2, fp2))
+        for factor, better in ((0.999, "model_a"), (1.0001, "model_b")):
+            table = nf.project_rates(rates, metrics=metric, prevalence=float(root) * factor)
+            assert table.sort("value")["model"][-1] == found[better].item()
+
+
+def test_precision_never_crosses_and_one_model_or_twins_have_nothing_to_cross() -> None:
+    rates = rates_of(("a", 60, 20), ("b", 30, 5), ("c", 30, 5))
+    assert nf.find_crossovers(rates, metric="precision", over="prevalence").is_empty()
+    assert nf.find_crossovers(rates, metric="f_beta", over="prevalence", beta=0).is_empty()
+    assert nf.find_crossovers(rates.filter(model="a"), metric="f_beta", over="beta").is_empty()
+    twins = rates.filter(pl.col("model") != "a")
+    for metric, over in (("f_beta", "beta"), ("accuracy", "prevalence")):
+        assert nf.find_crossovers(twins, metric=metric, over=over).is_empty()  # type: ignore[arg-type]
+    found = nf.find_crossovers(rates, metric="f_beta", over="prevalence")
+    assert found.columns == ["metric", "model_a", "model_b", "prevalence", "beta", "value"]
+    assert found.select("model_a", "model_b").rows() == [("b", "a"), ("c", "a")]
+    assert found["value"].to_list() == pytest.approx(
+        [f_beta(0.5, 5 / 60, eta, 1) for eta in found["prevalence"]]
+    )
+
+
+def test_metrics_without_a_formula_are_searched() -> None:
+    name = "informed_f1"
+    if name not in nf.metrics()["name"]:
+        nf.register_metric(name, nf.f_beta(beta=1).alias(name) + 0 * pl.col("tpr"), range=(0, 1))
+    rates = rates_of(("a", 60, 20), ("b", 30, 5), ("c", 55, 12))
+    searched = nf.find_crossovers(rates, metric=name, over="prevalence")
+    exact = nf.find_crossovers(rates, metric="f_beta", over="prevalence")
+    assert searched.select("model_a", "model_b").rows() == exact.select("model_a", "model_b").rows()
+    assert searched["prevalence"].to_list() == pytest.approx(exact["prevalence"].to_list(), rel=1e-9)
+    ranges = nf.winner_ranges(rates, metric=name, over="prevalence")
+    expected = nf.winner_ranges(rates, metric="f_beta", over="prevalence")
+    assert ranges["model"].to_list() == expected["model"].to_list()
+    assert ranges["end"].to_list() == pytest.approx(expected["end"].to_list(), rel=1e-9)
+
+
+def test_areas_cross_where_a_fine_grid_says() -> None:
+    log = random_log(4000, values=200)
+    rng = np.random.default_rng(2)
+    steep = pl.DataFrame({"model": "steep", "label": rng.random(4000) < 0.3})
+    found_first = steep["label"].to_numpy() & (rng.random(4000) < 0.5)
+    steep = steep.with_columns(score=pl.Series(np.where(found_first, 3, rng.random(4000))))
+    both = pl.concat([log.select("model", "label", "score"), steep], how="vertical_relaxed")
+    counts = nf.count_confusion(both, thresholds="exact")
+    found = nf.find_crossovers(counts, metric="pr_auc", over="prevalence")
+    grid = 1 / (1 + np.exp(-np.linspace(-27, 27, 5001)))
+    areas = nf.compute_areas(counts, prevalence=grid.tolist()).filter(metric="pr_auc")
+    expected = []
+    for a, b in itertools.combinations(sorted(both["model"].unique()), 2):
+        difference = areas.filter(model=a)["value"].to_numpy() - areas.filter(model=b)["value"].to_numpy()
+        places = np.flatnonzero(np.diff(np.sign(difference)))
+        expected += [
+            ((a, b) if difference[place] > 0 else (b, a), grid[place], grid[place + 1]) for place in places
+        ]
+    assert len(found) == len(expected) > 0
+    for row, (pair, low, high) in zip(
+        found.sort("prevalence").iter_rows(named=True), sorted(expected, key=lambda e: e[1]), strict=True
+    ):
+        assert (row["model_a"], row["model_b"]) == pair
+        assert low <= row["prevalence"] <= high
+        at = nf.compute_areas(counts, prevalence=row["prevalence"]).filter(metric="pr_auc")
+        both_values = at.filter(pl.col("model").is_in(pair))["value"].to_list()
+        assert both_values == pytest.approx([row["value"]] * 2, rel=1e-9)
+    assert nf.find_crossovers(counts.filter(model="steep"), metric="pr_auc", over="prevalence").is_empty()
+    one = counts.filter(model="steep")
+    twins = pl.concat([one, one.with_columns(model=pl.lit("twin"))])
+    assert nf.find_crossovers(twins, metric="pr_auc", over="prevalence").is_empty()
+
+
+def test_segments_are_compared_apart_and_groups_of_one_class_left_out() -> None:
+    log = random_log(3000, values=300)
+    counts = nf.count_confusion(log, thresholds=[0.0, 0.5, 1.0], by="country")
+    rates = nf.compute_rates(counts)
+    whole = nf.decision_map(rates)
+    assert whole.columns == ["country", "lambda_start", "lambda_end", "model", "threshold"]
+    for country in (None, "at", "de"):
+        alone = rates.filter(pl.col("country").eq_missing(country))
+        part = whole.filter(pl.col("country").eq_missing(country)).drop("country")
+        assert nf.decision_map(alone.drop("country")).equals(part)
+        crossings = nf.find_crossovers(rates, metric="f_beta", over="prevalence").filter(
+            pl.col("country").eq_missing(country)
+        )
+        assert nf.find_crossovers(alone, metric="f_beta", over="prevalence").equals(crossings)
+    lacking = rates.with_columns(tpr=pl.lit(None, pl.Float64))
+    assert nf.decision_map(lacking).is_empty()
+    assert nf.find_crossovers(lacking, metric="accuracy", over="prevalence").is_empty()
+    assert nf.winner_ranges(lacking, metric="accuracy", over="prevalence").is_empty()
+
+
+def test_a_range_is_cut_from_the_whole() -> None:
+    rates = rates_of(("a", 60, 20), ("b", 30, 5))
+    whole = nf.winner_ranges(rates, metric="f_beta", over="beta", prevalence=0.1)
+    border = whole["end"][0]
+    ends = {"start": border / 2, "end": border * 2}
+    part = nf.winner_ranges(rates, metric="f_beta", over="beta", prevalence=0.1, **ends)
+    assert part.select("start", "end", "model").rows() == [
+        (border / 2, border, whole["model"][0]), (border, border * 2, whole["model"][1])
+    ]  # fmt: skip
+    above = nf.winner_ranges(rates, metric="f_beta", over="beta", prevalence=0.1, start=border * 2)
+    assert above["model"].to_list() == [whole["model"][1]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"metric": "accuracy", "over": "beta"}, "'accuracy' does not depend on beta"),
+        ({"metric": "pos_fraction", "over": "prevalence"}, "'pos_fraction' has no better and worse"),
+        ({"metric": "f_beta", "over": "eta"}, "over must be one of 'prevalence', 'beta'"),
+        ({"metric": "f_beta", "over": "prevalence", "beta": -1}, "beta must be a number >= 0"),
+        ({"metric": "f_beta", "over": "beta", "prevalence": 2}, r"prevalence must be within \[0, 1\]"),
+        ({"metric": nf.f_beta(beta=2), "over": "beta"}, "'f_beta' does not depend on beta"),
+        ({"metric": nf.f_beta(prevalence=0.1), "over": "prevalence"}, "called with a prevalence"),
+        ({"metric": "f1", "over": "prevalence"}, "unknown metric 'f1'"),
+        ({"metric": "pr_auc", "over": "beta"}, "'pr_auc' does not depend on beta"),
+    ],
+)
+def test_contradictory_questions(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(nf.ParameterError, match=message):
+        nf.find_crossovers(rates_of(("a", 60, 20), ("b", 30, 5)), **arguments)
+
+
+def test_models_tested_at_different_prevalences() -> None:
+    rates = pl.concat([rates_of(("a", 60, 20)), rates_of(("b", 30, 5), positives=50)])
+    with pytest.raises(nf.ParameterError, match=r"not tested at one prevalence(.|\n)*0.454545, 0.5"):
+        nf.find_crossovers(rates, metric="f_beta", over="beta")
+    with pytest.raises(nf.ParameterError, match="winner_ranges takes one beta"):
+        nf.winner_ranges(rates, metric="f_beta", over="prevalence", beta=[1, 2])
+    with pytest.raises(nf.ParameterError, match="start and end must be a range of prevalence"):
+        nf.winner_ranges(rates, metric="f_beta", over="prevalence", start=0.5, end=0.2)
+    with pytest.raises(nf.ParameterError, match="a decision map of 'accuracy' is not possible"):
+        nf.decision_map(rates, metric="accuracy")
