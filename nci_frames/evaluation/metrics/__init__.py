@@ -1,0 +1,80 @@
+"""The metrics: each one Polars expression of tpr, fpr, prevalence (and beta, or costs).
+
+To add a metric, write its function in one of the modules here and name it below; projection, ranking, charts
+and ``metrics()`` follow by themselves. Importing this package fills the registry, so what looks metrics up
+imports it from here.
+"""
+
+from nci_frames.evaluation.metrics.agreement import (
+    accuracy,
+    doolittle,
+    error_rate,
+    fowlkes_mallows,
+    gilbert,
+    hss,
+    jaccard,
+    markedness,
+    mcc,
+)
+from nci_frames.evaluation.metrics.cost import expected_cost, net_benefit, normalised_cost
+from nci_frames.evaluation.metrics.predictive import (
+    calibrated_precision,
+    f_beta,
+    npv,
+    pos_fraction,
+    precision,
+    precision_gain,
+    recall_gain,
+)
+from nci_frames.evaluation.metrics.rates import (
+    balanced_accuracy,
+    diagnostic_odds_ratio,
+    fnr,
+    fpr,
+    g_mean,
+    index_of_balanced_accuracy,
+    lr_minus,
+    lr_plus,
+    recall,
+    specificity,
+    youden_j,
+)
+from nci_frames.evaluation.registry import CalledMetric, Direction, find_metric, metrics, register_metric
+
+__all__ = [
+    "CalledMetric",
+    "Direction",
+    "accuracy",
+    "balanced_accuracy",
+    "calibrated_precision",
+    "diagnostic_odds_ratio",
+    "doolittle",
+    "error_rate",
+    "expected_cost",
+    "f_beta",
+    "find_metric",
+    "fnr",
+    "fowlkes_mallows",
+    "fpr",
+    "g_mean",
+    "gilbert",
+    "hss",
+    "index_of_balanced_accuracy",
+    "jaccard",
+    "lr_minus",
+    "lr_plus",
+    "markedness",
+    "mcc",
+    "metrics",
+    "net_benefit",
+    "normalised_cost",
+    "npv",
+    "pos_fraction",
+    "precision",
+    "precision_gain",
+    "recall",
+    "recall_gain",
+    "register_metric",
+    "specificity",
+    "youden_j",
+]

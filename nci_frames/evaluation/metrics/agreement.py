@@ -1,0 +1,371 @@
+"""Metrics of how well decision and class agree."""
+
+import polars as pl
+
+from nci_frames.evaluation.metrics.arguments import FPR, TPR, eta_of, negatives_said, positives_said, ratio
+from nci_frames.evaluation.registry import Parameter, metric
+
+__all__ = [
+    "accuracy",
+    "doolittle",
+    "error_rate",
+    "fowlkes_mallows",
+    "gilbert",
+    "hss",
+    "jaccard",
+    "markedness",
+    "mcc",
+]
+
+
+@metric(
+    formula="eta·TPR + (1-eta)·(1-FPR)",
+    undefined_when="there are no positives or no negatives",
+    linear_in_prevalence=True,
+)
+def accuracy(*, prevalence: Parameter = None) -> pl.Expr:
+    """Share of right decisions.
+
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1].
+
+    Examples
+    --------
+    A classifier that always says positive is right as often as there are positives.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> pl.DataFrame({"tpr": [1.0], "fpr": [1.0]}).select(nf.accuracy(prevalence=0.2)).item()
+    0.2
+    """
+    eta = eta_of(prevalence)
+    return eta * TPR + (1 - eta) * (1 - FPR)
+
+
+@metric(
+    formula="eta·(1-TPR) + (1-eta)·FPR",
+    undefined_when="there are no positives or no negatives",
+    direction="minimize",
+    linear_in_prevalence=True,
+)
+def error_rate(*, prevalence: Parameter = None) -> pl.Expr:
+    """Share of wrong decisions.
+
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1].
+
+    Examples
+    --------
+    TPR 0.6 and FPR 0.001 at one positive in a thousand.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.error_rate(prevalence=0.001)).item(), 4)
+    0.0014
+    """
+    eta = eta_of(prevalence)
+    return eta * (1 - TPR) + (1 - eta) * FPR
+
+
+@metric(
+    aliases=("cohen_kappa",),
+    formula="2·eta·(1-eta)·(TPR-FPR) / (eta·NEGfrac + (1-eta)·POSfrac)",
+    undefined_when="all rows are of one class and all are predicted to be",
+    lower=-1.0,
+)
+def hss(*, prevalence: Parameter = None) -> pl.Expr:
+    """Heidke skill score, Cohen's kappa: accuracy above what chance would reach with the same fractions.
+
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [-1, 1]; null where it is 0/0.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1].
+
+    Notes
+    -----
+    NEGfrac = 1 - POSfrac.
+
+    References
+    ----------
+    Cohen (1960), doi:10.1177/001316446002000104.
+
+    Examples
+    --------
+    TPR 0.6 and FPR 0.001 at one positive in a thousand.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.hss(prevalence=0.001)).item(), 4)
+    0.4611
+    """
+    eta = eta_of(prevalence)
+    chance = eta * negatives_said(eta) + (1 - eta) * positives_said(eta)
+    return ratio(2 * eta * (1 - eta) * (TPR - FPR), chance)
+
+
+@metric(
+    aliases=("gilbert_skill_score",),
+    formula="eta·(1-eta)·(TPR-FPR) / ((1-eta)·POSfrac + eta·(1-TPR))",
+    undefined_when="no row is positive or predicted positive, or all rows are positive and predicted to be",
+    lower=-1 / 3,
+)
+def gilbert(*, prevalence: Parameter = None) -> pl.Expr:
+    """Gilbert's success ratio: Jaccard's index above what chance would reach.
+
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [-1/3, 1]; null where it is 0/0.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1].
+
+    Notes
+    -----
+    It is (tp-a)/(tp+fp+fn-a) with a the number of hits by chance.
+
+    References
+    ----------
+    Schaefer (1990), doi:10.1175/1520-0434(1990)005<0570:TCSIAA>2.0.CO;2.
+
+    Examples
+    --------
+    TPR 0.6 and FPR 0.001 at one positive in a thousand.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.gilbert(prevalence=0.001)).item(), 4)
+    0.2996
+    """
+    eta = eta_of(prevalence)
+    return ratio(eta * (1 - eta) * (TPR - FPR), (1 - eta) * positives_said(eta) + eta * (1 - TPR))
+
+
+@metric(
+    formula="(TPR-FPR)·√(eta·(1-eta) / (POSfrac·(1-POSfrac)))",
+    undefined_when="all rows are predicted alike",
+    lower=-1.0,
+)
+def mcc(*, prevalence: Parameter = None) -> pl.Expr:
+    """Matthews correlation coefficient of decision and class.
+
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [-1, 1]; null where all rows are predicted alike.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1].
+
+    References
+    ----------
+    Matthews (1975), doi:10.1016/0005-2795(75)90109-9.
+
+    Examples
+    --------
+    TPR 0.6 and FPR 0.001 at one positive in a thousand.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.mcc(prevalence=0.001)).item(), 4)
+    0.4738
+    """
+    eta = eta_of(prevalence)
+    return (TPR - FPR) * ratio(eta * (1 - eta), positives_said(eta) * negatives_said(eta)).sqrt()
+
+
+@metric(
+    formula="MCC²",
+    undefined_when="all rows are predicted alike",
+    monotone=False,
+)
+def doolittle(*, prevalence: Parameter = None) -> pl.Expr:
+    """Doolittle's index: the square of the Matthews correlation.
+
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where all rows are predicted alike.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1].
+
+    Examples
+    --------
+    TPR 0.6 and FPR 0.001 at one positive in a thousand.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.doolittle(prevalence=0.001)).item(), 4)
+    0.2245
+    """
+    return mcc(prevalence=prevalence) ** 2
+
+
+@metric(
+    aliases=("csi", "threat_score"),
+    formula="eta·TPR / (eta + (1-eta)·FPR)",
+    undefined_when="no row is positive or predicted positive",
+)
+def jaccard(*, prevalence: Parameter = None) -> pl.Expr:
+    """Critical success index: right positive decisions among all rows that are or are called positive.
+
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where it is 0/0.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1].
+
+    Examples
+    --------
+    TPR 0.6 and FPR 0.001 at one positive in a thousand.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.jaccard(prevalence=0.001)).item(), 4)
+    0.3002
+    """
+    eta = eta_of(prevalence)
+    return ratio(eta * TPR, eta + (1 - eta) * FPR)
+
+
+@metric(
+    formula="√(precision·TPR)",
+    undefined_when="no row is predicted positive",
+)
+def fowlkes_mallows(*, prevalence: Parameter = None) -> pl.Expr:
+    """Geometric mean of precision and recall.
+
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where nothing is predicted positive.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1].
+
+    References
+    ----------
+    Fowlkes and Mallows (1983), doi:10.1080/01621459.1983.10478008.
+
+    Examples
+    --------
+    TPR 0.6 and FPR 0.001 at one positive in a thousand.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.fowlkes_mallows(prevalence=0.001)).item(), 4)
+    0.4745
+    """
+    eta = eta_of(prevalence)
+    return TPR * ratio(eta, positives_said(eta)).sqrt()
+
+
+@metric(
+    formula="precision + NPV - 1",
+    undefined_when="all rows are predicted alike",
+    lower=-1.0,
+)
+def markedness(*, prevalence: Parameter = None) -> pl.Expr:
+    """How far the decision marks the class: Youden's J with decision and class exchanged.
+
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [-1, 1]; null where all rows are predicted alike.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1].
+
+    References
+    ----------
+    Powers (2011), Evaluation: from precision, recall and F-measure to ROC, arXiv:2010.16061.
+
+    Examples
+    --------
+    TPR 0.6 and FPR 0.001 at one positive in a thousand.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.markedness(prevalence=0.001)).item(), 4)
+    0.3748
+    """
+    eta = eta_of(prevalence)
+    return ratio(eta * (1 - eta) * (TPR - FPR), positives_said(eta) * negatives_said(eta))

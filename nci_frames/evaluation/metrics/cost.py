@@ -1,0 +1,160 @@
+"""Metrics of what wrong decisions cost."""
+
+import polars as pl
+
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.metrics.arguments import FPR, TPR, eta_of
+from nci_frames.evaluation.registry import Parameter, metric
+
+__all__ = [
+    "expected_cost",
+    "net_benefit",
+    "normalised_cost",
+]
+
+
+def _cost(name: str, cost: float) -> float:
+    """Return a cost, or raise ParameterError."""
+    if not 0 <= cost < float("inf"):
+        raise ParameterError.out_of_range(name, cost, "a finite number >= 0")
+    return cost
+
+
+@metric(
+    formula="eta·(1-TPR)·c_fn + (1-eta)·FPR·c_fp",
+    undefined_when="there are no positives or no negatives",
+    direction="minimize",
+    upper=float("inf"),
+    linear_in_prevalence=True,
+)
+def expected_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = None) -> pl.Expr:
+    """Mean cost of a decision.
+
+    Parameters
+    ----------
+    c_fp
+        Cost of a false positive, finite and >= 0.
+    c_fn
+        Cost of a false negative, in the same unit.
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 >= 0, in the unit of the costs; null where either is.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1], or a cost negative or not finite.
+
+    References
+    ----------
+    Landgrebe et al. (2004), doi:10.1007/978-3-540-27868-9_74.
+
+    Examples
+    --------
+    A missed positive costs as much as twenty false alarms.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.expected_cost(c_fn=20, prevalence=0.001)).item(), 4)
+    0.009
+    """
+    eta = eta_of(prevalence)
+    return eta * (1 - TPR) * _cost("c_fn", c_fn) + (1 - eta) * FPR * _cost("c_fp", c_fp)
+
+
+@metric(
+    formula="expected cost / min(eta·c_fn, (1-eta)·c_fp)",
+    undefined_when="it is 0/0",
+    direction="minimize",
+    upper=float("inf"),
+)
+def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = None) -> pl.Expr:
+    """Cost as a share of what the better of the two trivial classifiers costs: never and always positive.
+
+    Parameters
+    ----------
+    c_fp
+        Cost of a false positive, finite and >= 0.
+    c_fn
+        Cost of a false negative, in the same unit.
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, inf], null where it is 0/0; from 1 on
+    the classifier is of no use.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1], or a cost negative or not finite.
+
+    References
+    ----------
+    Drummond and Holte (2006), doi:10.1007/s10994-006-8199-5.
+
+    Examples
+    --------
+    Less than half of what ignoring everybody costs.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.normalised_cost(c_fn=20, prevalence=0.001)).item(), 4)
+    0.45
+    """
+    eta = eta_of(prevalence)
+    cost = expected_cost(c_fp=c_fp, c_fn=c_fn, prevalence=prevalence)
+    trivial = pl.min_horizontal(eta * c_fn, (1 - eta) * c_fp)
+    return pl.when((cost > 0) | (trivial > 0)).then(cost / trivial)
+
+
+@metric(
+    formula="eta·TPR - (1-eta)·FPR·t/(1-t)",
+    undefined_when="there are no positives or no negatives",
+    lower=float("-inf"),
+    linear_in_prevalence=True,
+)
+def net_benefit(*, threshold_probability: float = 0.5, prevalence: Parameter = None) -> pl.Expr:
+    """Benefit per row: true positives, less the false positives that they cost at a threshold probability.
+
+    Parameters
+    ----------
+    threshold_probability
+        Probability from which one would act, in [0, 1); its odds are the price of a false positive.
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in (-inf, 1]; null where either is.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1], or the threshold probability outside [0, 1).
+
+    References
+    ----------
+    Vickers and Elkin (2006), Decision curve analysis, doi:10.1177/0272989X06295361.
+
+    Examples
+    --------
+    At one positive in ten, acting from 10 % on:
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.net_benefit(threshold_probability=0.1, prevalence=0.1)).item(), 4)
+    0.0599
+    """
+    if not 0 <= threshold_probability < 1:
+        raise ParameterError.out_of_range("threshold_probability", threshold_probability, "within [0, 1)")
+    eta = eta_of(prevalence)
+    price = threshold_probability / (1 - threshold_probability)
+    return eta * TPR - (1 - eta) * FPR * price

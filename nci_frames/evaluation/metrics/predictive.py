@@ -1,0 +1,301 @@
+"""Metrics of what a decision is worth: how many of the rows that are called positive are so."""
+
+import polars as pl
+
+from nci_frames.evaluation.metrics.arguments import FPR, TPR, beta_of, eta_of, ratio
+from nci_frames.evaluation.registry import Parameter, metric
+
+__all__ = [
+    "calibrated_precision",
+    "f_beta",
+    "npv",
+    "pos_fraction",
+    "precision",
+    "precision_gain",
+    "recall_gain",
+]
+
+
+@metric(
+    aliases=("ppv", "purity"),
+    formula="eta·TPR / (eta·TPR + (1-eta)·FPR)",
+    undefined_when="no row is predicted positive: eta·TPR + (1-eta)·FPR = 0",
+)
+def precision(*, prevalence: Parameter = None) -> pl.Expr:
+    """Positive predictive value: P(y=1 | predicted positive).
+
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where nothing is predicted positive. At
+    prevalence 0 it is 0 and at 1 it is 1, unless that is 0/0.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1].
+
+    References
+    ----------
+    Brabec et al. (2020), eq. 8, doi:10.1007/978-3-030-50423-6_6 (arXiv:2001.05571).
+
+    Examples
+    --------
+    Fig. 1 of the paper: TPR 0.6 and FPR 0.001, at one positive in a thousand.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.precision(prevalence=0.001)).item(), 4)
+    0.3752
+    """
+    eta = eta_of(prevalence)
+    found = eta * TPR
+    return ratio(found, found + (1 - eta) * FPR)
+
+
+@metric(
+    formula="(1-eta)·(1-FPR) / ((1-eta)·(1-FPR) + eta·(1-TPR))",
+    undefined_when="no row is predicted negative",
+)
+def npv(*, prevalence: Parameter = None) -> pl.Expr:
+    """Negative predictive value: P(y=0 | predicted negative).
+
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where nothing is predicted negative.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1].
+
+    Examples
+    --------
+    TPR 0.6 and FPR 0.001 at one positive in a thousand.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.npv(prevalence=0.001)).item(), 4)
+    0.9996
+    """
+    eta = eta_of(prevalence)
+    right = (1 - eta) * (1 - FPR)
+    return ratio(right, right + eta * (1 - TPR))
+
+
+@metric(
+    formula="(1+beta²)·eta·TPR / (beta²·eta + eta·TPR + (1-eta)·FPR)",
+    undefined_when="there are no positives and none is predicted; at beta = 0 as precision",
+)
+def f_beta(*, beta: Parameter = None, prevalence: Parameter = None) -> pl.Expr:
+    """Weighted harmonic mean of precision and recall, recall counting beta times as much.
+
+    Defined by counts, so a classifier that never says positive scores 0. At beta = 0 it is precision (null
+    where precision is), at beta = inf recall.
+
+    Parameters
+    ----------
+    beta
+        Weight of recall in [0, inf], or an expression; the column ``beta`` unless given.
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where it is 0/0.
+
+    Raises
+    ------
+    ParameterError
+        If beta is negative or NaN, or the prevalence outside [0, 1].
+
+    References
+    ----------
+    Wojciechowski and Woźniak (2024), F-beta-plot, eq. 5, arXiv:2404.08709.
+
+    Examples
+    --------
+    The orchard of a textbook: 5 ripe apples picked, 2 left, 1 unripe picked, 2 left: F1 = 10/13.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [5 / 7], "fpr": [1 / 3]})
+    >>> round(rates.select(nf.f_beta(beta=1, prevalence=0.7)).item(), 4)
+    0.7692
+    """
+    eta, beta = eta_of(prevalence), beta_of(beta)
+    # Shares of precision and recall that sum to 1 keep beta = 0 and beta = inf free of special cases.
+    precision_share = 1 / (1 + beta.pow(2))
+    recall_share = 1 / (1 + beta.pow(-2))
+    found = eta * TPR
+    value = ratio(found, recall_share * eta + precision_share * (found + (1 - eta) * FPR))
+    return pl.when(precision_share == 0).then(TPR).otherwise(value)
+
+
+@metric(
+    aliases=("posfrac",),
+    formula="eta·TPR + (1-eta)·FPR",
+    undefined_when="there are no positives or no negatives",
+    direction="target",
+    linear_in_prevalence=True,
+)
+def pos_fraction(*, prevalence: Parameter = None) -> pl.Expr:
+    """Share of rows predicted positive: the work that the classifier makes for those who follow up.
+
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1].
+
+    References
+    ----------
+    Landgrebe et al. (2004), Cost-based classifier evaluation for imbalanced problems, eq. 5,
+    doi:10.1007/978-3-540-27868-9_74.
+
+    Examples
+    --------
+    Table 2 of the paper, Highleyman and LDC: TPR 0.8 and POSfrac 0.5214 at prevalence 0.5 give FPR 0.2428,
+    and with it 0.2985 at prevalence 0.1.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.8], "fpr": [0.2428]})
+    >>> round(rates.select(nf.pos_fraction(prevalence=0.1)).item(), 4)
+    0.2985
+    """
+    eta = eta_of(prevalence)
+    return eta * TPR + (1 - eta) * FPR
+
+
+@metric(
+    formula="precision at a reference prevalence",
+    undefined_when="no row is predicted positive",
+)
+def calibrated_precision(*, reference: float = 0.5) -> pl.Expr:
+    """Precision at a prevalence agreed upon, so that logs of different class balance can be compared.
+
+    Parameters
+    ----------
+    reference
+        The prevalence agreed upon, in [0, 1].
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where nothing is predicted positive.
+
+    Raises
+    ------
+    ParameterError
+        If *reference* is outside [0, 1].
+
+    References
+    ----------
+    Siblini et al. (2020), Master your metrics with calibration, doi:10.1007/978-3-030-44584-3_36.
+
+    Examples
+    --------
+    At a reference of one in a thousand it is the precision there.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.calibrated_precision(reference=0.001)).item(), 4)
+    0.3752
+    """
+    return precision(prevalence=reference)
+
+
+@metric(
+    formula="(precision-eta) / ((1-eta)·precision) = 1 - FPR/TPR",
+    undefined_when="neither class has a predicted positive: TPR = FPR = 0",
+    lower=float("-inf"),
+)
+def precision_gain() -> pl.Expr:
+    """Precision on the harmonic scale on which always saying positive is 0 and the best is 1.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [-inf, 1]; null where both are 0, -inf where only
+    TPR is.
+
+    Notes
+    -----
+    It does not depend on the prevalence, which cancels.
+
+    References
+    ----------
+    Flach and Kull (2015), Precision-Recall-Gain curves, NIPS 28.
+
+    Examples
+    --------
+    What is lost is FPR/TPR.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.precision_gain()).item(), 4)
+    0.9983
+    """
+    return pl.when((TPR > 0) | (FPR > 0)).then(1 - FPR / TPR)
+
+
+@metric(
+    formula="(TPR-eta) / ((1-eta)·TPR)",
+    undefined_when="0/0: TPR and eta are 0, or both are 1",
+    lower=float("-inf"),
+)
+def recall_gain(*, prevalence: Parameter = None) -> pl.Expr:
+    """Recall on the harmonic scale on which always saying positive at random is 0 and the best is 1.
+
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [-inf, 1]; null where it is 0/0, -inf where TPR is
+    0 or the prevalence 1.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1].
+
+    References
+    ----------
+    Flach and Kull (2015), Precision-Recall-Gain curves, NIPS 28.
+
+    Examples
+    --------
+    At one positive in ten:
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.recall_gain(prevalence=0.1)).item(), 4)
+    0.9259
+    """
+    eta = eta_of(prevalence)
+    lost = eta * (1 - TPR)
+    return pl.when((lost > 0) | ((1 - eta) * TPR > 0)).then(1 - lost / ((1 - eta) * TPR))
