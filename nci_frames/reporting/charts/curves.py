@@ -1,16 +1,17 @@
-"""Projections and areas -> charts; each function returns an Altair chart as a value.
-
-A chart selects rows and draws them. Names of models are data: they occur in the rows and in the domain
-of the colour scale, both of which Vega takes literally, and in no title, field name or expression.
-"""
-
-import math
+"""Projections and areas -> values over prevalence or over beta, a line per model."""
 
 import altair as alt
 import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
+from nci_frames.reporting.charts.selection import (
+    at,
+    checked_observed,
+    of_metric,
+    operating_point,
+    within_limit,
+)
 from nci_frames.reporting.theme import line_chart, model_style
 
 __all__ = [
@@ -19,9 +20,6 @@ __all__ = [
     "chart_p3",
     "chart_pr_auc_over_prevalence",
 ]
-
-#: More rows than this make a page slow to open and to scroll.
-MAX_ROWS = 5_000
 
 _METHODS = {
     "average_precision": "average precision",
@@ -66,14 +64,14 @@ def chart_p3(projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | No
     'positive-prevalence precision (P3) curves at threshold 0.5'
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
-    rows = _of_metric(frame, "precision")
+    rows = of_metric(frame, "precision")
     return _chart(
         rows,
         "prevalence",
         title="Precision over prevalence",
-        subtitle=f"positive-prevalence precision (P3) curves at {_operating_point(rows)}",
+        subtitle=f"positive-prevalence precision (P3) curves at {operating_point(rows)}",
         value_title="precision",
-        observed=_checked_observed(observed),
+        observed=checked_observed(observed),
     )
 
 
@@ -112,14 +110,14 @@ def chart_f_beta_over_prevalence(
     'F2 over prevalence'
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
-    rows = _at(_of_metric(frame, "f_beta"), "beta", beta)
+    rows = at(of_metric(frame, "f_beta"), "beta", beta)
     return _chart(
         rows,
         "prevalence",
         title=f"F{beta:g} over prevalence",
-        subtitle=f"F-beta with β = {beta:g} at {_operating_point(rows)}",
+        subtitle=f"F-beta with β = {beta:g} at {operating_point(rows)}",
         value_title=f"F{beta:g}",
-        observed=_checked_observed(observed),
+        observed=checked_observed(observed),
     )
 
 
@@ -162,14 +160,14 @@ def chart_f_beta_over_beta(
     'F-beta over beta at prevalence η = 0.01'
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
-    observed = _checked_observed(observed)
-    rows = _at(_of_metric(frame, "f_beta"), "prevalence", prevalence)
+    observed = checked_observed(observed)
+    rows = at(of_metric(frame, "f_beta"), "prevalence", prevalence)
     seen = "" if observed is None else f"; the log's prevalence is {observed:.3g}"
     return _chart(
         rows,
         "beta",
         title=f"F-beta over beta at prevalence η = {prevalence:.3g}",
-        subtitle=f"F-beta plot at {_operating_point(rows)}{seen}",
+        subtitle=f"F-beta plot at {operating_point(rows)}{seen}",
         value_title="F-beta",
     )
 
@@ -209,7 +207,7 @@ def chart_pr_auc_over_prevalence(
     'area under the precision-recall curve, all thresholds; average precision'
     """
     frame = schemas.collect(areas, schemas.AREAS)
-    rows = _of_metric(frame, "pr_auc")
+    rows = of_metric(frame, "pr_auc")
     methods = sorted(rows["method"].drop_nulls().unique())
     if method is None and len(methods) > 1:
         raise ParameterError(
@@ -228,49 +226,8 @@ def chart_pr_auc_over_prevalence(
         title="PR-AUC over prevalence",
         subtitle=f"area under the precision-recall curve, all thresholds; {_METHODS.get(rule, rule)}",
         value_title="PR-AUC",
-        observed=_checked_observed(observed),
+        observed=checked_observed(observed),
     )
-
-
-def _of_metric(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """Select the rows of one metric, or say which metrics there are."""
-    rows = frame.filter(pl.col("metric") == metric)
-    if rows.is_empty():
-        raise ParameterError(
-            f"the frame has no rows of metric {metric!r}",
-            found=f"metrics {sorted(frame['metric'].unique().drop_nulls())}",
-            hint="ask for the metric where the frame is made",
-        )
-    return rows
-
-
-def _at(rows: pl.DataFrame, column: str, value: float) -> pl.DataFrame:
-    """Select the rows at one value of a grid, or say which values there are."""
-    there = rows[column].drop_nulls().unique().sort().to_list()
-    # A grid is made by logspace, whose 0.01 may differ from the literal in its last digit.
-    match = next((v for v in there if math.isclose(v, value, rel_tol=1e-9)), None)
-    if match is None:
-        shown = ", ".join(f"{v:g}" for v in there[:20]) + (" ..." if len(there) > 20 else "")
-        raise ParameterError(
-            f"the frame has no rows at {column} {value:g}",
-            found=f"{column} {shown or 'nowhere'}",
-            hint="ask for one of these values, or add this one where the frame is made",
-        )
-    return rows.filter(pl.col(column) == match)
-
-
-def _operating_point(rows: pl.DataFrame) -> str:
-    """Say at which threshold the models decide."""
-    thresholds = rows["threshold"].unique().to_list()
-    if len(thresholds) == 1 and thresholds[0] is not None:
-        return f"threshold {thresholds[0]:g}"
-    return "each model's own threshold"
-
-
-def _checked_observed(observed: float | None) -> float | None:
-    if observed is not None and not 0 <= observed <= 1:
-        raise ParameterError.out_of_range("observed", observed, "a prevalence in [0, 1], or None")
-    return observed
 
 
 def _chart(
@@ -296,12 +253,7 @@ def _chart(
             found=f"{same.height} rows that differ in {', '.join(map(repr, varying)) or 'the value alone'}",
             hint="select one operating point, and one value of each key, before drawing",
         )
-    if shown.height > MAX_ROWS:
-        raise ParameterError(
-            f"a chart shows at most {MAX_ROWS:,} rows",
-            found=f"{shown.height:,} rows, models: {shown['model'].n_unique():,}",
-            hint="use a coarser grid, or draw fewer models",
-        )
+    within_limit(shown)
     if shown["value"].drop_nulls().is_empty():
         raise ParameterError(
             f"there is nothing to draw: every {value_title} is undefined, or lies at {x} 0 or infinity",

@@ -1,0 +1,21 @@
+"""Frames -> charts; each function draws one picture and returns an Altair chart as a value.
+
+A chart selects rows and draws them. Names of models are data: they occur in the rows and in the domain
+of the colour scale, both of which Vega takes literally, and in no title, field name or expression.
+"""
+
+from nci_frames.reporting.charts.curves import (
+    chart_f_beta_over_beta,
+    chart_f_beta_over_prevalence,
+    chart_p3,
+    chart_pr_auc_over_prevalence,
+)
+from nci_frames.reporting.charts.selection import MAX_ROWS
+
+__all__ = [
+    "MAX_ROWS",
+    "chart_f_beta_over_beta",
+    "chart_f_beta_over_prevalence",
+    "chart_p3",
+    "chart_pr_auc_over_prevalence",
+]

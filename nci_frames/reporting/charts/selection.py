@@ -1,0 +1,64 @@
+"""What the charts share before they draw: which rows, at which place of a grid, and not too many."""
+
+import math
+
+import polars as pl
+
+from nci_frames.errors import ParameterError
+
+__all__ = ["MAX_ROWS", "at", "checked_observed", "of_metric", "operating_point", "within_limit"]
+
+#: More rows than this make a page slow to open and to scroll.
+MAX_ROWS = 5_000
+
+
+def of_metric(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """Select the rows of one metric, or say which metrics there are."""
+    rows = frame.filter(pl.col("metric") == metric)
+    if rows.is_empty():
+        raise ParameterError(
+            f"the frame has no rows of metric {metric!r}",
+            found=f"metrics {sorted(frame['metric'].unique().drop_nulls())}",
+            hint="ask for the metric where the frame is made",
+        )
+    return rows
+
+
+def at(rows: pl.DataFrame, column: str, value: float) -> pl.DataFrame:
+    """Select the rows at one value of a grid, or say which values there are."""
+    there = rows[column].drop_nulls().unique().sort().to_list()
+    # A grid is made by logspace, whose 0.01 may differ from the literal in its last digit.
+    match = next((v for v in there if math.isclose(v, value, rel_tol=1e-9)), None)
+    if match is None:
+        shown = ", ".join(f"{v:g}" for v in there[:20]) + (" ..." if len(there) > 20 else "")
+        raise ParameterError(
+            f"the frame has no rows at {column} {value:g}",
+            found=f"{column} {shown or 'nowhere'}",
+            hint="ask for one of these values, or add this one where the frame is made",
+        )
+    return rows.filter(pl.col(column) == match)
+
+
+def operating_point(rows: pl.DataFrame) -> str:
+    """Say at which threshold the models decide."""
+    thresholds = rows["threshold"].unique().to_list()
+    if len(thresholds) == 1 and thresholds[0] is not None:
+        return f"threshold {thresholds[0]:g}"
+    return "each model's own threshold"
+
+
+def checked_observed(observed: float | None) -> float | None:
+    """Refuse what is no prevalence."""
+    if observed is not None and not 0 <= observed <= 1:
+        raise ParameterError.out_of_range("observed", observed, "a prevalence in [0, 1], or None")
+    return observed
+
+
+def within_limit(rows: pl.DataFrame) -> None:
+    """Refuse more rows than a page can show."""
+    if rows.height > MAX_ROWS:
+        raise ParameterError(
+            f"a chart shows at most {MAX_ROWS:,} rows",
+            found=f"{rows.height:,} rows, models: {rows['model'].n_unique():,}",
+            hint="use a coarser grid, or draw fewer models",
+        )
