@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 import pytest
 
+import nci_frames as nf
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.reporting.charts import (
     MAX_ROWS,
@@ -253,6 +254,33 @@ def test_bounds_that_differ_from_the_value_are_a_band(tables):
     assert "band" not in [
         part["name"] for part in chart_pr_auc_over_prevalence(tables.areas).to_dict()["layer"]
     ]
+
+
+def test_a_precision_band_is_drawn_as_it_is(tables):
+    rates = nf.compute_rates(
+        tables.points.select("model", "threshold", "tp", "fp", "fn", "tn"), interval="wilson"
+    )
+    band = nf.precision_band(rates, prevalence=[0.001, 0.01, 0.1])
+    spec = chart_p3(band).to_dict()
+    assert layer(spec, "band")["encoding"]["y"]["field"] == "lower"
+    assert (
+        pl.DataFrame(rows_of(spec))
+        .select("model", "prevalence", "lower", "upper")
+        .equals(band.select("model", "prevalence", "lower", "upper"))
+    )
+    assert {"lower bound", "upper bound"} <= {
+        t["title"] for t in layer(spec, "targets")["encoding"]["tooltip"]
+    }
+
+
+@pytest.mark.parametrize("name", ["p3", "f_prevalence"])
+def test_projections_with_bounds_have_a_band(tables, name):
+    rates = nf.compute_rates(
+        tables.points.select("model", "threshold", "tp", "fp", "fn", "tn"), interval="wilson"
+    )
+    projection = nf.project_rates(rates, metrics=["precision", "f_beta"], prevalence=[0.001, 0.1], band=True)
+    spec = DRAW[name](replace(tables, projection=projection)).to_dict()
+    assert all(row["lower"] < row["value"] < row["upper"] for row in rows_of(spec, "band"))
 
 
 def test_more_models_than_colours_differ_by_stroke():

@@ -188,7 +188,7 @@ def line_chart(
     targets = base.mark_point(filled=True, size=220, opacity=0).encode(tooltip=_tooltip(rows, x, value_title))
     # Names are given, since Altair would take them from a counter and equal charts would differ.
     layers = [
-        *_band(rows, base),
+        *_band(rows, base, chosen),
         lines.add_params(chosen).properties(name="lines"),
         points.properties(name="points"),
         targets.add_params(hover).properties(name="targets"),
@@ -246,7 +246,7 @@ def _tooltip(rows: pl.DataFrame, x: str, value_title: str) -> list[alt.Tooltip]:
     return [alt.Tooltip(field="model", type="nominal", title="model"), *numbers]
 
 
-def _band(rows: pl.DataFrame, base: alt.Chart) -> list[alt.Chart]:
+def _band(rows: pl.DataFrame, base: alt.Chart, chosen: alt.Parameter) -> list[alt.Chart]:
     """Shade between the bounds, where the frame has bounds that differ from the value."""
     if (
         not {"lower", "upper"} <= set(rows.columns)
@@ -254,8 +254,12 @@ def _band(rows: pl.DataFrame, base: alt.Chart) -> list[alt.Chart]:
     ):
         return []
     return [
-        base.mark_area(opacity=0.15)
-        .encode(y=alt.Y(field="lower", type="quantitative"), y2=alt.Y2(field="upper"))
+        base.mark_area()
+        .encode(
+            y=alt.Y(field="lower", type="quantitative"),
+            y2=alt.Y2(field="upper"),
+            opacity=alt.condition(chosen, alt.value(0.15), alt.value(0.03)),
+        )
         .properties(name="band")
     ]
 

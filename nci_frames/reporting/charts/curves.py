@@ -34,14 +34,16 @@ def chart_p3(projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | No
     Parameters
     ----------
     projection
-        A projection or ranking frame with a row of metric ``precision`` for each model and prevalence.
+        A projection or ranking frame with a row of metric ``precision`` for each model and prevalence;
+        or a precision band (``precision_band``).
     observed
         The prevalence of the log, marked by a vertical rule.
 
     Returns
     -------
     altair.LayerChart
-        The curves on a logarithmic axis; prevalence 0 is not drawn and null values leave gaps.
+        The curves on a logarithmic axis, with a band where the frame has bounds; prevalence 0 is not drawn
+        and null values leave gaps.
 
     Raises
     ------
@@ -63,8 +65,11 @@ def chart_p3(projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | No
     >>> chart_p3(projection, observed=0.02).to_dict()["title"]["subtitle"]
     'positive-prevalence precision (P3) curves at threshold 0.5'
     """
-    frame = schemas.collect(projection, schemas.PROJECTION)
-    rows = of_metric(frame, "precision")
+    names = projection.collect_schema().names()
+    if "metric" not in names and "lower" in names:
+        rows = schemas.collect(projection, schemas.BAND)
+    else:
+        rows = of_metric(schemas.collect(projection, schemas.PROJECTION), "precision")
     return _chart(
         rows,
         "prevalence",
@@ -92,7 +97,8 @@ def chart_f_beta_over_prevalence(
     Returns
     -------
     altair.LayerChart
-        The curves on a logarithmic axis; prevalence 0 is not drawn and null values leave gaps.
+        The curves on a logarithmic axis, with a band where the frame has bounds; prevalence 0 is not drawn
+        and null values leave gaps.
 
     Raises
     ------
