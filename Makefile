@@ -6,13 +6,16 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 OUT ?= demo-output
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench browser constraints clean
+.PHONY: help demo gallery test lint format bench browser constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo ## real classifiers -> prediction logs -> ranked tables and a report
 	@$(BIN)/nci-frames demo --out $(OUT)
+
+gallery: $(VENV)/.dev ## draw every chart from real predictions: docs/gallery.md
+	$(BIN)/python docs/gallery.py
 
 test: $(VENV)/.dev lint ## lint, then all tests (browser tests where Chromium is installed)
 	@command -v chromium >/dev/null || echo "browser tests will be skipped: run 'make browser' to install Chromium"

@@ -109,6 +109,7 @@ def chart_config() -> dict[str, Any]:
             "rowPadding": 4,
             "offset": 10,
             "symbolType": "stroke",
+            "symbolOpacity": 1,
             "symbolSize": 260,
             "symbolStrokeWidth": 2.5,
         },

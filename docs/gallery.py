@@ -1,0 +1,122 @@
+"""Draw every chart from real logs: writes docs/gallery/*.png and docs/gallery.md. Run: make gallery."""
+
+import io
+import math
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+import polars as pl
+import vl_convert
+from PIL import Image
+
+import nci_frames as nf
+from nci_frames.demo.real import write_demo_logs
+
+HERE = Path(__file__).parent
+GRID = [float(x) for x in np.logspace(-4, math.log10(0.5), 60)]
+BETAS = [float(x) for x in np.logspace(-1, 1, 41)]
+MODELS = ("decision_tree", "k_nearest_neighbours", "logistic_regression", "random_forest")
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Frames of held-out predictions on handwritten digits, the 8 against the rest; each made once."""
+
+    log: pl.LazyFrame
+
+    @cached_property
+    def by_fold(self) -> pl.DataFrame:
+        return nf.count_confusion(self.log, thresholds="exact")
+
+    @cached_property
+    def counts(self) -> pl.DataFrame:
+        return nf.pool_counts(self.by_fold, over="fold")
+
+    @cached_property
+    def rates(self) -> pl.DataFrame:
+        return nf.compute_rates(self.counts)
+
+    @cached_property
+    def points(self) -> pl.DataFrame:
+        """One point for each model, with bounds."""
+        points = nf.select_operating_points(nf.compute_rates(self.counts), threshold=0.5)
+        bare = points.select("model", "threshold", "tp", "fp", "fn", "tn")
+        return nf.compute_rates(bare, interval="wilson")
+
+    @cached_property
+    def projection(self) -> pl.DataFrame:
+        return nf.project_rates(
+            self.points, metrics=["precision", "f_beta"], prevalence=GRID, beta=[1.0, 2.0], band=True
+        )
+
+    @cached_property
+    def areas(self) -> pl.DataFrame:
+        return nf.compute_areas(
+            nf.count_confusion(
+                self.log.select("model", "label", "score"), thresholds=nf.uniform_thresholds(200)
+            ),
+            prevalence=GRID,
+        )
+
+    @property
+    def observed(self) -> float:
+        return float(self.points["observed_prevalence"][0])
+
+
+#: File name -> one line about the picture, and how it is drawn. A chart is added by one line here.
+PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
+    "f_beta_over_beta": (
+        "F-beta over beta at one prevalence, with bounds.",
+        lambda d: nf.chart_f_beta_over_beta(
+            nf.project_rates(d.points, metrics="f_beta", prevalence=0.01, beta=BETAS, band=True),
+            prevalence=0.01,
+            observed=d.observed,
+        ),
+    ),
+    "p3": (
+        "Precision over prevalence, with Wilson's bounds.",
+        lambda d: nf.chart_p3(nf.precision_band(d.points, prevalence=GRID), observed=d.observed),
+    ),
+    "f_beta_over_prevalence": (
+        "F2 over prevalence, with bounds.",
+        lambda d: nf.chart_f_beta_over_prevalence(d.projection, beta=2, observed=d.observed),
+    ),
+    "pr_auc": (
+        "Area under the PR curve over prevalence, with certified bounds of counts on a grid.",
+        lambda d: nf.chart_pr_auc_over_prevalence(d.areas, observed=d.observed),
+    ),
+}
+
+
+def main(wanted: list[str]) -> None:
+    """Write the page, and the pictures that are wanted, or all."""
+    folder = HERE / "gallery"
+    folder.mkdir(exist_ok=True)
+    lines = [
+        "# Gallery",
+        "",
+        "Held-out predictions of the digit 8 against the rest; `make gallery` draws them anew.",
+    ]
+    with tempfile.TemporaryDirectory() as logs:
+        path = write_demo_logs(logs, datasets=["digits"])
+        demo = Demo(nf.scan_predictions(path, fold="fold").filter(pl.col("model").is_in(MODELS)))
+        for name, (line, draw) in PICTURES.items():
+            lines += ["", f"## {name}", "", line, "", f"![{line}](gallery/{name}.png)"]
+            if wanted and name not in wanted:
+                continue
+            chart = draw(demo)
+            png = vl_convert.vegalite_to_png(chart.to_json(), scale=1)
+            # A palette makes a picture of flat colours a fifth as large, to no eye's loss.
+            picture = Image.open(io.BytesIO(png)).convert("RGB").quantize(255, dither=Image.Dither.NONE)
+            picture.save(folder / f"{name}.png", optimize=True)
+    (HERE / "gallery.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
