@@ -39,10 +39,6 @@ class Demo:
         return nf.pool_counts(self.by_fold, over="fold")
 
     @cached_property
-    def rates(self) -> pl.DataFrame:
-        return nf.compute_rates(self.counts)
-
-    @cached_property
     def points(self) -> pl.DataFrame:
         """One point for each model, with bounds."""
         points = nf.select_operating_points(nf.compute_rates(self.counts), threshold=0.5)
@@ -57,12 +53,17 @@ class Demo:
 
     @cached_property
     def areas(self) -> pl.DataFrame:
-        return nf.compute_areas(
-            nf.count_confusion(
-                self.log.select("model", "label", "score"), thresholds=nf.uniform_thresholds(200)
-            ),
-            prevalence=GRID,
-        )
+        return nf.compute_areas(self.on_grid, prevalence=GRID)
+
+    @cached_property
+    def curves(self) -> pl.DataFrame:
+        """Rates at so many thresholds as a curve needs."""
+        return nf.compute_rates(self.on_grid)
+
+    @cached_property
+    def on_grid(self) -> pl.DataFrame:
+        log = self.log.select("model", "label", "score")
+        return nf.count_confusion(log, thresholds=nf.uniform_thresholds(200))
 
     @property
     def observed(self) -> float:
@@ -90,6 +91,18 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
     "pr_auc": (
         "Area under the PR curve over prevalence, with certified bounds of counts on a grid.",
         lambda d: nf.chart_pr_auc_over_prevalence(d.areas, observed=d.observed),
+    ),
+    "roc": ("ROC curves.", lambda d: nf.chart_roc(d.curves)),
+    "roc_log": ("ROC curves over the logarithm of FPR.", lambda d: nf.chart_roc(d.curves, log_x=True)),
+    "pr": (
+        "Precision-recall curves at several prevalences.",
+        lambda d: nf.chart_pr(
+            nf.project_rates(
+                d.curves.filter(pl.col("model").is_in(MODELS[1:3])),
+                metrics=["precision", "recall"],
+                prevalence=[0.001, 0.01, 0.1],
+            )
+        ),
     ),
 }
 

@@ -82,5 +82,7 @@ from .pooling import pool_counts as pool_counts
 from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta
 from .reporting.charts import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
 from .reporting.charts import chart_p3 as chart_p3
+from .reporting.charts import chart_pr as chart_pr
 from .reporting.charts import chart_pr_auc_over_prevalence as chart_pr_auc_over_prevalence
+from .reporting.charts import chart_roc as chart_roc
 from .reporting.report import write_report as write_report

@@ -17,6 +17,7 @@ from nci_frames.reporting.charts import (
     chart_pr_auc_over_prevalence,
 )
 from nci_frames.reporting.theme import DASHES, PALETTE, model_style
+from tests.chart_specs import layer, rows_of, without_data
 from tests.comparisons import HOSTILE, MODELS, comparison
 
 ETA = 0.01
@@ -33,27 +34,6 @@ every_chart = pytest.mark.parametrize("name", list(DRAW))
 @pytest.fixture(scope="module")
 def tables():
     return comparison()
-
-
-def layer(spec, name):
-    return next(part for part in spec["layer"] if part["name"] == name)
-
-
-def rows_of(spec, name="lines"):
-    # Altair lifts rows that all layers share to the top.
-    return spec["datasets"][layer(spec, name).get("data", spec.get("data"))["name"]]
-
-
-def without_data(spec):
-    """The specification without its two places for names: the rows and the domains of the scales."""
-
-    def walk(node):
-        if isinstance(node, dict):
-            # The domain of a position scale is two numbers, which are no names.
-            return {k: walk(v) for k, v in node.items() if k not in ("datasets", "domain")}
-        return [walk(v) for v in node] if isinstance(node, list) else node
-
-    return walk(spec)
 
 
 @every_chart

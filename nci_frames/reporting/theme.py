@@ -13,7 +13,22 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-__all__ = ["DASHES", "HEIGHT", "PALETTE", "WIDTH", "ModelStyle", "chart_config", "line_chart", "model_style"]
+__all__ = [
+    "DASHES",
+    "HEIGHT",
+    "INK",
+    "PALETTE",
+    "SOFT",
+    "WIDTH",
+    "ModelStyle",
+    "chart_config",
+    "config_for",
+    "line_chart",
+    "log_axis",
+    "log_scale",
+    "model_style",
+    "vertical_rule",
+]
 
 #: Okabe and Ito's colours for the colour-blind, on white: their yellow is too pale there, so that an
 #: olive of the same hue stands in for it, and the dark grey comes last.
@@ -29,7 +44,7 @@ WIDTH, HEIGHT = 520, 300
 _LETTER, _SYMBOL = 6.6, 44
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
-_INK, _SOFT, _LINE = "#1f2328", "#57606a", "#e6e8eb"
+INK, SOFT, _LINE = "#1f2328", "#57606a", "#e6e8eb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +92,18 @@ def chart_config() -> dict[str, Any]:
         "title": {
             "anchor": "start",
             "frame": "group",
-            "color": _INK,
+            "color": INK,
             "fontSize": 15,
             "fontWeight": 600,
-            "subtitleColor": _SOFT,
+            "subtitleColor": SOFT,
             "subtitleFontSize": 12,
             "subtitlePadding": 4,
             "offset": 22,
         },
         "axis": {
-            "labelColor": _SOFT,
+            "labelColor": SOFT,
             "labelFontSize": 12,
-            "titleColor": _INK,
+            "titleColor": INK,
             "titleFontSize": 12,
             "titleFontWeight": 500,
             "titlePadding": 8,
@@ -100,9 +115,9 @@ def chart_config() -> dict[str, Any]:
         "axisY": {"domain": False, "ticks": False},
         "legend": {
             "orient": "bottom",
-            "labelColor": _INK,
+            "labelColor": INK,
             "labelFontSize": 12,
-            "titleColor": _SOFT,
+            "titleColor": SOFT,
             "titleFontSize": 12,
             "titleFontWeight": 500,
             "columnPadding": 14,
@@ -125,6 +140,7 @@ def _theme() -> alt.theme.ThemeConfig:
 
 _AXIS_TITLES = {
     "prevalence": "prevalence η = P(y = 1), log scale",
+    "fpr": "FPR, log scale",
     "beta": "β, log scale (to the right recall counts more)",
 }
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -154,7 +170,7 @@ def line_chart(
     low, high = min(places), max(places)
     if low == high:
         low, high = low / 10, high * 10
-    x_axis = alt.X(field=x, type="quantitative", axis=_log_axis(x, low, high), scale=_log_scale(low, high))
+    x_axis = alt.X(field=x, type="quantitative", axis=log_axis(x, low, high), scale=log_scale(low, high))
     y_axis = alt.Y(
         field="value",
         type="quantitative",
@@ -193,7 +209,7 @@ def line_chart(
         lines.add_params(chosen).properties(name="lines"),
         points.properties(name="points"),
         targets.add_params(hover).properties(name="targets"),
-        *_vertical_rule(mark, x, low, high),
+        *vertical_rule(mark, x, low, high),
     ]
     chart: alt.LayerChart = (
         alt.layer(*layers)
@@ -203,23 +219,24 @@ def line_chart(
             title=alt.TitleParams(text=title, subtitle=subtitle),
             description=f"{title}: {subtitle}. {value_title} on the vertical axis; a line per model.",
         )
-        .configure(**_config_for(style))
+        .configure(**config_for(style))
     )
     return chart
 
 
-def _config_for(style: ModelStyle) -> dict[str, Any]:
+def config_for(style: ModelStyle) -> dict[str, Any]:
     """Fit the legend to the names; symbolLimit 0 lists every model, where Vega would stop at thirty."""
     config = chart_config()
     config["legend"] |= {"columns": style.columns, "labelLimit": style.label_limit, "symbolLimit": 0}
     return config
 
 
-def _log_scale(low: float, high: float) -> alt.Scale:
+def log_scale(low: float, high: float) -> alt.Scale:
+    """Return a logarithmic scale from *low* to *high* exactly."""
     return alt.Scale(type="log", domain=[low, high], nice=False)
 
 
-def _log_axis(x: str, low: float, high: float) -> alt.Axis:
+def log_axis(x: str, low: float, high: float) -> alt.Axis:
     """Label whole powers of ten; a short axis gets 1, 2 and 5 times each instead."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     powers = {d: 10.0**d for d in decades if low <= 10.0**d <= high}
@@ -265,7 +282,7 @@ def _band(rows: pl.DataFrame, base: alt.Chart, chosen: alt.Parameter) -> list[al
     ]
 
 
-def _vertical_rule(mark: float | None, x: str, low: float, high: float) -> list[alt.Chart]:
+def vertical_rule(mark: float | None, x: str, low: float, high: float) -> list[alt.Chart]:
     """Mark one place of the axis, with a label above the plot where no line runs."""
     if mark is None:
         return []
@@ -273,11 +290,11 @@ def _vertical_rule(mark: float | None, x: str, low: float, high: float) -> list[
     place = math.log(mark / low) / math.log(high / low)
     align: Any = "left" if place < 0.15 else "right" if place > 0.85 else "center"
     base = alt.Chart(pl.DataFrame({x: [mark], "label": [label]})).encode(
-        x=alt.X(field=x, type="quantitative", scale=_log_scale(low, high))
+        x=alt.X(field=x, type="quantitative", scale=log_scale(low, high))
     )
     return [
-        base.mark_rule(color=_SOFT, strokeDash=[4, 3], strokeWidth=1.25).properties(name="rule"),
-        base.mark_text(align=align, baseline="bottom", dy=-4, color=_SOFT, fontSize=11)
+        base.mark_rule(color=SOFT, strokeDash=[4, 3], strokeWidth=1.25).properties(name="rule"),
+        base.mark_text(align=align, baseline="bottom", dy=-4, color=SOFT, fontSize=11)
         .encode(y=alt.value(0), text=alt.Text(field="label", type="nominal"))
         .properties(name="rule_label"),
     ]

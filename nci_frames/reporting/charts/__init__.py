@@ -10,6 +10,7 @@ from nci_frames.reporting.charts.curves import (
     chart_p3,
     chart_pr_auc_over_prevalence,
 )
+from nci_frames.reporting.charts.roc_pr import chart_pr, chart_roc
 from nci_frames.reporting.charts.selection import MAX_ROWS
 
 __all__ = [
@@ -17,5 +18,7 @@ __all__ = [
     "chart_f_beta_over_beta",
     "chart_f_beta_over_prevalence",
     "chart_p3",
+    "chart_pr",
     "chart_pr_auc_over_prevalence",
+    "chart_roc",
 ]

@@ -10,6 +10,7 @@ from nci_frames.reporting.charts.selection import (
     checked_observed,
     of_metric,
     operating_point,
+    refuse_doubles,
     within_limit,
 )
 from nci_frames.reporting.theme import line_chart, model_style
@@ -249,16 +250,7 @@ def _chart(
     there = [c for c in ("threshold", "value", "lower", "upper") if c in rows.columns]
     # Prevalence 0, beta 0 and beta infinity have no place on a logarithmic axis.
     shown = rows.filter(pl.col(x).is_finite(), pl.col(x) > 0).sort("model", x)
-    doubled = shown.filter(pl.struct("model", x).is_duplicated())
-    if not doubled.is_empty():
-        same = doubled.join(doubled.select("model", x).head(1), on=["model", x], nulls_equal=True)
-        values = {"value", "lower", "upper", "rank", "gap"}
-        varying = [c for c in same.columns if c not in values and same[c].n_unique() > 1]
-        raise ParameterError(
-            f"the frame has several rows for one model and {x}",
-            found=f"{same.height} rows that differ in {', '.join(map(repr, varying)) or 'the value alone'}",
-            hint="select one operating point, and one value of each key, before drawing",
-        )
+    refuse_doubles(shown, "model", x)
     within_limit(shown)
     if shown["value"].drop_nulls().is_empty():
         raise ParameterError(

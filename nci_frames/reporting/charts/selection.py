@@ -6,7 +6,15 @@ import polars as pl
 
 from nci_frames.errors import ParameterError
 
-__all__ = ["MAX_ROWS", "at", "checked_observed", "of_metric", "operating_point", "within_limit"]
+__all__ = [
+    "MAX_ROWS",
+    "at",
+    "checked_observed",
+    "of_metric",
+    "operating_point",
+    "refuse_doubles",
+    "within_limit",
+]
 
 #: More rows than this make a page slow to open and to scroll.
 MAX_ROWS = 5_000
@@ -62,3 +70,19 @@ def within_limit(rows: pl.DataFrame) -> None:
             found=f"{rows.height:,} rows, models: {rows['model'].n_unique():,}",
             hint="use a coarser grid, or draw fewer models",
         )
+
+
+def refuse_doubles(rows: pl.DataFrame, *place: str) -> None:
+    """Refuse several rows at one place of the chart, and say in which keys they differ."""
+    doubled = rows.filter(pl.struct(place).is_duplicated())
+    if doubled.is_empty():
+        return
+    same = doubled.join(doubled.select(place).head(1), on=list(place), nulls_equal=True)
+    values = {"value", "lower", "upper", "rank", "gap"}
+    varying = [c for c in same.columns if c not in values and same[c].n_unique() > 1]
+    *rest, last = place
+    raise ParameterError(
+        f"the frame has several rows for one {', '.join(rest)} and {last}",
+        found=f"{same.height} rows that differ in {', '.join(map(repr, varying)) or 'the value alone'}",
+        hint="select one operating point, and one value of each key, before drawing",
+    )

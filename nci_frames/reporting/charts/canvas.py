@@ -1,0 +1,100 @@
+"""The parts that charts are put together from: a model's colour, its curve, its tooltip, the frame around."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from nci_frames.reporting.theme import HEIGHT, WIDTH, ModelStyle, config_for
+
+__all__ = ["colour", "compose", "curves", "rate_axis", "tooltip"]
+
+_LEGEND = "model (click to highlight)"
+
+
+def colour(style: ModelStyle) -> alt.Color:
+    """Colour by model, as in every other chart of these models."""
+    scale = alt.Scale(domain=list(style.models), range=list(style.colours))
+    return alt.Color(field="model", type="nominal", title=_LEGEND, scale=scale)
+
+
+def rate_axis(field: str, title: str) -> dict[str, Any]:
+    """Return what an axis of a share needs: from 0 to 1, whatever the values."""
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": title,
+        "scale": alt.Scale(domain=[0, 1]),
+        "axis": alt.Axis(tickCount=5, format=".1f"),
+    }
+
+
+def tooltip(numbers: Mapping[str, str], *, names: Sequence[str] = ("model",)) -> list[alt.Tooltip]:
+    """Show names as they are, and six digits of numbers: field -> title."""
+    return [
+        *(alt.Tooltip(field=name, type="nominal", title=name) for name in names),
+        *(alt.Tooltip(field=f, type="quantitative", title=t, format=".6~g") for f, t in numbers.items()),
+    ]
+
+
+def curves(
+    rows: pl.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    *,
+    style: ModelStyle,
+    numbers: Mapping[str, str],
+    interpolate: Any = "linear",
+    dash: alt.StrokeDash | None = None,
+    detail: Sequence[str] = (),
+) -> list[alt.Chart]:
+    """Draw a line per model through its rows in their order, and targets for the pointer."""
+    chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
+    hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", empty=False)
+    base = alt.Chart(rows).encode(x=x, y=y, color=colour(style))
+    # Without order=False Vega-Lite sorts by x, and steps lose their order where x is the same.
+    lines = base.mark_line(interpolate=interpolate, order=False).encode(
+        opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.12))
+    )
+    if detail:
+        lines = lines.encode(detail=[alt.Detail(field=field, type="nominal") for field in detail])
+    if dash is not None:
+        lines = lines.encode(strokeDash=dash)
+    elif style.dashed:
+        scale = alt.Scale(domain=list(style.models), range=[list(d) for d in style.dashes])
+        stroke = alt.StrokeDash(field="model", type="nominal", title=_LEGEND, scale=scale)
+        lines = lines.encode(strokeDash=stroke)
+    points = base.mark_point(filled=True, size=50).encode(
+        opacity=alt.condition(hover, alt.value(1.0), alt.value(0.0))
+    )
+    targets = base.mark_point(filled=True, size=120, opacity=0).encode(tooltip=tooltip(numbers))
+    return [
+        lines.add_params(chosen).properties(name="lines"),
+        points.properties(name="points"),
+        targets.add_params(hover).properties(name="targets"),
+    ]
+
+
+def compose(
+    layers: Sequence[alt.Chart],
+    *,
+    style: ModelStyle,
+    title: str,
+    subtitle: str,
+    says: str,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+) -> alt.LayerChart:
+    """Lay the layers over one another under a title; *says* is for those who hear the chart."""
+    chart: alt.LayerChart = (
+        alt.layer(*layers)
+        .properties(
+            width=width,
+            height=height,
+            title=alt.TitleParams(text=title, subtitle=subtitle),
+            description=f"{title}: {subtitle}. {says}",
+        )
+        .configure(**config_for(style))
+    )
+    return chart

@@ -1,0 +1,194 @@
+"""Rates and projections -> ROC and precision-recall curves."""
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.errors import ParameterError
+from nci_frames.reporting.charts.canvas import compose, curves, rate_axis
+from nci_frames.reporting.charts.selection import of_metric, refuse_doubles, within_limit
+from nci_frames.reporting.theme import DASHES, PALETTE, SOFT, log_axis, log_scale, model_style
+
+__all__ = ["chart_pr", "chart_roc"]
+
+
+def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> alt.LayerChart:
+    """Draw the receiver operating characteristic: TPR over FPR, a curve per model.
+
+    Parameters
+    ----------
+    rates
+        A rates frame with many thresholds of each model, and one value of each key.
+    log_x
+        Whether FPR has a logarithmic axis, which shows what matters where positives are rare; points of
+        FPR 0 have no place on it.
+
+    Returns
+    -------
+    altair.LayerChart
+        The curves from (0, 0) to (1, 1), and the line of chance; points with an undefined rate are not
+        drawn.
+
+    Raises
+    ------
+    ParameterError
+        The frame has no defined point, several rows for one model and threshold, or too many rows.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
+    >>> nf.chart_roc(rates).to_dict()["title"]["text"]
+    'ROC curves'
+    """
+    frame = schemas.collect(rates, schemas.RATES)
+    refuse_doubles(
+        frame.select("model", "threshold", *schemas.RATES.keys(frame.columns)), "model", "threshold"
+    )
+    rows = frame.select("model", "threshold", "fpr", "tpr").drop_nulls(["fpr", "tpr"])
+    ends = pl.DataFrame({"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]})
+    rows = (
+        pl.concat([rows, rows.select("model").unique().join(ends, how="cross")], how="diagonal")
+        .filter(pl.col("fpr") > 0 if log_x else pl.lit(True))
+        .sort("model", "fpr", "tpr", "threshold", descending=[False, False, False, True], nulls_last=True)
+    )
+    if rows["threshold"].drop_nulls().is_empty():
+        raise ParameterError("there is no point to draw", found=f"{frame.height:,} rows without both rates")
+    within_limit(rows)
+    style = model_style(frame["model"].unique())
+    y = alt.Y(**rate_axis("tpr", "TPR (recall)"))
+    chance: dict[str, list[float]] = {"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]}
+    x = alt.X(**rate_axis("fpr", "FPR"))
+    if log_x:
+        low = min(rows["fpr"])
+        x = alt.X(field="fpr", type="quantitative", axis=log_axis("fpr", low, 1.0), scale=log_scale(low, 1.0))
+        # A straight line is a curve on this axis.
+        line = np.geomspace(low, 1, 60).tolist()
+        chance = {"fpr": line, "tpr": line}
+    diagonal = alt.Chart(pl.DataFrame(chance)).encode(x=x, y=y)
+    return compose(
+        [
+            diagonal.mark_line(color=SOFT, strokeDash=[4, 3], strokeWidth=1.25).properties(name="chance"),
+            *curves(rows, x, y, style=style, numbers={"fpr": "FPR", "tpr": "TPR", "threshold": "threshold"}),
+        ],
+        style=style,
+        title="ROC curves",
+        subtitle="true-positive over false-positive rate"
+        + (", logarithmic: FPR 0 is left of the axis" if log_x else "; dashed: chance"),
+        says="A curve per model; neither rate depends on the prevalence.",
+        height=300 if log_x else 420,
+        width=520 if log_x else 420,
+    )
+
+
+def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
+    """Draw precision-recall curves, a colour per model and a stroke per prevalence.
+
+    Parameters
+    ----------
+    projection
+        A projection of many thresholds with both metrics, at one prevalence or a few:
+        ``project_rates(rates, metrics=["precision", "recall"], prevalence=[0.01, 0.1])``.
+
+    Returns
+    -------
+    altair.LayerChart
+        Steps between the attained points, so that the area below is the average precision; points with an
+        undefined precision are not drawn.
+
+    Raises
+    ------
+    ParameterError
+        The frame lacks a metric or a defined point, has more prevalences than there are strokes, several
+        prevalences and more models than colours, several rows for one model, threshold and prevalence, or
+        too many rows.
+
+    References
+    ----------
+    Brabec et al. (2020), doi:10.1007/978-3-030-50423-6_6: the curves move with the prevalence.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
+    >>> projection = nf.project_rates(rates, metrics=["precision", "recall"], prevalence=[0.01, 0.1])
+    >>> nf.chart_pr(projection).to_dict()["title"]["text"]
+    'Precision-recall curves at prevalence η = 0.01, 0.1'
+    """
+    frame = schemas.collect(projection, schemas.PROJECTION)
+    place = ["model", "threshold", "prevalence"]
+    shown = of_metric(frame, "precision").rename({"value": "precision"})
+    refuse_doubles(shown, *place)
+    recall = of_metric(frame, "recall").select("model", "threshold", recall="value").unique()
+    refuse_doubles(recall, "model", "threshold")
+    rows = (
+        shown.select(*place, "precision")
+        .join(recall, on=["model", "threshold"], how="left", nulls_equal=True)
+        .drop_nulls(["precision", "recall", "prevalence"])
+        .with_columns(eta=pl.col("prevalence").map_elements("{:.3g}".format, return_dtype=pl.String))
+        .sort(
+            *["model", "prevalence", "recall", "precision", "threshold"],
+            descending=[False, False, False, True, True],
+        )
+    )
+    if rows.is_empty():
+        raise ParameterError("there is no point to draw", found=f"{shown.height:,} rows without both metrics")
+    # The first step reaches back to recall 0.
+    first = rows.group_by("model", "prevalence", maintain_order=True).first()
+    first = first.with_columns(recall=pl.lit(0.0), threshold=pl.lit(None, pl.Float64)).select(rows.columns)
+    rows = pl.concat([first, rows]).sort("model", "prevalence", maintain_order=True)
+    within_limit(rows)
+    style = model_style(frame["model"].unique())
+    prevalences = rows["prevalence"].unique().sort()
+    names = [f"{eta:.3g}" for eta in prevalences]
+    _check_strokes(names, len(style.models))
+    dash = alt.StrokeDash(
+        field="eta",
+        type="nominal",
+        title="prevalence η",
+        # Strokes are told from one another only if the legend shows some length of them.
+        scale=alt.Scale(domain=names, range=[list(dash) for dash in DASHES[: len(names)]]),
+        legend=alt.Legend(orient="right", symbolSize=900, columns=1),
+    )
+    return compose(
+        curves(
+            rows,
+            alt.X(**rate_axis("recall", "recall (TPR)")),
+            alt.Y(**rate_axis("precision", "precision (PPV)")),
+            style=style,
+            numbers={
+                "recall": "recall",
+                "precision": "precision",
+                "threshold": "threshold",
+                "prevalence": "prevalence",
+            },
+            # The area below these steps is the average precision.
+            interpolate="step-before",
+            dash=dash if len(names) > 1 else None,
+        ),
+        style=style,
+        title=f"Precision-recall curves at prevalence η = {', '.join(names)}",
+        subtitle="steps between attained points: the area below is the average precision",
+        says="A colour per model and a stroke per prevalence.",
+        height=420,
+    )
+
+
+def _check_strokes(names: list[str], models: int) -> None:
+    if len(names) > len(DASHES) or len(set(names)) < len(names):
+        raise ParameterError(
+            f"a chart tells at most {len(DASHES)} prevalences apart, by three digits",
+            found=f"prevalence {', '.join(names[:20])}",
+            hint="select a few of them before drawing",
+        )
+    if len(names) > 1 and models > len(PALETTE):
+        raise ParameterError(
+            f"a chart of several prevalences tells at most {len(PALETTE)} models apart",
+            found=f"{len(names)} prevalences and {models} models",
+            hint="draw one prevalence, or fewer models",
+        )

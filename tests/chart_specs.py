@@ -1,0 +1,22 @@
+"""Reading the specification of a chart: its layers, their rows, and all but the places for names."""
+
+
+def layer(spec, name):
+    return next(part for part in spec["layer"] if part["name"] == name)
+
+
+def rows_of(spec, name="lines"):
+    # Altair lifts rows that all layers share to the top.
+    return spec["datasets"][layer(spec, name).get("data", spec.get("data"))["name"]]
+
+
+def without_data(spec):
+    """The specification without its two places for names: the rows and the domains of the scales."""
+
+    def walk(node):
+        if isinstance(node, dict):
+            # The domain of a position scale is two numbers, which are no names.
+            return {k: walk(v) for k, v in node.items() if k not in ("datasets", "domain")}
+        return [walk(v) for v in node] if isinstance(node, list) else node
+
+    return walk(spec)
