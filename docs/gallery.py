@@ -104,6 +104,14 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
             )
         ),
     ),
+    "precision_uncertainty": (
+        "The precision band of each model, with its greatest width and the prevalence of that.",
+        lambda d: nf.chart_precision_uncertainty(
+            nf.precision_band(d.points, prevalence=GRID),
+            nf.max_precision_uncertainty(d.points),
+            observed=d.observed,
+        ),
+    ),
 }
 
 

@@ -20,3 +20,11 @@ def without_data(spec):
         return [walk(v) for v in node] if isinstance(node, list) else node
 
     return walk(spec)
+
+
+def panel_layer(spec, name):
+    return layer(spec["spec"], name)
+
+
+def panel_rows(spec):
+    return spec["datasets"][spec["data"]["name"]]

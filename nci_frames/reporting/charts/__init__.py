@@ -4,6 +4,7 @@ A chart selects rows and draws them. Names of models are data: they occur in the
 of the colour scale, both of which Vega takes literally, and in no title, field name or expression.
 """
 
+from nci_frames.reporting.charts.bands import chart_precision_uncertainty
 from nci_frames.reporting.charts.curves import (
     chart_f_beta_over_beta,
     chart_f_beta_over_prevalence,
@@ -20,5 +21,6 @@ __all__ = [
     "chart_p3",
     "chart_pr",
     "chart_pr_auc_over_prevalence",
+    "chart_precision_uncertainty",
     "chart_roc",
 ]

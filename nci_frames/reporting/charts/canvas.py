@@ -8,15 +8,16 @@ import polars as pl
 
 from nci_frames.reporting.theme import HEIGHT, WIDTH, ModelStyle, config_for
 
-__all__ = ["colour", "compose", "curves", "rate_axis", "tooltip"]
+__all__ = ["colour", "compose", "curves", "facet", "rate_axis", "tooltip"]
 
 _LEGEND = "model (click to highlight)"
 
 
-def colour(style: ModelStyle) -> alt.Color:
-    """Colour by model, as in every other chart of these models."""
+def colour(style: ModelStyle, *, legend: bool = True) -> alt.Color:
+    """Colour by model, as in every other chart of these models; panels with names need no legend."""
     scale = alt.Scale(domain=list(style.models), range=list(style.colours))
-    return alt.Color(field="model", type="nominal", title=_LEGEND, scale=scale)
+    shown = alt.Undefined if legend else None
+    return alt.Color(field="model", type="nominal", title=_LEGEND, scale=scale, legend=shown)
 
 
 def rate_axis(field: str, title: str) -> dict[str, Any]:
@@ -94,6 +95,33 @@ def compose(
             height=height,
             title=alt.TitleParams(text=title, subtitle=subtitle),
             description=f"{title}: {subtitle}. {says}",
+        )
+        .configure(**config_for(style))
+    )
+    return chart
+
+
+def facet(
+    rows: pl.DataFrame,
+    layers: Sequence[alt.Chart],
+    *,
+    style: ModelStyle,
+    title: str,
+    subtitle: str,
+    says: str,
+) -> alt.FacetChart:
+    """Lay the layers over one another in a panel per model, at most three in a row."""
+    columns = min(3, len(style.models))
+    width = {1: WIDTH, 2: 250, 3: 200}[columns]
+    header = alt.Header(title=None, labelAnchor="start", labelFontSize=12, labelPadding=6, labelLimit=width)
+    chart: alt.FacetChart = (
+        alt.layer(*layers)
+        .properties(width=width, height=HEIGHT if columns == 1 else 170)
+        .facet(alt.Facet(field="model", type="nominal", header=header), data=rows, columns=columns)
+        # Each panel has an axis below it, also above the gap that an incomplete last row leaves.
+        .resolve_axis(x="independent")
+        .properties(
+            title=alt.TitleParams(text=title, subtitle=subtitle), description=f"{title}: {subtitle}. {says}"
         )
         .configure(**config_for(style))
     )
