@@ -112,6 +112,12 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
             observed=d.observed,
         ),
     ),
+    "subsamples": (
+        "Precision of sub-sampled logs: quartiles, range and mean against the adjusted curve.",
+        lambda d: nf.chart_subsamples(
+            nf.subsample_study(d.on_grid.filter(pl.col("model").is_in(MODELS[1:3])), prevalence=0.01)
+        ),
+    ),
 }
 
 

@@ -86,4 +86,5 @@ from .reporting.charts import chart_pr as chart_pr
 from .reporting.charts import chart_pr_auc_over_prevalence as chart_pr_auc_over_prevalence
 from .reporting.charts import chart_precision_uncertainty as chart_precision_uncertainty
 from .reporting.charts import chart_roc as chart_roc
+from .reporting.charts import chart_subsamples as chart_subsamples
 from .reporting.report import write_report as write_report

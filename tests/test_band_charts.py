@@ -80,3 +80,47 @@ def test_frames_that_do_not_belong_together_are_refused():
         nf.chart_precision_uncertainty(pl.concat([band, band]), widest)
     with pytest.raises(ParameterError, match="no precision to draw"):
         nf.chart_precision_uncertainty(band.with_columns(value=pl.lit(None, pl.Float64)), widest)
+
+
+def study(models=("a", "b"), prevalence=0.5):
+    log = pl.concat(
+        pl.DataFrame({"model": name, "label": [i % 4 == 0 for i in range(80)]}).with_columns(
+            score=pl.Series([(i * 37 + k) % 29 / 29 + 0.3 * (i % 4 == 0) for i in range(80)])
+        )
+        for k, name in enumerate(models)
+    )
+    counts = nf.count_confusion(log, thresholds="exact")
+    return nf.subsample_study(counts, prevalence=prevalence, repeats=5)
+
+
+def test_sub_samples_are_shown_as_the_study_has_them():
+    frame = study()
+    spec = nf.chart_subsamples(frame).to_dict()
+    rows = pl.DataFrame(panel_rows(spec))
+    assert rows.height == frame["adjusted"].drop_nulls().len()
+    columns = ["model", "tpr", "adjusted", "min", "q25", "q75", "max"]
+    assert rows.select(columns).sort(columns).equals(frame.select(columns).drop_nulls().sort(columns))
+    for name, ends in {"range": ("min", "max"), "quartiles": ("q25", "q75")}.items():
+        encoding = panel_layer(spec, name)["encoding"]
+        assert (encoding["y"]["field"], encoding["y2"]["field"]) == ends
+    assert panel_layer(spec, "lines")["encoding"]["y"]["field"] == "adjusted"
+
+
+def test_the_tooltip_has_the_five_numbers_of_the_sub_samples():
+    tooltip = panel_layer(nf.chart_subsamples(study()).to_dict(), "targets")["encoding"]["tooltip"]
+    assert {"min", "q25", "mean", "q75", "max", "adjusted"} <= {t["field"] for t in tooltip}
+
+
+def test_hostile_names_of_sub_sampled_models_occur_only_as_data():
+    spec = nf.chart_subsamples(study(HOSTILE)).to_dict()
+    assert {row["model"] for row in panel_rows(spec)} == set(HOSTILE)
+    rest = repr(without_data(spec))
+    assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
+
+
+def test_sub_samples_of_two_prevalences_are_refused():
+    both = pl.concat([study(["a"], 0.4), study(["b"], 0.5)])
+    with pytest.raises(ParameterError, match=r"of one prevalence\n.*0\.4, 0\.5"):
+        nf.chart_subsamples(both)
+    with pytest.raises(ParameterError, match="several rows for one model and threshold"):
+        nf.chart_subsamples(pl.concat([study(), study()]))

@@ -13,6 +13,7 @@ from nci_frames.reporting.charts.curves import (
 )
 from nci_frames.reporting.charts.roc_pr import chart_pr, chart_roc
 from nci_frames.reporting.charts.selection import MAX_ROWS
+from nci_frames.reporting.charts.subsamples import chart_subsamples
 
 __all__ = [
     "MAX_ROWS",
@@ -23,4 +24,5 @@ __all__ = [
     "chart_pr_auc_over_prevalence",
     "chart_precision_uncertainty",
     "chart_roc",
+    "chart_subsamples",
 ]
