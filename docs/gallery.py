@@ -46,6 +46,10 @@ class Demo:
         return nf.compute_rates(bare, interval="wilson")
 
     @cached_property
+    def fold_points(self) -> pl.DataFrame:
+        return nf.select_operating_points(nf.compute_rates(self.by_fold), threshold=0.5)
+
+    @cached_property
     def projection(self) -> pl.DataFrame:
         return nf.project_rates(
             self.points, metrics=["precision", "f_beta"], prevalence=GRID, beta=[1.0, 2.0], band=True
@@ -116,6 +120,13 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         "Precision of sub-sampled logs: quartiles, range and mean against the adjusted curve.",
         lambda d: nf.chart_subsamples(
             nf.subsample_study(d.on_grid.filter(pl.col("model").is_in(MODELS[1:3])), prevalence=0.01)
+        ),
+    ),
+    "f_beta_plot": (
+        "The F-beta plot: fold means and deviations, winners, exact switches, and the tests.",
+        lambda d: nf.chart_f_beta_plot(
+            nf.compare_folds(d.fold_points, beta=BETAS, prevalence=0.01),
+            nf.winner_ranges(d.points, metric="f_beta", over="beta", prevalence=0.01),
         ),
     ),
 }

@@ -81,6 +81,7 @@ from .pooling import merge_counts as merge_counts
 from .pooling import pool_counts as pool_counts
 from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta
 from .reporting.charts import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
+from .reporting.charts import chart_f_beta_plot as chart_f_beta_plot
 from .reporting.charts import chart_p3 as chart_p3
 from .reporting.charts import chart_pr as chart_pr
 from .reporting.charts import chart_pr_auc_over_prevalence as chart_pr_auc_over_prevalence

@@ -11,6 +11,7 @@ from nci_frames.reporting.charts.curves import (
     chart_p3,
     chart_pr_auc_over_prevalence,
 )
+from nci_frames.reporting.charts.f_beta_plot import chart_f_beta_plot
 from nci_frames.reporting.charts.roc_pr import chart_pr, chart_roc
 from nci_frames.reporting.charts.selection import MAX_ROWS
 from nci_frames.reporting.charts.subsamples import chart_subsamples
@@ -19,6 +20,7 @@ __all__ = [
     "MAX_ROWS",
     "chart_f_beta_over_beta",
     "chart_f_beta_over_prevalence",
+    "chart_f_beta_plot",
     "chart_p3",
     "chart_pr",
     "chart_pr_auc_over_prevalence",

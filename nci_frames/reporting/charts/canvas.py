@@ -6,6 +6,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from nci_frames.reporting.charts.selection import finite
 from nci_frames.reporting.theme import HEIGHT, WIDTH, ModelStyle, config_for
 
 __all__ = ["colour", "compose", "curves", "facet", "rate_axis", "tooltip"]
@@ -53,7 +54,7 @@ def curves(
     """Draw a line per model through its rows in their order, and targets for the pointer."""
     chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
     hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", empty=False)
-    base = alt.Chart(rows).encode(x=x, y=y, color=colour(style))
+    base = alt.Chart(finite(rows)).encode(x=x, y=y, color=colour(style))
     # Without order=False Vega-Lite sorts by x, and steps lose their order where x is the same.
     lines = base.mark_line(interpolate=interpolate, order=False).encode(
         opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.12))
@@ -117,7 +118,7 @@ def facet(
     chart: alt.FacetChart = (
         alt.layer(*layers)
         .properties(width=width, height=HEIGHT if columns == 1 else 170)
-        .facet(alt.Facet(field="model", type="nominal", header=header), data=rows, columns=columns)
+        .facet(alt.Facet(field="model", type="nominal", header=header), data=finite(rows), columns=columns)
         # Each panel has an axis below it, also above the gap that an incomplete last row leaves.
         .resolve_axis(x="independent")
         .properties(

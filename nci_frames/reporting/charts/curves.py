@@ -8,6 +8,7 @@ from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.selection import (
     at,
     checked_observed,
+    finite,
     of_metric,
     operating_point,
     refuse_doubles,
@@ -258,7 +259,7 @@ def _chart(
             found=f"{rows.height:,} rows",
         )
     return line_chart(
-        shown.select("model", x, *there),
+        finite(shown.select("model", x, *there)),
         x,
         style=model_style(rows["model"].unique()),
         title=title,

@@ -10,6 +10,7 @@ __all__ = [
     "MAX_ROWS",
     "at",
     "checked_observed",
+    "finite",
     "of_metric",
     "operating_point",
     "refuse_doubles",
@@ -60,6 +61,11 @@ def checked_observed(observed: float | None) -> float | None:
     if observed is not None and not 0 <= observed <= 1:
         raise ParameterError.out_of_range("observed", observed, "a prevalence in [0, 1], or None")
     return observed
+
+
+def finite(rows: pl.DataFrame) -> pl.DataFrame:
+    """Replace infinite thresholds by null, since JSON has no infinity."""
+    return rows.with_columns(pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64)))
 
 
 def within_limit(rows: pl.DataFrame) -> None:
