@@ -6,10 +6,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.selection import finite
-from nci_frames.reporting.theme import HEIGHT, WIDTH, ModelStyle, config_for
+from nci_frames.reporting.theme import DASHES, HEIGHT, PALETTE, WIDTH, ModelStyle, config_for
 
-__all__ = ["colour", "compose", "curves", "facet", "rate_axis", "tooltip"]
+__all__ = ["colour", "compose", "curves", "facet", "prevalence_strokes", "rate_axis", "tooltip", "with_eta"]
 
 _LEGEND = "model (click to highlight)"
 
@@ -76,6 +77,38 @@ def curves(
         points.properties(name="points"),
         targets.add_params(hover).properties(name="targets"),
     ]
+
+
+def with_eta(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the name of the prevalence that `prevalence_strokes` goes by."""
+    return rows.with_columns(eta=pl.col("prevalence").map_elements("{:.3g}".format, return_dtype=pl.String))
+
+
+def prevalence_strokes(prevalence: pl.Series, style: ModelStyle) -> alt.StrokeDash | None:
+    """Give each prevalence a stroke, with a legend at the side; one alone needs none."""
+    names = [f"{eta:.3g}" for eta in prevalence.unique().sort()]
+    if len(names) == 1:
+        return None
+    if len(names) > len(DASHES) or len(set(names)) < len(names):
+        raise ParameterError(
+            f"a chart tells at most {len(DASHES)} prevalences apart, by three digits",
+            found=f"prevalence {', '.join(names[:20])}",
+            hint="select a few of them before drawing",
+        )
+    if style.dashed:
+        raise ParameterError(
+            f"a chart of several prevalences tells at most {len(PALETTE)} models apart",
+            found=f"{len(names)} prevalences and {len(style.models)} models",
+            hint="draw one prevalence, or fewer models",
+        )
+    return alt.StrokeDash(
+        field="eta",
+        type="nominal",
+        title="prevalence η",
+        scale=alt.Scale(domain=names, range=[list(dash) for dash in DASHES[: len(names)]]),
+        # Strokes are told from one another only if the legend shows some length of them.
+        legend=alt.Legend(orient="right", symbolSize=900, columns=1),
+    )
 
 
 def compose(

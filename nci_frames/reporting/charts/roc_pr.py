@@ -6,9 +6,9 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.canvas import compose, curves, rate_axis
-from nci_frames.reporting.charts.selection import of_metric, refuse_doubles, within_limit
-from nci_frames.reporting.theme import DASHES, PALETTE, SOFT, log_axis, log_scale, model_style
+from nci_frames.reporting.charts.canvas import compose, curves, prevalence_strokes, rate_axis, with_eta
+from nci_frames.reporting.charts.selection import refuse_doubles, with_recall, within_limit
+from nci_frames.reporting.theme import SOFT, log_axis, log_scale, model_style
 
 __all__ = ["chart_pr", "chart_roc"]
 
@@ -121,40 +121,18 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
     'Precision-recall curves at prevalence η = 0.01, 0.1'
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
-    place = ["model", "threshold", "prevalence"]
-    shown = of_metric(frame, "precision").rename({"value": "precision"})
-    refuse_doubles(shown, *place)
-    recall = of_metric(frame, "recall").select("model", "threshold", recall="value").unique()
-    refuse_doubles(recall, "model", "threshold")
-    rows = (
-        shown.select(*place, "precision")
-        .join(recall, on=["model", "threshold"], how="left", nulls_equal=True)
-        .drop_nulls(["precision", "recall", "prevalence"])
-        .with_columns(eta=pl.col("prevalence").map_elements("{:.3g}".format, return_dtype=pl.String))
-        .sort(
-            *["model", "prevalence", "recall", "precision", "threshold"],
-            descending=[False, False, False, True, True],
-        )
+    rows = with_recall(frame, "precision").sort(
+        *["model", "prevalence", "recall", "precision", "threshold"],
+        descending=[False, False, False, True, True],
     )
-    if rows.is_empty():
-        raise ParameterError("there is no point to draw", found=f"{shown.height:,} rows without both metrics")
     # The first step reaches back to recall 0.
     first = rows.group_by("model", "prevalence", maintain_order=True).first()
     first = first.with_columns(recall=pl.lit(0.0), threshold=pl.lit(None, pl.Float64)).select(rows.columns)
-    rows = pl.concat([first, rows]).sort("model", "prevalence", maintain_order=True)
+    rows = with_eta(pl.concat([first, rows]).sort("model", "prevalence", maintain_order=True))
     within_limit(rows)
     style = model_style(frame["model"].unique())
-    prevalences = rows["prevalence"].unique().sort()
-    names = [f"{eta:.3g}" for eta in prevalences]
-    _check_strokes(names, len(style.models))
-    dash = alt.StrokeDash(
-        field="eta",
-        type="nominal",
-        title="prevalence η",
-        # Strokes are told from one another only if the legend shows some length of them.
-        scale=alt.Scale(domain=names, range=[list(dash) for dash in DASHES[: len(names)]]),
-        legend=alt.Legend(orient="right", symbolSize=900, columns=1),
-    )
+    dash = prevalence_strokes(rows["prevalence"], style)
+    names = ", ".join(f"{eta:.3g}" for eta in rows["prevalence"].unique().sort())
     return compose(
         curves(
             rows,
@@ -169,26 +147,11 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
             },
             # The area below these steps is the average precision.
             interpolate="step-before",
-            dash=dash if len(names) > 1 else None,
+            dash=dash,
         ),
         style=style,
-        title=f"Precision-recall curves at prevalence η = {', '.join(names)}",
+        title=f"Precision-recall curves at prevalence η = {names}",
         subtitle="steps between attained points: the area below is the average precision",
         says="A colour per model and a stroke per prevalence.",
         height=420,
     )
-
-
-def _check_strokes(names: list[str], models: int) -> None:
-    if len(names) > len(DASHES) or len(set(names)) < len(names):
-        raise ParameterError(
-            f"a chart tells at most {len(DASHES)} prevalences apart, by three digits",
-            found=f"prevalence {', '.join(names[:20])}",
-            hint="select a few of them before drawing",
-        )
-    if len(names) > 1 and models > len(PALETTE):
-        raise ParameterError(
-            f"a chart of several prevalences tells at most {len(PALETTE)} models apart",
-            found=f"{len(names)} prevalences and {models} models",
-            hint="draw one prevalence, or fewer models",
-        )

@@ -14,6 +14,7 @@ __all__ = [
     "of_metric",
     "operating_point",
     "refuse_doubles",
+    "with_recall",
     "within_limit",
 ]
 
@@ -66,6 +67,23 @@ def checked_observed(observed: float | None) -> float | None:
 def finite(rows: pl.DataFrame) -> pl.DataFrame:
     """Replace infinite thresholds by null, since JSON has no infinity."""
     return rows.with_columns(pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64)))
+
+
+def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """Return the defined points of a metric over recall: model, threshold, prevalence, the metric, recall."""
+    place = ["model", "threshold", "prevalence"]
+    shown = of_metric(frame, metric).rename({"value": metric})
+    refuse_doubles(shown, *place)
+    recall = of_metric(frame, "recall").select("model", "threshold", recall="value").unique()
+    refuse_doubles(recall, "model", "threshold")
+    rows = (
+        shown.select(*place, metric)
+        .join(recall, on=["model", "threshold"], how="left", nulls_equal=True)
+        .drop_nulls([metric, "recall", "prevalence"])
+    )
+    if rows.is_empty():
+        raise ParameterError("there is no point to draw", found=f"{shown.height:,} rows without both metrics")
+    return rows
 
 
 def within_limit(rows: pl.DataFrame) -> None:
