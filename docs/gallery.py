@@ -129,6 +129,14 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
             nf.winner_ranges(d.points, metric="f_beta", over="beta", prevalence=0.01),
         ),
     ),
+    "tpr_ppv": (
+        "Recall and precision of every operating point, the winners ringed.",
+        lambda d: nf.chart_tpr_ppv(
+            nf.project_rates(d.curves, metrics=["precision", "recall"], prevalence=0.01),
+            nf.decision_map(d.curves),
+            prevalence=0.01,
+        ),
+    ),
 }
 
 

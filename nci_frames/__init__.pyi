@@ -88,4 +88,5 @@ from .reporting.charts import chart_pr_auc_over_prevalence as chart_pr_auc_over_
 from .reporting.charts import chart_precision_uncertainty as chart_precision_uncertainty
 from .reporting.charts import chart_roc as chart_roc
 from .reporting.charts import chart_subsamples as chart_subsamples
+from .reporting.charts import chart_tpr_ppv as chart_tpr_ppv
 from .reporting.report import write_report as write_report

@@ -15,6 +15,7 @@ from nci_frames.reporting.charts.f_beta_plot import chart_f_beta_plot
 from nci_frames.reporting.charts.roc_pr import chart_pr, chart_roc
 from nci_frames.reporting.charts.selection import MAX_ROWS
 from nci_frames.reporting.charts.subsamples import chart_subsamples
+from nci_frames.reporting.charts.tpr_ppv import chart_tpr_ppv
 
 __all__ = [
     "MAX_ROWS",
@@ -27,4 +28,5 @@ __all__ = [
     "chart_precision_uncertainty",
     "chart_roc",
     "chart_subsamples",
+    "chart_tpr_ppv",
 ]

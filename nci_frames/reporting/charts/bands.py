@@ -79,7 +79,7 @@ def chart_precision_uncertainty(
     low, high = min(places), max(places)
     scale = log_scale(low, high)
     x = alt.X(field="prevalence", type="quantitative", axis=log_axis("prevalence", low, high), scale=scale)
-    base = alt.Chart().encode(x=x, color=colour(style, legend=False))
+    base = alt.Chart().encode(x=x, color=colour(style, legend=None))
     value = alt.Y(**rate_axis("value", "precision"))
     # Rows of the curve have no label and would write "null".
     mark = alt.Chart().transform_filter("isValid(datum.label)")

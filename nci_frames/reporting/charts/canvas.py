@@ -10,16 +10,29 @@ from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.selection import finite
 from nci_frames.reporting.theme import DASHES, HEIGHT, PALETTE, WIDTH, ModelStyle, config_for
 
-__all__ = ["colour", "compose", "curves", "facet", "prevalence_strokes", "rate_axis", "tooltip", "with_eta"]
+__all__ = [
+    "DOTS",
+    "LINES",
+    "colour",
+    "compose",
+    "curves",
+    "facet",
+    "prevalence_strokes",
+    "rate_axis",
+    "tooltip",
+    "with_eta",
+]
 
 _LEGEND = "model (click to highlight)"
 
+#: What the legend shows of a model.
+LINES, DOTS = alt.Legend(), alt.Legend(symbolType="circle", symbolSize=90)
 
-def colour(style: ModelStyle, *, legend: bool = True) -> alt.Color:
+
+def colour(style: ModelStyle, *, legend: alt.Legend | None = LINES) -> alt.Color:
     """Colour by model, as in every other chart of these models; panels with names need no legend."""
     scale = alt.Scale(domain=list(style.models), range=list(style.colours))
-    shown = alt.Undefined if legend else None
-    return alt.Color(field="model", type="nominal", title=_LEGEND, scale=scale, legend=shown)
+    return alt.Color(field="model", type="nominal", title=_LEGEND, scale=scale, legend=legend)
 
 
 def rate_axis(field: str, title: str) -> dict[str, Any]:

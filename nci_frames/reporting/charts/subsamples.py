@@ -70,7 +70,7 @@ def chart_subsamples(subsamples: pl.DataFrame | pl.LazyFrame, /) -> alt.FacetCha
     rows = rows.select("model", *numbers)
     within_limit(rows)
     style = model_style(frame["model"].unique())
-    base = alt.Chart().encode(x=alt.X(**rate_axis("tpr", "recall (TPR)")), color=colour(style, legend=False))
+    base = alt.Chart().encode(x=alt.X(**rate_axis("tpr", "recall (TPR)")), color=colour(style, legend=None))
     precision = alt.Y(**rate_axis("adjusted", "precision (PPV)"))
 
     def area(low: str, high: str, opacity: float) -> alt.Chart:
