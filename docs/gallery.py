@@ -69,6 +69,13 @@ class Demo:
         log = self.log.select("model", "label", "score")
         return nf.count_confusion(log, thresholds=nf.uniform_thresholds(200))
 
+    @cached_property
+    def flagged(self) -> pl.DataFrame:
+        """How many rows two models call positive, and how many of them rightly."""
+        two = self.curves.filter(pl.col("model").is_in(MODELS[1:3]))
+        metrics = ["pos_fraction", "recall", "precision"]
+        return nf.project_rates(two, metrics=metrics, prevalence=[0.001, 0.1, 0.5])
+
     @property
     def observed(self) -> float:
         return float(self.points["observed_prevalence"][0])
@@ -136,6 +143,14 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
             nf.decision_map(d.curves),
             prevalence=0.01,
         ),
+    ),
+    "pos_fraction": (
+        "The POSfrac operating characteristic at several prevalences, held to a TPR of 0.8.",
+        lambda d: nf.chart_pos_fraction(d.flagged),
+    ),
+    "pos_fraction_log": (
+        "The same over the logarithm of POSfrac.",
+        lambda d: nf.chart_pos_fraction(d.flagged, log_x=True),
     ),
 }
 

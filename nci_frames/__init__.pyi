@@ -83,6 +83,7 @@ from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta
 from .reporting.charts import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
 from .reporting.charts import chart_f_beta_plot as chart_f_beta_plot
 from .reporting.charts import chart_p3 as chart_p3
+from .reporting.charts import chart_pos_fraction as chart_pos_fraction
 from .reporting.charts import chart_pr as chart_pr
 from .reporting.charts import chart_pr_auc_over_prevalence as chart_pr_auc_over_prevalence
 from .reporting.charts import chart_precision_uncertainty as chart_precision_uncertainty

@@ -73,3 +73,61 @@ def test_winners_of_other_rates_are_refused():
         nf.chart_tpr_ppv(projection_of(rates), nf.decision_map(rates_of(["c"])), prevalence=ETA)
     with pytest.raises(ParameterError, match=r"no rows at prevalence 0\.5"):
         nf.chart_tpr_ppv(projection_of(rates), nf.decision_map(rates), prevalence=0.5)
+
+
+def draw_pos_fraction(rates, prevalence=(0.01, 0.1), **options):
+    return nf.chart_pos_fraction(projection_of(rates, ["pos_fraction", "recall"], prevalence), **options)
+
+
+def test_the_share_of_positives_is_that_of_the_formula():
+    rates = rates_of(["a"])
+    rows = rows_of(draw_pos_fraction(rates, [0.1]).to_dict())
+    tpr, fpr = rates.sort("tpr")["tpr"], rates.sort("tpr")["fpr"]
+    assert [row["recall"] for row in rows] == tpr.to_list()
+    assert [row["pos_fraction"] for row in rows] == pytest.approx((0.1 * tpr + 0.9 * fpr).to_list())
+
+
+def test_each_curve_is_held_to_the_recall_with_the_fewest_positives():
+    rates = rates_of()
+    spec = draw_pos_fraction(rates, tpr=0.8).to_dict()
+    assert rows_of(spec, "fixed") == [{"recall": 0.8}]
+    held = pl.DataFrame(rows_of(spec, "held"))
+    rows = pl.DataFrame(rows_of(spec)).filter(pl.col("recall") >= 0.8)
+    least = rows.group_by("model", "prevalence").agg(pl.col("pos_fraction").min())
+    columns = ["model", "prevalence", "pos_fraction"]
+    assert held.select(columns).sort(columns).equals(least.select(columns).sort(columns))
+    assert held.height == 4
+
+
+def test_without_a_recall_to_hold_nothing_is_marked():
+    names = [part["name"] for part in draw_pos_fraction(rates_of(), tpr=None).to_dict()["layer"]]
+    assert names == ["lines", "points", "targets"]
+    with pytest.raises(ParameterError, match="tpr must be a rate"):
+        draw_pos_fraction(rates_of(), tpr=1.5)
+
+
+def test_purity_is_told_where_the_frame_has_it():
+    rates = rates_of()
+    with_purity = projection_of(rates, ["pos_fraction", "recall", "precision"])
+    spec = nf.chart_pos_fraction(with_purity).to_dict()
+    fields = [t["field"] for t in layer(spec, "targets")["encoding"]["tooltip"]]
+    assert fields[-1] == "precision"
+    assert all(
+        row["precision"] == pytest.approx(ETA * row["recall"] / row["pos_fraction"]) for row in rows_of(spec)
+    )
+
+
+def test_a_logarithmic_share_leaves_0_out():
+    nobody = pl.DataFrame({"model": ["a"], "threshold": [9.0], "tp": [0], "fp": [0], "fn": [9], "tn": [90]})
+    rates = pl.concat([rates_of(["a"]), nf.compute_rates(nobody)], how="diagonal_relaxed")
+    spec = draw_pos_fraction(rates, log_x=True).to_dict()
+    scale = layer(spec, "lines")["encoding"]["x"]["scale"]
+    assert scale["type"] == "log"
+    assert scale["domain"] == [min(row["pos_fraction"] for row in rows_of(spec)), 1.0]
+    assert len(rows_of(draw_pos_fraction(rates).to_dict())) == len(rows_of(spec)) + 2
+
+
+def test_hostile_names_of_operating_characteristics_occur_only_as_data():
+    spec = draw_pos_fraction(rates_of(HOSTILE)).to_dict()
+    assert {row["model"] for row in rows_of(spec)} == set(HOSTILE)
+    assert no_hostile_name(spec)

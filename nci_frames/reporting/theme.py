@@ -128,7 +128,8 @@ def chart_config() -> dict[str, Any]:
             "symbolSize": 260,
             "symbolStrokeWidth": 2.5,
         },
-        "line": {"strokeWidth": 2.25, "strokeCap": "round", "strokeJoin": "round"},
+        # Round caps would fill the gaps of the finer strokes.
+        "line": {"strokeWidth": 2.25, "strokeCap": "butt", "strokeJoin": "round"},
     }
 
 
@@ -141,6 +142,7 @@ def _theme() -> alt.theme.ThemeConfig:
 _AXIS_TITLES = {
     "prevalence": "prevalence η = P(y = 1), log scale",
     "fpr": "FPR, log scale",
+    "pos_fraction": "POSfrac: share of rows predicted positive, log scale",
     "beta": "β, log scale (to the right recall counts more)",
 }
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

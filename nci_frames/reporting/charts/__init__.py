@@ -12,6 +12,7 @@ from nci_frames.reporting.charts.curves import (
     chart_pr_auc_over_prevalence,
 )
 from nci_frames.reporting.charts.f_beta_plot import chart_f_beta_plot
+from nci_frames.reporting.charts.pos_fraction import chart_pos_fraction
 from nci_frames.reporting.charts.roc_pr import chart_pr, chart_roc
 from nci_frames.reporting.charts.selection import MAX_ROWS
 from nci_frames.reporting.charts.subsamples import chart_subsamples
@@ -23,6 +24,7 @@ __all__ = [
     "chart_f_beta_over_prevalence",
     "chart_f_beta_plot",
     "chart_p3",
+    "chart_pos_fraction",
     "chart_pr",
     "chart_pr_auc_over_prevalence",
     "chart_precision_uncertainty",

@@ -1,0 +1,128 @@
+"""Projections -> how much recall costs in rows to look at: TPR over the share of predicted positives."""
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.errors import ParameterError
+from nci_frames.reporting.charts.canvas import (
+    colour,
+    compose,
+    curves,
+    prevalence_strokes,
+    rate_axis,
+    tooltip,
+    with_eta,
+)
+from nci_frames.reporting.charts.selection import finite, with_recall, within_limit
+from nci_frames.reporting.theme import INK, SOFT, log_axis, log_scale, model_style
+
+__all__ = ["chart_pos_fraction"]
+
+
+def chart_pos_fraction(
+    projection: pl.DataFrame | pl.LazyFrame, /, *, tpr: float | None = 0.8, log_x: bool = False
+) -> alt.LayerChart:
+    """Draw the POSfrac operating characteristic: TPR over the share of predicted positives, by prevalence.
+
+    Parameters
+    ----------
+    projection
+        A projection of many thresholds with both metrics, at one prevalence or a few:
+        ``project_rates(rates, metrics=["pos_fraction", "recall"], prevalence=[0.001, 0.1, 0.5])``. With
+        ``precision`` (purity) as well, the tooltips show it.
+    tpr
+        The recall that the classifier is held to, in [0, 1]: of the points that attain it, the one with the
+        fewest predicted positives is marked on each curve; None for no mark.
+    log_x
+        Whether the share of predicted positives has a logarithmic axis; 0 has no place on it.
+
+    Returns
+    -------
+    altair.LayerChart
+        A colour per model and a stroke per prevalence.
+
+    Raises
+    ------
+    ParameterError
+        The frame lacks a metric or a defined point, has more prevalences than there are strokes, several
+        prevalences and more models than colours, several rows for one model, threshold and prevalence, or
+        too many rows; or *tpr* is out of range.
+
+    References
+    ----------
+    Landgrebe et al. (2004), Figs. 3 and 4, doi:10.1007/978-3-540-27868-9_74.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
+    >>> projection = nf.project_rates(rates, metrics=["pos_fraction", "recall"], prevalence=[0.01, 0.1])
+    >>> nf.chart_pos_fraction(projection).to_dict()["title"]["text"]
+    'Recall over predicted positives at prevalence η = 0.01, 0.1'
+    """
+    if tpr is not None and not 0 <= tpr <= 1:
+        raise ParameterError.out_of_range("tpr", tpr, "a rate in [0, 1], or None")
+    frame = schemas.collect(projection, schemas.PROJECTION)
+    rows = with_recall(frame, "pos_fraction")
+    numbers = {
+        "recall": "TPR",
+        "pos_fraction": "predicted positive",
+        "threshold": "threshold",
+        "prevalence": "prevalence",
+    }
+    if "precision" in frame["metric"].unique():
+        place = ["model", "threshold", "prevalence"]
+        purity = frame.filter(pl.col("metric") == "precision").select(*place, precision="value")
+        rows = rows.join(purity, on=place, how="left", nulls_equal=True)
+        numbers["precision"] = "purity (precision)"
+    rows = with_eta(
+        rows.filter(pl.col("pos_fraction") > 0 if log_x else pl.lit(True)).sort(
+            *["model", "prevalence", "recall", "pos_fraction", "threshold"],
+            descending=[False, False, False, False, True],
+        )
+    )
+    if rows.is_empty():
+        raise ParameterError("there is no point to draw", found="a share of predicted positives of 0 alone")
+    within_limit(rows)
+    style = model_style(frame["model"].unique())
+    x = alt.X(**rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
+    if log_x:
+        low = min(rows["pos_fraction"])
+        axis, scale = log_axis("pos_fraction", low, 1.0), log_scale(low, 1.0)
+        x = alt.X(field="pos_fraction", type="quantitative", axis=axis, scale=scale)
+    y = alt.Y(**rate_axis("recall", "TPR (recall)"))
+    names = ", ".join(f"{eta:.3g}" for eta in rows["prevalence"].unique().sort())
+    held = "" if tpr is None else f"; ringed: the fewest for a TPR of {tpr:g}"
+    strokes = prevalence_strokes(rows["prevalence"], style)
+    return compose(
+        [
+            *([] if tpr is None else _line_at(tpr)),
+            *curves(rows, x, y, style=style, numbers=numbers, dash=strokes),
+            *([] if tpr is None else _held(rows, tpr, x, y, colour(style), numbers)),
+        ],
+        style=style,
+        title=f"Recall over predicted positives at prevalence η = {names}",
+        subtitle=f"POSfrac operating characteristic{held}",
+        says="A colour per model and a stroke per prevalence.",
+        height=420,
+    )
+
+
+def _line_at(tpr: float) -> list[alt.Chart]:
+    rule = alt.Chart(pl.DataFrame({"recall": [tpr]})).mark_rule(color=SOFT, strokeDash=[4, 3])
+    return [rule.encode(y=alt.Y(field="recall", type="quantitative")).properties(name="fixed")]
+
+
+def _held(
+    rows: pl.DataFrame, tpr: float, x: alt.X, y: alt.Y, paint: alt.Color, numbers: dict[str, str]
+) -> list[alt.Chart]:
+    """Ring, on each curve, the attained point that finds enough with the fewest predicted positives."""
+    enough = rows.filter(pl.col("recall") >= tpr).sort("pos_fraction", "recall", descending=[False, True])
+    least = enough.group_by("model", "prevalence", maintain_order=True).first().sort("model", "prevalence")
+    ring = alt.Chart(finite(least)).mark_point(
+        filled=True, shape="circle", size=80, stroke=INK, strokeWidth=1.25, opacity=1
+    )
+    return [ring.encode(x=x, y=y, color=paint, tooltip=tooltip(numbers)).properties(name="held")]
