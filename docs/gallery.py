@@ -152,6 +152,20 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         "The same over the logarithm of POSfrac.",
         lambda d: nf.chart_pos_fraction(d.flagged, log_x=True),
     ),
+    "cost": (
+        "Expected cost over prevalence, a missed positive being worth twenty false alarms.",
+        lambda d: nf.chart_cost(
+            nf.project_rates(d.points, metrics=[nf.expected_cost(c_fn=20)], prevalence=GRID),
+            observed=d.observed,
+        ),
+    ),
+    "cost_normalised": (
+        "Normalised cost over prevalence: above 1 a model is worse than none.",
+        lambda d: nf.chart_cost(
+            nf.project_rates(d.points, metrics=[nf.normalised_cost(c_fn=20)], prevalence=GRID),
+            observed=d.observed,
+        ),
+    ),
 }
 
 

@@ -79,6 +79,7 @@ from .evaluation.subsampling import subsample_study as subsample_study
 from .evaluation.winners import winner_ranges as winner_ranges
 from .pooling import merge_counts as merge_counts
 from .pooling import pool_counts as pool_counts
+from .reporting.charts import chart_cost as chart_cost
 from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta
 from .reporting.charts import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
 from .reporting.charts import chart_f_beta_plot as chart_f_beta_plot

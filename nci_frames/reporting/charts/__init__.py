@@ -5,6 +5,7 @@ of the colour scale, both of which Vega takes literally, and in no title, field 
 """
 
 from nci_frames.reporting.charts.bands import chart_precision_uncertainty
+from nci_frames.reporting.charts.costs import chart_cost
 from nci_frames.reporting.charts.curves import (
     chart_f_beta_over_beta,
     chart_f_beta_over_prevalence,
@@ -20,6 +21,7 @@ from nci_frames.reporting.charts.tpr_ppv import chart_tpr_ppv
 
 __all__ = [
     "MAX_ROWS",
+    "chart_cost",
     "chart_f_beta_over_beta",
     "chart_f_beta_over_prevalence",
     "chart_f_beta_plot",

@@ -63,28 +63,26 @@ def curves(
     numbers: Mapping[str, str],
     interpolate: Any = "linear",
     dash: alt.StrokeDash | None = None,
-    detail: Sequence[str] = (),
+    clip: bool = False,
 ) -> list[alt.Chart]:
     """Draw a line per model through its rows in their order, and targets for the pointer."""
     chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
     hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", empty=False)
     base = alt.Chart(finite(rows)).encode(x=x, y=y, color=colour(style))
     # Without order=False Vega-Lite sorts by x, and steps lose their order where x is the same.
-    lines = base.mark_line(interpolate=interpolate, order=False).encode(
+    lines = base.mark_line(interpolate=interpolate, order=False, clip=clip).encode(
         opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.12))
     )
-    if detail:
-        lines = lines.encode(detail=[alt.Detail(field=field, type="nominal") for field in detail])
     if dash is not None:
         lines = lines.encode(strokeDash=dash)
     elif style.dashed:
         scale = alt.Scale(domain=list(style.models), range=[list(d) for d in style.dashes])
         stroke = alt.StrokeDash(field="model", type="nominal", title=_LEGEND, scale=scale)
         lines = lines.encode(strokeDash=stroke)
-    points = base.mark_point(filled=True, size=50).encode(
+    points = base.mark_point(filled=True, size=50, clip=clip).encode(
         opacity=alt.condition(hover, alt.value(1.0), alt.value(0.0))
     )
-    targets = base.mark_point(filled=True, size=120, opacity=0).encode(tooltip=tooltip(numbers))
+    targets = base.mark_point(filled=True, size=120, opacity=0, clip=clip).encode(tooltip=tooltip(numbers))
     return [
         lines.add_params(chosen).properties(name="lines"),
         points.properties(name="points"),

@@ -1,0 +1,137 @@
+"""Projections -> cost curves: what decisions cost over prevalence."""
+
+import re
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.errors import ParameterError
+from nci_frames.reporting.charts.canvas import compose, curves
+from nci_frames.reporting.charts.selection import (
+    checked_observed,
+    of_metric,
+    operating_point,
+    refuse_doubles,
+    within_limit,
+)
+from nci_frames.reporting.theme import SOFT, log_axis, log_scale, model_style, vertical_rule
+
+__all__ = ["chart_cost"]
+
+#: The labels of the two metrics, with or without their costs.
+_COST = re.compile(r"(expected_cost|normalised_cost)(\([\w=.,+ -]*\))?")
+
+#: Normalised costs above this are not shown: what is worse than trivial needs no exact place.
+_WORST = 2.0
+
+
+def chart_cost(
+    projection: pl.DataFrame | pl.LazyFrame, /, *, metric: str | None = None, observed: float | None = None
+) -> alt.LayerChart:
+    """Draw the cost curve: expected or normalised cost over prevalence, a line per model.
+
+    Parameters
+    ----------
+    projection
+        A projection with a cost, one point for each model:
+        ``project_rates(points, metrics=[nf.expected_cost(c_fn=20)], prevalence=...)``.
+    metric
+        The label of the cost, such as ``"expected_cost(c_fn=20)"``; needed where the frame has several.
+    observed
+        The prevalence of the log, marked by a vertical rule.
+
+    Returns
+    -------
+    altair.LayerChart
+        The curves on a logarithmic axis of prevalence, from which 0 is left out. A rule at a normalised cost
+        of 1 marks the better of never and always positive; what costs more than twice that is cut off.
+
+    Raises
+    ------
+    ParameterError
+        The frame has no cost or several, several rows for one model and prevalence, nothing to draw, or too
+        many rows.
+
+    References
+    ----------
+    Drummond and Holte (2006), Cost curves, doi:10.1007/s10994-006-8199-5.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> points = pl.DataFrame(
+    ...     {"model": "a", "threshold": 0.5, "tp": [80], "fp": [10], "fn": [20], "tn": [990]}
+    ... )
+    >>> cost = nf.expected_cost(c_fn=20)
+    >>> projection = nf.project_rates(nf.compute_rates(points), metrics=[cost], prevalence=[0.001, 0.1])
+    >>> nf.chart_cost(projection).to_dict()["title"]["subtitle"]
+    'expected_cost(c_fn=20) at threshold 0.5'
+    """
+    frame = schemas.collect(projection, schemas.PROJECTION)
+    observed = checked_observed(observed) or None
+    label = _label(frame, metric)
+    normalised = label.startswith("normalised")
+    everything = of_metric(frame, label)
+    drawn = everything.filter(pl.col("prevalence") > 0, pl.col("value").is_finite())
+    refuse_doubles(drawn, "model", "prevalence")
+    if drawn.is_empty():
+        raise ParameterError("there is no cost to draw", found=f"{everything.height:,} rows")
+    within_limit(drawn)
+    style = model_style(everything["model"].unique())
+    places = [*drawn["prevalence"], *([observed] if observed else [])]
+    low, high = min(places), max(places)
+    if low == high:
+        low, high = low / 10, high * 10
+    axis, scale = log_axis("prevalence", low, high), log_scale(low, high)
+    x = alt.X(field="prevalence", type="quantitative", axis=axis, scale=scale)
+    top = max(drawn["value"])
+    cut = normalised and top > _WORST
+    y = alt.Y(
+        field="value",
+        type="quantitative",
+        title="normalised cost" if normalised else "expected cost of a decision",
+        scale=alt.Scale(domain=[0, _WORST]) if cut else alt.Scale(zero=True, domainMin=0),
+        axis=alt.Axis(tickCount=5, format="~g"),
+    )
+    rows = drawn.select("model", "threshold", "prevalence", "value").sort("model", "prevalence")
+    numbers = {"prevalence": "prevalence", "value": "cost", "threshold": "threshold"}
+    notes = ["; dashed: never or always positive"] * normalised + ["; above 2 cut off"] * cut
+    return compose(
+        [
+            *([_trivial(y)] if normalised else []),
+            *curves(rows, x, y, style=style, numbers=numbers, clip=cut),
+            *vertical_rule(observed, "prevalence", low, high),
+        ],
+        style=style,
+        title="Normalised cost over prevalence" if normalised else "Expected cost over prevalence",
+        subtitle=f"{label} at {operating_point(everything)}{''.join(notes)}",
+        says="A line per model; less is better.",
+    )
+
+
+def _label(frame: pl.DataFrame, metric: str | None) -> str:
+    """Return which cost to draw."""
+    labels: list[str] = sorted(filter(_COST.fullmatch, frame["metric"].drop_nulls().unique()))
+    if metric is not None:
+        if metric not in labels:
+            raise ParameterError.unknown_choice("metric", metric, labels)
+        return metric
+    if len(labels) != 1:
+        raise ParameterError(
+            "the frame has several costs" if labels else "the frame has no cost",
+            found=", ".join(labels or sorted(map(repr, frame["metric"].drop_nulls().unique()))[:5]),
+            hint="name one with metric=" if labels else "project expected_cost or normalised_cost",
+        )
+    return labels[0]
+
+
+def _trivial(y: alt.Y) -> alt.Chart:
+    chart: alt.Chart = (
+        alt.Chart(pl.DataFrame({"value": [1.0]}))
+        .mark_rule(color=SOFT, strokeDash=[4, 3], strokeWidth=1.25)
+        .encode(y=y)
+        .properties(name="trivial")
+    )
+    return chart
