@@ -21,6 +21,8 @@ from .evaluation.bands import precision_band as precision_band
 from .evaluation.best_model import probability_best as probability_best
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare_models as compare_models
+from .evaluation.contingency import confusion_counts as confusion_counts
+from .evaluation.contingency import surface_path_length as surface_path_length
 from .evaluation.coverage import band_coverage as band_coverage
 from .evaluation.coverage import interval_coverage as interval_coverage
 from .evaluation.crossover_intervals import crossover_intervals as crossover_intervals
@@ -74,6 +76,9 @@ from .evaluation.rates import compute_rates as compute_rates
 from .evaluation.resampling import bootstrap as bootstrap
 from .evaluation.segments import decompose_difference as decompose_difference
 from .evaluation.segments import roll_up as roll_up
+from .evaluation.sensitivity import agnostic_metrics as agnostic_metrics
+from .evaluation.sensitivity import imbalance_sensitivity as imbalance_sensitivity
+from .evaluation.sensitivity import metric_surface as metric_surface
 from .evaluation.shift import check_projection as check_projection
 from .evaluation.subsampling import subsample_study as subsample_study
 from .evaluation.winners import winner_ranges as winner_ranges

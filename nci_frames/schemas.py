@@ -12,6 +12,7 @@ import polars as pl
 from nci_frames.errors import SchemaError
 
 __all__ = [
+    "AGNOSTIC",
     "AREAS",
     "AUC_COMPARISONS",
     "AUC_INTERVALS",
@@ -27,6 +28,7 @@ __all__ = [
     "FOLD_COMPARISONS",
     "FOLD_SUMMARIES",
     "FRAMES",
+    "PATHS",
     "PREDICTIONS",
     "PROJECTION",
     "RANKING",
@@ -34,9 +36,11 @@ __all__ = [
     "RESERVED",
     "ROLL_UP",
     "SAMPLES",
+    "SENSITIVITY",
     "SHIFTS",
     "SUBSAMPLES",
     "SUPPORT",
+    "SURFACE",
     "UNCERTAINTY",
     "WINNERS",
     "Column",
@@ -486,6 +490,41 @@ DOMINANCE = FrameSchema(
 )
 
 
+SURFACE = FrameSchema(
+    "metric surface",
+    "metric_surface(metric)",
+    (
+        Column("tpr", _RATE, "true-positive rate"),
+        Column("tnr", _RATE, "true-negative rate"),
+        _VALUE,
+    ),
+)
+SENSITIVITY = FrameSchema(
+    "sensitivity",
+    "imbalance_sensitivity(metrics, ratios=...)",
+    (
+        _METRIC,
+        Column("ratio", _RATE, "negatives per positive, > 0"),
+        Column("sensitivity", _RATE, "volume between the surfaces at 1:1 and at this ratio", "infinite"),
+    ),
+)
+AGNOSTIC = FrameSchema(
+    "agnostic metrics",
+    "agnostic_metrics(metrics)",
+    (_METRIC, Column("agnostic", (pl.Boolean,), "whether the class balance plays no part")),
+)
+PATHS = FrameSchema(
+    "paths",
+    "surface_path_length(rates, metric=..., order=...)",
+    (
+        _MODEL,
+        _METRIC,
+        Column("ratio", _RATE, "negatives per positive, > 0"),
+        Column("steps", (pl.Int64,), "number of steps"),
+        Column("length", _RATE, "length of the path in contingency space", "a value is undefined"),
+    ),
+)
+
 FRAMES = (
     PREDICTIONS,
     COUNTS,
@@ -512,6 +551,10 @@ FRAMES = (
     SAMPLES,
     DECISION_MAP,
     DOMINANCE,
+    SURFACE,
+    SENSITIVITY,
+    AGNOSTIC,
+    PATHS,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)
