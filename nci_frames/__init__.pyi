@@ -15,6 +15,7 @@ from .errors import SourceError as SourceError
 from .errors import ToleranceWarning as ToleranceWarning
 from .errors import UnknownMetricError as UnknownMetricError
 from .evaluation.areas import compute_areas as compute_areas
+from .evaluation.areas import mean_pr_auc as mean_pr_auc
 from .evaluation.bands import lowest_known_prevalence as lowest_known_prevalence
 from .evaluation.bands import max_precision_uncertainty as max_precision_uncertainty
 from .evaluation.bands import precision_band as precision_band

@@ -45,7 +45,7 @@ def confusion_counts(
 
     References
     ----------
-    Ahmadzadeh and Angryk (2022), doi:10.1109/ICIP46576.2022.9897637.
+    Ahmadzadeh and Angryk (2022).
 
     Examples
     --------
@@ -121,7 +121,7 @@ def surface_path_length(
     References
     ----------
     Ahmadzadeh and Angryk (2022), section 4, who propose to track a model's learning on the surface,
-    doi:10.1109/ICIP46576.2022.9897637.
+    ICIP.
 
     Examples
     --------

@@ -78,7 +78,7 @@ def metric_surface(
     References
     ----------
     Ahmadzadeh and Angryk (2022), Measuring class-imbalance sensitivity of deterministic performance
-    evaluation metrics, doi:10.1109/ICIP46576.2022.9897637.
+    evaluation metrics.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def imbalance_sensitivity(
 
     References
     ----------
-    Ahmadzadeh and Angryk (2022), doi:10.1109/ICIP46576.2022.9897637. (The published sum lacks the area of its
+    Ahmadzadeh and Angryk (2022). (The published sum lacks the area of its
     cells.)
 
     Examples
