@@ -165,6 +165,7 @@ RATES = FrameSchema(
             for rate in ("tpr", "fpr")
             for side in ("lower", "upper")
         ),
+        Column("prevalence", _RATE, "P(y=1) the point was selected for", "unknown", required=False),
         Column("reason", (pl.String,), "why an operating point was not attained", "attained", required=False),
     ),
 )

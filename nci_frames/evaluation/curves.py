@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-__all__ = ["Curves", "Floats", "curves_of"]
+__all__ = ["Curves", "Floats", "curves_of", "group_starts", "is_sorted"]
 
 Floats = NDArray[np.float64]
 
-#: Arrays of a part stay in the cache of a core.
-_ROWS_AT_A_TIME = 1 << 15
+#: Fewer, and two threads wait for each other; more, and the arrays of a part take much memory.
+_ROWS_AT_A_TIME = 1 << 18
 #: Rows whose keys are compared at a time: texts of very many rows would be copied.
 _KEYS_AT_A_TIME = 1 << 20
 
@@ -53,10 +53,10 @@ class Curves:
 
 def curves_of(frame: pl.DataFrame, keys: list[str]) -> Iterator[Curves]:
     """Yield some groups at a time and their ROC steps, each group ending at (1, 1)."""
-    first = _group_starts(frame, keys)
-    if not _is_sorted(frame, keys, first):
+    first = group_starts(frame, keys)
+    if not is_sorted(frame, keys, first):
         frame = frame.sort(*keys, "threshold", maintain_order=True)
-        first = _group_starts(frame, keys)
+        first = group_starts(frame, keys)
     if frame.is_empty():
         return
     # Whole groups, together about so many rows.
@@ -67,7 +67,8 @@ def curves_of(frame: pl.DataFrame, keys: list[str]) -> Iterator[Curves]:
         yield _steps(frame[int(mine[0]) : int(last)], mine - mine[0], keys)
 
 
-def _group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
+def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
+    """Return the first row of every run of rows with the same keys."""
     changed = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift()) for key in keys)
     found = []
     for begin in range(0, len(frame), _KEYS_AT_A_TIME):
@@ -79,7 +80,7 @@ def _group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
     return np.concatenate(found).astype(np.int64) if found else np.empty(0, np.int64)
 
 
-def _is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
+def is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
     """Tell whether every group is one run of rows with ascending thresholds, as counting leaves them."""
     thresholds = frame["threshold"].to_numpy()
     ascending = np.append(True, thresholds[1:] > thresholds[:-1])[: len(frame)]
