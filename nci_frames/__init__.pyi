@@ -33,6 +33,8 @@ from .evaluation.decision_map import find_dominated as find_dominated
 from .evaluation.delong import auc_interval as auc_interval
 from .evaluation.folds import compare_folds as compare_folds
 from .evaluation.folds import summarise_folds as summarise_folds
+from .evaluation.gain_area import pr_gain_auc as pr_gain_auc
+from .evaluation.hull import roc_convex_hull as roc_convex_hull
 from .evaluation.intervals import accuracy_interval as accuracy_interval
 from .evaluation.metrics import accuracy as accuracy
 from .evaluation.metrics import balanced_accuracy as balanced_accuracy

@@ -12,7 +12,7 @@ from nci_frames.evaluation.grids import Prevalences, prevalence_values
 from nci_frames.evaluation.pr_rules import PR_RULES, Method, Steps
 from nci_frames.schemas import AREAS, COUNTS, collect
 
-__all__ = ["compute_areas", "mean_pr_auc"]
+__all__ = ["Areas", "compute_areas", "enclosed", "mean_pr_auc"]
 
 Areas = tuple[Floats, Floats, Floats]
 
@@ -216,7 +216,7 @@ def _roc_auc(curves: Curves, fpr_range: tuple[float, float]) -> Areas:
     with np.errstate(invalid="ignore", divide="ignore"):
         slope = np.where(width > 0, (curves.tpr1 - curves.tpr0) / width, 0.0)
     middle = curves.tpr0 + slope * ((begin + end) / 2 - curves.fpr0)
-    return _enclosed(curves, inside * middle, inside * curves.tpr0, inside * curves.tpr1)
+    return enclosed(curves, inside * middle, inside * curves.tpr0, inside * curves.tpr1)
 
 
 def _pr_auc(rising: Curves, eta: float | Floats, method: Method) -> Areas:
@@ -230,10 +230,10 @@ def _pr_auc(rising: Curves, eta: float | Floats, method: Method) -> Areas:
             (1 - of_step) * rising.fpr1,
             (rising.tpr0 == 0) & (rising.fpr0 == 0),
         )
-        return _enclosed(rising, *PR_RULES[method](steps))
+        return enclosed(rising, *PR_RULES[method](steps))
 
 
-def _enclosed(curves: Curves, value: Floats, lower: Floats, upper: Floats) -> Areas:
+def enclosed(curves: Curves, value: Floats, lower: Floats, upper: Floats) -> Areas:
     """Add up the steps; where rows are tied the bounds are the value, and rounding never turns them round."""
     total = curves.sum(value)
     if curves.tied.all():

@@ -53,6 +53,8 @@ def _trapezoid(steps: Steps) -> Areas:
     """Take precision as linear in recall, from the first attained point on: what lies before is left out."""
     at_end = steps.true1 / (steps.true1 + steps.false1)
     at_start = steps.true0 / (steps.true0 + steps.false0)
+    # Where only negatives were found, precision is 0, also in the limit of eta = 1.
+    at_start[np.isnan(at_start) & (steps.true0 == 0) & (steps.true1 > 0)] = 0.0
     value = np.where(steps.first, 0.0, steps.recall * (at_start + at_end) / 2)
     lower = steps.recall * (steps.true0 / (steps.true0 + steps.false1))
     upper = steps.recall * (steps.true1 / (steps.true1 + steps.false0))
