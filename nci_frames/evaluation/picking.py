@@ -51,12 +51,17 @@ class Runs:
 
     def last(self, holds: NDArray[np.bool_]) -> Places:
         """Return the last row of each group for which something holds; -1 where there is none."""
-        return np.maximum.reduceat(np.where(holds, np.arange(len(holds)), -1), self.start)
+        return self._one_each(np.flatnonzero(holds))
 
     def first(self, holds: NDArray[np.bool_]) -> Places:
         """Return the first row of each group for which something holds; -1 where there is none."""
-        found = np.minimum.reduceat(np.where(holds, np.arange(len(holds)), len(holds)), self.start)
-        return np.where(found == len(holds), -1, found)
+        return self._one_each(np.flatnonzero(holds)[::-1])
+
+    def _one_each(self, rows: Places) -> Places:
+        found = np.full(len(self.start), -1)
+        # Of several rows of a group the last that is written stays.
+        found[np.searchsorted(self.start, rows, side="right") - 1] = rows
+        return found
 
     def laid_out(self, rows: Places, reason: str) -> pl.DataFrame:
         """Return the given row of each group, and a reason instead where it is -1."""
@@ -77,9 +82,9 @@ def picked_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
         return _at_threshold(runs, wish)
     value = runs.values(wish.margin, eta, wish.beta)
     if wish.take == "best":
-        value = np.where(np.isnan(value), -np.inf, value)
-        best = np.repeat(np.maximum.reduceat(value, runs.start), runs.size)
-        return runs.laid_out(runs.last((value == best) & np.isfinite(best)), wish.unattained)
+        # NaN is no best value, and equals none.
+        best = np.fmax.reduceat(value, runs.start)
+        return runs.laid_out(runs.last(value == np.repeat(best, runs.size)), wish.unattained)
     tpr = runs.values(pl.col("tpr"), None, wish.beta)
     holds = value >= 0
     if wish.name == "precision":  # 0 of 0 predicted positive is no precision
