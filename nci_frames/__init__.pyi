@@ -91,4 +91,12 @@ from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta
 from .reporting.charts import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
 from .reporting.charts import chart_p3 as chart_p3
 from .reporting.charts import chart_pr_auc_over_prevalence as chart_pr_auc_over_prevalence
+from .reporting.contest_charts import chart_decision_map as chart_decision_map
+from .reporting.contest_charts import chart_probability_best as chart_probability_best
+from .reporting.contest_charts import chart_rank_over_prevalence as chart_rank_over_prevalence
+from .reporting.contest_charts import chart_winner_ranges as chart_winner_ranges
 from .reporting.report import write_report as write_report
+from .reporting.space_charts import chart_contingency_space as chart_contingency_space
+from .reporting.space_charts import chart_imbalance_sensitivity as chart_imbalance_sensitivity
+from .reporting.space_charts import chart_metric_surface as chart_metric_surface
+from .reporting.space_charts import chart_roc as chart_roc

@@ -167,6 +167,14 @@ def test_interpolated_points_meet_the_target_on_the_polyline(
             assert right >= target * total - 1e-12
 
 
+def test_an_infinite_score_and_the_threshold_above_every_score_are_told_apart() -> None:
+    log = pl.DataFrame({"model": "a", "label": [False, True, True], "score": [0.0, float("inf"), 1.0]})
+    rates = rates_of(log)
+    assert nf.select_operating_points(rates, threshold=float("inf"))["tp"].item() == 1
+    assert nf.select_operating_points(rates, tpr=0, interpolate=True)["tpr"].item() == 0
+    assert nf.select_operating_points(rates, pos_fraction=0, prevalence=0.5)["tp"].item() == 0
+
+
 def test_undefined_groups_say_why() -> None:
     log = pl.DataFrame({"model": "a", "label": [True, True], "score": [0.1, 0.9]})
     found = nf.select_operating_points(rates_of(log), fpr=0.1)

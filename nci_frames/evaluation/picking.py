@@ -38,7 +38,7 @@ class Runs:
         start = group_starts(frame, keys)
         order = frame[start].select(keys)
         if not (is_sorted(frame, keys, start) and order.equals(order.sort(keys))):
-            frame = frame.sort(*keys, "threshold", maintain_order=True)
+            frame = _by_threshold(frame, keys)
             start = group_starts(frame, keys)
         return cls(frame, keys, start, np.diff(start, append=len(frame)))
 
@@ -117,9 +117,7 @@ def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataF
         )
         for threshold, rate in ((-np.inf, 1.0), (np.inf, 0.0))
     )
-    whole = pl.concat([frame, ends]).sort(
-        *runs.keys, "threshold", "tpr", descending=False, maintain_order=True
-    )
+    whole = _by_threshold(pl.concat([frame, ends]), runs.keys)
     size = runs.size + 2
     line = Runs(whole, runs.keys, np.cumsum(size) - size, size)
     margin = line.values(wish.margin, eta, wish.beta)
@@ -145,9 +143,14 @@ def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataF
         rates[rate] = pl.Series(np.where(inside >= 0, between, np.nan), nan_to_null=True)
     kept = (*runs.keys, "__exact", "positives", "negatives", "observed_prevalence", "resolution", "reason")
     lost = [column for column in found.columns if column not in kept]
-    return found.with_columns(
-        pl.lit(None, found.schema[column]).alias(column) for column in lost
-    ).with_columns(**rates)
+    nothing = (pl.lit(None, found.schema[column]).alias(column) for column in lost)
+    return found.with_columns(nothing).with_columns(**rates)
+
+
+def _by_threshold(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Sort by threshold; where infinite scores share theirs with "above every score", by falling rates."""
+    by = [*keys, "threshold", "tpr", "fpr"]
+    return frame.sort(by, descending=[name in ("tpr", "fpr") for name in by], maintain_order=True)
 
 
 def _never_positive(columns: list[str]) -> dict[str, pl.Expr]:

@@ -18,6 +18,7 @@ __all__ = [
     "chart_f_beta_over_prevalence",
     "chart_p3",
     "chart_pr_auc_over_prevalence",
+    "check_rows",
 ]
 
 #: More rows than this make a page slow to open and to scroll.
@@ -28,6 +29,17 @@ _METHODS = {
     "interpolated": "interpolated after Davis and Goadrich",
     "trapezoid": "trapezoids between attained points",
 }
+
+
+def check_rows(rows: pl.DataFrame) -> None:
+    """Raise ParameterError if there are more rows than a chart shows."""
+    if rows.height > MAX_ROWS:
+        models = f", models: {rows['model'].n_unique():,}" if "model" in rows.columns else ""
+        raise ParameterError(
+            f"a chart shows at most {MAX_ROWS:,} rows",
+            found=f"{rows.height:,} rows{models}",
+            hint="use a coarser grid, or draw fewer models",
+        )
 
 
 def chart_p3(projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None) -> alt.LayerChart:
@@ -296,12 +308,7 @@ def _chart(
             found=f"{same.height} rows that differ in {', '.join(map(repr, varying)) or 'the value alone'}",
             hint="select one operating point, and one value of each key, before drawing",
         )
-    if shown.height > MAX_ROWS:
-        raise ParameterError(
-            f"a chart shows at most {MAX_ROWS:,} rows",
-            found=f"{shown.height:,} rows, models: {shown['model'].n_unique():,}",
-            hint="use a coarser grid, or draw fewer models",
-        )
+    check_rows(shown)
     if shown["value"].drop_nulls().is_empty():
         raise ParameterError(
             f"there is nothing to draw: every {value_title} is undefined, or lies at {x} 0 or infinity",

@@ -13,7 +13,21 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-__all__ = ["DASHES", "HEIGHT", "PALETTE", "WIDTH", "ModelStyle", "chart_config", "line_chart", "model_style"]
+__all__ = [
+    "DASHES",
+    "HEIGHT",
+    "PALETTE",
+    "WIDTH",
+    "ModelStyle",
+    "chart_config",
+    "config_for",
+    "line_chart",
+    "log_axis",
+    "log_scale",
+    "model_colour",
+    "model_style",
+    "titled",
+]
 
 #: Okabe and Ito's colours for the colour-blind, on white: their yellow is too pale there, so that an
 #: olive of the same hue stands in for it, and the dark grey comes last.
@@ -123,6 +137,8 @@ def _theme() -> alt.theme.ThemeConfig:
 
 
 _AXIS_TITLES = {
+    "fpr": "FPR (false-positive rate), log scale",
+    "ratio": "negatives per positive, log scale",
     "prevalence": "prevalence η = P(y = 1), log scale",
     "beta": "β, log scale (to the right recall counts more)",
 }
@@ -153,7 +169,7 @@ def line_chart(
     low, high = min(places), max(places)
     if low == high:
         low, high = low / 10, high * 10
-    x_axis = alt.X(field=x, type="quantitative", axis=_log_axis(x, low, high), scale=_log_scale(low, high))
+    x_axis = alt.X(field=x, type="quantitative", axis=log_axis(x, low, high), scale=log_scale(low, high))
     y_axis = alt.Y(
         field="value",
         type="quantitative",
@@ -202,23 +218,52 @@ def line_chart(
             title=alt.TitleParams(text=title, subtitle=subtitle),
             description=f"{title}: {subtitle}. {value_title} on the vertical axis; a line per model.",
         )
-        .configure(**_config_for(style))
+        .configure(**config_for(style))
     )
     return chart
 
 
-def _config_for(style: ModelStyle) -> dict[str, Any]:
+def config_for(style: ModelStyle) -> dict[str, Any]:
     """Fit the legend to the names; symbolLimit 0 lists every model, where Vega would stop at thirty."""
     config = chart_config()
     config["legend"] |= {"columns": style.columns, "labelLimit": style.label_limit, "symbolLimit": 0}
     return config
 
 
-def _log_scale(low: float, high: float) -> alt.Scale:
+def model_colour(style: ModelStyle, field: str = "model") -> alt.Color:
+    """Encode the model by its colour."""
+    scale = alt.Scale(domain=list(style.models), range=list(style.colours))
+    return alt.Color(field=field, type="nominal", title="model", scale=scale)
+
+
+def titled(
+    chart: alt.LayerChart | alt.Chart | alt.FacetChart,
+    title: str,
+    subtitle: str,
+    style: ModelStyle,
+    *,
+    height: int = HEIGHT,
+) -> alt.LayerChart:
+    """Give a chart its size, title, description and look."""
+    whole: alt.LayerChart = (
+        alt.layer(chart)
+        .properties(
+            width=WIDTH,
+            height=height,
+            title=alt.TitleParams(text=title, subtitle=subtitle),
+            description=f"{title}: {subtitle}.",
+        )
+        .configure(**config_for(style))
+    )
+    return whole
+
+
+def log_scale(low: float, high: float) -> alt.Scale:
+    """Return a logarithmic scale between two numbers."""
     return alt.Scale(type="log", domain=[low, high], nice=False)
 
 
-def _log_axis(x: str, low: float, high: float) -> alt.Axis:
+def log_axis(x: str, low: float, high: float) -> alt.Axis:
     """Label whole powers of ten; a short axis gets 1, 2 and 5 times each instead."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     powers = {d: 10.0**d for d in decades if low <= 10.0**d <= high}
@@ -268,7 +313,7 @@ def _vertical_rule(mark: float | None, x: str, low: float, high: float) -> list[
     place = math.log(mark / low) / math.log(high / low)
     align: Any = "left" if place < 0.15 else "right" if place > 0.85 else "center"
     base = alt.Chart(pl.DataFrame({x: [mark], "label": [label]})).encode(
-        x=alt.X(field=x, type="quantitative", scale=_log_scale(low, high))
+        x=alt.X(field=x, type="quantitative", scale=log_scale(low, high))
     )
     return [
         base.mark_rule(color=_SOFT, strokeDash=[4, 3], strokeWidth=1.25).properties(name="rule"),
