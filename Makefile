@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 OUT ?= demo-output
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench browser constraints clean
+.PHONY: help demo test lint format bench gallery browser constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ format: $(VENV)/.dev ## let ruff mend and format the code
 
 bench: $(VENV)/.dev ## time the kernel against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
+
+gallery: $(VENV)/.dev ## draw the pictures of docs/gallery.md anew
+	$(BIN)/python docs/gallery.py
 
 browser: ## install Chromium for the browser tests (Debian and Ubuntu; needs root)
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }

@@ -94,7 +94,7 @@ def chart_decision_map(decisions: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerCh
             ),
             y2=alt.Y2(field="beta_high"),
             detail=alt.Detail(field="range", type="nominal"),
-            color=model_colour(style),
+            color=model_colour(style, filled=True),
             tooltip=[
                 alt.Tooltip(field="model", type="nominal"),
                 *(
@@ -160,7 +160,7 @@ def chart_winner_ranges(winners: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerCha
         .encode(
             x=x,
             x2=alt.X2(field="end"),
-            color=model_colour(style),
+            color=model_colour(style, filled=True),
             tooltip=[
                 alt.Tooltip(field="model", type="nominal"),
                 *(
@@ -314,7 +314,7 @@ def chart_probability_best(best: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerCha
                 title="probability of being the best",
                 scale=alt.Scale(domain=[0, 1]),
             ),
-            color=model_colour(style),
+            color=model_colour(style, filled=True),
             tooltip=[
                 alt.Tooltip(field="model", type="nominal"),
                 *(

@@ -16,6 +16,9 @@ _SPECIAL = pl.DataFrame({
     "tnr": [1.0, 0.0, 1.0, 0.0],
 })  # fmt: skip
 
+_UNIT = alt.Scale(domain=[0, 1], clamp=True, nice=False)
+_NO_GRID = alt.Axis(grid=False, tickCount=5)
+
 
 def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> alt.LayerChart:
     """Draw the ROC curves: TPR over FPR, a line per model.
@@ -155,7 +158,7 @@ def chart_contingency_space(rates: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerC
         .properties(name="special_right"),
         alt.Chart(rows)
         .mark_point(filled=True, size=110, opacity=0.9)
-        .encode(x=x, y=y, color=model_colour(style), tooltip=tooltip)
+        .encode(x=x, y=y, color=model_colour(style, filled=True), tooltip=tooltip)
         .properties(name="points"),
     )
     return titled(layers, "Base contingency space", "each model a point; dashed: no skill", style, height=400)
@@ -193,7 +196,8 @@ def chart_metric_surface(
     rows = schemas.collect(surface, schemas.SURFACE)
     check_rows(rows)
     places = rows["tpr"].unique().sort()
-    half = (places[1] - places[0]) / 2 if len(places) > 1 else 0.5
+    # A little more than half the distance, so that no ground shows between the cells.
+    half = (places[1] - places[0]) * 0.53 if len(places) > 1 else 0.5
     cells = rows.with_columns(
         tpr_end=pl.col("tpr") + half, tnr_end=pl.col("tnr") + half, tpr_start=pl.col("tpr") - half,
         tnr_start=pl.col("tnr") - half,
@@ -205,9 +209,11 @@ def chart_metric_surface(
         alt.Chart(cells)
         .mark_rect()
         .encode(
-            x=alt.X(field="tnr_start", type="quantitative", title="TNR (specificity)", scale=_UNIT),
+            x=alt.X(
+                field="tnr_start", type="quantitative", title="TNR (specificity)", scale=_UNIT, axis=_NO_GRID
+            ),
             x2=alt.X2(field="tnr_end"),
-            y=alt.Y(field="tpr_start", type="quantitative", title="TPR (recall)", scale=_UNIT),
+            y=alt.Y(field="tpr_start", type="quantitative", title="TPR (recall)", scale=_UNIT, axis=_NO_GRID),
             y2=alt.Y2(field="tpr_end"),
             color=alt.Color(
                 field="value",
@@ -221,9 +227,6 @@ def chart_metric_surface(
     )
     subtitle = f"over TPR and TNR, at {ratio:g} negatives per positive"
     return titled(chart, f"Surface of {metric}", subtitle, model_style(()), height=420)
-
-
-_UNIT = alt.Scale(domain=[0, 1], clamp=True, nice=False)
 
 
 def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:

@@ -125,6 +125,7 @@ def chart_config() -> dict[str, Any]:
             "symbolType": "stroke",
             "symbolSize": 260,
             "symbolStrokeWidth": 2.5,
+            "symbolOpacity": 1,
         },
         "line": {"strokeWidth": 2.25, "strokeCap": "round", "strokeJoin": "round"},
     }
@@ -230,10 +231,11 @@ def config_for(style: ModelStyle) -> dict[str, Any]:
     return config
 
 
-def model_colour(style: ModelStyle, field: str = "model") -> alt.Color:
-    """Encode the model by its colour."""
+def model_colour(style: ModelStyle, field: str = "model", *, filled: bool = False) -> alt.Color:
+    """Encode the model by its colour; the legend shows lines, or squares where areas are filled."""
     scale = alt.Scale(domain=list(style.models), range=list(style.colours))
-    return alt.Color(field=field, type="nominal", title="model", scale=scale)
+    legend = alt.Legend(symbolType="square", symbolStrokeWidth=0) if filled else alt.Undefined
+    return alt.Color(field=field, type="nominal", title=field, scale=scale, legend=legend)
 
 
 def titled(
