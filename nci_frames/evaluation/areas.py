@@ -228,7 +228,7 @@ def _pr_auc(rising: Curves, eta: float | Floats, method: Method) -> Areas:
             of_step * rising.tpr1,
             (1 - of_step) * rising.fpr0,
             (1 - of_step) * rising.fpr1,
-            (rising.tpr0 == 0) & (rising.fpr0 == 0),
+            rising.start[(rising.tpr0[rising.start] == 0) & (rising.fpr0[rising.start] == 0)],
         )
         return enclosed(rising, *PR_RULES[method](steps))
 
@@ -238,8 +238,6 @@ def enclosed(curves: Curves, value: Floats, lower: Floats, upper: Floats) -> Are
     total = curves.sum(value)
     if curves.tied.all():
         return total, total, total
-    return (
-        total,
-        curves.sum(np.where(curves.tied, value, np.minimum(lower, value))),
-        curves.sum(np.where(curves.tied, value, np.maximum(upper, value))),
-    )
+    if curves.tied.any():
+        lower, upper = np.where(curves.tied, value, lower), np.where(curves.tied, value, upper)
+    return total, np.minimum(curves.sum(lower), total), np.maximum(curves.sum(upper), total)

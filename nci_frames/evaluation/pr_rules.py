@@ -32,7 +32,7 @@ class Steps:
     true1: Floats
     false0: Floats
     false1: Floats
-    first: NDArray[np.bool_]  # of each step, whether it begins where nothing is predicted positive
+    origin: NDArray[np.int64]  # the steps that begin where nothing is predicted positive
 
 
 def _average_precision(steps: Steps) -> Areas:
@@ -55,7 +55,8 @@ def _trapezoid(steps: Steps) -> Areas:
     at_start = steps.true0 / (steps.true0 + steps.false0)
     # Where only negatives were found, precision is 0, also in the limit of eta = 1.
     at_start[np.isnan(at_start) & (steps.true0 == 0) & (steps.true1 > 0)] = 0.0
-    value = np.where(steps.first, 0.0, steps.recall * (at_start + at_end) / 2)
+    value = steps.recall * (at_start + at_end) / 2
+    value[steps.origin] = 0.0
     lower = steps.recall * (steps.true0 / (steps.true0 + steps.false1))
     upper = steps.recall * (steps.true1 / (steps.true1 + steps.false0))
     return value, np.where(steps.true0 == 0, 0.0, lower), upper
