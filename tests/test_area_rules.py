@@ -206,8 +206,8 @@ def test_who_dominates_in_roc_space_does_in_pr_space(rows: list[tuple[bool, int]
 def test_the_positive_fraction_tends_to_fpr(tpr: float, fpr: float) -> None:
     rates = pl.DataFrame({"tpr": [tpr] * 3, "fpr": [fpr] * 3, "prevalence": [1e-3, 1e-6, 0.0]})
     off = (rates.select(nf.pos_fraction().alias("said"))["said"] - fpr).abs().to_list()
-    assert off[0] <= 1e-3
-    assert off[1] <= 1e-6
+    assert off[0] <= 1e-3 + 1e-15
+    assert off[1] <= 1e-6 + 1e-15
     assert off[2] == 0
 
 
