@@ -6,16 +6,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 OUT ?= demo-output
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery test lint format bench browser constraints clean
+.PHONY: help demo test lint format bench gallery browser constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo ## real classifiers -> prediction logs -> ranked tables and a report
 	@$(BIN)/nci-frames demo --out $(OUT)
-
-gallery: $(VENV)/.dev ## draw every chart from real predictions: docs/gallery.md
-	$(BIN)/python docs/gallery.py
 
 test: $(VENV)/.dev lint ## lint, then all tests (browser tests where Chromium is installed)
 	@command -v chromium >/dev/null || echo "browser tests will be skipped: run 'make browser' to install Chromium"
@@ -33,6 +30,9 @@ format: $(VENV)/.dev ## let ruff mend and format the code
 
 bench: $(VENV)/.dev ## time the kernel against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
+
+gallery: $(VENV)/.dev ## draw the pictures of docs/gallery.md anew
+	$(BIN)/python docs/gallery.py
 
 browser: ## install Chromium for the browser tests (Debian and Ubuntu; needs root)
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }

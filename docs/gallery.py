@@ -99,7 +99,7 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         "F2 over prevalence, with bounds.",
         lambda d: nf.chart_f_beta_over_prevalence(d.projection, beta=2, observed=d.observed),
     ),
-    "pr_auc": (
+    "pr_auc_over_prevalence": (
         "Area under the PR curve over prevalence, with certified bounds of counts on a grid.",
         lambda d: nf.chart_pr_auc_over_prevalence(d.areas, observed=d.observed),
     ),
@@ -164,6 +164,45 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         lambda d: nf.chart_cost(
             nf.project_rates(d.points, metrics=[nf.normalised_cost(c_fn=20)], prevalence=GRID),
             observed=d.observed,
+        ),
+    ),
+    "rank_over_prevalence": (
+        "Who is first at which prevalence, by PR-AUC.",
+        lambda d: nf.chart_rank_over_prevalence(nf.rank_models(d.areas.filter(metric="pr_auc"))),
+    ),
+    "decision_map": (
+        "The best model and threshold for every prevalence and beta.",
+        lambda d: nf.chart_decision_map(nf.decision_map(d.curves)),
+    ),
+    "winner_ranges": (
+        "Who is best in F-beta over beta at prevalence 0.01.",
+        lambda d: nf.chart_winner_ranges(
+            nf.winner_ranges(d.points, metric="f_beta", over="beta", prevalence=0.01)
+        ),
+    ),
+    "probability_best": (
+        "How sure the winner by PR-AUC is, by resampling the counts.",
+        lambda d: nf.chart_probability_best(
+            nf.probability_best(d.on_grid, statistic="pr_auc", prevalence=GRID[::5], repeats=200)
+        ),
+    ),
+    "contingency_space": (
+        "Models in base contingency space.",
+        lambda d: nf.chart_contingency_space(d.points),
+    ),
+    "surface": (
+        "The surface of F1 at 49 negatives per positive.",
+        lambda _: nf.chart_metric_surface(
+            nf.metric_surface("f_beta", ratio=49, resolution=61), metric="f_beta", ratio=49
+        ),
+    ),
+    "imbalance_sensitivity": (
+        "How far the surfaces of metrics move with the ratio of the classes.",
+        lambda _: nf.chart_imbalance_sensitivity(
+            nf.imbalance_sensitivity(
+                ["precision", "f_beta", "mcc", "accuracy", "hss", "youden_j"],
+                ratios=[10 ** (place / 4) for place in range(1, 13)],
+            )
         ),
     ),
 }

@@ -15,12 +15,15 @@ from .errors import SourceError as SourceError
 from .errors import ToleranceWarning as ToleranceWarning
 from .errors import UnknownMetricError as UnknownMetricError
 from .evaluation.areas import compute_areas as compute_areas
+from .evaluation.areas import mean_pr_auc as mean_pr_auc
 from .evaluation.bands import lowest_known_prevalence as lowest_known_prevalence
 from .evaluation.bands import max_precision_uncertainty as max_precision_uncertainty
 from .evaluation.bands import precision_band as precision_band
 from .evaluation.best_model import probability_best as probability_best
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare_models as compare_models
+from .evaluation.contingency import confusion_counts as confusion_counts
+from .evaluation.contingency import surface_path_length as surface_path_length
 from .evaluation.coverage import band_coverage as band_coverage
 from .evaluation.coverage import interval_coverage as interval_coverage
 from .evaluation.crossover_intervals import crossover_intervals as crossover_intervals
@@ -30,6 +33,8 @@ from .evaluation.decision_map import find_dominated as find_dominated
 from .evaluation.delong import auc_interval as auc_interval
 from .evaluation.folds import compare_folds as compare_folds
 from .evaluation.folds import summarise_folds as summarise_folds
+from .evaluation.gain_area import pr_gain_auc as pr_gain_auc
+from .evaluation.hull import roc_convex_hull as roc_convex_hull
 from .evaluation.intervals import accuracy_interval as accuracy_interval
 from .evaluation.metrics import accuracy as accuracy
 from .evaluation.metrics import balanced_accuracy as balanced_accuracy
@@ -74,6 +79,9 @@ from .evaluation.rates import compute_rates as compute_rates
 from .evaluation.resampling import bootstrap as bootstrap
 from .evaluation.segments import decompose_difference as decompose_difference
 from .evaluation.segments import roll_up as roll_up
+from .evaluation.sensitivity import agnostic_metrics as agnostic_metrics
+from .evaluation.sensitivity import imbalance_sensitivity as imbalance_sensitivity
+from .evaluation.sensitivity import metric_surface as metric_surface
 from .evaluation.shift import check_projection as check_projection
 from .evaluation.subsampling import subsample_study as subsample_study
 from .evaluation.winners import winner_ranges as winner_ranges
@@ -91,4 +99,11 @@ from .reporting.charts import chart_precision_uncertainty as chart_precision_unc
 from .reporting.charts import chart_roc as chart_roc
 from .reporting.charts import chart_subsamples as chart_subsamples
 from .reporting.charts import chart_tpr_ppv as chart_tpr_ppv
+from .reporting.contest_charts import chart_decision_map as chart_decision_map
+from .reporting.contest_charts import chart_probability_best as chart_probability_best
+from .reporting.contest_charts import chart_rank_over_prevalence as chart_rank_over_prevalence
+from .reporting.contest_charts import chart_winner_ranges as chart_winner_ranges
 from .reporting.report import write_report as write_report
+from .reporting.space_charts import chart_contingency_space as chart_contingency_space
+from .reporting.space_charts import chart_imbalance_sensitivity as chart_imbalance_sensitivity
+from .reporting.space_charts import chart_metric_surface as chart_metric_surface

@@ -100,6 +100,7 @@ def _tables(comparison: Comparison) -> dict[str, pl.DataFrame]:
         "segment_points": comparison.segment_points,
         "segment_projection": comparison.segment_projection,
         "segment_areas": comparison.segment_areas,
+        "shifts": comparison.shifts,
     }
     return {name: table for name, table in tables.items() if table is not None}
 

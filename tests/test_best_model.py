@@ -102,7 +102,7 @@ def test_at_the_observed_prevalence_of_each_model() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"level": -1}, "level must be a number between 0 and 1"),
+        ({"level": -1}, "level must be between 0 and 1"),
         ({"statistic": "pos_fraction", "threshold": 0.0}, "'pos_fraction' has no better and worse"),
         ({"statistic": "recall"}, "each model needs one operating point(.|\n)*found: 2 thresholds"),
         ({"statistic": "recall", "threshold": 0.3}, "0.3 is not among the thresholds"),

@@ -1,3 +1,4 @@
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -5,6 +6,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.reporting.answers import read_assumption
+from nci_frames.reporting.report import render_report
 from tests.logs import random_log, small_logs
 
 
@@ -56,3 +59,30 @@ def test_groups_of_one_class_are_named_with_the_reason() -> None:
     assert comparison.undefined.select("model", "country", "positives", "reason").rows() == [
         ("a", "de", 0, "no positives: tpr, and what depends on it, is undefined")
     ]
+
+
+def test_what_projection_assumes_is_tested_over_the_segments() -> None:
+    rng = np.random.default_rng(3)
+    label = rng.random(6000) < 0.3
+    country = rng.choice(["at", "de"], 6000)
+    log = pl.DataFrame({"model": "a", "country": country, "label": label, "score": rng.normal(label, 1)})
+    shifted = log.with_columns(score=pl.col("score") + 0.4 * (pl.col("country") == "de"))
+    sentences = []
+    for rows in (log, shifted):
+        counts = nf.count_confusion(rows, thresholds=np.linspace(-3, 4, 50).tolist())
+        comparison = nf.compare_models(counts, prevalence=[0.01, 0.1], segment="country")
+        assert comparison.shifts is not None
+        expected = nf.check_projection(counts, over="country")
+        assert comparison.shifts["adjusted"].to_list() == expected["adjusted"].to_list()
+        assert comparison.shifts["value"].unique().sort().to_list() == ["at", "de"]
+        sentences.append(read_assumption(comparison.shifts))
+    assert sentences[0].endswith("in 8 tests over the segments no difference was found.")
+    assert "a difference was found in 8 of 8 tests; the largest distance is 0.1" in sentences[1]
+    page = render_report(comparison)
+    assert (
+        page.count("a difference was found in 8 of 8 tests") >= 5
+    )  # beside every table, and where it is told
+    assert "The largest differences between segments" in page
+    pooled = nf.compare_models(counts, prevalence=0.1)
+    assert pooled.shifts is None
+    assert "was not tested, since there are no segments" in read_assumption(pooled.shifts)

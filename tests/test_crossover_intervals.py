@@ -93,7 +93,7 @@ def test_never_crossing_and_doubtful_crossings() -> None:
         ({"over": "beta", "prevalence": 1.0}, "prevalence must be between 0 and 1, both excluded"),
         ({"beta": 0.0}, "beta must be a finite number > 0"),
         ({"beta": -1.0}, "beta must be a number >= 0"),
-        ({"level": 2.0}, "level must be a number between 0 and 1"),
+        ({"level": 2.0}, "level must be between 0 and 1"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 import nci_frames as nf
 from nci_frames.evaluation.envelope import lower_envelope
@@ -151,6 +151,7 @@ def test_crossovers_over_beta_and_prevalence_are_those_of_lambda(
 
 
 @pytest.mark.parametrize("metric", ["f_beta", "accuracy"])
+@example(data=[(18, 1), (18, 3)])  # they meet at prevalence 1, and do not cross
 @given(data=st.lists(st.tuples(WHOLE, WHOLE), min_size=2, max_size=2))
 def test_two_points_cross_where_high_precision_says(metric: str, data: list[tuple[int, int]]) -> None:
     (tp1, fp1), (tp2, fp2) = data

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
@@ -241,3 +242,9 @@ def test_parameters_show_in_the_label() -> None:
     ]  # fmt: skip
     assert table["value"].to_list() == pytest.approx([0.25, 0.5 * 0.4 * 20 + 0.05, 0.3 - 0.05 / 9])
     assert nf.rank_models(table)["rank"].to_list() == [1, 1, 1]
+
+
+def test_the_page_lists_every_metric() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "metrics.md").read_text()
+    for row in nf.metrics().filter(pl.col("name").is_in(list(BY_COUNTS))).iter_rows(named=True):
+        assert f"| `{row['name']}` | {', '.join(row['aliases'])} | {row['formula']} |" in page

@@ -121,7 +121,7 @@ def test_few_rows_keys_and_order() -> None:
 
 def test_bad_arguments() -> None:
     counts = nf.count_confusion(random_log(100), thresholds=[0.0])
-    with pytest.raises(nf.ParameterError, match="level must be a number between 0 and 1"):
+    with pytest.raises(nf.ParameterError, match="level must be between 0 and 1"):
         nf.check_projection(counts, over="fold", level=1.5)
     with pytest.raises(nf.SchemaError, match="missing column 'week'"):
         nf.check_projection(counts, over="week")

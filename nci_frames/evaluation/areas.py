@@ -1,27 +1,20 @@
-"""Counts -> areas under the ROC and PR curves, at any prevalence, with certified bounds.
+"""Counts -> areas under the ROC and PR curves, at any prevalence, with certified bounds."""
 
-Between two thresholds of a grid the curve is unknown, but it is monotone. The best case puts all positives of
-the bin first, the worst all negatives; whatever the rows were, the area lies between the two.
-"""
-
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from concurrent.futures import ThreadPoolExecutor
+from typing import get_args
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.curves import Curves, Floats, curves_of
 from nci_frames.evaluation.grids import Prevalences, prevalence_values
+from nci_frames.evaluation.pr_rules import PR_RULES, Method, Steps
 from nci_frames.schemas import AREAS, COUNTS, collect
 
-__all__ = ["compute_areas"]
+__all__ = ["Areas", "compute_areas", "enclosed", "mean_pr_auc"]
 
-Method = Literal["average_precision"]
-Floats = NDArray[np.float64]
-
-_ROWS_AT_A_TIME = 1 << 20
+Areas = tuple[Floats, Floats, Floats]
 
 
 def compute_areas(
@@ -30,6 +23,7 @@ def compute_areas(
     *,
     prevalence: Prevalences,
     method: Method = "average_precision",
+    fpr_range: tuple[float, float] | None = None,
 ) -> pl.DataFrame:
     """Return ROC-AUC, and PR-AUC at each prevalence, of every group of counts.
 
@@ -41,8 +35,13 @@ def compute_areas(
     prevalence
         P(y=1), each in [0, 1]; or "observed": each group's own.
     method
-        "average_precision": the step sum of precision over recall, as in scikit-learn, without
-        interpolation and without an anchor point.
+        The rule of the PR area. "average_precision": the step sum of precision over recall, as in
+        scikit-learn, without interpolation and without an anchor point. "interpolated": the exact integral,
+        FPR linear in TPR between two points; up to the first point precision is that of the point.
+        "trapezoid": precision linear in recall, from the first attained point on, without an anchor; for
+        comparison with older work.
+    fpr_range
+        A range of FPR within [0, 1]: adds the area under the ROC curve within it, not normalised.
 
     Returns
     -------
@@ -52,9 +51,10 @@ def compute_areas(
     column      dtype   meaning                                null where
     =========== ======= ====================================== ==========================================
     model, keys          as in *counts*                        as in *counts*
-    metric      String  "roc_auc" or "pr_auc"                  never
-    method      String  rule of the PR area                    roc_auc, which knows one rule
-    prevalence  Float64 P(y=1) the area belongs to             roc_auc, which does not depend on it
+    metric      String  "roc_auc", "pr_auc" or                 never
+                        "partial_roc_auc"
+    method      String  rule of the PR area                    not pr_auc
+    prevalence  Float64 P(y=1) the area belongs to             it does not depend on it
     value       Float64 area, in [0, 1]                        the group lacks a class; or 0/0, where
                                                                prevalence is 0 and a recall has FPR 0
     lower,      Float64 the area of the rows behind the counts as for value
@@ -65,19 +65,19 @@ def compute_areas(
     Raises
     ------
     ParameterError
-        If a prevalence is outside [0, 1] or the method unknown.
+        If a prevalence is outside [0, 1], the method unknown, or the range of FPR empty.
     SchemaError
         If *counts* is not a counts frame.
 
     Notes
     -----
-    With k = (1-eta)/eta, precision is TPR/(TPR + k·FPR), and average precision the sum of precision times
-    the step in TPR. ROC-AUC counts ties as half.
+    With k = (1-eta)/eta, precision is TPR/(TPR + k·FPR). ROC-AUC counts ties as half. scikit-learn's
+    ``max_fpr`` is the partial area from 0, standardised.
 
     References
     ----------
     Brabec et al. (2020), section 4.2, doi:10.1007/978-3-030-50423-6_6; Davis and Goadrich (2006),
-    doi:10.1145/1143844.1143874.
+    doi:10.1145/1143844.1143874, for the interpolation.
 
     Examples
     --------
@@ -92,174 +92,152 @@ def compute_areas(
     """
     if method not in get_args(Method):
         raise ParameterError.unknown_choice("method", method, get_args(Method))
+    if fpr_range is not None and not 0 <= fpr_range[0] < fpr_range[1] <= 1:
+        raise ParameterError.out_of_range("fpr_range", fpr_range, "(low, high) with 0 <= low < high <= 1")
     frame = collect(counts, COUNTS)
     keys = ["model", *COUNTS.keys(frame.columns)]
     grid = prevalence_values(prevalence)
-    tables = [
-        table for groups, curves in _curves(frame, keys) for table in _tables(groups, curves, grid, method)
-    ]
-    if not tables:
-        return _tables(frame.select(keys), _Curves.none(), [], method)[0]
-    areas = pl.concat(tables).sort(*keys, "metric", "method", "prevalence", maintain_order=True)
-    AREAS.check(areas)
-    return areas
+
+    def areas_of(curves: Curves) -> tuple[pl.DataFrame, list[Areas]]:
+        rising = curves.rising()
+        etas: list[float | Floats] = [curves.observed_prevalence] if grid is None else list(grid)
+        ranges = [(0.0, 1.0)] if fpr_range is None else [(0.0, 1.0), fpr_range]
+        found = [_roc_auc(curves, inside) for inside in ranges]
+        found += [_pr_auc(rising, eta, method) for eta in etas]
+        observed = pl.Series("__observed", curves.observed_prevalence, nan_to_null=True)
+        return curves.groups.with_columns(observed), found
+
+    # NumPy holds no lock while it computes, and each part is on its own.
+    with ThreadPoolExecutor() as threads:
+        parts = list(threads.map(areas_of, curves_of(frame, keys)))
+    schema = {key: frame.schema[key] for key in keys} | {"__observed": pl.Float64()}
+    groups = pl.concat([pl.DataFrame(schema=schema), *(part for part, _ in parts)])
+    labels: list[tuple[str, str | None, float | None]] = [("roc_auc", None, None)]
+    labels += [("partial_roc_auc", None, None)] if fpr_range else []
+    labels += [("pr_auc", method, eta) for eta in ([np.nan] if grid is None else grid)]
+    asked = pl.DataFrame(
+        labels, schema={column: AREAS.dtypes()[column] for column in AREAS.fixed[1:4]}, orient="row"
+    )
+    areas = asked.join(groups, how="cross", maintain_order="left_right").with_columns(
+        pl.col("prevalence").fill_nan(pl.col("__observed"))
+    )
+    for side, column in enumerate(("value", "lower", "upper")):
+        # A row per label and a column per group, as the labels and groups were crossed.
+        found = [np.stack([area[side] for area in of_part]) for _, of_part in parts]
+        values = np.concatenate([np.empty((len(labels), 0)), *found], axis=1).ravel()
+        areas = areas.with_columns(pl.Series(column, values, nan_to_null=True))
+    order = [*keys, "metric", "method", "prevalence"]
+    return areas.select(*keys, *AREAS.fixed[1:]).sort(order, maintain_order=True)
 
 
-def _tables(
-    groups: pl.DataFrame, curves: "_Curves", grid: list[float] | None, method: Method
-) -> list[pl.DataFrame]:
-    """Return the areas of some groups: a table for ROC-AUC, and one for PR-AUC at each prevalence."""
+def mean_pr_auc(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    prevalence_range: tuple[float, float],
+    method: Method = "interpolated",
+) -> pl.DataFrame:
+    """Return the mean PR-AUC over a range of prevalences: the volume under the P-ROC surface, per unit.
 
-    def table(
-        metric: str, rule: str | None, eta: Floats, areas: tuple[Floats, Floats, Floats]
-    ) -> pl.DataFrame:
-        value, lower, upper = (pl.Series(area, nan_to_null=True) for area in areas)
-        return groups.with_columns(
-            pl.lit(metric).alias("metric"),
-            pl.lit(rule, pl.String).alias("method"),
-            pl.Series("prevalence", eta, nan_to_null=True),
-            value.alias("value"),
-            lower.alias("lower"),
-            upper.alias("upper"),
+    For when the prevalence of the field is known to a range only, and every prevalence in it is as likely.
+
+    Parameters
+    ----------
+    counts
+        A counts frame.
+    prevalence_range
+        The range of P(y=1), within (0, 1].
+    method
+        The rule of the PR area, as in ``compute_areas``.
+
+    Returns
+    -------
+    A row per group, sorted by model and keys: the columns of an areas frame, with the metric "mean_pr_auc"
+    and null for prevalence, since it belongs to a range.
+
+    Raises
+    ------
+    ParameterError
+        If the range is empty or outside (0, 1], or the method unknown.
+    SchemaError
+        If *counts* is not a counts frame.
+
+    Notes
+    -----
+    ∫ PR-AUC(eta) deta / (high - low) by Gauss-Legendre quadrature with 64 nodes in ln eta.
+
+    References
+    ----------
+    Landgrebe et al. (2004), Cost-based classifier evaluation for imbalanced problems, for the P-ROC surface,
+    doi:10.1007/978-3-540-27868-9_74.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> mean = nf.mean_pr_auc(nf.count_confusion(log), prevalence_range=(0.001, 0.1))
+    >>> mean.select("metric", pl.col("value").round(4)).row(0)
+    ('mean_pr_auc', 0.5365)
+    """
+    low, high = prevalence_range
+    if not 0 < low < high <= 1:
+        raise ParameterError.out_of_range(
+            "prevalence_range", prevalence_range, "(low, high) with 0 < low < high <= 1"
         )
-
-    fixed = [np.full(len(groups), eta) for eta in grid or []]
-    etas = [curves.observed_prevalence] if grid is None else fixed
-    return [
-        table("roc_auc", None, np.full(len(groups), np.nan), curves.roc_auc()),
-        *(table("pr_auc", method, eta, curves.average_precision(eta)) for eta in etas),
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Curves:
-    """The ROC steps of all groups, end to end: from one point to the next as the threshold falls.
-
-    A group without positives has NaN for every TPR, one without negatives for every FPR; both end as null.
-    """
-
-    start: NDArray[np.int64]  # first step of each group
-    size: NDArray[np.int64]  # number of steps of each group
-    tpr0: Floats
-    tpr1: Floats
-    fpr0: Floats
-    fpr1: Floats
-    exact: NDArray[np.bool_]  # of each step: its rows have one score
-    observed_prevalence: Floats  # of each group
-
-    @classmethod
-    def none(cls) -> Self:
-        """Return the curves of no groups."""
-        floats, whole = np.empty(0), np.empty(0, np.int64)
-        return cls(whole, whole, floats, floats, floats, floats, np.empty(0, np.bool_), floats)
-
-    def _sum(self, steps: Floats) -> Floats:
-        return np.add.reduceat(steps, self.start) if len(self.start) else steps
-
-    def _bounded(self, value: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats, Floats]:
-        """Make the bounds equal to the value where it is exact, and proof against rounding elsewhere."""
-        total = self._sum(value)
-        lower = self._sum(np.where(self.exact, value, np.minimum(lower, value)))
-        upper = self._sum(np.where(self.exact, value, np.maximum(upper, value)))
-        return total, lower, upper
-
-    def roc_auc(self) -> tuple[Floats, Floats, Floats]:
-        width = self.fpr1 - self.fpr0
-        return self._bounded(width * (self.tpr0 + self.tpr1) / 2, width * self.tpr0, width * self.tpr1)
-
-    def average_precision(self, eta: Floats) -> tuple[Floats, Floats, Floats]:
-        eta = np.repeat(eta, self.size)
-        recall = self.tpr1 - self.tpr0
-        end = (1 - eta) * self.fpr1
-        value = _weighted(recall, eta * self.tpr1, end)
-        if self.exact.all():
-            total = self._sum(value)
-            return total, total, total
-        upper = _weighted(recall, eta * self.tpr1, (1 - eta) * self.fpr0)
-        return self._bounded(value, _integral(recall, eta * self.tpr0, eta * self.tpr1, end), upper)
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    half = np.log(high / low) / 2
+    eta = np.exp(np.log(low) + half * (nodes + 1))
+    weight = pl.DataFrame({"prevalence": eta, "__weight": weights * half * eta / (high - low)})
+    areas = compute_areas(counts, prevalence=eta.tolist(), method=method).filter(metric="pr_auc")
+    keys = ["model", *AREAS.keys(areas.columns)]
+    numbers = ("value", "lower", "upper")
+    return (
+        areas.join(weight, on="prevalence", how="left", maintain_order="left")
+        .group_by(keys, maintain_order=True)
+        .agg(
+            pl.lit("mean_pr_auc").first().alias("metric"),
+            pl.col("method").first(),
+            pl.lit(None, pl.Float64).first().alias("prevalence"),
+            *(
+                pl.when(pl.col(name).null_count() == 0).then((pl.col(name) * pl.col("__weight")).sum())
+                for name in numbers
+            ),
+        )
+    )
 
 
-def _weighted(recall: Floats, true: Floats, false: Floats) -> Floats:
-    """Return recall times precision; a step without recall is worth 0 even where precision is 0/0."""
-    with np.errstate(invalid="ignore"):
-        return np.where(recall > 0, recall * (true / (true + false)), recall)
-
-
-def _integral(recall: Floats, true0: Floats, true1: Floats, false: Floats) -> Floats:
-    """Return the integral of precision over recall while only true positives come in.
-
-    With x = (true1-true0)/(true0+false) it is recall·(true0 + false·g(x))/(true0+false), where
-    g(x) = 1 - log1p(x)/x; written so, nothing cancels when the step is short.
-    """
+def _roc_auc(curves: Curves, fpr_range: tuple[float, float]) -> Areas:
+    """Return the area within a range of FPR, with TPR linear in FPR along each step."""
+    low, high = fpr_range
+    width = curves.fpr1 - curves.fpr0
+    begin, end = np.clip(curves.fpr0, low, high), np.clip(curves.fpr1, low, high)
+    inside = end - begin
     with np.errstate(invalid="ignore", divide="ignore"):
-        x = (true1 - true0) / (true0 + false)
-        area = recall * (true0 + false * _one_minus_log1p_over(x)) / (true0 + false)
-        # From (0, 0) without false positives precision is 1 all the way; 0/0 stays where eta is 0.
-        area = np.where((true0 + false == 0) & (true1 > 0), recall, area)
-        return np.where(recall > 0, area, recall)
+        slope = np.where(width > 0, (curves.tpr1 - curves.tpr0) / width, 0.0)
+    middle = curves.tpr0 + slope * ((begin + end) / 2 - curves.fpr0)
+    return enclosed(curves, inside * middle, inside * curves.tpr0, inside * curves.tpr1)
 
 
-def _one_minus_log1p_over(x: Floats) -> Floats:
-    """Return 1 - log1p(x)/x for x >= 0, by its series where the difference would cancel."""
-    near = x < 0.02
-    series = np.zeros_like(x)
-    small = np.where(near, x, 0.0)
-    for power in range(9, 0, -1):
-        series = small * (1 / (power + 1) - series)
+def _pr_auc(rising: Curves, eta: float | Floats, method: Method) -> Areas:
+    of_step = np.repeat(eta, rising.size) if isinstance(eta, np.ndarray) else eta
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(near, series, np.where(np.isinf(x), 1.0, 1 - np.log1p(x) / x))
+        steps = Steps(
+            rising.tpr1 - rising.tpr0,
+            of_step * rising.tpr0,
+            of_step * rising.tpr1,
+            (1 - of_step) * rising.fpr0,
+            (1 - of_step) * rising.fpr1,
+            rising.start[(rising.tpr0[rising.start] == 0) & (rising.fpr0[rising.start] == 0)],
+        )
+        return enclosed(rising, *PR_RULES[method](steps))
 
 
-def _curves(frame: pl.DataFrame, keys: list[str]) -> Iterator[tuple[pl.DataFrame, _Curves]]:
-    """Yield some groups at a time and their ROC steps, each group ending at (1, 1)."""
-    first = _group_starts(frame, keys)
-    if not _is_sorted(frame, keys, first):
-        frame = frame.sort(*keys, "threshold", maintain_order=True)
-        first = _group_starts(frame, keys)
-    if frame.is_empty():
-        return
-    # Whole groups, together about so many rows: the arrays of one part are made at a time.
-    parts = np.flatnonzero(np.diff(first // _ROWS_AT_A_TIME, prepend=-1))
-    for begin, end in zip(first[parts], [*first[parts[1:]], len(frame)], strict=True):
-        yield _steps(frame[int(begin) : int(end)].reverse(), keys)
-
-
-def _group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
-    changed = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift()) for key in keys)
-    starts = frame.select(changed).to_series().to_numpy().copy()
-    starts[:1] = True
-    return np.flatnonzero(starts).astype(np.int64)
-
-
-def _is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
-    """Tell whether every group is one run of rows with ascending thresholds, as counting leaves them."""
-    thresholds = frame["threshold"].to_numpy()
-    ascending = np.append(True, thresholds[1:] > thresholds[:-1])[: len(frame)]
-    ascending[first] = True
-    return bool(ascending.all()) and bool(frame[first].select(keys).is_unique().all())
-
-
-def _steps(descending: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, _Curves]:
-    """Return the groups of rows whose thresholds descend, and their ROC steps."""
-    columns = {name: descending[name].to_numpy().astype(np.float64) for name in ("tp", "fp", "fn", "tn")}
-    if "resolution" in descending.columns:
-        exact = (descending["resolution"] == "exact").fill_null(value=False).to_numpy()
-    else:
-        exact = np.zeros(len(descending), dtype=bool)
-    first = _group_starts(descending, keys)
-    groups = descending[first].select(keys)
-
-    # One more step per group: from the lowest threshold to "everything is positive".
-    last = np.append(first[1:], len(descending))
-    positives = (columns["tp"] + columns["fn"])[first]
-    negatives = (columns["fp"] + columns["tn"])[first]
-    size = last - first + 1
-    start = first + np.arange(len(first))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        tpr = np.insert(columns["tp"], last, positives) / np.repeat(positives, size)
-        fpr = np.insert(columns["fp"], last, negatives) / np.repeat(negatives, size)
-        observed = positives / (positives + negatives)
-    tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]]) for rate in (tpr, fpr))
-    tpr0[start] = fpr0[start] = 0.0
-    tied = np.insert(exact, last, (tpr[start + size - 2] == 1) & (fpr[start + size - 2] == 1))
-    return groups, _Curves(start, size, tpr0, tpr, fpr0, fpr, tied, observed)
+def enclosed(curves: Curves, value: Floats, lower: Floats, upper: Floats) -> Areas:
+    """Add up the steps; where rows are tied the bounds are the value, and rounding never turns them round."""
+    total = curves.sum(value)
+    if curves.tied.all():
+        return total, total, total
+    if curves.tied.any():
+        lower, upper = np.where(curves.tied, value, lower), np.where(curves.tied, value, upper)
+    return total, np.minimum(curves.sum(lower), total), np.maximum(curves.sum(upper), total)

@@ -12,8 +12,9 @@ from nci_frames.evaluation.operating_points import select_operating_points
 from nci_frames.evaluation.projection import project_rates
 from nci_frames.evaluation.ranking import rank_models
 from nci_frames.evaluation.rates import compute_rates
+from nci_frames.evaluation.shift import check_projection
 from nci_frames.pooling import pool_counts
-from nci_frames.schemas import COUNTS, collect
+from nci_frames.schemas import COUNTS, SHIFTS, collect
 
 __all__ = ["Comparison", "compare_models"]
 
@@ -49,6 +50,9 @@ class Comparison:
     segment_areas: pl.DataFrame | None
     #: Groups whose rates are undefined: model, segments, positives, negatives, reason.
     undefined: pl.DataFrame
+    #: Whether the scores of each class have one law in all segments, as projection assumes: the columns of
+    #: ``check_projection`` with ``segment`` (which key) and ``value`` (of it, as text); None if not tested.
+    shifts: pl.DataFrame | None = None
 
 
 def compare_models(
@@ -130,7 +134,22 @@ def compare_models(
         segment_projection=by_segment[1],
         segment_areas=by_segment[2],
         undefined=_undefined(points if by_segment[0] is None else by_segment[0], segments),
+        shifts=_shifts(frame, segments),
     )
+
+
+def _shifts(frame: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
+    """Test what projection assumes, segment by segment; None where there is nothing to test."""
+    whole = all(frame.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn"))
+    keys = COUNTS.keys(frame.columns)
+    tables = [
+        check_projection(pool_counts(frame, over=[key for key in keys if key != name]), over=name)
+        .with_columns(pl.lit(name).alias("segment"), pl.col(name).cast(pl.String).alias("value"))
+        .select("model", "segment", "value", *SHIFTS.fixed[1:])
+        for name in segments
+        if whole and frame[name].n_unique() > 1
+    ]
+    return pl.concat(tables) if tables else None
 
 
 def _undefined(points: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:

@@ -80,12 +80,14 @@ def crossings(first: Envelope, second: Envelope, end: float) -> Crossings:
     level = first.intercepts[i] - second.intercepts[j]
     slope = first.slopes[i] - second.slopes[j]
     # The difference is linear from each start to the next; at infinity the last slope decides.
-    at_end = slope[-1] or level[-1] if np.isinf(end) else level[-1] + slope[-1] * end
-    size = np.abs(first.intercepts[i]) + np.abs(second.intercepts[j])
-    size += (np.abs(first.slopes[i]) + np.abs(second.slopes[j])) * starts
-    difference = level + slope * starts
+    nodes, piece = starts, np.arange(len(starts))
+    if np.isfinite(end):
+        nodes, piece = np.append(starts, end), np.append(piece, piece[-1])
+    difference = level[piece] + slope[piece] * nodes
+    size = (np.abs(first.intercepts[i]) + np.abs(second.intercepts[j]))[piece]
+    size += (np.abs(first.slopes[i]) + np.abs(second.slopes[j]))[piece] * nodes
     difference[np.abs(difference) <= 8 * np.finfo(float).eps * size] = 0
-    signs = np.sign(np.append(difference, at_end))
+    signs = np.sign(difference if np.isfinite(end) else np.append(difference, slope[-1] or level[-1]))
     # Where they coincide or touch there is no sign: what counts is the last before and the next after.
     told = np.flatnonzero(signs)
     pieces = told[:-1][np.diff(signs[told]) != 0]

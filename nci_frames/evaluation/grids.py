@@ -8,7 +8,7 @@ from nci_frames.errors import ParameterError
 
 __all__ = ["Prevalences", "beta_values", "prevalence_values"]
 
-Prevalences = float | Sequence[float] | Literal["observed"]
+Prevalences = float | Sequence[float] | Literal["observed", "selected"]
 
 
 def _values(name: str, given: float | Sequence[float], allowed: str, largest: float) -> list[float]:

@@ -42,7 +42,8 @@ def project_rates(
         ``nci_frames.f_beta(beta=2)``, which stand for themselves and ignore the grid in what they fix. The
         label of a called metric is its output name.
     prevalence
-        P(y=1), each in [0, 1]; or "observed": each row's own ``observed_prevalence``.
+        P(y=1), each in [0, 1]; or "observed": each row's own ``observed_prevalence``; or "selected": the one
+        that ``select_operating_points`` selected the row for.
     beta
         Weights of recall, each in [0, inf], for the metrics that have one.
     band
@@ -186,7 +187,7 @@ class _Grid:
             if isinstance(axis, pl.Expr):
                 rates = rates.with_columns(axis.alias(name))
             else:
-                rates = rates.join(pl.LazyFrame({name: axis}), how="cross")
+                rates = rates.drop(name, strict=False).join(pl.LazyFrame({name: axis}), how="cross")
         value = self.expression.cast(pl.Float64)
         rates = rates.with_columns(metric=pl.lit(self.label), value=value)
         columns = [*identity, "metric", "prevalence", "beta", "value"]
@@ -225,7 +226,10 @@ def _plan(
     """Check what is asked for, and return the grid of each metric."""
     if band:
         require_bounds(frame)
-    etas, betas = prevalence_values(prevalence), beta_values(beta)
+    selected = isinstance(prevalence, str) and prevalence == "selected"
+    if selected and "prevalence" not in frame.columns:
+        raise SchemaError.missing_column("prevalence", "prevalence", "the rates", frame.columns)
+    etas, betas = None if selected else prevalence_values(prevalence), beta_values(beta)
     grids = []
     for label, expression in labelled_metrics(metrics).items():
         reads = set(expression.meta.root_names())
@@ -235,7 +239,8 @@ def _plan(
                 min(missing), "column", f"the rates, for the metric {label!r}", frame.columns
             )
         called = expression if isinstance(expression, CalledMetric) else None
-        own_eta: list[float] | pl.Expr = pl.col("observed_prevalence") if etas is None else etas
+        column = pl.col("prevalence" if selected else "observed_prevalence")
+        own_eta: list[float] | pl.Expr = column if etas is None else etas
         if "prevalence" not in reads if called is None else not called.open:
             own_eta = pl.lit(None if called is None else called.prevalence, pl.Float64)
         fixed_beta = pl.lit(None if called is None else called.beta, pl.Float64)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-__all__ = ["Lead", "Order", "Overtaking", "Verdict", "read_order", "read_verdict"]
+__all__ = ["Lead", "Order", "Overtaking", "Verdict", "read_assumption", "read_order", "read_verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +117,19 @@ def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overt
                     found.append(Overtaking(*((a, b) if a_leads else (b, a)), before[1], at))
                 last[a, b] = (a_leads, at)
     return tuple(found)
+
+
+def read_assumption(shifts: pl.DataFrame | None) -> str:
+    """Say whether what every projected number assumes was found to hold."""
+    assumed = "Projection assumes that the scores of each class follow one law everywhere"
+    if shifts is None:
+        return f"{assumed}; that was not tested, since there are no segments to compare."
+    tested = shifts.filter(pl.col("verdict").is_not_null())
+    if tested.is_empty():
+        return f"{assumed}; the segments have too few rows to test that."
+    differing = tested.filter(pl.col("verdict") == "differs")
+    if differing.is_empty():
+        return f"{assumed}; in {len(tested):,} tests over the segments no difference was found."
+    distances = differing.filter(pl.col("test") == "ks")["statistic"].to_list()
+    size = f"; the largest distance is {max(distances):.2g}" if distances else ""
+    return f"{assumed}; a difference was found in {len(differing):,} of {len(tested):,} tests{size}."

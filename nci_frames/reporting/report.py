@@ -18,14 +18,14 @@ import vl_convert
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison import Comparison
 from nci_frames.reporting import charts, tables
-from nci_frames.reporting.answers import read_order, read_verdict
+from nci_frames.reporting.answers import read_assumption, read_order, read_verdict
 
 __all__ = ["render_report", "write_report"]
 
 _TITLE = "How the models compare as the class balance changes"
 
 #: A page with a table for each of a thousand segments helps nobody; the frames hold them all.
-_SEGMENTS, _OVERTAKINGS = 24, 12
+_SEGMENTS, _OVERTAKINGS, _SHIFTS_SHOWN = 24, 12, 20
 
 
 def write_report(
@@ -120,6 +120,8 @@ def render_report(
         shown_segments=_SEGMENTS,
         points=comparison.points.sort("model").to_dicts(),
         undefined=comparison.undefined.to_dicts(),
+        assumption=read_assumption(comparison.shifts),
+        shifts=_largest_shifts(comparison.shifts),
         facts=[(str(label), str(value)) for label, value in facts],
         methods=sorted(pr_auc["method"].drop_nulls().unique()),
         f_name=f_name,
@@ -211,6 +213,15 @@ def _figure(name: str, title: str, draw: Callable[[], alt.LayerChart]) -> dict[s
         "spec": _script_json(spec),
         "missing": None,
     }
+
+
+def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
+    """Return the differences between segments, the largest first."""
+    if shifts is None:
+        return []
+    differing = shifts.filter(pl.col("verdict") == "differs", pl.col("test") == "ks")
+    order = ["statistic", "model", "segment", "value", "class"]
+    return differing.sort(order, descending=[True, *[False] * 4]).head(_SHIFTS_SHOWN).to_dicts()
 
 
 def _segments(comparison: Comparison, prevalence: float) -> list[dict[str, Any]]:

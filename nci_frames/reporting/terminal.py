@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nci_frames.evaluation.comparison import Comparison
+from nci_frames.reporting.answers import read_assumption
 from nci_frames.reporting.tables import UNDEFINED, format_grid, nearest, pick_evenly
 
 __all__ = ["print_comparison", "print_frame"]
@@ -48,6 +49,7 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
         eta = nearest(comparison.prevalence, observed if observed is not None else 0.5)
         heading = f"F-beta over beta, at threshold {threshold:g} and prevalence {eta:.4g}"
         _print(console, f_beta.filter(prevalence=eta), "beta", heading, columns)
+    console.print(Text(read_assumption(comparison.shifts), style="dim"))
     for row in comparison.undefined.head(5).iter_rows(named=True):
         group = ", ".join(repr(row[key]) for key in ("model", *comparison.segment))
         console.print(Text(f"undefined for {group}: {row['reason']}", style="yellow"))

@@ -26,7 +26,9 @@ __all__ = [
     "line_chart",
     "log_axis",
     "log_scale",
+    "model_colour",
     "model_style",
+    "titled",
     "vertical_rule",
 ]
 
@@ -124,9 +126,9 @@ def chart_config() -> dict[str, Any]:
             "rowPadding": 4,
             "offset": 10,
             "symbolType": "stroke",
-            "symbolOpacity": 1,
             "symbolSize": 260,
             "symbolStrokeWidth": 2.5,
+            "symbolOpacity": 1,
         },
         # Round caps would fill the gaps of the finer strokes.
         "line": {"strokeWidth": 2.25, "strokeCap": "butt", "strokeJoin": "round"},
@@ -140,8 +142,9 @@ def _theme() -> alt.theme.ThemeConfig:
 
 
 _AXIS_TITLES = {
+    "fpr": "FPR (false-positive rate), log scale",
+    "ratio": "negatives per positive, log scale",
     "prevalence": "prevalence η = P(y = 1), log scale",
-    "fpr": "FPR, log scale",
     "pos_fraction": "POSfrac: share of rows predicted positive, log scale",
     "beta": "β, log scale (to the right recall counts more)",
 }
@@ -233,8 +236,37 @@ def config_for(style: ModelStyle) -> dict[str, Any]:
     return config
 
 
+def model_colour(style: ModelStyle, field: str = "model", *, filled: bool = False) -> alt.Color:
+    """Encode the model by its colour; the legend shows lines, or squares where areas are filled."""
+    scale = alt.Scale(domain=list(style.models), range=list(style.colours))
+    legend = alt.Legend(symbolType="square", symbolStrokeWidth=0) if filled else alt.Undefined
+    return alt.Color(field=field, type="nominal", title=field, scale=scale, legend=legend)
+
+
+def titled(
+    chart: alt.LayerChart | alt.Chart | alt.FacetChart,
+    title: str,
+    subtitle: str,
+    style: ModelStyle,
+    *,
+    height: int = HEIGHT,
+) -> alt.LayerChart:
+    """Give a chart its size, title, description and look."""
+    whole: alt.LayerChart = (
+        alt.layer(chart)
+        .properties(
+            width=WIDTH,
+            height=height,
+            title=alt.TitleParams(text=title, subtitle=subtitle),
+            description=f"{title}: {subtitle}.",
+        )
+        .configure(**config_for(style))
+    )
+    return whole
+
+
 def log_scale(low: float, high: float) -> alt.Scale:
-    """Return a logarithmic scale from *low* to *high* exactly."""
+    """Return a logarithmic scale between two numbers."""
     return alt.Scale(type="log", domain=[low, high], nice=False)
 
 

@@ -15,7 +15,7 @@ from nci_frames.reporting.charts.curves import (
 from nci_frames.reporting.charts.f_beta_plot import chart_f_beta_plot
 from nci_frames.reporting.charts.pos_fraction import chart_pos_fraction
 from nci_frames.reporting.charts.roc_pr import chart_pr, chart_roc
-from nci_frames.reporting.charts.selection import MAX_ROWS
+from nci_frames.reporting.charts.selection import MAX_ROWS, check_rows, finite
 from nci_frames.reporting.charts.subsamples import chart_subsamples
 from nci_frames.reporting.charts.tpr_ppv import chart_tpr_ppv
 
@@ -33,4 +33,6 @@ __all__ = [
     "chart_roc",
     "chart_subsamples",
     "chart_tpr_ppv",
+    "check_rows",
+    "finite",
 ]

@@ -6,7 +6,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.canvas import colour, facet, rate_axis, tooltip
-from nci_frames.reporting.charts.selection import checked_observed, refuse_doubles, within_limit
+from nci_frames.reporting.charts.selection import check_rows, checked_observed, refuse_doubles
 from nci_frames.reporting.theme import SOFT, log_axis, log_scale, model_style
 
 __all__ = ["chart_precision_uncertainty"]
@@ -73,7 +73,7 @@ def chart_precision_uncertainty(
         label.fill_null("Δ undefined").alias("label"), pl.lit(observed, pl.Float64).alias("observed")
     )
     rows = pl.concat([curve.sort("model", "prevalence"), marks.sort("model")], how="diagonal")
-    within_limit(rows)
+    check_rows(rows)
     style = model_style(bands["model"].unique())
     places = [*curve["prevalence"], *marks["at"].drop_nulls(), *([observed] if observed else [])]
     low, high = min(places), max(places)

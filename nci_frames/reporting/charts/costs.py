@@ -9,11 +9,11 @@ from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.canvas import compose, curves
 from nci_frames.reporting.charts.selection import (
+    check_rows,
     checked_observed,
     of_metric,
     operating_point,
     refuse_doubles,
-    within_limit,
 )
 from nci_frames.reporting.theme import SOFT, log_axis, log_scale, model_style, vertical_rule
 
@@ -78,7 +78,7 @@ def chart_cost(
     refuse_doubles(drawn, "model", "prevalence")
     if drawn.is_empty():
         raise ParameterError("there is no cost to draw", found=f"{everything.height:,} rows")
-    within_limit(drawn)
+    check_rows(drawn)
     style = model_style(everything["model"].unique())
     places = [*drawn["prevalence"], *([observed] if observed else [])]
     low, high = min(places), max(places)

@@ -7,12 +7,12 @@ from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.selection import (
     at,
+    check_rows,
     checked_observed,
     finite,
     of_metric,
     operating_point,
     refuse_doubles,
-    within_limit,
 )
 from nci_frames.reporting.theme import line_chart, model_style
 
@@ -252,7 +252,7 @@ def _chart(
     # Prevalence 0, beta 0 and beta infinity have no place on a logarithmic axis.
     shown = rows.filter(pl.col(x).is_finite(), pl.col(x) > 0).sort("model", x)
     refuse_doubles(shown, "model", x)
-    within_limit(shown)
+    check_rows(shown)
     if shown["value"].drop_nulls().is_empty():
         raise ParameterError(
             f"there is nothing to draw: every {value_title} is undefined, or lies at {x} 0 or infinity",

@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.canvas import colour, compose, curves, rate_axis, tooltip
-from nci_frames.reporting.charts.selection import at, finite, of_metric, refuse_doubles, within_limit
+from nci_frames.reporting.charts.selection import at, check_rows, finite, of_metric, refuse_doubles
 from nci_frames.reporting.theme import HEIGHT, INK, SOFT, WIDTH, log_axis, log_scale, model_style
 
 __all__ = ["chart_f_beta_plot"]
@@ -144,7 +144,7 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
         lower=(pl.col("mean") - pl.col("std")).clip(lower_bound=0),
         upper=(pl.col("mean") + pl.col("std")).clip(upper_bound=1),
     ).sort("model", "beta")
-    within_limit(rows)
+    check_rows(rows)
     return rows.select("model", "beta", "mean", "std", "lower", "upper", "p_value", "distinguishable")
 
 

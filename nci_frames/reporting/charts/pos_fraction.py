@@ -14,7 +14,7 @@ from nci_frames.reporting.charts.canvas import (
     tooltip,
     with_eta,
 )
-from nci_frames.reporting.charts.selection import finite, with_recall, within_limit
+from nci_frames.reporting.charts.selection import check_rows, finite, with_recall
 from nci_frames.reporting.theme import INK, SOFT, log_axis, log_scale, model_style
 
 __all__ = ["chart_pos_fraction"]
@@ -86,7 +86,7 @@ def chart_pos_fraction(
     )
     if rows.is_empty():
         raise ParameterError("there is no point to draw", found="a share of predicted positives of 0 alone")
-    within_limit(rows)
+    check_rows(rows)
     style = model_style(frame["model"].unique())
     x = alt.X(**rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
     if log_x:

@@ -7,7 +7,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.canvas import compose, curves, prevalence_strokes, rate_axis, with_eta
-from nci_frames.reporting.charts.selection import refuse_doubles, with_recall, within_limit
+from nci_frames.reporting.charts.selection import check_rows, refuse_doubles, with_recall
 from nci_frames.reporting.theme import SOFT, log_axis, log_scale, model_style
 
 __all__ = ["chart_pr", "chart_roc"]
@@ -57,7 +57,7 @@ def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> 
     )
     if rows["threshold"].drop_nulls().is_empty():
         raise ParameterError("there is no point to draw", found=f"{frame.height:,} rows without both rates")
-    within_limit(rows)
+    check_rows(rows)
     style = model_style(frame["model"].unique())
     y = alt.Y(**rate_axis("tpr", "TPR (recall)"))
     chance: dict[str, list[float]] = {"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]}
@@ -129,7 +129,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
     first = rows.group_by("model", "prevalence", maintain_order=True).first()
     first = first.with_columns(recall=pl.lit(0.0), threshold=pl.lit(None, pl.Float64)).select(rows.columns)
     rows = with_eta(pl.concat([first, rows]).sort("model", "prevalence", maintain_order=True))
-    within_limit(rows)
+    check_rows(rows)
     style = model_style(frame["model"].unique())
     dash = prevalence_strokes(rows["prevalence"], style)
     names = ", ".join(f"{eta:.3g}" for eta in rows["prevalence"].unique().sort())

@@ -9,13 +9,13 @@ from nci_frames.errors import ParameterError
 __all__ = [
     "MAX_ROWS",
     "at",
+    "check_rows",
     "checked_observed",
     "finite",
     "of_metric",
     "operating_point",
     "refuse_doubles",
     "with_recall",
-    "within_limit",
 ]
 
 #: More rows than this make a page slow to open and to scroll.
@@ -65,7 +65,7 @@ def checked_observed(observed: float | None) -> float | None:
 
 
 def finite(rows: pl.DataFrame) -> pl.DataFrame:
-    """Replace infinite thresholds by null, since JSON has no infinity."""
+    """Replace infinite thresholds and ends of ranges by null, since JSON has no infinity."""
     return rows.with_columns(pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64)))
 
 
@@ -86,12 +86,13 @@ def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     return rows
 
 
-def within_limit(rows: pl.DataFrame) -> None:
-    """Refuse more rows than a page can show."""
+def check_rows(rows: pl.DataFrame) -> None:
+    """Raise ParameterError if there are more rows than a chart shows."""
     if rows.height > MAX_ROWS:
+        models = f", models: {rows['model'].n_unique():,}" if "model" in rows.columns else ""
         raise ParameterError(
             f"a chart shows at most {MAX_ROWS:,} rows",
-            found=f"{rows.height:,} rows, models: {rows['model'].n_unique():,}",
+            found=f"{rows.height:,} rows{models}",
             hint="use a coarser grid, or draw fewer models",
         )
 

@@ -6,7 +6,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.canvas import colour, facet, rate_axis, tooltip
-from nci_frames.reporting.charts.selection import refuse_doubles, within_limit
+from nci_frames.reporting.charts.selection import check_rows, refuse_doubles
 from nci_frames.reporting.theme import SOFT, model_style
 
 __all__ = ["chart_subsamples"]
@@ -68,7 +68,7 @@ def chart_subsamples(subsamples: pl.DataFrame | pl.LazyFrame, /) -> alt.FacetCha
         "threshold": "threshold",
     }
     rows = rows.select("model", *numbers)
-    within_limit(rows)
+    check_rows(rows)
     style = model_style(frame["model"].unique())
     base = alt.Chart().encode(x=alt.X(**rate_axis("tpr", "recall (TPR)")), color=colour(style, legend=None))
     precision = alt.Y(**rate_axis("adjusted", "precision (PPV)"))

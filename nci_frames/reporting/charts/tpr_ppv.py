@@ -6,7 +6,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.canvas import DOTS, colour, compose, rate_axis, tooltip
-from nci_frames.reporting.charts.selection import at, finite, with_recall, within_limit
+from nci_frames.reporting.charts.selection import at, check_rows, finite, with_recall
 from nci_frames.reporting.theme import INK, model_style
 
 __all__ = ["chart_tpr_ppv"]
@@ -56,7 +56,7 @@ def chart_tpr_ppv(
     frame = schemas.collect(projection, schemas.PROJECTION)
     best = schemas.collect(winners, schemas.DECISION_MAP)
     rows = at(with_recall(frame, "precision"), "prevalence", prevalence)
-    within_limit(rows)
+    check_rows(rows)
     point = ["model", "threshold"]
     strangers = best.join(frame, on=point, how="anti", nulls_equal=True)
     if not strangers.is_empty():

@@ -1,0 +1,208 @@
+"""Operating points by every criterion, against a plain search; and the cost paper's fixed TPR."""
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+
+import nci_frames as nf
+from tests.logs import random_log, small_logs
+
+LOG = random_log(2000, values=60)
+GRID = [-1.0, -0.5, 0.0, 0.25, 0.5, 1.0, 1.5]
+
+
+def rates_of(log: pl.DataFrame, thresholds: Any = "exact") -> pl.DataFrame:
+    return nf.compute_rates(nf.count_confusion(log, thresholds=thresholds))
+
+
+def groups(frame: pl.DataFrame, keys: list[str]) -> list[pl.DataFrame]:
+    return frame.sort(*keys, "threshold").partition_by(keys, maintain_order=True)
+
+
+def said(rates: pl.DataFrame, eta: float) -> pl.Series:
+    return eta * rates["tpr"] + (1 - eta) * rates["fpr"]
+
+
+ETA = 0.05
+
+
+def serves(rates: pl.DataFrame, name: str, target: float) -> pl.Series:
+    if name == "tpr":
+        return rates["tpr"] >= target
+    if name == "fpr":
+        return rates["fpr"] <= target
+    if name == "pos_fraction":
+        return said(rates, ETA) <= target
+    return (ETA * rates["tpr"] >= target * said(rates, ETA)) & (said(rates, ETA) > 0)
+
+
+@pytest.mark.parametrize("thresholds", ["exact", GRID])
+@pytest.mark.parametrize("name", ["tpr", "fpr", "pos_fraction", "precision"])
+@pytest.mark.parametrize("target", [0.0, 0.1, 0.8, 1.0])
+def test_targets_are_met_by_the_best_point_that_meets_them(name: str, target: float, thresholds: Any) -> None:
+    rates = rates_of(LOG, thresholds)
+    eta = {"prevalence": ETA} if name in ("pos_fraction", "precision") else {}
+    found = nf.select_operating_points(rates, **{name: target}, **eta)  # type: ignore[arg-type]
+    keys = ["model", "fold", "country"]
+    for group, point in zip(groups(rates, keys), found.iter_rows(named=True), strict=True):
+        possible = group.filter(serves(group, name, target))
+        never = (thresholds == "exact" and name in ("fpr", "pos_fraction")) or (target == 0 and name == "tpr")
+        if possible.is_empty() and not (never and thresholds == "exact"):
+            assert point["tpr"] is None
+            assert f"no threshold that was counted has a {name} of" in point["reason"]
+            continue
+        assert point["reason"] is None
+        if name == "tpr":
+            best = possible["fpr"].min() if target > 0 or thresholds != "exact" else 0.0
+            assert point["fpr"] == best
+            assert point["tpr"] >= target
+        else:
+            assert point["tpr"] == (possible["tpr"].max() if len(possible) else 0.0)
+            if len(possible):
+                assert point["fpr"] == possible.filter(tpr=point["tpr"])["fpr"].min()
+
+
+@given(log=small_logs(), name=st.sampled_from(["f_beta", "accuracy", "precision", "fpr"]))
+def test_the_best_of_a_metric_is_the_best(log: pl.DataFrame, name: str) -> None:
+    rates = rates_of(log, [-1.0, 0.0, 0.3, 0.7])
+    eta = {} if name == "fpr" else {"prevalence": 0.2}
+    found = nf.select_operating_points(rates, metric=name, **eta)  # type: ignore[arg-type]
+    values = nf.project_rates(rates, metrics=name, prevalence=0.2)
+    keys = ["model", "segment", "day"]
+    best = values.group_by(keys).agg(pl.col("value").min() if name == "fpr" else pl.col("value").max())
+    chosen = found.join(values, on=[*keys, "threshold"], how="left", nulls_equal=True).join(
+        best, on=keys, how="left", nulls_equal=True, suffix="_best"
+    )
+    assert chosen["value"].to_list() == chosen["value_best"].to_list()
+    assert (chosen["reason"].is_null() == chosen["value"].is_not_null()).all()
+    # Of equally good ones the highest threshold.
+    as_good = values.join(best, on=[*keys, "value"], nulls_equal=True).filter(pl.col("value").is_not_null())
+    highest = as_good.group_by(keys).agg(pl.col("threshold").max())
+    both = found.join(highest, on=keys, nulls_equal=True, suffix="_highest")
+    assert both["threshold"].to_list() == both["threshold_highest"].to_list()
+
+
+def test_several_prevalences_distance_and_youden() -> None:
+    rates = rates_of(LOG, GRID).filter(fold="1", country="at")
+    etas = [0.001, 0.5]
+    found = nf.select_operating_points(rates, metric=nf.f_beta(beta=2), prevalence=etas)
+    assert found.select("model", "prevalence").rows() == [(m, e) for m in ("forest", "linear") for e in etas]
+    for eta in etas:
+        alone = nf.select_operating_points(rates, metric="f_beta", beta=2, prevalence=eta)
+        assert found.filter(prevalence=eta).equals(alone)
+    distance = nf.select_operating_points(rates, metric="distance")
+    for group, point in zip(groups(rates, ["model"]), distance.iter_rows(named=True), strict=True):
+        lengths = np.hypot(group["fpr"], 1 - group["tpr"])
+        assert np.hypot(point["fpr"], 1 - point["tpr"]) == pytest.approx(lengths.min())
+    youden = nf.select_operating_points(rates, metric="tss")
+    for group, point in zip(groups(rates, ["model"]), youden.iter_rows(named=True), strict=True):
+        assert point["tpr"] - point["fpr"] == (group["tpr"] - group["fpr"]).max()
+    observed = nf.select_operating_points(rates, metric="f_beta", prevalence="observed")
+    assert observed["prevalence"].to_list() == observed["observed_prevalence"].to_list()
+
+
+def test_models_each_at_their_own_best_threshold_are_ranked() -> None:
+    rates = rates_of(LOG.drop("fold", "country"), GRID)
+    best = nf.select_operating_points(rates, metric="f_beta", prevalence=[0.001, 0.5])
+    ranked = nf.rank_models(nf.project_rates(best, metrics="f_beta", prevalence="selected"))
+    assert len(ranked) == 4
+    assert sorted(ranked["rank"].to_list()) == [1, 1, 2, 2]
+    everything = nf.project_rates(rates, metrics="f_beta", prevalence=[0.001, 0.5])
+    expected = everything.group_by("model", "prevalence").agg(pl.col("value").max())
+    both = ranked.join(expected, on=["model", "prevalence"], suffix="_best")
+    assert both["value"].to_list() == both["value_best"].to_list()
+    with pytest.raises(nf.SchemaError, match="missing column 'prevalence'"):
+        nf.project_rates(rates, metrics="f_beta", prevalence="selected")
+
+
+def test_an_alert_budget_is_a_share_of_the_volume() -> None:
+    rates = rates_of(LOG)
+    budget = nf.select_operating_points(rates, alerts=2_000, volume=100_000, prevalence=0.001)
+    share = nf.select_operating_points(rates, pos_fraction=0.02, prevalence=0.001)
+    assert budget.equals(share)
+    assert (0.001 * budget["tpr"] + 0.999 * budget["fpr"]).max() <= 0.02
+
+
+@given(
+    log=small_logs(),
+    name=st.sampled_from(["tpr", "fpr", "pos_fraction", "precision"]),
+    target=st.sampled_from([0.0, 0.05, 0.5, 0.83, 1.0]),
+)
+def test_interpolated_points_meet_the_target_on_the_polyline(
+    log: pl.DataFrame, name: str, target: float
+) -> None:
+    rates = rates_of(log)
+    eta = {"prevalence": ETA} if name in ("pos_fraction", "precision") else {}
+    found = nf.select_operating_points(rates, **{name: target}, interpolate=True, **eta)  # type: ignore[arg-type]
+    keys = ["model", "segment", "day"]
+    for group, point in zip(groups(rates, keys), found.iter_rows(named=True), strict=True):
+        if group["tpr"][0] is None or group["fpr"][0] is None:
+            continue
+        tpr = np.array([0.0, *group["tpr"].reverse(), 1.0])
+        fpr = np.array([0.0, *group["fpr"].reverse(), 1.0])
+        if point["tpr"] is None:
+            assert name == "precision"
+            assert not serves(pl.DataFrame({"tpr": tpr, "fpr": fpr}), name, target).any()
+            continue
+        assert point["threshold"] is None
+        assert point["tp"] is None
+        # It lies on a segment: the cross product with one of them is zero.
+        along, up = np.diff(fpr), np.diff(tpr)
+        on_line = np.abs(up * (point["fpr"] - fpr[:-1]) - along * (point["tpr"] - tpr[:-1])).min()
+        assert on_line < 1e-12
+        value = {
+            "tpr": point["tpr"],
+            "fpr": point["fpr"],
+            "pos_fraction": ETA * point["tpr"] + (1 - ETA) * point["fpr"],
+            "precision": target,
+        }[name]
+        assert value == pytest.approx(target, abs=1e-12)
+        if name == "precision":
+            right = ETA * point["tpr"]
+            total = right + (1 - ETA) * point["fpr"]
+            assert right >= target * total - 1e-12
+
+
+def test_an_infinite_score_and_the_threshold_above_every_score_are_told_apart() -> None:
+    log = pl.DataFrame({"model": "a", "label": [False, True, True], "score": [0.0, float("inf"), 1.0]})
+    rates = rates_of(log)
+    assert nf.select_operating_points(rates, threshold=float("inf"))["tp"].item() == 1
+    assert nf.select_operating_points(rates, tpr=0, interpolate=True)["tpr"].item() == 0
+    assert nf.select_operating_points(rates, pos_fraction=0, prevalence=0.5)["tp"].item() == 0
+
+
+def test_undefined_groups_say_why() -> None:
+    log = pl.DataFrame({"model": "a", "label": [True, True], "score": [0.1, 0.9]})
+    found = nf.select_operating_points(rates_of(log), fpr=0.1)
+    assert found.select("tp", "fpr").row(0) == (None, None)
+    assert found["reason"].item() == "no threshold that was counted has a fpr of at most 0.1"
+    assert nf.select_operating_points(rates_of(log).clear(), tpr=0.5).is_empty()
+    tied = log.with_columns(label=pl.Series([True, False]), score=pl.lit(0.5))
+    assert nf.select_operating_points(rates_of(tied), tpr=0.8).select("tpr", "fpr").row(0) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "exactly one criterion\n  found: none"),
+        ({"tpr": 0.8, "fpr": 0.1}, "exactly one criterion\n  found: tpr and fpr"),
+        ({"tpr": 1.2}, r"tpr must be within \[0, 1\]"),
+        ({"threshold": float("nan")}, "threshold must be a number"),
+        ({"tpr": 0.8, "prevalence": 0.1}, "prevalence plays no part in the criterion 'tpr'"),
+        ({"precision": 0.8}, "criterion 'precision' depends on the prevalence"),
+        ({"precision": 0.8, "prevalence": 3}, r"prevalence must be within \[0, 1\]"),
+        ({"alerts": 5, "prevalence": 0.1}, "needs both the alerts and the volume"),
+        ({"alerts": 5, "volume": 2, "prevalence": 0.1}, "0 <= alerts <= volume"),
+        ({"metric": "f_bta", "prevalence": 0.1}, "did you mean 'f_beta'"),
+        ({"metric": "pos_fraction", "prevalence": 0.1}, "'pos_fraction' has no best value"),
+        ({"metric": "f_beta", "prevalence": 0.1, "beta": -1}, "beta must be a number >= 0"),
+        ({"threshold": 0.5, "interpolate": True}, "'threshold' cannot be interpolated"),
+    ],
+)
+def test_contradictory_requests(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(nf.ParameterError, match=message):
+        nf.select_operating_points(rates_of(LOG, GRID), **arguments)

@@ -1,0 +1,154 @@
+"""Charts of spaces and contests: what their specifications draw, and that names stay data."""
+
+import json
+import re
+from typing import Any
+
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.reporting.charts import MAX_ROWS
+from tests.comparisons import HOSTILE
+
+MODELS = ("a", "b")
+
+
+def rates_of(models: tuple[str, ...] = MODELS) -> pl.DataFrame:
+    rows = [
+        (model, threshold, tp, fp)
+        for place, model in enumerate(models)
+        for threshold, tp, fp in (
+            ((0.3, 91, 100), (0.6, 75, 20)) if place % 2 else ((0.3, 90, 60), (0.6, 60, 1))
+        )
+    ]
+    counts = pl.DataFrame(rows, schema=["model", "threshold", "tp", "fp"], orient="row")
+    return nf.compute_rates(counts.with_columns(fn=100 - pl.col("tp"), tn=1000 - pl.col("fp")))
+
+
+def ranking(rates: pl.DataFrame) -> pl.DataFrame:
+    points = rates.filter(threshold=0.6)
+    return nf.rank_models(nf.project_rates(points, metrics="f_beta", prevalence=[0.0, 0.001, 0.1, 0.5]))
+
+
+def best(rates: pl.DataFrame) -> pl.DataFrame:
+    counts = rates.filter(threshold=0.6).select("model", "threshold", "tp", "fp", "fn", "tn")
+    return nf.probability_best(counts, statistic="f_beta", prevalence=[0.001, 0.1, 0.5], repeats=40)
+
+
+DRAW: dict[str, Any] = {
+    "contingency": nf.chart_contingency_space,
+    "map": lambda rates: nf.chart_decision_map(nf.decision_map(rates)),
+    "winners": lambda rates: nf.chart_winner_ranges(
+        nf.winner_ranges(rates, metric="f_beta", over="prevalence")
+    ),
+    "winners_beta": lambda rates: nf.chart_winner_ranges(
+        nf.winner_ranges(rates, metric="f_beta", over="beta", prevalence=0.01)
+    ),
+    "rank": lambda rates: nf.chart_rank_over_prevalence(ranking(rates)),
+    "best": lambda rates: nf.chart_probability_best(best(rates)),
+}
+
+
+def layers(spec: dict[str, Any]) -> dict[str, Any]:
+    """The layers by name, however deep they lie."""
+    found = {spec["name"]: spec} if "name" in spec and "encoding" in spec else {}
+    for part in spec.get("layer", []):
+        found |= layers(part)
+    return found
+
+
+def rows_of(spec: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    part = layers(spec)[name]
+    data = part.get("data", spec.get("data", spec["layer"][0].get("data")))
+    return list(spec["datasets"][data["name"]])
+
+
+@pytest.mark.parametrize("name", list(DRAW))
+def test_every_chart_has_a_title_a_description_and_a_colour_for_each_model(name: str) -> None:
+    spec = DRAW[name](rates_of()).to_dict()
+    assert spec["title"]["text"]
+    assert spec["title"]["subtitle"]
+    assert spec["description"].startswith(spec["title"]["text"])
+    coloured = [part for part in layers(spec).values() if "color" in part["encoding"]]
+    assert len(coloured) == 1
+    assert set(coloured[0]["encoding"]["color"]["scale"]["domain"]) == set(MODELS)
+    assert coloured[0]["encoding"]["tooltip"]
+    # A chart is a value: the same frame gives the same chart.
+    assert spec == DRAW[name](rates_of()).to_dict()
+
+
+@pytest.mark.parametrize("name", list(DRAW))
+def test_names_of_models_are_data_alone(name: str) -> None:
+    hostile = (*MODELS, *HOSTILE)
+    spec = DRAW[name](rates_of(tuple(sorted(hostile)))).to_dict()
+
+    def without_data(node: Any) -> Any:
+        if isinstance(node, dict):
+            return {k: without_data(v) for k, v in node.items() if k not in ("datasets", "domain")}
+        return [without_data(part) for part in node] if isinstance(node, list) else node
+
+    text = json.dumps(without_data(spec), ensure_ascii=False)
+    assert not [evil for evil in HOSTILE if evil in text]
+
+
+@pytest.mark.parametrize("name", list(DRAW))
+def test_the_specification_is_json_which_has_no_infinity(name: str) -> None:
+    assert not {"Infinity", "NaN"} & set(re.findall(r"\w+", DRAW[name](rates_of()).to_json()))
+
+
+def test_the_map_has_straight_borders_at_lambda() -> None:
+    decisions = nf.decision_map(rates_of())
+    spec = nf.chart_decision_map(decisions).to_dict()
+    rows = rows_of(spec, "bands")
+    assert len(rows) == 2 * len(decisions)
+    for row in rows:
+        # On a border odds·beta² is 1/lambda.
+        if row["lambda_start"] > 0:
+            assert row["odds"] * row["beta_high"] ** 2 == pytest.approx(1 / row["lambda_start"])
+    encoding = layers(spec)["bands"]["encoding"]
+    assert encoding["x"]["scale"]["type"] == encoding["y"]["scale"]["type"] == "log"
+
+
+def test_winner_ranges_meet_and_fill_the_axis() -> None:
+    ranges = nf.winner_ranges(rates_of(), metric="f_beta", over="prevalence")
+    spec = nf.chart_winner_ranges(ranges).to_dict()
+    rows = rows_of(spec, "bars")
+    assert rows[0]["start"] == layers(spec)["bars"]["encoding"]["x"]["scale"]["domain"][0]
+    assert rows[-1]["end"] == 1.0
+    assert [row["end"] for row in rows[:-1]] == [row["start"] for row in rows[1:]]
+
+
+def test_ranks_run_downwards_and_prevalence_0_has_no_place() -> None:
+    spec = nf.chart_rank_over_prevalence(ranking(rates_of())).to_dict()
+    assert layers(spec)["lines"]["encoding"]["y"]["scale"]["reverse"] is True
+    assert {row["prevalence"] for row in rows_of(spec, "lines")} == {0.001, 0.1, 0.5}
+
+
+def test_surfaces_and_sensitivities() -> None:
+    surface = nf.metric_surface("precision", ratio=9, resolution=21)
+    spec = nf.chart_metric_surface(surface, metric="precision", ratio=9).to_dict()
+    assert len(rows_of(spec, "surface")) == 441
+    found = nf.imbalance_sensitivity(["precision", "accuracy"], ratios=[2, 50])
+    lines = nf.chart_imbalance_sensitivity(found).to_dict()
+    assert layers(lines)["lines"]["encoding"]["color"]["title"] == "metric"
+    assert layers(lines)["lines"]["encoding"]["x"]["scale"]["domain"] == [2.0, 50.0]
+
+
+def test_what_cannot_be_drawn_says_so() -> None:
+    many = pl.concat([rates_of()] * (MAX_ROWS // 4 + 1))
+    with pytest.raises(nf.ParameterError, match="a chart shows at most 5,000 rows"):
+        nf.chart_contingency_space(many)
+    by_day = nf.decision_map(rates_of().with_columns(day=pl.lit("1")))
+    with pytest.raises(nf.ParameterError, match="the chart shows one comparison\n  found: the key 'day'"):
+        nf.chart_decision_map(by_day)
+    with pytest.raises(nf.ParameterError, match="no winner to draw"):
+        nf.chart_winner_ranges(nf.winner_ranges(rates_of().clear(), metric="accuracy", over="prevalence"))
+    two = nf.project_rates(rates_of(), metrics=["accuracy", "recall"], prevalence=[0.1, 0.2])
+    with pytest.raises(nf.ParameterError, match="a bump chart shows one metric"):
+        nf.chart_rank_over_prevalence(nf.rank_models(two.with_columns(pl.col("prevalence").fill_null(0.1))))
+    doubled = pl.concat([ranking(rates_of())] * 2)
+    with pytest.raises(nf.ParameterError, match="one row of each model and prevalence"):
+        nf.chart_rank_over_prevalence(doubled)
+    with pytest.raises(nf.ParameterError, match="one row of each model and prevalence"):
+        nf.chart_probability_best(pl.concat([best(rates_of())] * 2))
