@@ -130,6 +130,7 @@ def chart_config() -> dict[str, Any]:
             "symbolStrokeWidth": 2.5,
             "symbolOpacity": 1,
         },
+        "header": {"labelColor": INK, "labelFontSize": 12, "labelAnchor": "start", "labelPadding": 6},
         # Round caps would fill the gaps of the finer strokes.
         "line": {"strokeWidth": 2.25, "strokeCap": "butt", "strokeJoin": "round"},
     }

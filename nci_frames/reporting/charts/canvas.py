@@ -158,7 +158,7 @@ def facet(
     """Lay the layers over one another in a panel per model, at most three in a row."""
     columns = min(3, len(style.models))
     width = {1: WIDTH, 2: 250, 3: 200}[columns]
-    header = alt.Header(title=None, labelAnchor="start", labelFontSize=12, labelPadding=6, labelLimit=width)
+    header = alt.Header(title=None, labelLimit=width)
     chart: alt.FacetChart = (
         alt.layer(*layers)
         .properties(width=width, height=HEIGHT if columns == 1 else 170)

@@ -212,11 +212,11 @@ def _bars(
     )
     significance = (
         alt.Chart(alone)
-        .mark_tick(thickness=5, size=12)
+        .mark_tick(thickness=5, size=12, color=INK)
         .encode(
             x=alt.X(field="beta", type="quantitative", scale=scale),
             y=alt.value(HEIGHT + 27),
-            color=alt.condition("datum.told", alt.value(INK), alt.value("#c5cad1")),
+            opacity=alt.condition("datum.told", alt.value(0.85), alt.value(0.2)),
             tooltip=[
                 alt.Tooltip(field="beta", type="quantitative", title="β", format=".6~g"),
                 alt.Tooltip(field="model", type="nominal", title="best mean"),
