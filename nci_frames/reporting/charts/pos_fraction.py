@@ -14,8 +14,9 @@ from nci_frames.reporting.charts.canvas import (
     tooltip,
     with_eta,
 )
-from nci_frames.reporting.charts.selection import check_rows, finite, with_recall
-from nci_frames.reporting.theme import INK, SOFT, log_axis, log_scale, model_style
+from nci_frames.reporting.charts.selection import MAX_ROWS, check_rows, finite, with_recall
+from nci_frames.reporting.theme import INK, SOFT, WIDTH, log_axis, log_scale, model_style
+from nci_frames.reporting.thinning import thin_curves
 
 __all__ = ["chart_pos_fraction"]
 
@@ -40,7 +41,8 @@ def chart_pos_fraction(
     Returns
     -------
     altair.LayerChart
-        A colour per model and a stroke per prevalence.
+        A colour per model and a stroke per prevalence; of more than 5,000 points those within half a pixel
+        of the line through the others are left out.
 
     Raises
     ------
@@ -86,6 +88,10 @@ def chart_pos_fraction(
     )
     if rows.is_empty():
         raise ParameterError("there is no point to draw", found="a share of predicted positives of 0 alone")
+    every = rows
+    if rows.height > MAX_ROWS:
+        curves_of, size = ["model", "prevalence"], {"width": WIDTH, "height": 420}
+        rows = thin_curves(rows, "pos_fraction", "recall", within=curves_of, log_x=log_x, **size)
     check_rows(rows)
     style = model_style(frame["model"].unique())
     x = alt.X(**rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
@@ -101,7 +107,7 @@ def chart_pos_fraction(
         [
             *([] if tpr is None else _line_at(tpr)),
             *curves(rows, x, y, style=style, numbers=numbers, dash=strokes),
-            *([] if tpr is None else _held(rows, tpr, x, y, colour(style), numbers)),
+            *([] if tpr is None else _held(every, tpr, x, y, colour(style), numbers)),
         ],
         style=style,
         title=f"Recall over predicted positives at prevalence η = {names}",

@@ -7,8 +7,9 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.canvas import compose, curves, prevalence_strokes, rate_axis, with_eta
-from nci_frames.reporting.charts.selection import check_rows, refuse_doubles, with_recall
-from nci_frames.reporting.theme import SOFT, log_axis, log_scale, model_style
+from nci_frames.reporting.charts.selection import MAX_ROWS, check_rows, refuse_doubles, with_recall
+from nci_frames.reporting.theme import SOFT, WIDTH, log_axis, log_scale, model_style
+from nci_frames.reporting.thinning import thin_curves
 
 __all__ = ["chart_pr", "chart_roc"]
 
@@ -28,7 +29,7 @@ def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> 
     -------
     altair.LayerChart
         The curves from (0, 0) to (1, 1), and the line of chance; points with an undefined rate are not
-        drawn.
+        drawn, nor, of more than 5,000 points, those within half a pixel of the line through the others.
 
     Raises
     ------
@@ -57,6 +58,9 @@ def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> 
     )
     if rows["threshold"].drop_nulls().is_empty():
         raise ParameterError("there is no point to draw", found=f"{frame.height:,} rows without both rates")
+    width, height = (520, 300) if log_x else (420, 420)
+    if rows.height > MAX_ROWS:
+        rows = thin_curves(rows, "fpr", "tpr", within="model", width=width, height=height, log_x=log_x)
     check_rows(rows)
     style = model_style(frame["model"].unique())
     y = alt.Y(**rate_axis("tpr", "TPR (recall)"))
@@ -79,8 +83,8 @@ def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> 
         subtitle="true-positive over false-positive rate"
         + (", logarithmic: FPR 0 is left of the axis" if log_x else "; dashed: chance"),
         says="A curve per model; neither rate depends on the prevalence.",
-        height=300 if log_x else 420,
-        width=520 if log_x else 420,
+        width=width,
+        height=height,
     )
 
 
@@ -97,7 +101,8 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
     -------
     altair.LayerChart
         Steps between the attained points, so that the area below is the average precision; points with an
-        undefined precision are not drawn.
+        undefined precision are not drawn, nor, of more than 5,000 points, corners within half a pixel of the
+        line through the others.
 
     Raises
     ------
@@ -128,7 +133,12 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
     # The first step reaches back to recall 0.
     first = rows.group_by("model", "prevalence", maintain_order=True).first()
     first = first.with_columns(recall=pl.lit(0.0), threshold=pl.lit(None, pl.Float64)).select(rows.columns)
-    rows = with_eta(pl.concat([first, rows]).sort("model", "prevalence", maintain_order=True))
+    rows = pl.concat([first, rows]).sort("model", "prevalence", maintain_order=True)
+    thinned = rows.height > MAX_ROWS
+    if thinned:
+        curve = ["model", "prevalence"]
+        rows = thin_curves(_with_corners(rows), "recall", "precision", within=curve, width=WIDTH, height=420)
+    rows = with_eta(rows)
     check_rows(rows)
     style = model_style(frame["model"].unique())
     dash = prevalence_strokes(rows["prevalence"], style)
@@ -146,7 +156,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
                 "prevalence": "prevalence",
             },
             # The area below these steps is the average precision.
-            interpolate="step-before",
+            interpolate="linear" if thinned else "step-before",
             dash=dash,
         ),
         style=style,
@@ -155,3 +165,11 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
         says="A colour per model and a stroke per prevalence.",
         height=420,
     )
+
+
+def _with_corners(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the point where each step turns, so that straight lines draw the steps."""
+    before = pl.col("recall").shift().over("model", "prevalence")
+    turns = rows.with_columns(recall=before.fill_null(0.0), threshold=pl.lit(None, pl.Float64))
+    numbered = [frame.with_row_index("step") for frame in (turns, rows)]
+    return pl.concat(numbered).sort("step", maintain_order=True).drop("step")

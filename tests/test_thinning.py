@@ -1,0 +1,109 @@
+"""Thinned curves lie within half a pixel of all their points."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nci_frames as nf
+from nci_frames.reporting.charts import MAX_ROWS
+from nci_frames.reporting.thinning import TOLERANCE, thin_curves
+from tests.chart_specs import rows_of
+
+SIZE = {"width": 520, "height": 300}
+
+
+def distance(p, a, b):
+    """From a point to a line between two others, by the angle at its ends."""
+    if math.dist(a, b) == 0:
+        return math.dist(p, a)
+    dot = lambda u, v: u[0] * v[0] + u[1] * v[1]  # noqa: E731
+    ab, ap, bp = ((q[0] - o[0], q[1] - o[1]) for q, o in ((b, a), (p, a), (p, b)))
+    if dot(ap, ab) <= 0:
+        return math.dist(p, a)
+    if dot(bp, ab) >= 0:
+        return math.dist(p, b)
+    return abs(ab[0] * ap[1] - ab[1] * ap[0]) / math.dist(a, b)
+
+
+unit = st.floats(0, 1, allow_subnormal=False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.tuples(unit, unit), min_size=1, max_size=25), min_size=1, max_size=3))
+def test_no_point_left_out_is_farther_than_half_a_pixel(curves):
+    rows = pl.DataFrame(
+        [(f"m{i}", x, y, i * 100 + k) for i, c in enumerate(curves) for k, (x, y) in enumerate(sorted(c))],
+        schema=["model", "x", "y", "place"],
+        orient="row",
+    )
+    thin = thin_curves(rows, "x", "y", within="model", **SIZE)
+    low, high = (rows.select(f("x", "y")).row(0) for f in (pl.min, pl.max))
+    spans = [h - lo or 1.0 for h, lo in zip(high, low, strict=True)]
+    pixel = lambda r: (r["x"] / spans[0] * 520, r["y"] / spans[1] * 300)  # noqa: E731
+    for model in rows["model"].unique():
+        kept = thin.filter(model=model).to_dicts()
+        every = rows.filter(model=model).to_dicts()
+        assert (kept[0], kept[-1]) == (every[0], every[-1])
+        for row in every:
+            before = max((k for k in kept if k["place"] <= row["place"]), key=lambda k: k["place"])
+            after = min((k for k in kept if k["place"] >= row["place"]), key=lambda k: k["place"])
+            assert distance(pixel(row), pixel(before), pixel(after)) <= TOLERANCE + 1e-9
+
+
+def test_corners_stay_and_straight_points_go():
+    steps = pl.DataFrame({"model": "a", "x": [0.0, 0, 0, 0.5, 1, 1], "y": [0.0, 0.2, 0.7, 0.7, 0.7, 1]})
+    kept = thin_curves(steps, "x", "y", within="model", **SIZE)
+    assert kept.select("x", "y").rows() == [(0, 0), (0, 0.7), (1, 0.7), (1, 1)]
+
+
+def test_a_logarithmic_axis_keeps_what_a_linear_one_hides():
+    x = np.geomspace(1e-6, 1, 2001)
+    curve = pl.DataFrame({"model": "a", "x": x, "y": np.sin(3 * np.log10(x)) / 2 + 0.5})
+    linear, log = (thin_curves(curve, "x", "y", within="model", log_x=log, **SIZE) for log in (False, True))
+    assert log.filter(pl.col("x") < 1e-3).height > 20
+    assert linear.height < curve.height
+    assert log.height < curve.height / 10
+
+
+def many_rates(n=20_000):
+    fpr = np.arange(1, n + 1) / n
+    tp = np.round(n * fpr**0.2).astype(np.int64)
+    fp = np.arange(1, n + 1)
+    counts = {"model": "a", "threshold": 1 - fpr, "tp": tp, "fp": fp, "fn": n - tp, "tn": n - fp}
+    return nf.compute_rates(pl.DataFrame(counts))
+
+
+@pytest.mark.parametrize("log_x", [False, True])
+def test_roc_curves_of_many_points_fit_a_page(log_x):
+    spec = nf.chart_roc(many_rates(), log_x=log_x).to_dict()
+    assert 10 < len(rows_of(spec)) < MAX_ROWS / 10
+
+
+def test_thinned_pr_curves_keep_their_area():
+    rates = many_rates()
+    projection = nf.project_rates(rates, metrics=["precision", "recall"], prevalence=0.01)
+    rows = pl.DataFrame(rows_of(nf.chart_pr(projection).to_dict()))
+    assert 10 < rows.height < MAX_ROWS / 10
+    recall, precision = rows["recall"].to_numpy(), rows["precision"].to_numpy()
+    value = projection.pivot("metric", index="threshold", values="value").sort("recall")
+    wanted = np.sum(np.diff(value["recall"].to_numpy(), prepend=0) * value["precision"].to_numpy())
+    # Half a pixel of 420 on either side is the most that the area can be off.
+    assert np.trapezoid(precision, recall) == pytest.approx(wanted, abs=0.5 / 420 + 0.5 / 520)
+
+
+def test_the_held_point_is_chosen_before_thinning():
+    rates = many_rates()
+    projection = nf.project_rates(rates, metrics=["pos_fraction", "recall"], prevalence=0.01)
+    spec = nf.chart_pos_fraction(projection, tpr=0.8).to_dict()
+    assert len(rows_of(spec)) < MAX_ROWS / 10
+    (held,) = rows_of(spec, "held")
+    assert held["recall"] == rates.filter(pl.col("tpr") >= 0.8)["tpr"].min()
+
+
+def test_nothing_is_thinned_to_nothing():
+    empty = pl.DataFrame(schema={"model": pl.String, "x": pl.Float64, "y": pl.Float64})
+    assert thin_curves(empty, "x", "y", within="model", **SIZE).is_empty()
