@@ -54,6 +54,13 @@ def test_points_are_where_their_rates_put_them():
     assert row["precision"] == pytest.approx(ETA * tpr / (ETA * tpr + (1 - ETA) * fpr), rel=1e-12)
 
 
+def test_models_of_one_colour_have_shapes_of_their_own():
+    encoding = layer(draw_tpr_ppv(rates_of([f"m{i}" for i in range(20)])).to_dict(), "points")["encoding"]
+    pairs = zip(encoding["color"]["scale"]["range"], encoding["shape"]["scale"]["range"], strict=True)
+    assert len(set(pairs)) == 20
+    assert encoding["shape"]["title"] == encoding["color"]["title"]  # or there would be two legends
+
+
 def test_hostile_names_of_points_occur_only_as_data():
     spec = draw_tpr_ppv(rates_of(HOSTILE)).to_dict()
     assert {row["model"] for row in rows_of(spec, "points")} == set(HOSTILE)

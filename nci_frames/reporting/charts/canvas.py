@@ -19,11 +19,15 @@ __all__ = [
     "facet",
     "prevalence_strokes",
     "rate_axis",
+    "shape",
     "tooltip",
     "with_eta",
 ]
 
 _LEGEND = "model (click to highlight)"
+
+#: One for each of the strokes.
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 
 #: What the legend shows of a model.
 LINES, DOTS = alt.Legend(), alt.Legend(symbolType="circle", symbolSize=90)
@@ -33,6 +37,13 @@ def colour(style: ModelStyle, *, legend: alt.Legend | None = LINES) -> alt.Color
     """Colour by model, as in every other chart of these models; panels with names need no legend."""
     scale = alt.Scale(domain=list(style.models), range=list(style.colours))
     return alt.Color(field="model", type="nominal", title=_LEGEND, scale=scale, legend=legend)
+
+
+def shape(style: ModelStyle) -> alt.Shape:
+    """Tell points of models of one colour apart, as strokes tell lines."""
+    shapes = [_SHAPES[DASHES.index(dash)] for dash in style.dashes]
+    scale = alt.Scale(domain=list(style.models), range=shapes)
+    return alt.Shape(field="model", type="nominal", title=_LEGEND, scale=scale, legend=DOTS)
 
 
 def rate_axis(field: str, title: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.canvas import DOTS, colour, compose, rate_axis, tooltip
+from nci_frames.reporting.charts.canvas import DOTS, colour, compose, rate_axis, shape, tooltip
 from nci_frames.reporting.charts.selection import at, check_rows, finite, with_recall
 from nci_frames.reporting.theme import INK, model_style
 
@@ -76,12 +76,13 @@ def chart_tpr_ppv(
             x=alt.X(**rate_axis("recall", "recall (TPR)")),
             y=alt.Y(**rate_axis("precision", "precision (PPV)")),
             color=colour(style, legend=DOTS),
+            shape=shape(style),
             tooltip=tooltip(numbers),
         )
         return chart
 
-    everyone = layer(rows).mark_point(filled=True, shape="circle", size=22)
-    stressed = layer(ringed).mark_point(filled=True, shape="circle", size=90, stroke=INK, strokeWidth=1.25)
+    everyone = layer(rows).mark_point(filled=True, size=22)
+    stressed = layer(ringed).mark_point(filled=True, size=90, stroke=INK, strokeWidth=1.25)
     return compose(
         [
             everyone.encode(opacity=alt.condition(chosen, alt.value(0.35), alt.value(0.04)))
