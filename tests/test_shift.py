@@ -98,7 +98,7 @@ def test_false_alarms_are_as_rare_as_promised() -> None:
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=12), st.integers(1, 30))
 def test_merged_cells_are_large_enough_and_lose_nothing(rows: list[tuple[int, int]], least: int) -> None:
     table = np.array(rows, float).T
-    merged = _merged(table, least)
+    merged = _merged(rows, least)
     assert (merged.sum(axis=1) == table.sum(axis=1)).all()
     assert merged.shape[1] == 1 or (merged.sum(axis=0) >= least).all()
 

@@ -4,6 +4,8 @@ A projection to another prevalence assumes that only the class balance changes, 
 positives, and those of the negatives, stay what they were.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -135,65 +137,68 @@ def _families(frame: pl.DataFrame, over: str) -> list[tuple[Histogram, list[Hist
 
 def _tested(pooled: Histogram, members: list[Histogram]) -> pl.DataFrame:
     """Test each member against the rest, and adjust the p-values of each test."""
-    labelled, found = [], []
+    from scipy.special import chdtrc  # noqa: PLC0415  (what does not need it does not wait for it)
+    from scipy.stats import kstwo  # noqa: PLC0415  (as above)
+
+    labels, found = [], []
     for name in ("negatives", "positives"):
         whole = getattr(pooled, name)
         for member in members:
             mine = np.zeros_like(whole)
             mine[member.places_in(pooled)] = getattr(member, name)
-            labelled.append(member.labelled(pl.DataFrame({"class": [name[:-1]], "rows": [int(mine.sum())]})))
-            found.append([*_chi_square(mine, whole - mine), *_ks(mine, whole - mine)])
-    numbers = np.array(found).reshape(len(found), 2, 2)  # row, test, (statistic, p-value)
-    rows = pl.concat(labelled)
+            labels.append(member.group.with_columns(pl.lit(name[:-1]).alias("class")))
+            found.append((int(mine.sum()), *_homogeneity(mine, whole - mine), *_distance(mine, whole - mine)))
+    table = np.array(found)
+    # Distributions take arrays as fast as single numbers.
+    chi_square, freedom, distance, size = table[:, 1:].T
+    p_values = {
+        # All rows in one cell: the two have one law as far as these bins tell.
+        "chi_square": np.where(freedom == 0, 1.0, chdtrc(freedom, chi_square)),
+        "ks": np.clip(kstwo.sf(distance, np.where(size > 0, size, 1)), 0, 1),
+    }
+    rows = pl.concat(labels).with_columns(pl.Series("rows", table[:, 0].astype(np.int64)))
     return pl.concat(
         rows.with_columns(
             pl.lit(test).alias("test"),
-            pl.Series("statistic", numbers[:, place, 0], nan_to_null=True),
-            pl.Series("p_value", numbers[:, place, 1], nan_to_null=True),
-            pl.Series("adjusted", holm(numbers[:, place, 1]), nan_to_null=True),
+            pl.Series("statistic", statistic, nan_to_null=True),
+            pl.Series("p_value", p_values[test], nan_to_null=True),
+            pl.Series("adjusted", holm(p_values[test]), nan_to_null=True),
         )
-        for place, test in enumerate(("chi_square", "ks"))
+        for test, statistic in (("chi_square", chi_square), ("ks", distance))
     )
 
 
-def _ks(mine: Rows, others: Rows) -> tuple[float, float]:
-    """Return the two-sample Kolmogorov-Smirnov distance and its asymptotic p-value."""
-    from scipy.stats import kstwo  # noqa: PLC0415  (what does not need it does not wait for it)
-
+def _distance(mine: Rows, others: Rows) -> tuple[float, float]:
+    """Return the Kolmogorov-Smirnov distance of two rows of bins and the size of its law; NaN for too few."""
     m, n = int(mine.sum()), int(others.sum())
     if min(m, n) < _LEAST_ROWS:
         return np.nan, np.nan
-    distance = float(np.abs(mine.cumsum() / m - others.cumsum() / n).max())
-    return distance, float(np.clip(kstwo.sf(distance, np.round(m * (n / (m + n)))), 0, 1))
+    return float(np.abs(mine.cumsum() / m - others.cumsum() / n).max()), float(np.round(m * (n / (m + n))))
 
 
-def _chi_square(mine: Rows, others: Rows) -> tuple[float, float]:
-    """Return Pearson's statistic of homogeneity over cells of neighbouring bins, and its p-value."""
-    from scipy.stats import chi2_contingency  # noqa: PLC0415  (as above)
-
-    fewest, total = min(int(mine.sum()), int(others.sum())), int(mine.sum() + others.sum())
+def _homogeneity(mine: Rows, others: Rows) -> tuple[float, float]:
+    """Return Pearson's statistic of two rows of bins and its degrees of freedom; NaN for too few rows."""
+    m, n = int(mine.sum()), int(others.sum())
+    fewest, total = min(m, n), m + n
     if fewest < _LEAST_ROWS:
         return np.nan, np.nan
     cells = min(_MOST_CELLS, fewest // _LEAST_EXPECTED)
     both = mine + others
     cell = np.minimum((both.cumsum() - both / 2) * cells // total, cells - 1).astype(np.int64)
-    summed = [np.bincount(cell, weights=rows, minlength=cells) for rows in (mine, others)]
-    table = _merged(np.array(summed, np.float64), _LEAST_EXPECTED * total / fewest)
-    if table.shape[1] < 2:
-        # All rows in one cell: the two have one law as far as these bins tell.
-        return 0.0, 1.0
-    tested = chi2_contingency(table, correction=False)
-    return float(tested.statistic), float(tested.pvalue)
+    summed = (np.bincount(cell, weights=rows, minlength=cells).tolist() for rows in (mine, others))
+    table = _merged(zip(*summed, strict=True), _LEAST_EXPECTED * total / fewest)
+    expected = np.outer([m / total, n / total], table.sum(axis=0))
+    return float(((table - expected) ** 2 / expected).sum()), table.shape[1] - 1.0
 
 
-def _merged(table: Floats, least: float) -> Floats:
+def _merged(columns: Iterable[tuple[float, float]], least: float) -> Floats:
     """Put neighbouring columns together until each has a sum of at least *least*."""
-    columns = [np.zeros(2)]
-    for column in table.T:
-        columns[-1] = columns[-1] + column
-        if columns[-1].sum() >= least:
-            columns.append(np.zeros(2))
-    rest = columns.pop()
-    if columns:
-        columns[-1] = columns[-1] + rest
-    return np.stack(columns or [rest], axis=1)
+    merged = [(0.0, 0.0)]
+    for first, second in columns:
+        merged[-1] = (merged[-1][0] + first, merged[-1][1] + second)
+        if sum(merged[-1]) >= least:
+            merged.append((0.0, 0.0))
+    rest = merged.pop()
+    if merged:
+        merged[-1] = (merged[-1][0] + rest[0], merged[-1][1] + rest[1])
+    return np.array(merged or [rest]).T
