@@ -20,8 +20,8 @@ from .evaluation.bands import lowest_known_prevalence as lowest_known_prevalence
 from .evaluation.bands import max_precision_uncertainty as max_precision_uncertainty
 from .evaluation.bands import precision_band as precision_band
 from .evaluation.best_model import probability_best as probability_best
+from .evaluation.compare import compare_models as compare_models
 from .evaluation.comparison import Comparison as Comparison
-from .evaluation.comparison import compare_models as compare_models
 from .evaluation.contingency import confusion_counts as confusion_counts
 from .evaluation.contingency import surface_path_length as surface_path_length
 from .evaluation.coverage import band_coverage as band_coverage

@@ -13,7 +13,8 @@ from nci_frames.counting.kernel import Tally, tally_predictions
 from nci_frames.counting.scan import scan_predictions
 from nci_frames.counting.thresholds import auto_thresholds
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.comparison import Comparison, compare_models
+from nci_frames.evaluation.compare import compare_models
+from nci_frames.evaluation.comparison import Comparison
 from nci_frames.reporting.report import write_report
 
 __all__ = ["Published", "ReportJob", "run_report"]

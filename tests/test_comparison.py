@@ -1,7 +1,9 @@
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -38,8 +40,11 @@ def test_a_comparison_holds_the_tables_of_the_functions() -> None:
     grid, betas = [0.01, 0.3], [0.5, 1.0]
     comparison = nf.compare_models(counts, prevalence=grid, beta=betas, threshold=0.4, segment="country")
     pooled = nf.count_confusion(log, thresholds="exact", by=[])
-    points = nf.select_operating_points(nf.compute_rates(pooled), threshold=0.4)
+    rates = nf.compute_rates(pooled)
+    points = nf.compute_rates(nf.select_operating_points(rates, threshold=0.4), interval="wilson")
     assert_frame_equal(comparison.points, points)
+    assert_frame_equal(comparison.rates, rates)
+    assert_frame_equal(comparison.decisions, nf.decision_map(rates))
     assert_frame_equal(comparison.areas, nf.rank_models(nf.compute_areas(pooled, prevalence=grid)))
     assert comparison.segment_areas is not None
     assert set(comparison.segment_areas["country"]) == {"at", "de", None}
@@ -47,6 +52,78 @@ def test_a_comparison_holds_the_tables_of_the_functions() -> None:
     assert comparison.undefined.is_empty()
     with pytest.raises(nf.SchemaError, match="did you mean 'country'"):
         nf.compare_models(counts, prevalence=grid, segment="contry")
+
+
+def test_each_model_is_best_at_its_own_threshold() -> None:
+    counts = nf.count_confusion(random_log(800), thresholds="exact", by=[])
+    grid, betas = [0.001, 0.05, 0.6], [0.5, 1.0, 3.0]
+    comparison = nf.compare_models(counts, prevalence=grid, beta=betas)
+    every = nf.project_rates(comparison.rates, metrics="f_beta", prevalence=grid, beta=betas)
+    highest = every.group_by("model", "prevalence", "beta").agg(pl.col("value").max())
+    order = ["model", "prevalence", "beta"]
+    best = comparison.best.sort(order)
+    assert_frame_equal(best.select(*order, "value"), highest.sort(order).select(*order, "value"))
+    named = best.join(every, on=[*order, "threshold"])
+    assert (named["value"] == named["value_right"]).all()
+    assert (best["lower"] <= best["value"]).all()
+    assert (best["value"] <= best["upper"]).all()
+    assert comparison.best_points.height < comparison.rates.height / 2
+
+
+def test_probabilities_of_being_best_add_up_for_every_measure() -> None:
+    counts = nf.count_confusion(random_log(4_000), thresholds="exact", by=[])
+    grid = [0.001, 0.05, 0.3, 0.6]
+    comparison = nf.compare_models(counts, prevalence=grid, beta=[0.5, 1.0], repeats=100)
+    assert comparison.main_prevalences == (0.001, 0.3, 0.6)
+    assert comparison.certainty is not None
+    assert comparison.best_certainty is not None
+    for table, places in ((comparison.certainty, grid), (comparison.best_certainty, [0.001, 0.3, 0.6])):
+        sums = table.group_by("metric", "prevalence", "beta").agg(pl.col("probability").sum())
+        assert sums["probability"].to_list() == pytest.approx([1.0] * len(sums))
+        assert sorted(table["prevalence"].unique()) == places
+        assert table["repeats"].unique().to_list() == [100]
+    assert set(comparison.certainty["metric"]) == {"pr_auc", "f_beta"}
+    with pytest.raises(nf.ParameterError, match="repeats"):
+        nf.compare_models(counts, prevalence=grid, repeats=1)
+
+
+def test_only_models_near_the_top_are_resampled() -> None:
+    names = [f"model {i:02d}" for i in range(30)]
+    counts = pl.DataFrame(
+        {
+            "model": names,
+            "threshold": [0.5] * 30,
+            "tp": [30 + 2 * i for i in range(30)],
+            "fp": [30] * 30,
+            "fn": [70 - 2 * i for i in range(30)],
+            "tn": [9_970] * 30,
+        }
+    )
+    comparison = nf.compare_models(counts, prevalence=[0.01, 0.1], repeats=50)
+    assert comparison.certainty is not None
+    assert sorted(comparison.certainty["model"].unique()) == names[20:]
+    assert comparison.best["model"].n_unique() == 30
+
+
+@settings(max_examples=20)
+@given(log=small_logs(), thresholds=st.sampled_from(["exact", [0.2, 0.5]]))
+def test_every_log_can_be_compared(log: pl.DataFrame, thresholds: Any) -> None:
+    counts = nf.count_confusion(log, thresholds=thresholds)
+    comparison = nf.compare_models(
+        counts, prevalence=[0.0, 0.2, 1.0], beta=[0.0, 1.0, float("inf")], segment="segment", repeats=2
+    )
+    assert comparison.points["model"].to_list() == sorted(log["model"].unique())
+    assert "</html>" in render_report(comparison)
+
+
+def test_sums_of_weights_have_no_bounds_and_are_not_resampled() -> None:
+    log = random_log(300).with_columns(weight=pl.lit(0.5))
+    counts = nf.count_confusion(nf.scan_predictions(log, weight="weight"), thresholds="exact")
+    comparison = nf.compare_models(counts, prevalence=[0.01, 0.1])
+    assert comparison.certainty is None
+    assert comparison.best_certainty is None
+    assert "lower" not in comparison.best.columns
+    assert "</html>" in render_report(comparison)
 
 
 def test_groups_of_one_class_are_named_with_the_reason() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.grids import nearest
 from nci_frames.reporting import report
 from nci_frames.reporting.answers import Lead, read_order, read_verdict
 from nci_frames.reporting.report import render_report, write_report
@@ -21,7 +22,6 @@ from nci_frames.reporting.tables import (
     UNDEFINED,
     format_grid,
     format_value,
-    nearest,
     pick_evenly,
     ranked_list,
     ranked_table,

@@ -5,21 +5,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from nci_frames.errors import SchemaError
-from nci_frames.evaluation.areas import compute_areas
-from nci_frames.evaluation.grids import beta_values, prevalence_values
-from nci_frames.evaluation.operating_points import select_operating_points
-from nci_frames.evaluation.projection import project_rates
-from nci_frames.evaluation.ranking import rank_models
-from nci_frames.evaluation.rates import compute_rates
-from nci_frames.evaluation.shift import check_projection
-from nci_frames.pooling import pool_counts
-from nci_frames.schemas import COUNTS, SHIFTS, collect
+from nci_frames.evaluation.grids import nearest
 
-__all__ = ["Comparison", "compare_models"]
-
-#: What a comparison projects: the metrics of the papers.
-METRICS = ("precision", "recall", "f_beta", "accuracy", "pos_fraction")
+__all__ = ["Comparison", "main_beta", "main_prevalences", "middle_prevalence", "prevalence_range"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,119 +38,73 @@ class Comparison:
     segment_areas: pl.DataFrame | None
     #: Groups whose rates are undefined: model, segments, positives, negatives, reason.
     undefined: pl.DataFrame
+    #: Every operating point of every model, pooled over all keys: a rates frame.
+    rates: pl.DataFrame
+    #: The operating points that have the model's highest F-beta at some prevalence and beta: a rates frame.
+    best_points: pl.DataFrame
+    #: F-beta of each model at its own best threshold, over prevalence x beta, ranked: a ranking frame.
+    best: pl.DataFrame
+    #: Who has the highest F-beta at each prevalence and beta, over all thresholds: a decision map.
+    decisions: pl.DataFrame
+    #: PR-AUC at the prevalences of ``area_nodes``, from which it is known between the lowest and the highest
+    #: prevalence compared: an areas frame.
+    area_nodes: pl.DataFrame
+    #: The probability of being best over prevalence, by PR-AUC and by F-beta of the points at ``main_beta``:
+    #: the columns of ``probability_best``; None for sums of weights, which cannot be resampled.
+    certainty: pl.DataFrame | None
+    #: The same for F-beta of each model at its own best threshold, at the ``main_prevalences``.
+    best_certainty: pl.DataFrame | None
     #: Whether the scores of each class have one law in all segments, as projection assumes: the columns of
     #: ``check_projection`` with ``segment`` (which key) and ``value`` (of it, as text); None if not tested.
-    shifts: pl.DataFrame | None = None
+    shifts: pl.DataFrame | None
+
+    @property
+    def main_beta(self) -> float:
+        """The beta that a summary speaks of: the one compared that is nearest to 1."""
+        return main_beta(self.beta)
+
+    @property
+    def middle_prevalence(self) -> float:
+        """The prevalence compared that is nearest to the log's own; without that, the middle one."""
+        return middle_prevalence(self.prevalence, self.observed_prevalence)
+
+    @property
+    def main_prevalences(self) -> tuple[float, ...]:
+        """The prevalences that a summary speaks of: the lowest, the middle and the highest."""
+        return main_prevalences(self.prevalence, self.observed_prevalence)
+
+    @property
+    def prevalence_range(self) -> tuple[float, float]:
+        """The prevalences between which ``area_nodes`` tells every PR-AUC."""
+        return prevalence_range(self.prevalence, self.observed_prevalence)
+
+    @property
+    def beta_range(self) -> tuple[float, float]:
+        """The lowest and the highest beta of a logarithmic axis, a factor of 16 apart at least."""
+        inside = [beta for beta in self.beta if 0 < beta < float("inf")] or [1.0]
+        wide = max(1.0, 4 / (max(inside) / min(inside)) ** 0.5)
+        return min(inside) / wide, max(inside) * wide
 
 
-def compare_models(
-    counts: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    prevalence: float | Sequence[float],
-    beta: float | Sequence[float] = (1.0,),
-    threshold: float = 0.5,
-    segment: str | Sequence[str] = (),
-) -> Comparison:
-    """Compute every table of a comparison of models.
-
-    Parameters
-    ----------
-    counts
-        A counts frame; "exact" counts answer every threshold.
-    prevalence
-        The class balances to compare at, each in [0, 1].
-    beta
-        The weights of recall in F-beta, each in [0, inf].
-    threshold
-        The decision threshold of the operating points. Areas do not depend on it.
-    segment
-        The keys to show apart as well; all other keys (the folds) are pooled.
-
-    Returns
-    -------
-    A Comparison.
-
-    Raises
-    ------
-    ParameterError
-        If a prevalence, beta or threshold is out of range.
-    SchemaError
-        If *counts* is not a counts frame, or has no such key.
-
-    Examples
-    --------
-    >>> import nci_frames as nf
-    >>> import polars as pl
-    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
-    >>> counts = nf.count_confusion(log, thresholds="exact")
-    >>> comparison = nf.compare_models(counts, prevalence=[0.01, 0.5])
-    >>> comparison.areas.filter(metric="pr_auc").select("prevalence", "value", "rank").rows()
-    [(0.01, 0.5099009900990099, 1), (0.5, 0.8333333333333333, 1)]
-    """
-    frame = collect(counts, COUNTS)
-    grid, betas = prevalence_values(prevalence), beta_values(beta)
-    if grid is None:
-        grid = compute_rates(frame)["observed_prevalence"].drop_nulls().unique().sort().to_list()
-    keys = COUNTS.keys(frame.columns)
-    segments = [segment] if isinstance(segment, str) else list(segment)
-    for name in segments:
-        if name not in keys:
-            raise SchemaError.missing_column(name, "segment", "the keys of the counts frame", keys)
-
-    def tables(kept: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-        pooled = pool_counts(frame, over=[key for key in keys if key not in kept])
-        points = select_operating_points(compute_rates(pooled), threshold=threshold)
-        projection = project_rates(points, metrics=METRICS, prevalence=grid, beta=betas)
-        areas = compute_areas(pooled, prevalence=grid)
-        return points, rank_models(projection), rank_models(areas)
-
-    points, projection, areas = tables([])
-    by_segment = tables(segments) if segments else (None, None, None)
-    rows = points.select("positives", "negatives").sum()
-    total = rows["positives"][0] + rows["negatives"][0]
-    return Comparison(
-        prevalence=tuple(grid),
-        beta=tuple(betas),
-        threshold=float(threshold),
-        segment=tuple(segments),
-        observed_prevalence=rows["positives"][0] / total if total else None,
-        points=points,
-        projection=projection,
-        areas=areas,
-        segment_points=by_segment[0],
-        segment_projection=by_segment[1],
-        segment_areas=by_segment[2],
-        undefined=_undefined(points if by_segment[0] is None else by_segment[0], segments),
-        shifts=_shifts(frame, segments),
-    )
+def main_beta(betas: Sequence[float]) -> float:
+    """Return the beta nearest to 1, by ratio."""
+    return nearest([beta for beta in betas if 0 < beta < float("inf")] or betas, 1.0)
 
 
-def _shifts(frame: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
-    """Test what projection assumes, segment by segment; None where there is nothing to test."""
-    whole = all(frame.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn"))
-    keys = COUNTS.keys(frame.columns)
-    tables = [
-        check_projection(pool_counts(frame, over=[key for key in keys if key != name]), over=name)
-        .with_columns(pl.lit(name).alias("segment"), pl.col(name).cast(pl.String).alias("value"))
-        .select("model", "segment", "value", *SHIFTS.fixed[1:])
-        for name in segments
-        if whole and frame[name].n_unique() > 1
-    ]
-    return pl.concat(tables) if tables else None
+def middle_prevalence(grid: Sequence[float], observed: float | None) -> float:
+    """Return the prevalence of the grid that is nearest to the log's own, or the middle one."""
+    return nearest(grid, grid[len(grid) // 2] if observed is None else observed)
 
 
-def _undefined(points: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
-    """Return the groups that have no tpr or no fpr, and why."""
-    why = (
-        pl.when((pl.col("positives") == 0) & (pl.col("negatives") == 0))
-        .then(pl.lit("no rows"))
-        .when(pl.col("positives") == 0)
-        .then(pl.lit("no positives: tpr, and what depends on it, is undefined"))
-        .when(pl.col("negatives") == 0)
-        .then(pl.lit("no negatives: fpr, and what depends on it, is undefined"))
-        .otherwise("reason")
-    )
-    return points.select("model", *segments, "positives", "negatives", why.alias("reason")).filter(
-        pl.col("reason").is_not_null()
-    )
+def main_prevalences(grid: Sequence[float], observed: float | None) -> tuple[float, ...]:
+    """Return the lowest, a middle and the highest prevalence of the grid."""
+    return tuple(sorted({grid[0], middle_prevalence(grid, observed), grid[-1]}))
+
+
+def prevalence_range(grid: Sequence[float], observed: float | None) -> tuple[float, float]:
+    """Return a range of prevalences within (0, 1), over a decade at least, that holds all that are."""
+    inside = [eta for eta in [*grid, *([] if observed is None else [observed])] if 0 < eta < 1] or [0.1]
+    low, high = min(inside), max(inside)
+    # A range of one prevalence is no range; its odds are spread by the same factor to both sides.
+    wide = max(1.0, (10 / (high * (1 - low) / (low * (1 - high)))) ** 0.5)
+    return low / (low + (1 - low) * wide), high * wide / (high * wide + 1 - high)

@@ -1,12 +1,13 @@
 """Checked lists of prevalences and betas."""
 
+import math
 import numbers
 from collections.abc import Sequence
 from typing import Literal, cast
 
 from nci_frames.errors import ParameterError
 
-__all__ = ["Prevalences", "beta_values", "prevalence_values"]
+__all__ = ["Prevalences", "beta_values", "nearest", "prevalence_values"]
 
 Prevalences = float | Sequence[float] | Literal["observed", "selected"]
 
@@ -51,3 +52,14 @@ def beta_values(beta: float | Sequence[float]) -> list[float]:
         If there is none, or one is not a number >= 0 (inf is one: it stands for recall).
     """
     return _values("beta", beta, "a number >= 0 (inf is recall)", float("inf"))
+
+
+def nearest(grid: Sequence[float], value: float) -> float:
+    """Return the value of the grid that is nearest by ratio; by difference from 0, which has no ratios.
+
+    >>> nearest([0.001, 0.01, 0.1], 0.02)
+    0.01
+    """
+    if value <= 0:
+        return min(grid, key=lambda g: abs(g - value))
+    return min(grid, key=lambda g: abs(math.log(g / value)) if g > 0 else math.inf)

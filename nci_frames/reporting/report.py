@@ -92,10 +92,10 @@ def render_report(
     comparison: Comparison, /, *, title: str = _TITLE, facts: Sequence[tuple[str, str]] = ()
 ) -> str:
     """Return the page as text; see ``write_report``."""
-    beta = tables.nearest([b for b in comparison.beta if 0 < b < float("inf")] or [1.0], 1.0)
+    beta = comparison.main_beta
     grid = comparison.prevalence
     observed = comparison.observed_prevalence
-    middle = tables.nearest(grid, grid[len(grid) // 2] if observed is None else observed)
+    middle = comparison.middle_prevalence
     f_name = f"F{beta:g}"
     pr_auc = comparison.areas.filter(pl.col("metric") == "pr_auc")
     f_beta = comparison.projection.filter(pl.col("metric") == "f_beta", pl.col("beta") == beta)

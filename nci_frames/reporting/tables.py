@@ -19,7 +19,6 @@ __all__ = [
     "UNDEFINED",
     "format_grid",
     "format_value",
-    "nearest",
     "pick_evenly",
     "ranked_list",
     "ranked_table",
@@ -192,17 +191,6 @@ def pick_evenly(values: Sequence[float], shown: int) -> list[float]:
     if shown < 2:
         raise ParameterError.out_of_range("shown", shown, "2 or more, to hold both ends of the grid")
     return [values[round(i * (len(values) - 1) / (shown - 1))] for i in range(shown)]
-
-
-def nearest(grid: Sequence[float], value: float) -> float:
-    """Find the value of the grid that is nearest by ratio, as the logarithmic axes show it.
-
-    >>> nearest([0.001, 0.01, 0.1], 0.02)
-    0.01
-    """
-    if value <= 0:
-        return min(grid, key=lambda g: abs(g - value))
-    return min(grid, key=lambda g: abs(math.log(g / value)) if g > 0 else math.inf)
 
 
 def format_value(value: float | None) -> str:

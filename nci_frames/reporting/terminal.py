@@ -6,8 +6,9 @@ from rich.table import Table
 from rich.text import Text
 
 from nci_frames.evaluation.comparison import Comparison
+from nci_frames.evaluation.grids import nearest
 from nci_frames.reporting.answers import read_assumption
-from nci_frames.reporting.tables import UNDEFINED, format_grid, nearest, pick_evenly
+from nci_frames.reporting.tables import UNDEFINED, format_grid, pick_evenly
 
 __all__ = ["print_comparison", "print_frame"]
 

@@ -1,0 +1,197 @@
+"""Counts -> all tables of a comparison of models."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from nci_frames.arguments import check_whole
+from nci_frames.errors import SchemaError
+from nci_frames.evaluation.area_nodes import area_nodes
+from nci_frames.evaluation.areas import compute_areas
+from nci_frames.evaluation.certainty import contenders, own_threshold_certainty, ranking_certainty
+from nci_frames.evaluation.comparison import Comparison, main_beta, main_prevalences, prevalence_range
+from nci_frames.evaluation.decision_map import decision_map
+from nci_frames.evaluation.grids import beta_values, prevalence_values
+from nci_frames.evaluation.operating_points import select_operating_points
+from nci_frames.evaluation.projection import project_rates
+from nci_frames.evaluation.ranking import rank_models
+from nci_frames.evaluation.rates import compute_rates
+from nci_frames.evaluation.shift import check_projection
+from nci_frames.pooling import pool_counts
+from nci_frames.schemas import COUNTS, SHIFTS, collect
+
+__all__ = ["compare_models"]
+
+#: What a comparison projects: the metrics of the papers.
+METRICS = ("precision", "recall", "f_beta", "accuracy", "pos_fraction")
+
+
+def compare_models(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    prevalence: float | Sequence[float],
+    beta: float | Sequence[float] = (1.0,),
+    threshold: float = 0.5,
+    segment: str | Sequence[str] = (),
+    repeats: int = 400,
+) -> Comparison:
+    """Compute every table of a comparison of models.
+
+    Parameters
+    ----------
+    counts
+        A counts frame; "exact" counts answer every threshold.
+    prevalence
+        The class balances to compare at, each in [0, 1].
+    beta
+        The weights of recall in F-beta, each in [0, inf].
+    threshold
+        The decision threshold of the operating points. Areas do not depend on it.
+    segment
+        The keys to show apart as well; all other keys (the folds) are pooled.
+    repeats
+        Number of resampled logs by which it is found how sure the ranking is, at least 2.
+
+    Returns
+    -------
+    A Comparison.
+
+    Raises
+    ------
+    ParameterError
+        If a prevalence, beta, threshold or *repeats* is out of range.
+    SchemaError
+        If *counts* is not a counts frame, or has no such key.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> counts = nf.count_confusion(log, thresholds="exact")
+    >>> comparison = nf.compare_models(counts, prevalence=[0.01, 0.5])
+    >>> comparison.areas.filter(metric="pr_auc").select("prevalence", "value", "rank").rows()
+    [(0.01, 0.5099009900990099, 1), (0.5, 0.8333333333333333, 1)]
+    """
+    frame = collect(counts, COUNTS)
+    grid, betas = prevalence_values(prevalence), beta_values(beta)
+    if grid is None:
+        grid = compute_rates(frame)["observed_prevalence"].drop_nulls().unique().sort().to_list()
+    keys = COUNTS.keys(frame.columns)
+    segments = [segment] if isinstance(segment, str) else list(segment)
+    for name in segments:
+        if name not in keys:
+            raise SchemaError.missing_column(name, "segment", "the keys of the counts frame", keys)
+
+    check_whole("repeats", repeats, 2)
+    # Sums of weights have neither binomial bounds nor logs to draw anew.
+    whole = all(frame.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn"))
+
+    def pooled(kept: Sequence[str]) -> pl.DataFrame:
+        return pool_counts(frame, over=[key for key in keys if key not in kept])
+
+    def bounded(points: pl.DataFrame) -> pl.DataFrame:
+        return compute_rates(points, interval="wilson") if whole else points
+
+    def tables(counts: pl.DataFrame, rates: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+        points = bounded(select_operating_points(rates, threshold=threshold))
+        # A segment's tables hold thousands of lines, of which nobody reads the bounds.
+        band = whole and not COUNTS.keys(counts.columns)
+        projection = project_rates(points, metrics=METRICS, prevalence=grid, beta=betas, band=band)
+        return points, rank_models(projection), rank_models(compute_areas(counts, prevalence=grid))
+
+    total = pooled([])
+    rates = compute_rates(total)
+    points, projection, areas = tables(total, rates)
+    by_segment: tuple[pl.DataFrame | None, ...] = (None, None, None)
+    if segments:
+        apart = pooled(segments)
+        by_segment = tables(apart, compute_rates(apart))
+    best_points = bounded(_best_points(rates))
+    best = rank_models(_best(best_points, grid, betas, band=whole))
+    rows = points.select("positives", "negatives").sum()
+    size = rows["positives"][0] + rows["negatives"][0]
+    observed = rows["positives"][0] / size if size else None
+    sure: tuple[pl.DataFrame | None, pl.DataFrame | None] = (None, None)
+    if whole and best.height:
+        beta_1, main = main_beta(betas), main_prevalences(grid, observed)
+        at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == beta_1)
+        leading = contenders(areas, projection.filter(at_beta), best.filter(at_beta))
+        first = pl.col("model").is_in(leading)
+        asked = best.filter(first, at_beta, pl.col("prevalence").is_in(main))
+        sure = (
+            ranking_certainty(
+                total.filter(first), points.filter(first), prevalence=grid, beta=beta_1, repeats=repeats
+            ),
+            own_threshold_certainty(asked, best_points, repeats=repeats),
+        )
+    nodes = compute_areas(total, prevalence=area_nodes(*prevalence_range(grid, observed)))
+    return Comparison(
+        prevalence=tuple(grid),
+        beta=tuple(betas),
+        threshold=float(threshold),
+        segment=tuple(segments),
+        observed_prevalence=observed,
+        points=points,
+        projection=projection,
+        areas=areas,
+        segment_points=by_segment[0],
+        segment_projection=by_segment[1],
+        segment_areas=by_segment[2],
+        undefined=_undefined(points if by_segment[0] is None else by_segment[0], segments),
+        rates=rates,
+        best_points=best_points,
+        best=best,
+        decisions=decision_map(rates),
+        area_nodes=nodes.filter(metric="pr_auc"),
+        certainty=sure[0],
+        best_certainty=sure[1],
+        shifts=_shifts(frame, segments) if whole else None,
+    )
+
+
+def _best_points(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the operating points that are their model's best for some prevalence and beta."""
+    alone = decision_map(rates.with_columns(pl.col("model").alias("alone")))
+    return rates.join(alone.select("model", "threshold"), on=["model", "threshold"], how="semi").sort(
+        "model", "threshold"
+    )
+
+
+def _best(points: pl.DataFrame, grid: list[float], betas: list[float], *, band: bool) -> pl.DataFrame:
+    """Return F-beta of each model at its best threshold, at every prevalence and beta."""
+    tables = []
+    for beta in betas:
+        chosen = select_operating_points(points, metric="f_beta", prevalence=grid, beta=beta)
+        tables.append(project_rates(chosen, metrics="f_beta", prevalence="selected", beta=beta, band=band))
+    return pl.concat(tables)
+
+
+def _shifts(frame: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
+    """Test what projection assumes, segment by segment; None where there is nothing to test."""
+    keys = COUNTS.keys(frame.columns)
+    tables = [
+        check_projection(pool_counts(frame, over=[key for key in keys if key != name]), over=name)
+        .with_columns(pl.lit(name).alias("segment"), pl.col(name).cast(pl.String).alias("value"))
+        .select("model", "segment", "value", *SHIFTS.fixed[1:])
+        for name in segments
+        if frame[name].n_unique() > 1
+    ]
+    return pl.concat(tables) if tables else None
+
+
+def _undefined(points: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
+    """Return the groups that have no tpr or no fpr, and why."""
+    why = (
+        pl.when((pl.col("positives") == 0) & (pl.col("negatives") == 0))
+        .then(pl.lit("no rows"))
+        .when(pl.col("positives") == 0)
+        .then(pl.lit("no positives: tpr, and what depends on it, is undefined"))
+        .when(pl.col("negatives") == 0)
+        .then(pl.lit("no negatives: fpr, and what depends on it, is undefined"))
+        .otherwise("reason")
+    )
+    return points.select("model", *segments, "positives", "negatives", why.alias("reason")).filter(
+        pl.col("reason").is_not_null()
+    )
