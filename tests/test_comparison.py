@@ -68,6 +68,35 @@ def test_each_model_is_best_at_its_own_threshold() -> None:
     assert (best["lower"] <= best["value"]).all()
     assert (best["value"] <= best["upper"]).all()
     assert comparison.best_points.height < comparison.rates.height / 2
+    ranked = best.with_columns(
+        expected=pl.col("value").rank("min", descending=True).over("prevalence", "beta").cast(pl.Int64)
+    )
+    assert (ranked["rank"] == ranked["expected"]).all()
+
+
+def test_models_that_share_thresholds_compete_at_different_ones() -> None:
+    counts = pl.DataFrame(
+        {
+            "model": ["a", "a", "b", "b"],
+            "threshold": [0.3, 0.6] * 2,
+            "tp": [90, 50, 80, 60],
+            "fp": [100, 5, 40, 10],
+            "fn": [10, 50, 20, 40],
+            "tn": [900, 995, 960, 990],
+        }
+    )
+    comparison = nf.compare_models(counts, prevalence=[0.001, 0.9], threshold=0.3)
+    assert comparison.best.select("prevalence", "model", "threshold", "rank").rows() == [
+        (0.001, "a", 0.6, 1),
+        (0.001, "b", 0.6, 2),
+        (0.9, "a", 0.3, 1),
+        (0.9, "b", 0.3, 2),
+    ]
+    assert comparison.best_winners["model"].to_list() == ["a", "b", "b", "a"]
+    assert comparison.winners["model"].to_list() == ["b", "a"]
+    assert comparison.winners.equals(
+        nf.winner_ranges(comparison.points, metric="f_beta", over="prevalence", beta=1.0)
+    )
 
 
 def test_probabilities_of_being_best_add_up_for_every_measure() -> None:

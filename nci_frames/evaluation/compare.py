@@ -17,6 +17,7 @@ from nci_frames.evaluation.projection import project_rates
 from nci_frames.evaluation.ranking import rank_models
 from nci_frames.evaluation.rates import compute_rates
 from nci_frames.evaluation.shift import check_projection
+from nci_frames.evaluation.winners import winner_ranges
 from nci_frames.pooling import pool_counts
 from nci_frames.schemas import COUNTS, SHIFTS, collect
 
@@ -109,20 +110,22 @@ def compare_models(
         apart = pooled(segments)
         by_segment = tables(apart, compute_rates(apart))
     best_points = bounded(_best_points(rates))
-    best = rank_models(_best(best_points, grid, betas, band=whole))
+    # Models that share thresholds still compete at different ones.
+    within = ("metric", "prevalence", "beta")
+    best = rank_models(_best(best_points, grid, betas, band=whole), within=within)
     rows = points.select("positives", "negatives").sum()
     size = rows["positives"][0] + rows["negatives"][0]
     observed = rows["positives"][0] / size if size else None
+    main = main_beta(betas)
     sure: tuple[pl.DataFrame | None, pl.DataFrame | None] = (None, None)
     if whole and best.height:
-        beta_1, main = main_beta(betas), main_prevalences(grid, observed)
-        at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == beta_1)
+        at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
         leading = contenders(areas, projection.filter(at_beta), best.filter(at_beta))
         first = pl.col("model").is_in(leading)
-        asked = best.filter(first, at_beta, pl.col("prevalence").is_in(main))
+        asked = best.filter(first, at_beta, pl.col("prevalence").is_in(main_prevalences(grid, observed)))
         sure = (
             ranking_certainty(
-                total.filter(first), points.filter(first), prevalence=grid, beta=beta_1, repeats=repeats
+                total.filter(first), points.filter(first), prevalence=grid, beta=main, repeats=repeats
             ),
             own_threshold_certainty(asked, best_points, repeats=repeats),
         )
@@ -143,6 +146,8 @@ def compare_models(
         rates=rates,
         best_points=best_points,
         best=best,
+        best_winners=winner_ranges(best_points, metric="f_beta", over="prevalence", beta=main),
+        winners=winner_ranges(points, metric="f_beta", over="prevalence", beta=main),
         decisions=decision_map(rates),
         area_nodes=nodes.filter(metric="pr_auc"),
         certainty=sure[0],

@@ -44,6 +44,10 @@ class Comparison:
     best_points: pl.DataFrame
     #: F-beta of each model at its own best threshold, over prevalence x beta, ranked: a ranking frame.
     best: pl.DataFrame
+    #: Who has the highest F-beta over prevalence at ``main_beta``, exactly: each model at its own best
+    #: threshold, and at the threshold of the points. Frames of ``winner_ranges``.
+    best_winners: pl.DataFrame
+    winners: pl.DataFrame
     #: Who has the highest F-beta at each prevalence and beta, over all thresholds: a decision map.
     decisions: pl.DataFrame
     #: PR-AUC at the prevalences of ``area_nodes``, from which it is known between the lowest and the highest

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 
 import polars as pl
 
-__all__ = ["Lead", "Order", "Overtaking", "Verdict", "read_assumption", "read_order", "read_verdict"]
+__all__ = [
+    "Lead",
+    "Order",
+    "Overtaking",
+    "Verdict",
+    "read_assumption",
+    "read_leads",
+    "read_order",
+    "read_verdict",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +31,19 @@ class Verdict:
     gap: float | None
     #: Models whose value is undefined, so that they have no rank.
     unranked: tuple[str, ...]
+    #: The threshold at which the best decides; None for an area, or where the best ones differ in it.
+    threshold: float | None = None
+    #: Bounds of the value; None where they are not known.
+    bounds: tuple[float, float] | None = None
+    #: Share of resampled logs in which one of the best is the best; None where there are none.
+    probability: float | None = None
+    #: Models that the log cannot tell from the best.
+    rivals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """A stretch of the grid over which the same models are best."""
+    """A stretch of prevalence or beta over which the same models are best."""
 
     models: tuple[str, ...]
     start: float
@@ -51,9 +68,18 @@ class Order:
     overtakings: tuple[Overtaking, ...]
 
 
-def read_verdict(ranking: pl.DataFrame, /) -> Verdict:
+def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = None) -> Verdict:
     """Read who is best from the rows of one metric at one prevalence and beta.
 
+    Parameters
+    ----------
+    ranking
+        The rows of a ranking frame.
+    certainty
+        The rows of ``probability_best`` for the same metric, prevalence and beta.
+
+    Examples
+    --------
     >>> ranking = pl.DataFrame({"model": ["a", "b"], "value": [0.7, 0.9], "rank": [2, 1], "gap": [0.2, 0.0]})
     >>> read_verdict(ranking).best, read_verdict(ranking).gap
     (('b',), 0.2)
@@ -62,13 +88,44 @@ def read_verdict(ranking: pl.DataFrame, /) -> Verdict:
     first = ranked.filter(pl.col("rank") == 1)
     rest = ranked.filter(pl.col("rank") > 1)
     second = rest.filter(pl.col("rank") == pl.col("rank").min())
+    thresholds = first["threshold"].unique().to_list() if "threshold" in first.columns else []
+    bounds = first.select("lower", "upper").head(1).rows() if "lower" in first.columns else []
+    best = tuple(first["model"])
+    sure = pl.DataFrame() if certainty is None else certainty.filter(pl.col("probability").is_not_null())
     return Verdict(
-        best=tuple(first["model"]),
+        best=best,
         value=None if first.is_empty() else first["value"][0],
         second=tuple(second["model"]),
         gap=None if second.is_empty() else second["gap"][0],
         unranked=tuple(ranking.filter(pl.col("rank").is_null())["model"].sort()),
+        threshold=thresholds[0] if len(thresholds) == 1 else None,
+        bounds=next((pair for pair in bounds if None not in pair and pair[0] < pair[1]), None),
+        probability=None
+        if sure.is_empty()
+        else sure.filter(pl.col("model").is_in(best))["probability"].sum(),
+        rivals=()
+        if sure.is_empty()
+        else tuple(sure.filter(~pl.col("model").is_in(best) & ~pl.col("distinguishable"))["model"].sort()),
     )
+
+
+def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Lead, ...]:
+    """Read from winner ranges over prevalence where which model leads, between two prevalences, exactly.
+
+    >>> winners = pl.DataFrame({
+    ...     "start": [0.0, 0.01, 0.2], "end": [0.01, 0.2, 1.0], "model": ["a", "b", "b"],
+    ... })
+    >>> read_leads(winners, low=0.001, high=0.5)
+    (Lead(models=('a',), start=0.001, end=0.01), Lead(models=('b',), start=0.01, end=0.5))
+    """
+    leads: list[Lead] = []
+    for start, end, model in winners.sort("start").select("start", "end", "model").iter_rows():
+        if end < low or start > high or (start == end and low < high):
+            continue
+        if leads and leads[-1].models == (model,):
+            start = leads.pop().start  # noqa: PLW2901  (the range grows)
+        leads.append(Lead((model,), max(start, low), min(end, high)))
+    return tuple(lead for lead in leads if lead.start < lead.end or low == high)
 
 
 def read_order(ranking: pl.DataFrame, /, *, over: str = "prevalence") -> Order:
