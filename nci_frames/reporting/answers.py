@@ -91,7 +91,8 @@ def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = N
     thresholds = first["threshold"].unique().to_list() if "threshold" in first.columns else []
     bounds = first.select("lower", "upper").head(1).rows() if "lower" in first.columns else []
     best = tuple(first["model"])
-    sure = pl.DataFrame() if certainty is None else certainty.filter(pl.col("probability").is_not_null())
+    sure = None if certainty is None else certainty.filter(pl.col("probability").is_not_null())
+    leading = pl.col("model").is_in(best)
     return Verdict(
         best=best,
         value=None if first.is_empty() else first["value"][0],
@@ -100,12 +101,10 @@ def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = N
         unranked=tuple(ranking.filter(pl.col("rank").is_null())["model"].sort()),
         threshold=thresholds[0] if len(thresholds) == 1 else None,
         bounds=next((pair for pair in bounds if None not in pair and pair[0] < pair[1]), None),
-        probability=None
-        if sure.is_empty()
-        else sure.filter(pl.col("model").is_in(best))["probability"].sum(),
+        probability=None if sure is None else float(sure.filter(leading)["probability"].sum()),
         rivals=()
-        if sure.is_empty()
-        else tuple(sure.filter(~pl.col("model").is_in(best) & ~pl.col("distinguishable"))["model"].sort()),
+        if sure is None
+        else tuple(sure.filter(~leading & ~pl.col("distinguishable"))["model"].sort()),
     )
 
 
@@ -122,9 +121,8 @@ def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Le
     for start, end, model in winners.sort("start").select("start", "end", "model").iter_rows():
         if end < low or start > high or (start == end and low < high):
             continue
-        if leads and leads[-1].models == (model,):
-            start = leads.pop().start  # noqa: PLW2901  (the range grows)
-        leads.append(Lead((model,), max(start, low), min(end, high)))
+        first = leads.pop().start if leads and leads[-1].models == (model,) else start
+        leads.append(Lead((model,), max(first, low), min(end, high)))
     return tuple(lead for lead in leads if lead.start < lead.end or low == high)
 
 
