@@ -5,16 +5,17 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
+from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule, rate_axis, vertical_rule
+from nci_frames.reporting.charts.canvas import COARSE, compose, curves
 from nci_frames.reporting.charts.selection import (
     at,
-    check_rows,
     checked_observed,
-    finite,
+    fitted,
     of_metric,
     operating_point,
     refuse_doubles,
 )
-from nci_frames.reporting.theme import line_chart, model_style
+from nci_frames.reporting.theme import model_style
 
 __all__ = [
     "chart_f_beta_over_beta",
@@ -45,7 +46,8 @@ def chart_p3(projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | No
     -------
     altair.LayerChart
         The curves on a logarithmic axis, with a band where the frame has bounds; prevalence 0 is not drawn
-        and null values leave gaps.
+        and null values leave gaps. More than 5,000 points are thinned to half a pixel or, where that is not
+        enough, to 1, 2 or 4, as the subtitle then says.
 
     Raises
     ------
@@ -100,7 +102,8 @@ def chart_f_beta_over_prevalence(
     -------
     altair.LayerChart
         The curves on a logarithmic axis, with a band where the frame has bounds; prevalence 0 is not drawn
-        and null values leave gaps.
+        and null values leave gaps. More than 5,000 points are thinned to half a pixel or, where that is not
+        enough, to 1, 2 or 4, as the subtitle then says.
 
     Raises
     ------
@@ -146,7 +149,9 @@ def chart_f_beta_over_beta(
     Returns
     -------
     altair.LayerChart
-        The curves on a logarithmic axis with a rule at beta = 1; beta 0 and infinity are not drawn.
+        The curves on a logarithmic axis with a rule at beta = 1; beta 0 and infinity are not drawn. More than
+        5,000 points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle
+        then says.
 
     Raises
     ------
@@ -197,7 +202,9 @@ def chart_pr_auc_over_prevalence(
     Returns
     -------
     altair.LayerChart
-        The curves on a logarithmic axis, with a band where certified bounds differ from the value.
+        The curves on a logarithmic axis, with a band where certified bounds differ from the value. More than
+        5,000 points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle
+        then says.
 
     Raises
     ------
@@ -252,18 +259,37 @@ def _chart(
     # Prevalence 0, beta 0 and beta infinity have no place on a logarithmic axis.
     shown = rows.filter(pl.col(x).is_finite(), pl.col(x) > 0).sort("model", x)
     refuse_doubles(shown, "model", x)
-    check_rows(shown)
     if shown["value"].drop_nulls().is_empty():
         raise ParameterError(
             f"there is nothing to draw: every {value_title} is undefined, or lies at {x} 0 or infinity",
             found=f"{rows.height:,} rows",
         )
-    return line_chart(
-        finite(shown.select("model", x, *there)),
-        x,
-        style=model_style(rows["model"].unique()),
+    over_beta = x == "beta"
+    mark = 1.0 if over_beta else observed
+    low, high = log_range([*shown[x].unique(), *([mark] if mark else [])])
+    titles = {
+        x: x,
+        "value": value_title,
+        "lower": "lower bound",
+        "upper": "upper bound",
+        "threshold": "threshold",
+    }
+    style = model_style(rows["model"].unique())
+    heights = [name for name in there if name != "threshold"]
+    drawn, note = fitted(shown.select("model", x, *there), x, heights)
+    lines = curves(
+        drawn,
+        log_x(x, x, low, high),
+        alt.Y(**rate_axis("value", value_title)),
+        style=style,
+        numbers={name: text for name, text in titles.items() if name in (x, *there)},
+        dots=shown[x].n_unique() <= COARSE,
+    )
+    rule = vertical_rule(1, x, low, high, "β = 1") if over_beta else observed_rule(observed, x, low, high)
+    return compose(
+        [*lines, *rule],
+        style=style,
         title=title,
-        subtitle=subtitle,
-        value_title=value_title,
-        observed=observed,
+        subtitle=subtitle + note,
+        says=f"{value_title} on the vertical axis; a line per model.",
     )

@@ -5,7 +5,8 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.canvas import DOTS, colour, compose, rate_axis, shape, tooltip
+from nci_frames.reporting.charts.axes import rate_axis
+from nci_frames.reporting.charts.canvas import DOTS, colour, compose, shape, tooltip
 from nci_frames.reporting.charts.selection import at, check_rows, finite, with_recall
 from nci_frames.reporting.theme import INK, model_style
 
@@ -56,7 +57,7 @@ def chart_tpr_ppv(
     frame = schemas.collect(projection, schemas.PROJECTION)
     best = schemas.collect(winners, schemas.DECISION_MAP)
     rows = at(with_recall(frame, "precision"), "prevalence", prevalence)
-    check_rows(rows)
+    check_rows(rows, "a point is drawn for each threshold: count at fewer, or draw fewer models")
     point = ["model", "threshold"]
     strangers = best.join(frame, on=point, how="anti", nulls_equal=True)
     if not strangers.is_empty():
