@@ -104,6 +104,7 @@ from .reporting.contest_charts import chart_probability_best as chart_probabilit
 from .reporting.contest_charts import chart_rank_over_prevalence as chart_rank_over_prevalence
 from .reporting.contest_charts import chart_winner_ranges as chart_winner_ranges
 from .reporting.exports import save_chart as save_chart
+from .reporting.exports import save_table as save_table
 from .reporting.report import write_report as write_report
 from .reporting.space_charts import chart_contingency_space as chart_contingency_space
 from .reporting.space_charts import chart_imbalance_sensitivity as chart_imbalance_sensitivity
