@@ -9,6 +9,7 @@ from nci_frames.errors import SchemaError
 from nci_frames.evaluation.areas import compute_areas
 from nci_frames.evaluation.grids import beta_values, prevalence_values
 from nci_frames.evaluation.operating_points import select_operating_points
+from nci_frames.evaluation.overview import overview_html
 from nci_frames.evaluation.projection import project_rates
 from nci_frames.evaluation.ranking import rank_models
 from nci_frames.evaluation.rates import compute_rates
@@ -53,6 +54,10 @@ class Comparison:
     #: Whether the scores of each class have one law in all segments, as projection assumes: the columns of
     #: ``check_projection`` with ``segment`` (which key) and ``value`` (of it, as text); None if not tested.
     shifts: pl.DataFrame | None = None
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook who is best where, by PR-AUC."""
+        return overview_html(self.areas.filter(metric="pr_auc"), observed=self.observed_prevalence)
 
 
 def compare_models(
