@@ -106,4 +106,6 @@ from .reporting.charts import chart_roc as chart_roc
 from .reporting.charts import chart_subsamples as chart_subsamples
 from .reporting.charts import chart_tpr_ppv as chart_tpr_ppv
 from .reporting.charts import chart_winner_ranges as chart_winner_ranges
+from .reporting.exports import save_chart as save_chart
+from .reporting.exports import save_table as save_table
 from .reporting.report import write_report as write_report

@@ -61,6 +61,29 @@ class Grid(click.ParamType[tuple[float, ...]]):
         return cast("list[float]", np.geomspace(start, stop, count).tolist())
 
 
+class Words(click.ParamType[tuple[str, ...]]):
+    """Words from a few, with commas between: ``html,md``."""
+
+    name = "words"
+
+    def __init__(self, *choices: str) -> None:
+        self.choice = click.Choice(choices)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """Show the words."""
+        return f"{self.choice.get_metavar(param, ctx)},..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Read the words; each counts once."""
+        if not isinstance(value, str):
+            return cast("tuple[str, ...]", value)
+        return tuple(
+            dict.fromkeys(self.choice.convert(word.strip(), param, ctx) for word in value.split(","))
+        )
+
+
 class Commands(click.Group):
     """Commands whose foreseen errors end with a message and an exit code, not with a traceback."""
 
@@ -117,9 +140,31 @@ def comparison_options(command: C) -> C:
     return command
 
 
+def output_options(command: C) -> C:
+    """Add the options that say in which formats a report, its tables and its charts are written."""
+    options = [
+        click.option(
+            "--format", "formats", type=Words("html", "md", "json"), default="html", show_default=True,
+            help="The report: a page with charts, a page for code hosts, a summary for programs.",
+        ),
+        click.option(
+            "--tables", type=Words("parquet", "csv", "md"), default="parquet", show_default=True,
+            help="The tables behind the report.",
+        ),
+        click.option(
+            "--charts", type=Words("svg", "png", "json"), default=(),
+            help="Also write each chart to a file, in the folder charts; json is Vega-Lite.",
+        ),
+    ]  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @main.command()
 @click.argument("logs", nargs=-1, required=True)
 @comparison_options
+@output_options
 @click.option("--segment", "-s", "segments", multiple=True, help="Column to report apart; may be repeated.")
 @click.option(
     "--out",
@@ -127,7 +172,7 @@ def comparison_options(command: C) -> C:
     type=click.Path(path_type=Path),
     default="nci-report",
     show_default=True,
-    help="Folder for report.html and the tables; made if need be.",
+    help="Folder for the report, tables and charts; made if need be.",
 )
 @click.option("--title", help="Title of the report.")
 @click.option("--model", default="model", show_default=True, help="Column with the model's name.")
@@ -158,6 +203,9 @@ def report(
     out: Path,
     title: str | None,
     scores: tuple[str, ...],
+    formats: tuple[str, ...],
+    tables: tuple[str, ...],
+    charts: tuple[str, ...],
     **columns: str | None,
 ) -> None:
     """Rank the models of prediction LOGS (Parquet files, folders, globs or URLs) and write a report.
@@ -166,8 +214,9 @@ def report(
     Example:
       nci-frames report 'logs/**/*.parquet' --fold fold --segment country \\
           --prevalence 1e-4:0.5:log:50 --beta 0.25:4:log:33 --out report
+      nci-frames report logs/ --format html,md,json --tables parquet,csv --charts svg
 
-    Prints the ranked tables; writes report.html and the tables behind it as Parquet.
+    Prints the ranked tables; writes the report and the tables behind it. No file is ever half-written.
     """
     from nci_frames.jobs import ReportJob
 
@@ -182,12 +231,16 @@ def report(
         segments=segments,
         title=title,
         columns=columns,
+        formats=formats,
+        tables=tables,
+        charts=charts,
     )
     _run(job)
 
 
 @main.command()
 @comparison_options
+@output_options
 @click.option(
     "--out",
     "-o",
@@ -203,6 +256,7 @@ def demo(
     threshold: float,
     out: Path,
     seed: int,
+    **formats: tuple[str, ...],
 ) -> None:
     """Train real classifiers on real data, log their predictions, and report on the logs.
 
@@ -229,6 +283,7 @@ def demo(
                 segments=("segment",),
                 title=f"{name.replace('_', ' ')}: ten classifiers as the class balance changes",
                 columns={"fold": "fold"},
+                **formats,
             )
         )
 
@@ -324,7 +379,7 @@ def _run(job: "ReportJob") -> None:
     if dropped:
         reasons = ", ".join(f"{rows:,} {reason}" for reason, rows in published.tally.dropped.items())
         click.echo(f"{InvalidRowsWarning.__name__}: {dropped:,} rows left out: {reasons}", err=True)
-    click.echo(f"{published.tally.counted:,} predictions counted; report: {published.report}")
+    click.echo(f"{published.tally.counted:,} predictions counted; report: {published.reports[0]}")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -15,9 +16,25 @@ from nci_frames.counting.thresholds import auto_thresholds
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.compare import compare_models
 from nci_frames.evaluation.comparison import Comparison
-from nci_frames.reporting.report import write_report
+from nci_frames.files import file_kind
+from nci_frames.reporting.exports import (
+    CHART_KINDS,
+    TABLE_KINDS,
+    render_json,
+    render_markdown,
+    save_chart,
+    save_table,
+)
+from nci_frames.reporting.figures import report_charts
+from nci_frames.reporting.report import render_report
 
-__all__ = ["Published", "ReportJob", "run_report"]
+__all__ = ["REPORT_KINDS", "Published", "ReportJob", "run_report"]
+
+
+_RENDERERS: Mapping[str, Callable[..., str]] = MappingProxyType(
+    {"html": render_report, "md": render_markdown, "json": render_json}
+)
+REPORT_KINDS = tuple(_RENDERERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +50,12 @@ class ReportJob:
     title: str | None = None
     #: Further arguments of ``scan_predictions``: which column plays which part.
     columns: Mapping[str, Any] = field(default_factory=dict)
+    #: How the report is written; at least one of ``REPORT_KINDS``.
+    formats: Sequence[str] = ("html",)
+    #: How the tables behind it are written: any of ``TABLE_KINDS``.
+    tables: Sequence[str] = ("parquet",)
+    #: How each chart is written as a file of its own: any of ``CHART_KINDS``.
+    charts: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +64,10 @@ class Published:
 
     comparison: Comparison
     tally: Tally
-    report: Path
+    #: The report in each of its formats; the first is the one that was asked for first.
+    reports: tuple[Path, ...]
     tables: tuple[Path, ...]
+    charts: tuple[Path, ...]
 
 
 def run_report(job: ReportJob) -> Published:
@@ -55,17 +80,18 @@ def run_report(job: ReportJob) -> Published:
 
     Returns
     -------
-    The tables, what became of every row, and the paths of ``report.html`` and of the tables
-    (``counts``, ``points``, ``projection``, ``areas``, and those of the segments) as Parquet.
+    The tables, what became of every row, and the paths of the reports (``report.html``), of the tables
+    (``counts``, ``points``, ``projection``, ``areas``, and those of the segments) and of the charts
+    (in the folder ``charts``).
 
     Raises
     ------
     NciFramesError
-        Whatever scanning, counting or evaluating raises, or if *out* is a file.
+        Whatever scanning, counting or evaluating raises, if there is no such format, if *out* is a file, or
+        if a file cannot take its place there.
     """
-    if job.out.exists() and not job.out.is_dir():
-        msg = "the output must be a folder"
-        raise ParameterError(msg, found=f"the file {str(job.out)!r}", hint="name another folder with --out")
+    _check_kinds(job)
+    _check_folder(job.out)
     if math.isnan(job.threshold):
         raise ParameterError.out_of_range("threshold", job.threshold, "a number")
     predictions = scan_predictions(job.source, segments=job.segments, **job.columns)
@@ -78,19 +104,72 @@ def run_report(job: ReportJob) -> Published:
         threshold=job.threshold,
         segment=job.segments,
     )
-    tables = {"counts": tally.counts, **_tables(comparison)}
     job.out.mkdir(parents=True, exist_ok=True)
     # The folder for unfinished files is inside the target, so that moving them is a rename.
     with tempfile.TemporaryDirectory(dir=job.out, prefix=".unfinished-") as unfinished:
-        for name, table in tables.items():
-            table.write_parquet(Path(unfinished, f"{name}.parquet"))
-        title = {} if job.title is None else {"title": job.title}
-        write_report(comparison, Path(unfinished, "report.html"), facts=_facts(tally, comparison), **title)
-        for file in sorted(Path(unfinished).iterdir()):
-            file.replace(job.out / file.name)
-    return Published(
-        comparison, tally, job.out / "report.html", tuple(job.out / f"{name}.parquet" for name in tables)
+        written = _write(job, tally, comparison, Path(unfinished))
+        _publish(Path(unfinished), job.out)
+    reports, tables, charts = (tuple(job.out / name for name in names) for names in written)
+    return Published(comparison, tally, reports, tables, charts)
+
+
+def _check_kinds(job: ReportJob) -> None:
+    wanted = (
+        ("formats", job.formats, REPORT_KINDS),
+        ("tables", job.tables, TABLE_KINDS),
+        ("charts", job.charts, CHART_KINDS),
     )
+    for name, kinds, known in wanted:
+        for kind in kinds:
+            if kind not in known:
+                raise ParameterError.unknown_choice(name, kind, known)
+    if not job.formats:
+        raise ParameterError.out_of_range("formats", job.formats, f"one or more of {', '.join(REPORT_KINDS)}")
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        msg = "the output must be a folder"
+        raise ParameterError(msg, found=f"the file {str(folder)!r}", hint="name another folder with --out")
+
+
+def _write(job: ReportJob, tally: Tally, comparison: Comparison, folder: Path) -> tuple[list[str], ...]:
+    """Write all files of a job into a folder; return their names there: reports, tables, charts."""
+    facts = _facts(tally, comparison)
+    title = {} if job.title is None else {"title": job.title}
+    reports = [f"report.{kind}" for kind in dict.fromkeys(job.formats)]
+    for name in reports:
+        page = _RENDERERS[file_kind(name, REPORT_KINDS)](comparison, facts=facts, **title)
+        (folder / name).write_text(page, encoding="utf-8", newline="")
+    frames = {
+        f"{name}.{kind}": table
+        for kind in dict.fromkeys(job.tables)
+        for name, table in {"counts": tally.counts, **_tables(comparison)}.items()
+    }
+    for name, frame in frames.items():
+        save_table(frame, folder / name)
+    charts = {
+        f"charts/{name}.{kind}": chart
+        for name, chart in (report_charts(comparison) if job.charts else {}).items()
+        for kind in dict.fromkeys(job.charts)
+    }
+    for name, chart in charts.items():
+        save_chart(chart, folder / name)
+    return reports, list(frames), list(charts)
+
+
+def _publish(unfinished: Path, out: Path) -> None:
+    """Move every file to its place, after it is sure that each has one."""
+    files = sorted(path.relative_to(unfinished) for path in unfinished.rglob("*") if path.is_file())
+    for folder in {out / file.parent for file in files}:
+        _check_folder(folder)
+        folder.mkdir(exist_ok=True)
+    for file in files:
+        if (out / file).is_dir():
+            msg = "a folder is where a file of the report must be"
+            raise ParameterError(msg, found=repr(str(out / file)), hint="name another folder with --out")
+    for file in files:
+        (unfinished / file).replace(out / file)
 
 
 def _tables(comparison: Comparison) -> dict[str, pl.DataFrame]:

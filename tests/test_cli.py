@@ -1,5 +1,8 @@
 """The command line as a user meets it: in a process of its own where it matters, with real logs."""
 
+import csv
+import io
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nci_frames.cli import main
+from nci_frames.errors import ParameterError
+from nci_frames.jobs import REPORT_KINDS, ReportJob, run_report
+from nci_frames.reporting.exports import CHART_KINDS, TABLE_KINDS
+from tests.hostile import NAMES
 from tests.logs import random_log
 
 COMMAND = [sys.executable, "-m", "nci_frames.cli"]
@@ -47,6 +54,98 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
     assert areas.filter(metric="pr_auc")["prevalence"].n_unique() == 10
 
 
+def written(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_every_format_that_is_asked_for_is_written(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = ["--out", str(out), "-p", "0.01,0.1", "-b", "1,2", "--title", "a title"]
+    formats = ["--format", "md, json,html,md", "--tables", "csv,md", "--charts", "svg,json"]
+    done = run("report", str(log), *options, *formats)
+    assert done.exit_code == 0, done.output
+    assert f"400 predictions counted; report: {out}/report.md" in done.output
+    tables = {
+        f"{name}.{kind}" for name in ("areas", "counts", "points", "projection") for kind in ("csv", "md")
+    }
+    charts = {
+        f"charts/{name}.{kind}"
+        for name in ("p3", "f-prevalence", "f-beta", "pr-auc")
+        for kind in ("svg", "json")
+    }
+    reports = {"report.html", "report.md", "report.json"}
+    assert written(out) == tables | reports | charts
+    assert (out / "report.md").read_text().startswith("# a title\n")
+    facts = {fact["label"]: fact["value"] for fact in json.loads((out / "report.json").read_text())["facts"]}
+    assert facts["rows counted"] == "400"
+    before = {name: (out / name).read_bytes() for name in written(out)}
+    assert run("report", str(log), *options, *formats).exit_code == 0
+    assert {name: (out / name).read_bytes() for name in written(out)} == before
+
+
+@pytest.mark.parametrize(
+    ("option", "kinds"), [("--format", REPORT_KINDS), ("--tables", TABLE_KINDS), ("--charts", CHART_KINDS)]
+)
+def test_the_command_offers_every_format(option: str, kinds: tuple[str, ...]) -> None:
+    assert f"{option} [{'|'.join(kinds)}],..." in run("report", "--help").output
+
+
+def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
+    names = [name for name in NAMES if name]
+    log = pl.DataFrame(
+        {
+            "model": [name for name in names[:8] for _ in range(len(names) + 1)],
+            "=country|<b>": [*names, None] * 8,
+            "label": [i % 3 == 0 for i in range(8 * (len(names) + 1))],
+            "score": [i % 7 / 7 for i in range(8 * (len(names) + 1))],
+        }
+    )
+    log.write_parquet(tmp_path / "log.parquet")
+    out = tmp_path / "out"
+    done = run(
+        "report", str(tmp_path / "log.parquet"), "--out", str(out), "--segment", "=country|<b>",
+        "-p", "0.01,0.1", "--format", "html,md,json", "--tables", "csv,md,parquet", "--charts", "svg",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert sorted(json.loads((out / "report.json").read_text())["models"]) == sorted(names[:8])
+    assert "<script>alert" not in (out / "report.md").read_text() + (out / "charts/p3.svg").read_text()
+    header, *rows = csv.reader(io.StringIO((out / "segment_points.csv").read_bytes().decode(), newline=""))
+    assert "'=country|<b>" in header
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@", "\t", "\r"))]
+
+
+def test_nothing_is_moved_where_one_file_has_no_place(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / "report.md").mkdir(parents=True)
+    (out / "areas.parquet").write_text("older")
+    options = ["--out", str(out), "-p", "0.1"]
+    done = run("report", str(log), *options, "--format", "md")
+    assert done.exit_code == 2
+    assert "a folder is where a file of the report must be" in done.output
+    (out / "charts").write_text("not a folder")
+    done = run("report", str(log), *options, "--charts", "json")
+    assert done.exit_code == 2
+    assert "the output must be a folder" in done.output
+    assert sorted(path.name for path in out.iterdir()) == ["areas.parquet", "charts", "report.md"]
+    assert (out / "areas.parquet").read_text() == "older"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"formats": ["htm"]}, "formats must be one of 'html', 'md', 'json'\n  found: 'htm'"),
+        ({"formats": []}, "formats must be one or more of html, md, json"),
+        ({"tables": ["xlsx"]}, "tables must be one of 'parquet', 'csv', 'md'"),
+        ({"charts": ["gif"]}, "charts must be one of 'svg', 'png', 'json'"),
+    ],
+)
+def test_a_job_knows_its_formats(tmp_path: Path, options: dict[str, list[str]], message: str) -> None:
+    job = ReportJob(source="nothing", out=tmp_path / "out", prevalence=[0.1], beta=[1.0], **options)
+    with pytest.raises(ParameterError) as caught:
+        run_report(job)
+    assert message in str(caught.value)
+
+
 def test_one_column_per_model(tmp_path: Path) -> None:
     pl.DataFrame({"y": ["bad", "ok", "ok"], "f": [0.9, 0.2, 0.3], "g": [0.1, 0.2, 0.3]}).write_parquet(
         tmp_path / "w.parquet"
@@ -78,6 +177,14 @@ def test_dropped_rows_are_reported(tmp_path: Path) -> None:
         (["--prevalence", "0:1:log:5"], 2, "a log grid must start above 0"),
         (["--beta", "-1"], 2, "-1.0 in '-1' must be a number >= 0."),
         (["--scores", "forest"], 2, "'forest' is not MODEL=COLUMN"),
+        (
+            ["--format", "html,pdf"],
+            2,
+            "Invalid value for '--format': 'pdf' is not one of 'html', 'md', 'json'.",
+        ),
+        (["--format", ""], 2, "'' is not one of 'html', 'md', 'json'."),
+        (["--tables", "xlsx"], 2, "'xlsx' is not one of 'parquet', 'csv', 'md'."),
+        (["--charts", "svg,,png"], 2, "'' is not one of 'svg', 'png', 'json'."),
         (["--on-invalid", "ignore"], 2, "'ignore' is not one of 'raise', 'drop'"),
         (["--segment", "contry"], 4, "error: missing column 'contry'"),
         (["--score", "p"], 4, "error: missing column 'p' (the score)"),

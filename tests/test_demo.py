@@ -207,7 +207,7 @@ def test_real_logs_are_repeatable_and_replaced(real: pl.DataFrame, tmp_path: Pat
 def test_a_file_that_cannot_be_put_in_place_leaves_nothing_behind(tmp_path: Path) -> None:
     first = tmp_path / "dataset=wine" / "model=logistic_regression" / "part-0.parquet"
     first.mkdir(parents=True)
-    with pytest.raises(OSError, match=r"part-0\.parquet"):
+    with pytest.raises(ParameterError, match=r"part-0\.parquet"):
         write_demo_logs(tmp_path, datasets=("wine",))
     assert files_in(tmp_path) == set()
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from nci_frames.arguments import check_seed
 from nci_frames.demo.extra import require
-from nci_frames.demo.files import publish
 from nci_frames.errors import ParameterError
+from nci_frames.files import replacing
 
 __all__ = ["TASKS", "Task", "write_demo_logs"]
 
@@ -216,5 +216,6 @@ def write_demo_logs(
     root = Path(path)
     for name in dict.fromkeys(names):
         for model, frame in _held_out_predictions(TASKS[name], seed):
-            publish(frame, root / f"dataset={name}" / f"model={model}" / "part-0.parquet")
+            with replacing(root / f"dataset={name}" / f"model={model}" / "part-0.parquet") as part:
+                frame.write_parquet(part)
     return root

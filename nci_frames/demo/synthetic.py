@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from nci_frames.arguments import check_seed, check_whole
 from nci_frames.demo.extra import require
-from nci_frames.demo.files import publish
 from nci_frames.errors import ParameterError
+from nci_frames.files import replacing
 
 __all__ = ["ScoreLaw", "synthetic_laws", "write_synthetic_logs"]
 
@@ -320,5 +320,6 @@ def write_synthetic_logs(
     log = _SyntheticLog(synthetic_laws(models), folds, segments, prevalence, dtype, seed)
     for k, target in enumerate(targets):
         start, stop = units * k // files, units * (k + 1) // files
-        publish(log.rows(start, stop).head(rows - start * models), target)
+        with replacing(target) as part:
+            log.rows(start, stop).head(rows - start * models).write_parquet(part)
     return root

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from nci_frames.evaluation.grids import nearest
+from nci_frames.evaluation.overview import overview_html
 
 __all__ = ["Comparison", "main_beta", "main_prevalences", "middle_prevalence", "prevalence_range"]
 
@@ -88,6 +89,10 @@ class Comparison:
         inside = [beta for beta in self.beta if 0 < beta < float("inf")] or [1.0]
         wide = max(1.0, 4 / (max(inside) / min(inside)) ** 0.5)
         return min(inside) / wide, max(inside) * wide
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook who is best where, by PR-AUC."""
+        return overview_html(self.areas.filter(metric="pr_auc"), observed=self.observed_prevalence)
 
 
 def main_beta(betas: Sequence[float]) -> float:

@@ -1,0 +1,91 @@
+"""A ranking over prevalence -> a few lines of HTML: what a notebook shows of a comparison."""
+
+import html
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import polars as pl
+
+__all__ = ["overview_html"]
+
+#: A cell of a notebook holds this many; the frames hold them all.
+_MODELS, _COLUMNS, _NAMES = 20, 6, 3
+_UNDEFINED = "\N{EN DASH}"
+_HEAD = ("prevalence", "best", "PR-AUC", "ahead of", "by")
+
+
+def overview_html(ranking: pl.DataFrame, /, *, observed: float | None) -> str:
+    """Say who is best at a few prevalences, and show the value and rank of every model there.
+
+    >>> ranking = pl.DataFrame({
+    ...     "model": ["a", "b"], "prevalence": [0.1, 0.1],
+    ...     "value": [0.7, 0.9], "rank": [2, 1], "gap": [0.2, 0.0],
+    ... })
+    >>> "<td>b</td><td>0.9</td><td>a</td><td>0.2</td>" in overview_html(ranking, observed=None)
+    True
+    """
+    grid = ranking["prevalence"].drop_nulls().unique().sort()
+    picked = np.unique(np.linspace(0, max(len(grid) - 1, 0), _COLUMNS).round().astype(int))
+    shown = grid.gather(picked) if len(grid) else grid
+    rows = ranking.filter(pl.col("prevalence").is_in(shown.implode())).sort(
+        "prevalence", "rank", "model", nulls_last=True
+    )
+    models = rows["model"].unique(maintain_order=True)
+    told = f"Models: {len(models):,}; prevalences: {len(grid):,}; rank 1 is best"
+    if observed is not None:
+        told = f"{told}; observed prevalence {observed:.4g}"
+    more = f"<p>Models left out: {len(models) - _MODELS:,}.</p>" if len(models) > _MODELS else ""
+    best = _table("Best by PR-AUC", _HEAD, _best(rows))
+    head = ["model", *(_number(at) for at in shown)]
+    ranked = _table("PR-AUC and rank over prevalence", head, _ranked(rows, shown, models))
+    return f"<div><p>{told}.</p>{best}{ranked}{more}</div>"
+
+
+def _best(rows: pl.DataFrame) -> list[list[str]]:
+    first, second = pl.col("rank") == 1, pl.col("rank") == pl.col("rank").filter(pl.col("rank") > 1).min()
+    verdicts = rows.group_by("prevalence", maintain_order=True).agg(
+        best=pl.col("model").filter(first),
+        value=pl.col("value").filter(first).first(),
+        second=pl.col("model").filter(second),
+        gap=pl.col("gap").filter(second).first(),
+    )
+    return [
+        [_number(at), _names(best), _number(value), _names(second), _number(gap)]
+        for at, best, value, second, gap in verdicts.iter_rows()
+    ]
+
+
+def _ranked(rows: pl.DataFrame, shown: pl.Series, models: pl.Series) -> list[list[str]]:
+    cells = {
+        (model, at): _cell(value, rank)
+        for model, at, value, rank in rows.select("model", "prevalence", "value", "rank").iter_rows()
+    }
+    return [
+        [html.escape(model), *(cells.get((model, at), _UNDEFINED) for at in shown)]
+        for model in models.head(_MODELS)
+    ]
+
+
+def _cell(value: float | None, rank: int | None) -> str:
+    if rank is None:
+        return _number(value)
+    return f"<b>{_number(value)}</b> (1)" if rank == 1 else f"{_number(value)} ({rank})"
+
+
+def _names(models: Sequence[str]) -> str:
+    more = f" and {len(models) - _NAMES:,} more" if len(models) > _NAMES else ""
+    return html.escape(", ".join(models[:_NAMES])) + more
+
+
+def _number(value: float | None) -> str:
+    return _UNDEFINED if value is None else f"{value:.4g}"
+
+
+def _table(caption: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Put cells, which are HTML already, into a table."""
+    titles = "".join(f'<th scope="col">{title}</th>' for title in head)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return (
+        f'<table style="overflow-wrap: anywhere"><caption>{caption}</caption>'
+        f"<thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+    )

@@ -1,0 +1,49 @@
+"""Files that are whole or as they were before, never half-written."""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from nci_frames.errors import ParameterError
+
+__all__ = ["file_kind", "replacing"]
+
+
+def file_kind(path: str | Path, kinds: Sequence[str]) -> str:
+    """Return which of *kinds*, such as ``"svg"``, the name of a file ends in, in small or capital letters.
+
+    >>> file_kind("charts/p3.SVG", ["svg", "png"])
+    'svg'
+    """
+    kind = Path(path).suffix.removeprefix(".").lower()
+    if kind not in kinds:
+        suffixes = ", ".join(f".{kind}" for kind in kinds)
+        raise ParameterError(
+            f"the name of the file must end in one of {suffixes}",
+            found=repr(str(path)),
+            hint="the ending says in which format the file is written",
+        )
+    return kind
+
+
+@contextmanager
+def replacing(path: str | Path, *, what: str = "file") -> Iterator[Path]:
+    """Yield the path of a file to write beside *path*; it takes the place of *path* in one step.
+
+    If the body raises, *path* is as it was before. Folders above it are made.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise ParameterError(
+            f"the path of a {what} must be a file",
+            found=f"the folder {str(target)!r}",
+            hint="add a file name",
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        yield beside
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)

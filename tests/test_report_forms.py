@@ -1,0 +1,205 @@
+"""The report as JSON is checked against its schema, as Markdown by a parser, both against the frames."""
+
+import datetime as dt
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+from markdown_it import MarkdownIt
+
+import nci_frames as nf
+from nci_frames.evaluation.comparison import Comparison
+from nci_frames.reporting.exports import render_json, render_markdown
+from nci_frames.reporting.figures import report_charts
+from nci_frames.reporting.summary import summarise
+from nci_frames.reporting.tables import UNDEFINED
+from tests.comparisons import MODELS, comparison
+from tests.hostile import NAMES
+from tests.logs import random_log
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "report.schema.json").read_text())
+MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+SEGMENTS = [*NAMES, None]
+
+
+def hostile() -> Comparison:
+    models = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(NAMES)}
+    return comparison({**models, "none": (None, 0.1)}, segments=SEGMENTS, segment="=a|<b>{{7*7}}")
+
+
+def real() -> Comparison:
+    counts = nf.count_confusion(nf.scan_predictions(random_log(400), segments="country"), thresholds="exact")
+    return nf.compare_models(counts, prevalence=[0, 0.01, 0.3, 1], beta=[0, 1, math.inf], segment="country")
+
+
+def parsed(tables: Comparison, **options: Any) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(render_json(tables, **options), parse_constant=pytest.fail)
+    jsonschema.Draft202012Validator(SCHEMA).validate(content)
+    return content
+
+
+def inline(text: str) -> list[tuple[str, Any]]:
+    """Return every piece of running text with the block it stands in; fail on markup that is not ours."""
+    pieces, block = [], ""
+    for token in MARKDOWN.parse(text):
+        assert token.type not in ("html_block", "code_block", "fence", "hr"), token
+        if token.type == "inline":
+            kinds = {child.type for child in token.children or []}
+            assert kinds <= {"text", "strong_open", "strong_close", "em_open", "em_close", "softbreak"}, token
+            pieces.append((block, "".join(child.content for child in token.children or [])))
+        block = token.type.removesuffix("_open")
+    return pieces
+
+
+def test_the_schema_is_one_and_refuses_other_things() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    content = parsed(comparison())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**content, "schema": 2}, SCHEMA)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**content, "more": 1}, SCHEMA)
+    del content["orders"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(content, SCHEMA)
+
+
+def test_json_says_what_the_frames_say() -> None:
+    tables = real()
+    content = parsed(tables, title="four", facts=[("rows", "400")])
+    assert (content["title"], content["facts"]) == ("four", [{"label": "rows", "value": "400"}])
+    assert content["prevalence"] == [0, 0.01, 0.3, 1]
+    assert content["beta"] == [0, 1, "infinity"]
+    assert content["main"]["beta"] == 1
+    assert content["observed_prevalence"] == tables.observed_prevalence
+    pr_auc = tables.areas.filter(metric="pr_auc")
+    assert [row["value"] for row in content["tables"]["pr_auc"]] == pr_auc["value"].to_list()
+    assert len(content["tables"]["roc_auc"]) == len(content["models"]) == len(content["tables"]["points"])
+    for answer in content["answers"]:
+        rows = pr_auc.filter(prevalence=answer["prevalence"])
+        best = answer["verdicts"]["pr_auc"]["best"]
+        assert best == rows.filter(rank=1)["model"].sort().to_list()
+    middle = tables.segment_areas
+    assert middle is not None
+    assert len(content["segments"]) == middle["country"].n_unique()
+    for segment in content["segments"]:
+        (country,) = segment["segment"].values()
+        kept = pl.col("country").eq_missing(pl.lit(country, dtype=pl.String))
+        at = middle.filter(kept, metric="pr_auc", prevalence=content["main"]["prevalence"])
+        assert [row["value"] for row in segment["pr_auc"]] == at.sort("rank", "model")["value"].to_list()
+
+
+def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows() -> None:
+    tables = comparison(segments=["DE", None])
+    again = comparison(dict(reversed(MODELS.items())), segments=["DE", None])
+    assert render_json(tables) == render_json(again)
+    assert render_markdown(tables) == render_markdown(again)
+    text = render_json(tables)
+    assert text == json.dumps(json.loads(text), sort_keys=True, indent=1, ensure_ascii=False) + "\n"
+
+
+def test_names_in_json_are_names() -> None:
+    content = parsed(hostile(), title=NAMES[0])
+    assert content["models"] == sorted([*NAMES, "none"])
+    values = [value for segment in content["segments"] for value in segment["segment"].values()]
+    assert sorted(values, key=str) == sorted(SEGMENTS, key=str)
+    assert {name for segment in content["segments"] for name in segment["segment"]} == {"=a|<b>{{7*7}}"}
+    assert content["undefined"][0]["model"] == "none"
+    assert content["undefined"][0]["segment"] == {"=a|<b>{{7*7}}": "DE"}
+
+
+def test_a_segment_may_be_a_day_and_a_number_infinite_or_none() -> None:
+    tables = comparison(segments=["x"])
+    day = pl.lit(dt.date(2020, 1, 31)).alias("country")
+    assert tables.segment_areas is not None
+    odd = replace(
+        tables,
+        threshold=-math.inf,
+        segment_areas=tables.segment_areas.with_columns(day),
+        areas=tables.areas.with_columns(gap=pl.lit(math.nan)),
+    )
+    content = parsed(odd)
+    assert content["threshold"] == "-infinity"
+    assert content["segments"][0]["segment"] == {"country": "2020-01-31"}
+    assert {row["gap"] for row in content["tables"]["pr_auc"]} == {None}
+
+
+def test_markdown_holds_the_answer_and_the_tables() -> None:
+    text = render_markdown(comparison(segments=["DE", None]), title="three", facts=[("rows", "3")])
+    pieces = inline(text)
+    assert [content for block, content in pieces if block.startswith("heading")] == [
+        "three",
+        "Which model is best, and where?",
+        "Does the order of the models change with the prevalence?",
+        "Ranked tables",
+        "PR-AUC over prevalence",
+        "F1 at threshold 0.5 over prevalence",
+        "F-beta over beta at prevalence 0.02 and threshold 0.5",
+        "Segments",
+        "Data",
+    ]
+    assert "| 0.501 | highest | F1 at threshold 0.5 | logistic | 0.919 | boosted trees | 0.0233 |" in text
+    assert "By F1 at threshold 0.5: **yes**." in text
+    assert "| logistic | boosted trees | 0.316 | 0.398 |" in text
+    assert "| forest | **0.0101** (1) | **0.0477** (1) |" in text
+    assert "| *missing* | boosted trees | 0.546 | 1 |" in text
+    assert "| rows | 3 |" in text
+    assert "| forest | 2,000 | 98,000 | 1,280 | 392 | 0.640 | 0.00400 |" in text
+    assert not re.search(r"\n\n\n|[ \t]\n", text)
+
+
+def test_tables_are_whole() -> None:
+    """A blank line within a table would end it, and rows of pipes would be left as text."""
+    for tables in (comparison(segments=["DE", None]), hostile(), real(), comparison({"a": (None, None)})):
+        for block, content in inline(render_markdown(tables, facts=[("a", "b")])):
+            assert block in ("th", "td") or "|" not in content.replace("a|b", "").replace("=a|<b>", ""), (
+                content
+            )
+
+
+def test_names_in_markdown_are_text() -> None:
+    title = NAMES[0]
+    pieces = inline(render_markdown(hostile(), title=title, facts=[(name, name) for name in NAMES]))
+    assert pieces[0] == ("heading", title)
+    cells = {content for block, content in pieces if block == "td"}
+    assert {name or "empty" for name in NAMES} | {"missing", "none"} <= cells
+    assert "=a|<b>{{7*7}}" in {content for block, content in pieces if block == "th"}
+
+
+def test_what_is_undefined_is_a_dash_and_told() -> None:
+    text = render_markdown(comparison({"a": (0.5, 0.1), "b": (None, 0.1)}))
+    assert f"| b | {UNDEFINED} | {UNDEFINED} |" in text
+    assert "| b | 0 | 98,000 | the group has no positives |" in text
+    none = render_markdown(comparison({"a": (None, None)}))
+    assert "there is no order: no model has a defined value" in none
+    assert f"| no model has a defined value | {UNDEFINED} |  | {UNDEFINED} |" in none
+    alone = render_markdown(comparison({"a": (0.5, 0.1)}))
+    assert "1 model, compared at 38 prevalences" in alone
+    assert "By PR-AUC: **no**. The best is a, and no two models" in alone
+
+
+def test_a_tie_and_many_names_are_told_shortly() -> None:
+    text = render_markdown(comparison(dict.fromkeys("abcde", (0.5, 0.1))))
+    assert "| a, b, c and 2 more (a tie) |" in text
+
+
+@pytest.mark.parametrize("betas", [(0.0,), (0.0, math.inf), (0.5, 2.0), (0.0, 1.0)])
+def test_the_main_beta_is_one_that_was_compared(betas: tuple[float, ...]) -> None:
+    summary = summarise(comparison(beta=betas))
+    assert summary.beta in betas
+    assert not summary.rankings["f_beta"].is_empty()
+    parsed(comparison(beta=betas))
+
+
+def test_the_charts_of_a_report() -> None:
+    tables = comparison()
+    drawn = report_charts(tables)
+    assert list(drawn) == ["p3", "f-prevalence", "f-beta", "pr-auc"]
+    assert drawn["p3"].to_dict() == nf.chart_p3(tables.projection, observed=0.02).to_dict()
+    without = replace(tables, areas=tables.areas.with_columns(value=pl.lit(None, dtype=pl.Float64)))
+    assert list(report_charts(without)) == ["p3", "f-prevalence", "f-beta"]
