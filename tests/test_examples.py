@@ -1,4 +1,4 @@
-"""Every example runs, and ends with a frame called ``result``."""
+"""Every example runs, and ends with a frame called ``result``; the notebook has tests of its own."""
 
 import runpy
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+FOLDER = Path(__file__).parents[1] / "examples"
+EXAMPLES = sorted(path for path in FOLDER.glob("*.py") if path.stem != "notebook")
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
