@@ -17,16 +17,9 @@ from nci_frames.errors import ParameterError
 from nci_frames.evaluation.grids import nearest
 from nci_frames.reporting import report
 from nci_frames.reporting.answers import Lead, read_order, read_verdict
+from nci_frames.reporting.numbers import UNDEFINED, format_grid, format_value
 from nci_frames.reporting.report import render_report, write_report
-from nci_frames.reporting.tables import (
-    UNDEFINED,
-    format_grid,
-    format_value,
-    pick_evenly,
-    ranked_list,
-    ranked_table,
-    table_html,
-)
+from nci_frames.reporting.tables import pick_evenly, ranked_list, ranked_table, table_html
 from tests.comparisons import BETAS, GRID, HOSTILE, MODELS, comparison
 
 HOSTILE_MODELS = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(HOSTILE)}

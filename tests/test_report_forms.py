@@ -17,8 +17,8 @@ import nci_frames as nf
 from nci_frames.evaluation.comparison import Comparison
 from nci_frames.reporting.exports import render_json, render_markdown
 from nci_frames.reporting.figures import report_charts
+from nci_frames.reporting.numbers import UNDEFINED
 from nci_frames.reporting.summary import summarise
-from nci_frames.reporting.tables import UNDEFINED
 from tests.comparisons import MODELS, comparison
 from tests.hostile import NAMES
 from tests.logs import random_log

@@ -66,6 +66,8 @@ class Order:
 
     leads: tuple[Lead, ...]
     overtakings: tuple[Overtaking, ...]
+    #: Whether the leads change exactly where they say; otherwise they change before the next start.
+    exact: bool = False
 
 
 def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = None) -> Verdict:

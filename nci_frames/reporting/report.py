@@ -3,29 +3,37 @@
 import base64
 import hashlib
 import json
-import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import jinja2
 import polars as pl
 import vl_convert
 
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison import Comparison
-from nci_frames.reporting import charts, tables
-from nci_frames.reporting.answers import read_assumption, read_order, read_verdict
+from nci_frames.files import replacing
+from nci_frames.reporting import numbers, tables
+from nci_frames.reporting.answers import read_assumption
+from nci_frames.reporting.figures import MOST_MODELS, Figure, report_figures, shown_models
+from nci_frames.reporting.live import live_numbers
+from nci_frames.reporting.summary import TITLE, Summary, summarise
+from nci_frames.reporting.theme import DARK_COLOURS
 
 __all__ = ["render_report", "write_report"]
 
-_TITLE = "How the models compare as the class balance changes"
-
 #: A page with a table for each of a thousand segments helps nobody; the frames hold them all.
 _SEGMENTS, _OVERTAKINGS, _SHIFTS_SHOWN = 24, 12, 20
+
+_SCRIPTS = ("numbers.js", "tables.js", "charts.js", "controls.js", "start.js")
+_ROLES = {
+    "lowest": "the lowest compared",
+    "middle": "the middle of those compared",
+    "highest": "the highest compared",
+}
 
 
 def write_report(
@@ -33,7 +41,7 @@ def write_report(
     /,
     path: str | Path,
     *,
-    title: str = _TITLE,
+    title: str = TITLE,
     facts: Sequence[tuple[str, str]] = (),
 ) -> Path:
     """Write a comparison as one self-contained HTML page.
@@ -72,147 +80,118 @@ def write_report(
     >>> nf.write_report(comparison, folder / "report.html", facts=[("rows", "4")]).name
     'report.html'
     """
-    target = Path(path)
-    if target.is_dir():
-        raise ParameterError(
-            "the path of a report must be a file", found=f"the folder {str(target)!r}", hint="add a file name"
-        )
-    page = render_report(comparison, title=title, facts=facts)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        beside.write_bytes(page.encode("utf-8"))
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
-    return target
+    with replacing(path, what="report") as file:
+        file.write_bytes(render_report(comparison, title=title, facts=facts).encode("utf-8"))
+    return Path(path)
 
 
 def render_report(
-    comparison: Comparison, /, *, title: str = _TITLE, facts: Sequence[tuple[str, str]] = ()
+    comparison: Comparison, /, *, title: str = TITLE, facts: Sequence[tuple[str, str]] = ()
 ) -> str:
     """Return the page as text; see ``write_report``."""
-    beta = comparison.main_beta
-    grid = comparison.prevalence
-    observed = comparison.observed_prevalence
-    middle = comparison.middle_prevalence
-    f_name = f"F{beta:g}"
-    pr_auc = comparison.areas.filter(pl.col("metric") == "pr_auc")
-    f_beta = comparison.projection.filter(pl.col("metric") == "f_beta", pl.col("beta") == beta)
-    measures = {"PR-AUC": pr_auc, f"{f_name} at threshold {comparison.threshold:g}": f_beta}
-    scripts = [_bundle(), _own("report.js")]
-    template = _environment().get_template("report.html.jinja")
-    return template.render(
+    summary = summarise(comparison)
+    scripts = [_bundle(), *map(_own, _SCRIPTS)]
+    models = sorted(comparison.points["model"].unique())
+    drawn = shown_models(comparison)
+    return _template().render(
         title=title,
         policy=_policy(scripts),
         css=_own("report.css"),
         scripts=scripts,
         comparison=comparison,
-        models=sorted(comparison.points["model"].unique()),
-        observed=observed,
-        middle=middle,
-        answers=_answers(measures, grid, middle, observed),
-        orders={name: read_order(rows) for name, rows in measures.items()},
+        summary=summary,
+        models=models,
+        observed=comparison.observed_prevalence,
+        roles=_roles(comparison),
         shown_overtakings=_OVERTAKINGS,
-        tables=_tables(comparison, beta, middle),
-        figures=_figures(comparison, beta, middle),
-        segments=_segments(comparison, middle),
+        tables=_tables(comparison, summary),
+        figures=[_figure(figure) for figure in report_figures(comparison)],
+        drawn=drawn if len(drawn) < len(models) else None,
+        most_models=MOST_MODELS,
+        live=_script_json(live_numbers(comparison)),
+        dark=_script_json(DARK_COLOURS),
+        segments=_segments(summary),
         shown_segments=_SEGMENTS,
-        points=comparison.points.sort("model").to_dicts(),
+        points=_points(comparison),
         undefined=comparison.undefined.to_dicts(),
         assumption=read_assumption(comparison.shifts),
         shifts=_largest_shifts(comparison.shifts),
         facts=[(str(label), str(value)) for label, value in facts],
-        methods=sorted(pr_auc["method"].drop_nulls().unique()),
-        f_name=f_name,
+        methods=sorted(summary.rankings["pr_auc"]["method"].drop_nulls().unique()),
+        repeats=None if comparison.certainty is None else comparison.certainty["repeats"].max(),
+        f_name=f"F{summary.beta:g}",
     )
 
 
-def _answers(
-    measures: Mapping[str, pl.DataFrame], grid: Sequence[float], middle: float, observed: float | None
-) -> list[dict[str, Any]]:
-    """Read the verdicts at the lowest, a middle and the highest prevalence."""
-    near = "the middle of those compared" if observed is None else f"nearest to the log's {observed:.3g}"
-    roles: dict[float, list[str]] = {}
-    for prevalence, role in (
-        (min(grid), "the lowest compared"),
-        (middle, near),
-        (max(grid), "the highest compared"),
-    ):
-        roles.setdefault(prevalence, []).append(role)
-    return [
-        {
-            "prevalence": prevalence,
-            "role": ", ".join(words),
-            "verdicts": {
-                name: read_verdict(rows.filter(pl.col("prevalence") == prevalence))
-                for name, rows in measures.items()
-            },
-        }
-        for prevalence, words in sorted(roles.items())
+def _roles(comparison: Comparison) -> dict[str, str]:
+    observed = comparison.observed_prevalence
+    return _ROLES if observed is None else {**_ROLES, "observed": f"nearest to the log's {observed:.3g}"}
+
+
+def _tables(comparison: Comparison, summary: Summary) -> list[dict[str, Any]]:
+    """Return the ranked tables, each with what the page must know to compute it anew."""
+    beta, eta = summary.beta, summary.prevalence
+    own, at = "each model at its own best threshold", f"at threshold {comparison.threshold:g}"
+    over_beta = f"F-beta over beta at prevalence η = {numbers.format_grid(eta)}"
+    wanted: list[tuple[str, str, str, pl.DataFrame, dict[str, Any], str | None]] = [
+        ("own", f"F{beta:g} over prevalence", own, summary.rankings["own"], {"beta": beta}, "own"),
+        ("f", f"F{beta:g} over prevalence", at, summary.rankings["f_beta"], {"beta": beta}, "threshold"),
+        ("beta", over_beta, own, summary.over_beta["own"], {"over": "beta", "prevalence": eta}, "own"),
+        ("pr-auc", "PR-AUC over prevalence", "all thresholds", summary.rankings["pr_auc"], {}, None),
     ]
+    found = []
+    for name, caption, where, rows, options, measure in wanted:
+        if rows.is_empty():
+            continue
+        over = options.get("over", "prevalence")
+        metric = "f_beta" if measure else "pr_auc"
+        table = tables.ranked_table(rows, metric=metric, **options)
+        models, grid = tables.ranked_rows(rows, over=over)
+        live = {"rows": models, "grid": grid, "over": over, "measure": measure}
+        told = f"table-{name}-live" if measure and float("inf") not in grid else None
+        found.append(
+            {
+                "name": f"table-{name}",
+                "html": tables.table_html(
+                    table, name=f"table-{name}", caption=caption, rest=f", {where}", live=told
+                ),
+                "live": _script_json(live) if told else None,
+            }
+        )
+    if comparison.best.height:
+        caption = "Who has the highest F-beta at each prevalence and beta"
+        table = tables.winner_table(comparison.best)
+        page = tables.table_html(table, name="table-winners", caption=caption, rest=f", {own}")
+        found.append({"name": "table-winners", "html": page, "live": None})
+    return found
 
 
-def _tables(comparison: Comparison, beta: float, prevalence: float) -> list[str]:
-    at = f"at threshold {comparison.threshold:g}"
-    wanted: list[tuple[str, str, pl.DataFrame, dict[str, Any]]] = [
-        ("table-pr-auc", "PR-AUC over prevalence", comparison.areas, {"metric": "pr_auc"}),
-        (
-            "table-f-prevalence",
-            f"F{beta:g} over prevalence, {at}",
-            comparison.projection,
-            {"metric": "f_beta", "beta": beta},
-        ),
-        (
-            "table-f-beta",
-            f"F-beta over beta at prevalence η = {tables.format_grid(prevalence)}, {at}",
-            comparison.projection,
-            {"metric": "f_beta", "over": "beta", "prevalence": prevalence},
-        ),
-    ]
-    return [
-        tables.table_html(tables.ranked_table(frame, **options), name=name, caption=caption)
-        for name, caption, frame, options in wanted
-    ]
-
-
-def _figures(comparison: Comparison, beta: float, prevalence: float) -> list[dict[str, Any]]:
-    """Return the four charts, each with its title as text and its specification as harmless JSON."""
-    projection, observed = comparison.projection, comparison.observed_prevalence
-    wanted: dict[str, tuple[str, Callable[[], alt.LayerChart]]] = {
-        "p3": ("Precision over prevalence", lambda: charts.chart_p3(projection, observed=observed)),
-        "f-prevalence": (
-            f"F{beta:g} over prevalence",
-            lambda: charts.chart_f_beta_over_prevalence(projection, beta=beta, observed=observed),
-        ),
-        "f-beta": (
-            "F-beta over beta",
-            lambda: charts.chart_f_beta_over_beta(projection, prevalence=prevalence, observed=observed),
-        ),
-        "pr-auc": (
-            "PR-AUC over prevalence",
-            lambda: charts.chart_pr_auc_over_prevalence(comparison.areas, observed=observed),
-        ),
-    }
-    return [_figure(name, title, draw) for name, (title, draw) in wanted.items()]
-
-
-def _figure(name: str, title: str, draw: Callable[[], alt.LayerChart]) -> dict[str, Any]:
+def _figure(figure: Figure) -> dict[str, Any]:
+    """Return a chart with its title as text and its specification as harmless JSON."""
     try:
-        spec = draw().to_dict()
+        spec = figure.draw().to_dict()
     except ParameterError as error:
-        # Too many models for a chart, or none with a value: the tables still say what there is.
-        return {"name": name, "title": title, "missing": error.what}
+        # No model has a value, or too many have one: the tables still say what there is.
+        return {"name": figure.name, "title": figure.title, "missing": error.what}
     heading = spec.pop("title")
-    spec["width"] = "container"
+    if "layer" in spec:
+        spec["width"] = "container"
     return {
-        "name": name,
+        "name": figure.name,
         "title": heading["text"],
         "subtitle": heading["subtitle"],
         "description": spec["description"],
         "spec": _script_json(spec),
+        "live": figure.live,
         "missing": None,
     }
+
+
+def _points(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return what was counted of each model, and how closely its PR-AUC is known."""
+    areas = comparison.areas.filter(metric="pr_auc").group_by("model")
+    known = areas.agg(((pl.col("upper") - pl.col("lower")) / 2).max().alias("known"))
+    return comparison.points.join(known, on="model", how="left").sort("model").to_dicts()
 
 
 def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
@@ -224,55 +203,44 @@ def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
     return differing.sort(order, descending=[True, *[False] * 4]).head(_SHIFTS_SHOWN).to_dicts()
 
 
-def _segments(comparison: Comparison, prevalence: float) -> list[dict[str, Any]]:
+def _segments(summary: Summary) -> list[dict[str, Any]]:
     """Return the models by PR-AUC for each segment at one prevalence, so that segments can be compared."""
-    if not comparison.segment or comparison.segment_areas is None:
-        return []
-    keys = list(comparison.segment)
-    rows = comparison.segment_areas.filter(
-        pl.col("metric") == "pr_auc", pl.col("prevalence") == prevalence
-    ).sort(*keys, "rank", "model", nulls_last=True)
+    caption = f"PR-AUC at η = {numbers.format_grid(summary.prevalence)}"
     return [
         {
-            "names": list(zip(keys, values, strict=True)),
+            "names": list(names.items()),
             "table": tables.table_html(
-                tables.ranked_list(group, value_title="PR-AUC"),
-                name=f"segment-{number}",
-                caption=f"PR-AUC at η = {tables.format_grid(prevalence)}",
+                tables.ranked_list(rows, value_title="PR-AUC"), name=f"segment-{number}", caption=caption
             )
             if number < _SEGMENTS
             else None,
         }
-        for number, (values, group) in enumerate(
-            rows.partition_by(keys, as_dict=True, maintain_order=True).items()
-        )
+        for number, (names, rows) in enumerate(summary.segments)
     ]
 
 
-def _environment() -> jinja2.Environment:
+@cache
+def _template() -> jinja2.Template:
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("nci_frames.reporting", package_path=""),
+        loader=jinja2.PackageLoader("nci_frames.reporting", package_path="page"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "grid": tables.format_grid,
-        "value": tables.format_value,
-        "count": lambda n: "" if n is None else f"{n:,}" if isinstance(n, int) else f"{n:,.6g}",
-        "one_in": _one_in,
+        "grid": numbers.format_grid,
+        "value": numbers.format_value,
+        "count": numbers.format_count,
+        "one_in": numbers.format_one_in,
+        "threshold": numbers.format_threshold,
+        "percent": numbers.format_percent,
     }
-    return environment
-
-
-def _one_in(eta: float) -> str:
-    """Say a prevalence as "1 in 5,000"; two digits are all that the ear keeps."""
-    return f"1 in {float(f'{1 / eta:.2g}'):,.0f}"
+    return environment.get_template("report.html.jinja")
 
 
 def _own(name: str) -> str:
-    return resources.files("nci_frames.reporting").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("nci_frames.reporting").joinpath("page", name).read_text(encoding="utf-8")
 
 
 @cache

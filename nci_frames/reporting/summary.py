@@ -1,16 +1,15 @@
 """A comparison -> what a report says of it, in whatever form: verdicts, changes of order, rows to show."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import polars as pl
 
 from nci_frames.evaluation.comparison import Comparison
-from nci_frames.evaluation.grids import nearest
-from nci_frames.reporting.answers import Order, Verdict, read_order, read_verdict
+from nci_frames.reporting.answers import Order, Verdict, read_leads, read_order, read_verdict
 
-__all__ = ["TITLE", "Answer", "Role", "Summary", "main_beta", "main_prevalence", "summarise"]
+__all__ = ["TITLE", "Answer", "Role", "Summary", "summarise"]
 
 TITLE = "How the models compare as the class balance changes"
 
@@ -29,7 +28,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a report says; "pr_auc" and "f_beta" are the two measures."""
+    """What a report says, by three measures.
+
+    "own" is F-beta of each model at its own best threshold, "f_beta" that at the threshold of the
+    comparison, "pr_auc" the area over all thresholds.
+    """
 
     #: The beta of F-beta over prevalence.
     beta: float
@@ -39,23 +42,12 @@ class Summary:
     measures: Mapping[str, str]
     #: The rows of each measure over prevalence.
     rankings: Mapping[str, pl.DataFrame]
-    #: The rows of F-beta over beta.
-    over_beta: pl.DataFrame
+    #: The rows of "own" and "f_beta" over beta.
+    over_beta: Mapping[str, pl.DataFrame]
     answers: tuple[Answer, ...]
     orders: Mapping[str, Order]
     #: The values of each segment's keys, and its rows of PR-AUC at the one prevalence.
     segments: tuple[tuple[Mapping[str, object], pl.DataFrame], ...]
-
-
-def main_beta(comparison: Comparison, /) -> float:
-    """Pick the beta that is shown where only one can be: 1 if it was compared."""
-    return nearest([b for b in comparison.beta if 0 < b < float("inf")] or comparison.beta, 1.0)
-
-
-def main_prevalence(comparison: Comparison, /) -> float:
-    """Pick the prevalence that is shown where only one can be: that of the log if it was compared."""
-    grid, observed = comparison.prevalence, comparison.observed_prevalence
-    return nearest(grid, grid[len(grid) // 2] if observed is None else observed)
 
 
 def summarise(comparison: Comparison, /) -> Summary:
@@ -67,42 +59,66 @@ def summarise(comparison: Comparison, /) -> Summary:
     >>> summarise(comparison).answers[0].verdicts["pr_auc"].best
     ('a',)
     """
-    beta, prevalence = main_beta(comparison), main_prevalence(comparison)
-    f_beta = comparison.projection.filter(metric="f_beta")
+    beta, prevalence = comparison.main_beta, comparison.middle_prevalence
+    own, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
     rankings = {
-        "pr_auc": comparison.areas.filter(metric="pr_auc"),
+        "own": own.filter(beta=beta),
         "f_beta": f_beta.filter(beta=beta),
+        "pr_auc": comparison.areas.filter(metric="pr_auc"),
     }
+    orders = {measure: read_order(rows) for measure, rows in rankings.items()}
+    span = {"low": comparison.prevalence[0], "high": comparison.prevalence[-1]}
+    for measure, winners in (("own", comparison.best_winners), ("f_beta", comparison.winners)):
+        leads = read_leads(winners, **span)
+        if leads:
+            orders[measure] = replace(orders[measure], leads=leads, exact=True)
     return Summary(
         beta=beta,
         prevalence=prevalence,
-        measures={"pr_auc": "PR-AUC", "f_beta": f"F{beta:g} at threshold {comparison.threshold:g}"},
+        measures={
+            "own": f"F{beta:g}, each model at its own best threshold",
+            "f_beta": f"F{beta:g} at threshold {comparison.threshold:g}",
+            "pr_auc": "PR-AUC",
+        },
         rankings=rankings,
-        over_beta=f_beta.filter(prevalence=prevalence),
-        answers=_answers(comparison, rankings, prevalence),
-        orders={measure: read_order(rows) for measure, rows in rankings.items()},
+        over_beta={"own": own.filter(prevalence=prevalence), "f_beta": f_beta.filter(prevalence=prevalence)},
+        answers=_answers(comparison, rankings),
+        orders=orders,
         segments=_segments(comparison, prevalence),
     )
 
 
-def _answers(
-    comparison: Comparison, rankings: Mapping[str, pl.DataFrame], prevalence: float
-) -> tuple[Answer, ...]:
-    grid = comparison.prevalence
+def _answers(comparison: Comparison, rankings: Mapping[str, pl.DataFrame]) -> tuple[Answer, ...]:
     inner: Role = "middle" if comparison.observed_prevalence is None else "observed"
     picked: Sequence[tuple[float, Role]] = [
-        (min(grid), "lowest"),
-        (prevalence, inner),
-        (max(grid), "highest"),
+        (comparison.prevalence[0], "lowest"),
+        (comparison.middle_prevalence, inner),
+        (comparison.prevalence[-1], "highest"),
     ]
+    sure = {
+        "own": comparison.best_certainty,
+        "f_beta": _of(comparison.certainty, "f_beta"),
+        "pr_auc": _of(comparison.certainty, "pr_auc"),
+    }
     return tuple(
         Answer(
             prevalence=eta,
             roles=tuple(role for at, role in picked if at == eta),
-            verdicts={name: read_verdict(rows.filter(prevalence=eta)) for name, rows in rankings.items()},
+            verdicts={
+                name: read_verdict(rows.filter(prevalence=eta), certainty=_at(sure[name], eta))
+                for name, rows in rankings.items()
+            },
         )
-        for eta in sorted({at for at, _ in picked})
+        for eta in comparison.main_prevalences
     )
+
+
+def _of(certainty: pl.DataFrame | None, metric: str) -> pl.DataFrame | None:
+    return None if certainty is None else certainty.filter(pl.col("metric") == metric)
+
+
+def _at(certainty: pl.DataFrame | None, prevalence: float) -> pl.DataFrame | None:
+    return None if certainty is None else certainty.filter(pl.col("prevalence") == prevalence)
 
 
 def _segments(

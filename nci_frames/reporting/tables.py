@@ -5,7 +5,6 @@ which Great Tables escapes.
 """
 
 import html
-import math
 from collections.abc import Sequence
 
 import polars as pl
@@ -14,21 +13,17 @@ from great_tables import html as trusted
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
+from nci_frames.reporting.numbers import UNDEFINED, format_grid, format_value
 
 __all__ = [
-    "UNDEFINED",
-    "format_grid",
-    "format_value",
     "pick_evenly",
     "ranked_list",
+    "ranked_rows",
     "ranked_table",
     "table_html",
+    "winner_table",
 ]
 
-UNDEFINED = "\N{EN DASH}"
-_MINUS, _TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
-
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SPANNERS = {"prevalence": "prevalence η", "beta": "β"}
 _NOTE = "Small number: rank, 1 is best. Bold: best. Shading: value from 0 to 1."
 _NOTE_UNDEFINED = f"{UNDEFINED} undefined: the rates behind it, or its own denominator, are empty."
@@ -83,11 +78,7 @@ def ranked_table(
     for name, value in (("beta", beta), ("prevalence", prevalence)):
         if value is not None and name != over:
             frame = frame.filter((pl.col(name) / value - 1).abs() < 1e-9 if value else pl.col(name) == 0)
-    grid = (
-        pick_evenly(frame[over].drop_nulls().unique().sort().to_list(), shown)
-        if over in frame.columns
-        else []
-    )
+    grid = _columns(frame, over, shown) if over in frame.columns else []
     if not grid:
         raise ParameterError(
             f"the ranking has no values of {metric!r} over {over} to show",
@@ -155,8 +146,8 @@ def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, ti
         {
             "model": rows["model"],
             "rank": [UNDEFINED if r is None else str(r) for r in rows["rank"]],
-            "value": [format_value(v) for v in rows["value"]],
-            "gap": [format_value(g) if g else "" for g in rows["gap"]],
+            "value": [_number(v) for v in rows["value"]],
+            "gap": [_number(g) if g else "" for g in rows["gap"]],
         },
         schema=dict.fromkeys(("model", "rank", "value", "gap"), pl.String),
     )
@@ -165,6 +156,7 @@ def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, ti
         .tab_stubhead("model")
         .cols_label(rank="rank", value=trusted(_literal(value_title)), gap="behind best")
         .cols_align("right", columns=["rank", "value", "gap"])
+        .fmt(str, columns=["value", "gap"])
         .tab_style(
             style.text(weight="bold"), loc.body(rows=[i for i, r in enumerate(rows["rank"]) if r == 1])
         )
@@ -172,12 +164,73 @@ def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, ti
     return _headed(table, title)
 
 
-def table_html(table: GT, *, name: str, caption: str) -> str:
-    """Return the bare table, with a caption in place of its heading, for a page that has its own style."""
+def ranked_rows(ranking: pl.DataFrame, /, *, over: str, shown: int = 6) -> tuple[list[str], list[float]]:
+    """Return what ``ranked_table`` makes rows and columns of: models in their order, and values of the grid."""
+    grid = _columns(ranking, over, shown)
+    return _first_order(ranking, over, grid[0])["model"].to_list(), grid
+
+
+def winner_table(ranking: pl.DataFrame | pl.LazyFrame, /, *, shown: int = 6, title: str | None = None) -> GT:
+    """Build the table of who is best: betas as rows, prevalences as columns.
+
+    Parameters
+    ----------
+    ranking
+        A ranking frame of F-beta without keys, or with one value of each.
+    shown
+        At most so many rows and columns, evenly taken from the grids with both of their ends.
+    title
+        Heading of the table.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> ranking = pl.DataFrame({
+    ...     "model": ["forest", "trees"], "threshold": [0.5, 0.5], "metric": ["f_beta"] * 2,
+    ...     "prevalence": [0.01, 0.01], "beta": [1.0, 1.0], "value": [0.71, 0.64], "rank": [1, 2],
+    ...     "gap": [0.0, 0.07],
+    ... })
+    >>> "forest" in winner_table(ranking).as_raw_html()
+    True
+    """
+    frame = schemas.collect(ranking, schemas.RANKING)
+    etas, betas = (_columns(frame, over, shown) for over in ("prevalence", "beta"))
+    best = frame.filter(pl.col("rank") == 1).sort("model").group_by("prevalence", "beta").agg("model")
+    winners = {(eta, beta): models for eta, beta, models in best.iter_rows()}
+    rows = [
+        {
+            "beta": format_grid(beta),
+            **{f"c{i}": _names(winners.get((eta, beta))) for i, eta in enumerate(etas)},
+        }
+        for beta in betas
+    ]
+    table = (
+        GT(pl.DataFrame(rows), rowname_col="beta", id="nci-winners")
+        .tab_stubhead("β")
+        .tab_spanner(_SPANNERS["prevalence"], columns=[f"c{i}" for i in range(len(etas))])
+        .cols_label({f"c{i}": format_grid(eta) for i, eta in enumerate(etas)})
+    )
+    return _headed(table, title)
+
+
+def _names(models: list[str] | None) -> str:
+    if not models:
+        return UNDEFINED
+    return models[0] + (f" (a tie of {len(models)})" if len(models) > 1 else "")
+
+
+def table_html(table: GT, *, name: str, caption: str, rest: str = "", live: str | None = None) -> str:
+    """Return the bare table, with a caption in place of its heading, for a page that has its own style.
+
+    Of the caption, what comes before *rest* is what the page's controls may change; *live* names the element
+    that tells them how.
+    """
     text = table.rm_header().with_id(name).as_raw_html()
     start, end = text.index("<table", text.index("</style>")), text.rindex("</table>")
-    opening, rest = text[start:end].split(">", 1)
-    return f"{opening}><caption><span>{html.escape(caption)}</span></caption>{rest}</table>"
+    opening, body = text[start:end].split(">", 1)
+    told = "" if live is None else f' data-live="{html.escape(live)}"'
+    words = f"<span><span data-what>{html.escape(caption)}</span>{html.escape(rest)}</span>"
+    return f'{opening}{told} id="{html.escape(name)}"><caption>{words}</caption>{body}</table>'
 
 
 def pick_evenly(values: Sequence[float], shown: int) -> list[float]:
@@ -193,36 +246,8 @@ def pick_evenly(values: Sequence[float], shown: int) -> list[float]:
     return [values[round(i * (len(values) - 1) / (shown - 1))] for i in range(shown)]
 
 
-def format_value(value: float | None) -> str:
-    """Write a metric's value with three digits that matter.
-
-    >>> [format_value(v) for v in (0.9234, 0.04567, 1.0, 0.0000123, 0.0, None)]
-    ['0.923', '0.0457', '1.000', '1.23 × 10⁻⁵', '0.000', '–']
-    """
-    if value is None or math.isnan(value):
-        return UNDEFINED
-    if math.isinf(value):
-        return "∞" if value > 0 else f"{_MINUS}∞"
-    if value == 0 or abs(value) >= 0.0995:
-        return f"{value:.3f}".replace("-", _MINUS)
-    if abs(value) >= 0.000995:
-        return f"{value:#.3g}".replace("-", _MINUS)
-    mantissa, exponent = f"{value:.2e}".split("e")
-    return f"{mantissa} {_TIMES} 10{str(int(exponent)).translate(_SUPERSCRIPTS)}".replace("-", _MINUS)
-
-
-def format_grid(value: float) -> str:
-    """Write a prevalence or beta of a grid, without digits that say nothing.
-
-    >>> [format_grid(v) for v in (0.5, 0.001, 0.0316228, 1e-4, 0.000316228, 10.0)]
-    ['0.5', '0.001', '0.0316', '10⁻⁴', '3.16 × 10⁻⁴', '10']
-    """
-    if value == 0 or value >= 0.001 or not math.isfinite(value):
-        return f"{value:.3g}".replace("inf", "∞")
-    mantissa, exponent = f"{value:.2e}".split("e")
-    mantissa = mantissa.rstrip("0").rstrip(".")
-    power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
-    return power if mantissa == "1" else f"{mantissa} {_TIMES} {power}"
+def _columns(frame: pl.DataFrame, over: str, shown: int) -> list[float]:
+    return pick_evenly(frame[over].drop_nulls().unique().sort().to_list(), shown)
 
 
 def _first_order(rows: pl.DataFrame, over: str, first: float) -> pl.DataFrame:
@@ -234,14 +259,15 @@ def _first_order(rows: pl.DataFrame, over: str, first: float) -> pl.DataFrame:
 
 def _cells(model: str, value: float | None, rank: int | None, column: int) -> dict[str, str]:
     """Return the cell of one value and its shade; translucent, so that it suits light and dark pages."""
-    text = format_value(value)
-    strong = f"<strong>{text}</strong>" if rank == 1 else text
-    small = "" if rank is None else str(rank)
-    mark = (
-        f'<small style="display:inline-block;min-width:1.3em;margin-left:.45em;opacity:.65">{small}</small>'
-    )
+    strong = f"<strong>{_number(value)}</strong>" if rank == 1 else _number(value)
+    mark = f"<small>{'' if rank is None else rank}</small>"
     shade = 0.0 if value is None else min(max(value, 0.0), 1.0) * 0.42
     return {"model": model, f"c{column}": strong + mark, f"fill{column}": f"rgba(0, 114, 178, {shade:.3f})"}
+
+
+def _number(value: float | None) -> str:
+    """Write a value as text for people, with all its digits for the page."""
+    return UNDEFINED if value is None else f'<data value="{value!r}">{format_value(value)}</data>'
 
 
 def _headed(table: GT, title: str | None) -> GT:

@@ -8,7 +8,8 @@ from rich.text import Text
 from nci_frames.evaluation.comparison import Comparison
 from nci_frames.evaluation.grids import nearest
 from nci_frames.reporting.answers import read_assumption
-from nci_frames.reporting.tables import UNDEFINED, format_grid, pick_evenly
+from nci_frames.reporting.numbers import UNDEFINED, format_grid
+from nci_frames.reporting.tables import pick_evenly
 
 __all__ = ["print_comparison", "print_frame"]
 

@@ -11,6 +11,7 @@ from typing import Any
 import altair as alt
 
 __all__ = [
+    "DARK_COLOURS",
     "DASHES",
     "GROUND",
     "HEIGHT",
@@ -139,3 +140,14 @@ def config_for(style: ModelStyle) -> dict[str, Any]:
     config = chart_config()
     config["legend"] |= {"columns": style.columns, "labelLimit": style.label_limit, "symbolLimit": 0}
     return config
+
+
+#: What each colour of a chart becomes on a dark page.
+DARK_COLOURS = {
+    "#ffffff": "#1c2024",
+    "#1f2328": "#e4e7ea",
+    "#57606a": "#a3abb3",
+    "#e6e8eb": "#343a40",
+    "#8c959f": "#6e7681",
+    "#333333": "#d0d4d8",
+}

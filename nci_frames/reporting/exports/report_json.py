@@ -19,6 +19,8 @@ _KEYS = {
     "points": ("model", "threshold", "tp", "fp", "fn", "tn", "positives", "negatives", "tpr", "fpr"),
     "pr_auc": ("model", "prevalence", "method", "value", "lower", "upper", "rank", "gap"),
     "roc_auc": ("model", "value", "lower", "upper", "rank", "gap"),
+    "own_over_prevalence": ("model", "prevalence", "threshold", "value", "rank", "gap"),
+    "own_over_beta": ("model", "beta", "threshold", "value", "rank", "gap"),
     "f_beta_over_prevalence": ("model", "prevalence", "value", "rank", "gap"),
     "f_beta_over_beta": ("model", "beta", "value", "rank", "gap"),
     "shifts": ("model", "segment", "value", "class", "test", "rows", "statistic", "adjusted", "verdict"),
@@ -65,6 +67,7 @@ def render_json(
 def _order(order: Order) -> dict[str, Any]:
     return {
         "changes": bool(order.overtakings),
+        "exact": order.exact,
         "leads": [{"models": lead.models, "from": lead.start, "to": lead.end} for lead in order.leads],
         "overtakings": [
             {"winner": change.winner, "loser": change.loser, "between": [change.before, change.after]}
@@ -78,8 +81,10 @@ def _tables(comparison: Comparison, summary: Summary) -> dict[str, list[dict[str
         "points": comparison.points.sort("model"),
         "pr_auc": summary.rankings["pr_auc"],
         "roc_auc": comparison.areas.filter(metric="roc_auc"),
+        "own_over_prevalence": summary.rankings["own"],
+        "own_over_beta": summary.over_beta["own"],
         "f_beta_over_prevalence": summary.rankings["f_beta"],
-        "f_beta_over_beta": summary.over_beta,
+        "f_beta_over_beta": summary.over_beta["f_beta"],
         "shifts": comparison.shifts,
     }
     return {

@@ -13,8 +13,15 @@ from markupsafe import Markup
 from nci_frames.evaluation.comparison import Comparison
 from nci_frames.reporting.answers import read_assumption
 from nci_frames.reporting.exports.markdown_text import literal
+from nci_frames.reporting.numbers import (
+    format_count,
+    format_grid,
+    format_percent,
+    format_threshold,
+    format_value,
+)
 from nci_frames.reporting.summary import TITLE, Role, Summary, summarise
-from nci_frames.reporting.tables import format_grid, format_value, pick_evenly
+from nci_frames.reporting.tables import pick_evenly
 
 __all__ = ["render_markdown"]
 
@@ -64,14 +71,16 @@ def render_markdown(
 
 
 def _tables(comparison: Comparison, summary: Summary) -> list[_Ranked]:
-    titles = {measure: f"{name} over prevalence" for measure, name in summary.measures.items()}
     eta = format_grid(summary.prevalence)
+    places = {"own": "each model at its own best threshold", "f_beta": f"threshold {comparison.threshold:g}"}
     return [
-        *(_ranked(rows, "prevalence", titles[measure]) for measure, rows in summary.rankings.items()),
-        _ranked(
-            summary.over_beta,
-            "beta",
-            f"F-beta over beta at prevalence {eta} and threshold {comparison.threshold:g}",
+        *(
+            _ranked(rows, "prevalence", f"{summary.measures[measure]}, over prevalence")
+            for measure, rows in summary.rankings.items()
+        ),
+        *(
+            _ranked(rows, "beta", f"F-beta over beta at prevalence {eta}, {places[measure]}")
+            for measure, rows in summary.over_beta.items()
         ),
     ]
 
@@ -98,7 +107,9 @@ def _template() -> jinja2.Template:
     environment.filters |= {
         "grid": _trusted(format_grid),
         "value": _trusted(format_value),
-        "count": _trusted(lambda n: "" if n is None else f"{n:,}" if isinstance(n, int) else f"{n:,.6g}"),
+        "count": _trusted(format_count),
+        "percent": _trusted(format_percent),
+        "threshold": _trusted(format_threshold),
         "name": _name,
     }
     return environment.get_template("report.md.jinja")

@@ -1,0 +1,88 @@
+"""How every page, table and sentence writes numbers."""
+
+import math
+
+__all__ = [
+    "UNDEFINED",
+    "format_count",
+    "format_grid",
+    "format_one_in",
+    "format_percent",
+    "format_threshold",
+    "format_value",
+]
+
+UNDEFINED = "\N{EN DASH}"
+_MINUS, _TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def format_value(value: float | None) -> str:
+    """Write a metric's value with three digits that matter.
+
+    >>> [format_value(v) for v in (0.9234, 0.04567, 1.0, 0.0000123, 0.0, None)]
+    ['0.923', '0.0457', '1.000', '1.23 × 10⁻⁵', '0.000', '–']
+    """
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{_MINUS}∞"
+    if value == 0 or abs(value) >= 0.0995:
+        return f"{value:.3f}".replace("-", _MINUS)
+    if abs(value) >= 0.000995:
+        return f"{value:#.3g}".replace("-", _MINUS)
+    mantissa, exponent = f"{value:.2e}".split("e")
+    return f"{mantissa} {_TIMES} 10{str(int(exponent)).translate(_SUPERSCRIPTS)}".replace("-", _MINUS)
+
+
+def format_grid(value: float) -> str:
+    """Write a prevalence or beta of a grid, without digits that say nothing.
+
+    >>> [format_grid(v) for v in (0.5, 0.001, 0.0316228, 1e-4, 0.000316228, 10.0)]
+    ['0.5', '0.001', '0.0316', '10⁻⁴', '3.16 × 10⁻⁴', '10']
+    """
+    if value == 0 or value >= 0.001 or not math.isfinite(value):
+        return f"{value:.3g}".replace("inf", "∞")
+    mantissa, exponent = f"{value:.2e}".split("e")
+    mantissa = mantissa.rstrip("0").rstrip(".")
+    power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+    return power if mantissa == "1" else f"{mantissa} {_TIMES} {power}"
+
+
+def format_threshold(value: float) -> str:
+    """Write a threshold of a score.
+
+    >>> [format_threshold(t) for t in (0.5, 0.123456789, -12.0, math.inf)]
+    ['0.5', '0.123457', '−12', '∞']
+    """
+    return f"{value:.6g}".replace("inf", "∞").replace("-", _MINUS)
+
+
+def format_count(rows: float | None) -> str:
+    """Write a number of rows, or a sum of weights.
+
+    >>> [format_count(n) for n in (1234567, 0.5, None)]
+    ['1,234,567', '0.5', '']
+    """
+    return "" if rows is None else f"{rows:,}" if isinstance(rows, int) else f"{rows:,.6g}"
+
+
+def format_percent(share: float) -> str:
+    """Write a share found from some hundred draws, which cannot say 0 or all.
+
+    >>> [format_percent(p) for p in (0.5, 0.874, 0.001, 1.0)]
+    ['50 %', '87 %', '< 1 %', '> 99 %']
+    """
+    if share < 0.005:
+        return "< 1 %"
+    return "> 99 %" if share > 0.995 else f"{100 * share:.0f} %"
+
+
+def format_one_in(prevalence: float) -> str:
+    """Say a prevalence as "1 in 5,000"; two digits are all that the ear keeps.
+
+    >>> format_one_in(0.000213)
+    '1 in 4,700'
+    """
+    return f"1 in {float(f'{1 / prevalence:.2g}'):,.0f}"

@@ -1,0 +1,80 @@
+"use strict";
+// Draws each chart from the JSON beside it. `ast` makes Vega interpret its expressions instead of
+// compiling them, which the page's security policy would refuse.
+(() => {
+  const WIDTH = 520; // the width for which the legends were laid out
+  const boxes = [...document.querySelectorAll("[data-spec]")];
+  const darkColours = JSON.parse(document.getElementById("dark-colours").textContent);
+  const drawn = new Map(); // box -> {view, rows, source}
+  let round = 0;
+
+  // Names of models stand in data and in domains, and may look like colours: those places stay as they are.
+  const LITERAL = new Set(["data", "datasets", "values", "domain"]);
+  const recolour = (node) => {
+    if (Array.isArray(node)) return node.map(recolour);
+    if (typeof node === "string") return darkColours[node] ?? node;
+    if (node === null || typeof node !== "object") return node;
+    return Object.fromEntries(Object.entries(node).map(([k, v]) => [k, LITERAL.has(k) ? v : recolour(v)]));
+  };
+
+  const layers = (spec) => spec.layer?.flatMap((part) => [part, ...layers(part)]) ?? [];
+  const encoding = (spec, channel) =>
+    [spec, ...layers(spec)].map((part) => part.encoding?.[channel]).find((e) => e?.scale ?? e?.axis);
+
+  // What the controls say, as a layer: a rule along an axis, or points at two fields.
+  const mark = (spec, { rule, points }) => {
+    const live = { data: { name: "live", values: [] } };
+    const at = (channel, field) => ({ ...encoding(spec, channel), field, type: "quantitative" });
+    if (rule) {
+      live.mark = { type: "rule", strokeWidth: 2, color: "#D55E00", clip: true };
+      live.encoding = { x: at("x", rule) };
+    } else {
+      const [x, y] = points.split(" ");
+      live.mark = { type: "point", filled: true, size: 110, color: "#1f2328", stroke: "#1f2328", strokeWidth: 2, opacity: 1, clip: true };
+      live.encoding = { x: at("x", x), y: at("y", y) };
+      if (x === "fpr") live.encoding.color = encoding(spec, "color");
+    }
+    spec.layer.push(live);
+  };
+
+  const prepare = (box) => {
+    let spec = JSON.parse(document.getElementById(box.dataset.spec).textContent);
+    if (box.dataset.rule || box.dataset.points) mark(spec, box.dataset);
+    if (document.documentElement.dataset.theme === "dark") spec = recolour(spec);
+    const room = box.clientWidth || WIDTH;
+    const legend = spec.config.legend;
+    legend.columns = Math.max(1, Math.floor((legend.columns * room) / WIDTH));
+    // The legend begins under the axis and has its symbols to the left of the names.
+    legend.labelLimit = Math.min(legend.labelLimit, room - 110);
+    return spec;
+  };
+
+  const draw = async (box) => {
+    const spec = prepare(box);
+    try {
+      const { view } = await vegaEmbed(box, spec, { ast: true, renderer: "svg", actions: false });
+      const source = layers(spec).map((part) => part.data?.name).find((name) => name !== "live" && spec.datasets?.[name])
+        ?? spec.data?.name;
+      drawn.get(box)?.view.finalize();
+      const models = encoding(spec, "color")?.scale?.domain ?? [];
+      drawn.set(box, { view, source, models, rows: spec.datasets?.[source] ?? [] });
+      nci.showLive?.(box);
+      box.setAttribute("data-drawn", "yes");
+    } catch (error) {
+      box.textContent = "This chart cannot be drawn here; its numbers are in the tables.";
+      console.error(error);
+    }
+  };
+
+  // One after the other, so that the page answers between them.
+  nci.drawCharts = async () => {
+    const mine = ++round;
+    for (const box of boxes) {
+      await new Promise((next) => setTimeout(next));
+      if (mine !== round) return;
+      await draw(box);
+    }
+  };
+  nci.chartBoxes = boxes;
+  nci.chartOf = (box) => drawn.get(box);
+})();

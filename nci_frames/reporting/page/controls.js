@@ -1,0 +1,230 @@
+"use strict";
+// The sliders: what they say moves the ranking, the tables, the charts and the sentence above them.
+(() => {
+  const data = JSON.parse(document.getElementById("live-data").textContent);
+  const { models } = data;
+  const STEPS = 1000;
+  const state = { prevalence: data.prevalence[2], beta: data.beta[2] };
+  const $ = (id) => document.getElementById(id);
+  const cards = [...document.querySelectorAll("table[data-live]")];
+
+  const rates = data.points.map((p) => p && p[0] !== null && p[2] && p[3] ? [p[0] / p[2], p[1] / p[3]] : null);
+  const ownBest = (i, eta, beta) => (data.best[i].length ? nci.bestPoint(data.best[i], data.classes[i], eta, beta) : null);
+  const atThreshold = (i, eta, beta) => rates[i] && nci.fBeta(...rates[i], eta, beta);
+  const area = (i, eta) => data.areas[i] && nci.area(data.areas[i], data.prevalence, eta);
+  const all = (measure) => models.map((_, i) => measure(i));
+
+  const strong = (...inside) => {
+    const element = document.createElement("strong");
+    element.append(...inside);
+    return element;
+  };
+
+  // ---- tables
+
+  const fill = (cell, value, rank) => {
+    const number = document.createElement("data");
+    number.value = value;
+    number.textContent = nci.formatValue(value);
+    cell.replaceChildren(value === null ? nci.UNDEFINED : number);
+    if (rank === 1) cell.replaceChildren(strong(number));
+    if (rank !== undefined) {
+      const small = document.createElement("small");
+      small.textContent = rank ?? "";
+      cell.append(small);
+    }
+    cell.style.backgroundColor = rank === undefined || value === null ? "" : `rgba(0, 114, 178, ${(0.42 * Math.min(Math.max(value, 0), 1)).toFixed(3)})`;
+  };
+
+  const explorer = $("table-live");
+  const buildExplorer = () => {
+    explorer.tBodies[0].replaceChildren(
+      ...models.map((model) => {
+        const row = document.createElement("tr");
+        const head = document.createElement("th");
+        head.scope = "row";
+        head.textContent = model ?? "null";
+        row.append(head);
+        for (let i = 0; i < 7; i++) row.append(Object.assign(document.createElement("td"), { className: "number" }));
+        return row;
+      }),
+    );
+    explorer.nciRows = [...explorer.tBodies[0].rows];
+  };
+  const fillExplorer = (best, f, areas) => {
+    const values = best.map((point) => point && point[3]);
+    const [bestRanks, fRanks, areaRanks] = [values, f, areas].map(nci.ranks);
+    explorer.nciRows.forEach((row, i) => {
+      const [threshold, tpr, fpr] = best[i] ?? [undefined, null, null];
+      row.cells[1].textContent = bestRanks[i] ?? nci.UNDEFINED;
+      row.cells[2].textContent = best[i] ? nci.formatThreshold(threshold) : nci.UNDEFINED;
+      fill(row.cells[3], values[i], bestRanks[i]);
+      fill(row.cells[4], best[i] && nci.precision(tpr, fpr, state.prevalence));
+      fill(row.cells[5], tpr);
+      fill(row.cells[6], f[i], fRanks[i]);
+      fill(row.cells[7], areas[i], areaRanks[i]);
+    });
+    for (const name of document.querySelectorAll("[data-f-name]")) name.textContent = `F${nci.formatGrid(state.beta)}`;
+    nci.refreshTable(explorer);
+    return values;
+  };
+
+  // Ranked tables whose columns are a grid of the one, and that depend on the other.
+  const measures = { own: (i, eta, beta) => ownBest(i, eta, beta)?.[3] ?? null, threshold: atThreshold };
+    const place = new Map(models.map((model, i) => [model, i]));
+  const readRows = (table) => {
+    table.nciLive = JSON.parse($(table.dataset.live).textContent);
+    table.nciRows = [...table.tBodies[0].rows].map((row, i) => [row, place.get(table.nciLive.rows[i])]);
+  };
+  const heading = (over) =>
+    over === "prevalence"
+      ? `F${nci.formatGrid(state.beta)} over prevalence`
+      : `F-beta over beta at prevalence η = ${nci.formatGrid(state.prevalence)}`;
+  const fillTable = (table) => {
+    const { grid, over, measure } = table.nciLive;
+    grid.forEach((at, column) => {
+      const here = { ...state, [over]: at };
+      const values = all((i) => measures[measure](i, here.prevalence, here.beta));
+      const ranks = nci.ranks(values);
+      for (const [row, i] of table.nciRows) fill(row.cells[column + 1], values[i], ranks[i]);
+    });
+    table.querySelector("[data-what]").textContent = heading(over);
+    nci.refreshTable(table);
+  };
+
+  // ---- charts
+
+  const bounded = (i, eta, beta) => {
+    const p = data.points[i];
+    if (!p || p.length < 8) return {};
+    const [tprLow, tprHigh, fprLow, fprHigh] = p.slice(4);
+    return { lower: nci.fBeta(tprLow, fprHigh, eta, beta), upper: nci.fBeta(tprHigh, fprLow, eta, beta) };
+  };
+  const recompute = (measure) => (row) => {
+    const i = place.get(row.model);
+    const [eta, beta] = [row.prevalence ?? state.prevalence, row.beta ?? state.beta];
+    if (measure === "own") {
+      const point = ownBest(i, eta, beta);
+      return { ...row, value: point && point[3], threshold: point && point[0] };
+    }
+    return { ...row, value: atThreshold(i, eta, beta), ...("lower" in row ? bounded(i, eta, beta) : {}) };
+  };
+  const livePoints = {
+    "odds beta": () => [{ odds: state.prevalence / (1 - state.prevalence), beta: state.beta }],
+    "fpr tpr": (shown) =>
+      shown.flatMap((model) => {
+        const point = ownBest(place.get(model), state.prevalence, state.beta);
+        return point && point[2] > 0 ? [{ model, fpr: point[2], tpr: point[1] }] : [];
+      }),
+  };
+  // F-beta over one of the two depends on the other.
+  const other = { beta: "prevalence", prevalence: "beta" };
+  nci.showLive = (box) => {
+    const chart = nci.chartOf(box);
+    const { rule, points, recomputed, measure } = box.dataset;
+    if (!chart || !(rule || points)) return;
+    chart.view.data("live", rule ? [{ [rule]: state[rule] }] : livePoints[points](chart.models));
+    if (recomputed) {
+      chart.view.data(chart.source, chart.rows.map(recompute(measure)));
+      $(`${box.dataset.spec}-title`).textContent = heading(other[recomputed]);
+    }
+    chart.view.runAsync();
+  };
+
+  // ---- the sentence
+
+  const leaders = (values) => {
+    const ranks = nci.ranks(values);
+    return models.filter((_, i) => ranks[i] === 1);
+  };
+  const some = (names) => names.slice(0, 3).map((name) => name ?? "null").join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+  // The prevalences between which the same model stays the best, at the beta of the slider.
+  const reign = () => {
+    const at = (1 - state.prevalence) / state.prevalence / state.beta ** 2;
+    const spans = data.decisions.map(([start, end, model]) => [start, end ?? Infinity, model]);
+    let here = spans.findIndex(([start, end]) => start <= at && at < end);
+    if (here < 0) return null;
+    let [first, last] = [here, here];
+    while (first > 0 && spans[first - 1][2] === spans[here][2]) first--;
+    while (last < spans.length - 1 && spans[last + 1][2] === spans[here][2]) last++;
+    const eta = (lambda) => 1 / (1 + lambda * state.beta ** 2);
+    return {
+      above: first > 0 ? [eta(spans[first][0]), models[spans[first - 1][2]]] : null,
+      below: last < spans.length - 1 ? [eta(spans[last][1]), models[spans[last + 1][2]]] : null,
+    };
+  };
+  const say = (best, values, f, areas) => {
+    const sentence = $("live-answer");
+    const winners = leaders(values);
+    if (!winners.length) {
+      sentence.replaceChildren("No model has a defined value here.");
+      return;
+    }
+    const i = place.get(winners[0]);
+    const [threshold, tpr, fpr, value] = best[i];
+    const name = `F${nci.formatGrid(state.beta)}`;
+    const parts = [
+      strong(some(winners)),
+      winners.length > 1 ? ` tie at ${name} = ${nci.formatValue(value)}` : ` is best: ${name} = ${nci.formatValue(value)} at its own threshold ${nci.formatThreshold(threshold)}, with precision ${nci.formatValue(nci.precision(tpr, fpr, state.prevalence))} and recall ${nci.formatValue(tpr)}.`,
+    ];
+    const span = winners.length === 1 ? reign() : null;
+    if (span) {
+      const turns = [span.below && `below η = ${nci.formatGrid(span.below[0])} ${span.below[1] ?? "null"} is better`, span.above && `above η = ${nci.formatGrid(span.above[0])} ${span.above[1] ?? "null"} is`].filter(Boolean);
+      parts.push(turns.length ? ` At this β, ${turns.join("; ")}.` : " At this β no other model is better at any prevalence.");
+    }
+    const others = [[`${name} at threshold ${nci.formatThreshold(data.threshold)}`, f], ["PR-AUC", areas]].map(([what, column]) => `by ${what} ${some(leaders(column)) || "nobody"}`);
+    parts.push(` Best ${others.join(", ")}.`);
+    sentence.replaceChildren(...parts);
+  };
+
+  // ---- controls
+
+  const between = ([low, high], step) => low * (high / low) ** (step / STEPS);
+  const stepOf = ([low, high], value) => Math.round((STEPS * Math.log(value / low)) / Math.log(high / low));
+  const words = {
+    prevalence: (eta) => (eta < 0.4 ? `${nci.formatGrid(eta)}, ${nci.oneIn(eta)}` : nci.formatGrid(eta)),
+    beta: (beta) => (beta === 1 ? "1, recall and precision count alike" : `${nci.formatGrid(beta)}, ${beta > 1 ? "recall" : "precision"} counts more`),
+  };
+  let asked = false;
+  const show = () => {
+    asked = false;
+    const { prevalence, beta } = state;
+    const best = all((i) => ownBest(i, prevalence, beta));
+    const f = all((i) => atThreshold(i, prevalence, beta));
+    const areas = all((i) => area(i, prevalence));
+    say(best, fillExplorer(best, f, areas), f, areas);
+    cards.forEach(fillTable);
+    nci.chartBoxes.forEach((box) => nci.showLive(box));
+    document.documentElement.dataset.shown = `${prevalence} ${beta}`;
+  };
+  const set = (name, value) => {
+    const [low, high] = data[name];
+    state[name] = Math.min(Math.max(value, low), high);
+    const slider = $(`${name}-slider`);
+    slider.value = stepOf(data[name], state[name]);
+    slider.setAttribute("aria-valuetext", words[name](state[name]));
+    $(`${name}-number`).value = String(Number(state[name].toPrecision(6)));
+    $(`${name}-words`).textContent = words[name](state[name]);
+    if (!asked) requestAnimationFrame(show);
+    asked = true;
+  };
+  for (const name of ["prevalence", "beta"]) {
+    $(`${name}-slider`).max = STEPS;
+    $(`${name}-slider`).addEventListener("input", (event) => set(name, between(data[name], Number(event.target.value))));
+    $(`${name}-number`).addEventListener("change", (event) => {
+      const value = Number(event.target.value);
+      set(name, value > 0 ? value : state[name]);
+    });
+  }
+  nci.state = state;
+  nci.startControls = () => {
+    $("explore").hidden = false;
+    buildExplorer();
+    cards.forEach(readRows);
+    nci.startTables();
+    explorer.tHead.rows[0].cells[1].querySelector("button").click();
+    set("prevalence", state.prevalence);
+    set("beta", state.beta);
+    show();
+  };
+})();

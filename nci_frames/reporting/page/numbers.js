@@ -1,0 +1,92 @@
+"use strict";
+// What the page computes by itself, from counts, and how it writes numbers. No document is needed here.
+const nci = {};
+
+// As in the library: shares of precision and recall keep beta 0 and infinity free of special cases.
+nci.fBeta = (tpr, fpr, eta, beta) => {
+  const precisionShare = 1 / (1 + beta * beta);
+  const recallShare = 1 / (1 + 1 / (beta * beta));
+  const found = eta * tpr;
+  const whole = recallShare * eta + precisionShare * (found + (1 - eta) * fpr);
+  if (precisionShare === 0) return tpr;
+  return whole > 0 ? found / whole : null;
+};
+
+nci.precision = (tpr, fpr, eta) => {
+  const found = eta * tpr;
+  const whole = found + (1 - eta) * fpr;
+  return whole > 0 ? found / whole : null;
+};
+
+// The operating point of a model with its highest F-beta: [threshold, tpr, fpr, value].
+nci.bestPoint = (points, [positives, negatives], eta, beta) => {
+  let best = null;
+  for (const [threshold, tp, fp] of points) {
+    const tpr = tp / positives;
+    const fpr = fp / negatives;
+    const value = nci.fBeta(tpr, fpr, eta, beta);
+    if (value !== null && (best === null || value > best[3])) best = [threshold, tpr, fpr, value];
+  }
+  return best;
+};
+
+// PR-AUC between Chebyshev's points of the logit, by the barycentric formula.
+nci.area = (values, [low, high], eta) => {
+  const logit = (p) => Math.log(p) - Math.log1p(-p);
+  const place = (2 * logit(eta) - logit(low) - logit(high)) / (logit(high) - logit(low));
+  const count = values.length;
+  let above = 0;
+  let below = 0;
+  for (let j = 0; j < count; j++) {
+    const angle = ((2 * j + 1) * Math.PI) / (2 * count);
+    const distance = place + Math.cos(angle);
+    if (distance === 0) return values[j];
+    const weight = ((j % 2 ? -1 : 1) * Math.sin(angle)) / distance;
+    above += weight * values[j];
+    below += weight;
+  }
+  return above / below;
+};
+
+// Rank 1 is the best value; equal values share the smaller rank, and what is undefined has none.
+nci.ranks = (values) => {
+  const order = values.filter((value) => value !== null).sort((a, b) => b - a);
+  const rank = new Map();
+  order.forEach((value, i) => rank.has(value) || rank.set(value, i + 1));
+  return values.map((value) => (value === null ? null : rank.get(value)));
+};
+
+nci.UNDEFINED = "–";
+const superscript = (number) =>
+  [...String(number)].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)])).join("");
+const scientific = (value, digits) => {
+  const [mantissa, exponent] = value.toExponential(digits).split("e");
+  return [mantissa, superscript(Number(exponent))];
+};
+
+// Three digits that matter, as the tables write them.
+nci.formatValue = (value) => {
+  if (value === null) return nci.UNDEFINED;
+  const size = Math.abs(value);
+  let text;
+  if (value === 0 || size >= 0.0995) text = value.toFixed(3);
+  else if (size >= 0.000995) text = value.toPrecision(3);
+  else {
+    const [mantissa, power] = scientific(value, 2);
+    text = `${mantissa} × 10${power}`;
+  }
+  return text.replace(/^-/, "−");
+};
+
+// A prevalence or beta, without digits that say nothing.
+nci.formatGrid = (value) => {
+  if (value === 0 || value >= 0.001) return String(Number(value.toPrecision(3)));
+  const [mantissa, power] = scientific(value, 2);
+  const short = mantissa.replace(/\.?0+$/, "");
+  return short === "1" ? `10${power}` : `${short} × 10${power}`;
+};
+
+// The threshold of a score; JSON has no infinity.
+nci.formatThreshold = (value) => (value === null ? "∞" : String(Number(value.toPrecision(6))).replace(/^-/, "−"));
+
+nci.oneIn = (eta) => `1 in ${Number((1 / eta).toPrecision(2)).toLocaleString("en")}`;

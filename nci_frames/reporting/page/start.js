@@ -1,0 +1,24 @@
+"use strict";
+// The theme, and the order in which the page comes to life.
+(() => {
+  const root = document.documentElement;
+  const button = document.getElementById("theme");
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const setTheme = (theme) => {
+    root.dataset.theme = theme;
+    button.setAttribute("aria-pressed", String(theme === "dark"));
+  };
+  setTheme(system.matches ? "dark" : "light");
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    setTheme(root.dataset.theme === "dark" ? "light" : "dark");
+    nci.drawCharts();
+  });
+  system.addEventListener("change", () => {
+    setTheme(system.matches ? "dark" : "light");
+    nci.drawCharts();
+  });
+  nci.startControls();
+  root.dataset.ready = String(performance.now());
+  nci.drawCharts();
+})();
