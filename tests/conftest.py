@@ -1,7 +1,24 @@
 """Settings of the tests."""
 
+import shutil
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.browsing import ARGUMENTS
 
 # The machines that run the tests are shared, so how long an example took says nothing.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no Chromium: run `make browser`")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield browser
+        browser.close()

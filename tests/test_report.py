@@ -8,7 +8,9 @@ import math
 import re
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -23,7 +25,7 @@ from nci_frames.reporting.tables import pick_evenly, ranked_list, ranked_table, 
 from tests.comparisons import BETAS, GRID, HOSTILE, MODELS, comparison
 
 HOSTILE_MODELS = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(HOSTILE)}
-SECTIONS = ["answer", "tables", "charts", "segments", "data", "methods"]
+SECTIONS = ["answer", "explore", "tables", "charts", "segments", "data", "methods"]
 VOID = {"meta", "br", "link", "img", "hr", "input"}
 
 
@@ -92,7 +94,13 @@ def test_the_page_is_in_english_with_headings_in_order(page):
 
 def test_every_section_is_there_and_in_the_navigation(page):
     assert [s["id"] for s in page.all("section")] == SECTIONS
-    assert [a["href"] for a in page.all("a") if a["href"].startswith("#")] == [f"#{s}" for s in SECTIONS]
+    links = [a["href"] for a in page.all("a") if a["href"].startswith("#")]
+    assert links[: len(SECTIONS)] == [f"#{section}" for section in SECTIONS]
+    # Each section links to itself, for those who want to send the link on.
+    anchors = [a["href"] for a in page.all("a") if a.get("class") == "anchor"]
+    assert anchors == [f"#{section}" for section in SECTIONS]
+    ids = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
+    assert {link[1:] for link in links} <= ids
 
 
 def test_names_of_elements_are_unique(hostile_page):
@@ -117,7 +125,7 @@ def test_nothing_is_loaded(page, hostile_page):
 
 def test_vega_is_embedded_once(page):
     assert sum("window.vegaEmbed=" in text for _, text in page.scripts) == 1
-    assert len([1 for attributes, _ in page.scripts if not attributes]) == 2
+    assert len([1 for attributes, _ in page.scripts if not attributes]) == 1 + 5
 
 
 def test_the_policy_names_the_scripts_by_hash(page, hostile_page):
@@ -141,15 +149,17 @@ def test_the_policy_names_the_scripts_by_hash(page, hostile_page):
 
 def test_each_chart_has_a_box_a_description_and_a_specification(page):
     boxes = [d for d in page.all("div") if "data-spec" in d]
-    specs = {a["id"]: json.loads(text) for a, text in page.scripts if a.get("type") == "application/json"}
+    specs = {a["id"]: json.loads(text) for a, text in page.scripts if a.get("id", "").startswith("spec-")}
     assert [b["data-spec"] for b in boxes] == list(specs)
-    assert len(boxes) == 4
+    assert len(boxes) == 12
     assert all(b["role"] == "img" and b["aria-label"] for b in boxes)
-    assert all(s["width"] == "container" and "title" not in s for s in specs.values())
+    assert all(s.get("width") == "container" or "facet" in s for s in specs.values())
+    assert not any("title" in s for s in specs.values())
 
 
 def test_every_table_has_a_caption_and_heads(page):
-    assert len(page.all("table")) == len(page.all("caption")) == 3 + 3 + 1
+    # Explorer, five ranked, three segments, rates, shifts.
+    assert len(page.all("table")) == len(page.all("caption")) == 1 + 5 + 3 + 2
     assert {th["scope"] for th in page.all("th")} == {"col", "row", "colgroup"}
 
 
@@ -157,9 +167,28 @@ def test_the_answer_is_in_plain_words(page):
     text = " ".join(page.text.split())
     assert "3 models, compared at 38 prevalences from 10⁻⁴ to 0.501" in text
     assert "The prevalence of the log itself is 0.02 (1 in 50)." in text
-    assert "At prevalence 10⁻⁴ 1 in 10,000 is positive; the lowest compared By PR-AUC forest 0.0101" in text
-    assert "forest leads from 10⁻⁴ to 0.02; boosted trees leads from 0.0251 to 0.501." in text
-    assert "boosted trees overtakes forest between 0.02 and 0.0251" in text
+    assert "At prevalence 10⁻⁴ 1 in 10,000 is positive; the lowest compared By F1, each model" in text
+    assert "By PR-AUC forest 0.0144 0.00669 ahead of boosted trees; best in > 99 % of resampled logs" in text
+    assert "boosted trees 0.713 (0.701 to 0.724) from score 0.5 on; 0.0157 ahead of forest" in text
+    assert "not told from forest" in text
+    assert (
+        "By F1 at threshold 0.5: yes. forest leads from 10⁻⁴ to 0.0163; boosted trees leads from 0.0163 to "
+        "0.246; logistic leads from 0.246 to 0.501. These borders are exact." in text
+    )
+    assert "boosted trees overtakes forest between 0.0158 and 0.02" in text
+
+
+def test_the_borders_are_where_the_winners_change():
+    tables = comparison()
+    (start,) = tables.winners.filter(pl.col("model") == "boosted trees", pl.col("start") > 0)["start"]
+    rates = dict(tables.points.select("model", pl.struct("tpr", "fpr")).iter_rows())
+
+    def f1(model):
+        tpr, fpr = rates[model]["tpr"], rates[model]["fpr"]
+        return 2 * start * tpr / (start + start * tpr + (1 - start) * fpr)
+
+    assert f1("forest") == pytest.approx(f1("boosted trees"), rel=1e-12)
+    assert format_grid(start) == "0.0239"
 
 
 def test_an_order_that_never_changes_is_said_to(page):
@@ -180,7 +209,7 @@ def test_without_segments_there_is_no_such_section():
 
 def test_undefined_groups_are_listed_with_their_reason(hostile_page):
     assert "Groups whose rates are undefined" in hostile_page.text
-    assert "the group has no positives" in hostile_page.text
+    assert "no positives: tpr, and what depends on it, is undefined" in hostile_page.text
 
 
 def test_hostile_names_are_text_and_nothing_else(hostile_page):
@@ -190,7 +219,9 @@ def test_hostile_names_are_text_and_nothing_else(hostile_page):
     assert not handlers
     tags = {tag for tag, _ in hostile_page.elements}
     assert "img" not in tags
-    assert len(hostile_page.scripts) == 6
+    kinds = [attributes.get("type") for attributes, _ in hostile_page.scripts]
+    assert set(kinds) == {None, "application/json"}
+    assert kinds.count(None) == 1 + 5
     assert "49" not in re.findall(r"\d+", hostile_page.text.replace("{{7*7}}", ""))
 
 
@@ -200,14 +231,16 @@ def test_hostile_names_do_not_occur_raw(hostile_page):
             assert name not in hostile_page.source
     specs = [text for a, text in hostile_page.scripts if a.get("type") == "application/json"]
     assert not [text for text in specs if re.search("[<>&\u2028\u2029]", text)]
+    parsed = [json.loads(text) for text in specs]
     shown = {
         row["model"]
-        for text in specs
-        for rows in json.loads(text)["datasets"].values()
+        for spec in parsed
+        for rows in spec.get("datasets", {}).values()
         for row in rows
         if "model" in row
     }
-    assert shown == {*HOSTILE, "empty"}
+    assert shown == set(HOSTILE)
+    assert [spec["models"] for spec in parsed if "models" in spec] == [sorted([*HOSTILE, "empty"])]
 
 
 def test_equal_arguments_give_equal_bytes(tmp_path):
@@ -229,7 +262,7 @@ def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
         with pytest.raises(RuntimeError, match="no room"):
             write_report(comparison(), target, title="new")
     with monkeypatch.context() as patch:
-        patch.setattr(report.Path, "replace", fail)
+        patch.setattr(Path, "replace", fail)
         with pytest.raises(RuntimeError, match="no room"):
             write_report(comparison(), target, title="new")
     assert target.read_bytes() == before
@@ -277,13 +310,25 @@ def test_a_log_without_rows_still_gives_a_page():
     assert "Not drawn: there is nothing to draw" in text
 
 
-def test_too_many_models_for_a_chart_leave_the_tables():
+def test_charts_show_the_models_near_the_top_and_tables_all():
     many = comparison({f"m{i:03d}": (0.5, 0.01 + i / 1000) for i in range(140)}, beta=[1.0])
+    source = Page(render_report(many))
+    assert "show the 12 models that come nearest to the top anywhere; the tables hold all 140" in " ".join(
+        source.text.split()
+    )
+    specs = [json.loads(text) for a, text in source.scripts if a.get("id", "").startswith("spec-")]
+    shown = {row["model"] for s in specs for rows in s["datasets"].values() for row in rows if "model" in row}
+    assert shown == {f"m{i:03d}" for i in range(12)}
+    assert source.text.count("m139") >= 5
+
+
+def test_a_chart_that_cannot_be_drawn_leaves_the_tables():
+    many = comparison(prevalence=np.geomspace(1e-4, 0.5, 2_000).tolist(), beta=[1.0])
     # Up and down from prevalence to prevalence, so that no point can be left out.
     zigzag = many.projection.with_columns(value=pl.col("prevalence").rank("dense") % 2 * 1.0)
     source = Page(render_report(replace(many, projection=zigzag)))
     assert "Not drawn: a chart shows at most 5,000 rows" in source.text
-    assert len(source.all("table")) == 4
+    assert len(source.all("table")) == 1 + 5 + 1
 
 
 def test_only_the_first_segments_are_shown_and_that_is_said():
@@ -293,12 +338,13 @@ def test_only_the_first_segments_are_shown_and_that_is_said():
         )
     )
     assert "The first 24 of 30 segments are shown." in source.text
-    assert len(source.all("table")) == 3 + 24 + 1
+    assert len(source.all("table")) == 1 + 5 + 24 + 2
 
 
 def test_the_best_is_bold_and_ranks_stand_beside_the_values():
     table = ranked_table(comparison().areas, metric="pr_auc", title="PR-AUC").as_raw_html()
-    assert "<strong>0.0101</strong><small" in table
+    value = comparison().areas.filter(metric="pr_auc", model="forest")["value"].min()
+    assert f'<strong><data value="{value!r}">{format_value(value)}</data></strong><small>1</small>' in table
     assert table.index("forest") < table.index("boosted trees") < table.index("logistic")
     assert "PR-AUC" in table
 

@@ -132,3 +132,21 @@ def test_bad_arguments() -> None:
     uneven = counts.with_columns(threshold=pl.when(fold="1").then(0.1).otherwise("threshold"))
     with pytest.raises(nf.ParameterError, match="different thresholds cannot be added"):
         nf.check_projection(uneven, over="fold")
+
+
+def test_laws_that_hardly_differ_have_p_value_1() -> None:
+    # So near to one another the law of the distance would overflow.
+    counts = pl.DataFrame(
+        {
+            "model": ["a"] * 4,
+            "month": ["May", "May", "June", "June"],
+            "threshold": [0.5, 0.0] * 2,
+            "tp": [1_000, 2_000] * 2,
+            "fp": [19_599, 98_000, 19_603, 98_000],
+            "fn": [1_000, 0] * 2,
+            "tn": [78_401, 0, 78_397, 0],
+        }
+    )
+    found = nf.check_projection(counts, over="month").filter(pl.col("test") == "ks")
+    assert found["p_value"].to_list() == [1.0] * 4
+    assert (found["statistic"] < 1e-4).all()

@@ -46,7 +46,9 @@ def shown_models(comparison: Comparison, /) -> list[str]:
     rankings = [comparison.best.filter(at_beta), comparison.areas, comparison.projection.filter(at_beta)]
     ranks = [table.select("model", "rank", place=pl.lit(i)) for i, table in enumerate(rankings)]
     highest = pl.concat(ranks).drop_nulls().group_by("model").agg(pl.struct("rank", "place").min())
-    return highest.sort("rank", "model").head(MOST_MODELS)["model"].sort().to_list()
+    shown = highest.sort("rank", "model").head(MOST_MODELS)["model"]
+    # Where nothing is defined, the charts say so of every model.
+    return (shown if len(shown) else comparison.points["model"]).unique().sort().to_list()
 
 
 def report_figures(comparison: Comparison, /) -> list[Figure]:

@@ -74,15 +74,16 @@ def format_percent(share: float) -> str:
     >>> [format_percent(p) for p in (0.5, 0.874, 0.001, 1.0)]
     ['50 %', '87 %', '< 1 %', '> 99 %']
     """
-    if share < 0.005:
+    if share < 0.01:
         return "< 1 %"
-    return "> 99 %" if share > 0.995 else f"{100 * share:.0f} %"
+    return "> 99 %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
 def format_one_in(prevalence: float) -> str:
     """Say a prevalence as "1 in 5,000"; two digits are all that the ear keeps.
 
-    >>> format_one_in(0.000213)
-    '1 in 4,700'
+    >>> format_one_in(0.000213), format_one_in(0.3)
+    ('1 in 4,700', '1 in 3.3')
     """
-    return f"1 in {float(f'{1 / prevalence:.2g}'):,.0f}"
+    rows = float(f"{1 / prevalence:.2g}")
+    return f"1 in {rows:,.0f}" if rows >= 10 else f"1 in {rows:g}"

@@ -172,9 +172,10 @@ def _figure(figure: Figure) -> dict[str, Any]:
         spec = figure.draw().to_dict()
     except ParameterError as error:
         # No model has a value, or too many have one: the tables still say what there is.
-        return {"name": figure.name, "title": figure.title, "missing": error.what}
+        return {"name": figure.name, "title": figure.title, "wide": False, "missing": error.what}
     heading = spec.pop("title")
-    if "layer" in spec:
+    panels = "layer" not in spec
+    if not panels:
         spec["width"] = "container"
     return {
         "name": figure.name,
@@ -183,6 +184,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "description": spec["description"],
         "spec": _script_json(spec),
         "live": figure.live,
+        "wide": panels,
         "missing": None,
     }
 

@@ -165,7 +165,7 @@ def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, ti
 
 
 def ranked_rows(ranking: pl.DataFrame, /, *, over: str, shown: int = 6) -> tuple[list[str], list[float]]:
-    """Return what ``ranked_table`` makes rows and columns of: models in their order, and values of the grid."""
+    """Return the rows and columns of ``ranked_table``: models in their order, and values of the grid."""
     grid = _columns(ranking, over, shown)
     return _first_order(ranking, over, grid[0])["model"].to_list(), grid
 

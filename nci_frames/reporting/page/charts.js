@@ -26,7 +26,7 @@
     const live = { data: { name: "live", values: [] } };
     const at = (channel, field) => ({ ...encoding(spec, channel), field, type: "quantitative" });
     if (rule) {
-      live.mark = { type: "rule", strokeWidth: 2, color: "#D55E00", clip: true };
+      live.mark = { type: "rule", strokeWidth: 1.75, color: "#1f2328", clip: true };
       live.encoding = { x: at("x", rule) };
     } else {
       const [x, y] = points.split(" ");
@@ -40,6 +40,8 @@
   const prepare = (box) => {
     let spec = JSON.parse(document.getElementById(box.dataset.spec).textContent);
     if (box.dataset.rule || box.dataset.points) mark(spec, box.dataset);
+    // Its values will be those of another beta or prevalence than the one it was made for.
+    if (box.dataset.recomputed) for (const part of layers(spec)) if (part.encoding?.y?.title) part.encoding.y.title = "F-beta";
     if (document.documentElement.dataset.theme === "dark") spec = recolour(spec);
     const room = box.clientWidth || WIDTH;
     const legend = spec.config.legend;
@@ -51,13 +53,14 @@
 
   const draw = async (box) => {
     const spec = prepare(box);
+    const source = layers(spec).map((part) => part.data?.name).find((name) => spec.datasets?.[name]);
+    // Vega marks the rows that it is given, and would take a marked copy for the row itself.
+    const rows = structuredClone(spec.datasets?.[source] ?? []);
+    const models = encoding(spec, "color")?.scale?.domain ?? [];
     try {
       const { view } = await vegaEmbed(box, spec, { ast: true, renderer: "svg", actions: false });
-      const source = layers(spec).map((part) => part.data?.name).find((name) => name !== "live" && spec.datasets?.[name])
-        ?? spec.data?.name;
       drawn.get(box)?.view.finalize();
-      const models = encoding(spec, "color")?.scale?.domain ?? [];
-      drawn.set(box, { view, source, models, rows: spec.datasets?.[source] ?? [] });
+      drawn.set(box, { view, source, models, rows });
       nci.showLive?.(box);
       box.setAttribute("data-drawn", "yes");
     } catch (error) {

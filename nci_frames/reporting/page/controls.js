@@ -127,6 +127,8 @@
     if (recomputed) {
       chart.view.data(chart.source, chart.rows.map(recompute(measure)));
       $(`${box.dataset.spec}-title`).textContent = heading(other[recomputed]);
+      $(`${box.dataset.spec}-subtitle`).textContent =
+        measure === "own" ? "each model at its own best threshold" : `at threshold ${nci.formatThreshold(data.threshold)}`;
     }
     chart.view.runAsync();
   };

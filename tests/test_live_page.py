@@ -1,0 +1,376 @@
+"""The controls of the page in a real browser: what they say is what Python says."""
+
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+import nci_frames as nf
+from nci_frames.reporting.numbers import format_grid, format_one_in, format_threshold, format_value
+from nci_frames.reporting.report import write_report
+from tests.browsing import Visit
+from tests.comparisons import HOSTILE, comparison
+
+pytestmark = pytest.mark.browser
+
+DESKTOP = {"width": 1280, "height": 900}
+GRID = np.geomspace(1e-4, 0.5, 20).tolist()
+BETAS = np.geomspace(0.25, 4, 9).tolist()
+
+
+def counts():
+    """Five models with ties, one without positives, one that repeats another, at every score."""
+    rng = np.random.default_rng(11)
+    rows = []
+    for number, strength in enumerate((0.8, 1.2, 1.6, 2.0)):
+        label = rng.random(4_000) < 0.1
+        score = np.round(rng.normal(label * strength, 1) * 20) / 20
+        rows.append(pl.DataFrame({"model": f"model {number}", "label": label, "score": score}))
+    twin = rows[2].with_columns(model=pl.lit("twin"))
+    empty = rows[0].filter(~pl.col("label")).with_columns(model=pl.lit("without positives"))
+    return nf.count_confusion(pl.concat([*rows, twin, empty]), thresholds="exact")
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return nf.compare_models(counts(), prevalence=GRID, beta=BETAS, threshold=1.5, repeats=20)
+
+
+@pytest.fixture(scope="module")
+def report(tables, tmp_path_factory):
+    return write_report(tables, tmp_path_factory.mktemp("live") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def visit(browser, report):
+    with Visit(browser, report, viewport=DESKTOP) as visit:
+        yield visit
+        assert visit.errors == visit.messages == visit.dialogs == []
+        assert visit.requests == [report.as_uri()]
+
+
+def move(page, eta=None, beta=None):
+    """Put the sliders somewhere, and return the exact prevalence and beta that the page then shows."""
+    for name, step in (("prevalence", eta), ("beta", beta)):
+        if step is not None:
+            page.locator(f"#{name}-slider").evaluate(
+                "(s, value) => { s.value = value; s.dispatchEvent(new Event('input')); }", step
+            )
+    settled(page)
+    return page.evaluate("[nci.state.prevalence, nci.state.beta]")
+
+
+def settled(page):
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def cells(page, table):
+    """Return the rows of a table: the name, and of each cell its number and its small rank."""
+    return page.locator(f"#{table} tbody tr").evaluate_all(
+        """rows => rows.map(row => [...row.cells].map(cell => {
+             const number = cell.querySelector("data")?.value ?? null;
+             const rank = cell.querySelector("small")?.textContent;
+             return [cell.textContent, number === null ? null : Number(number), rank ? Number(rank) : null];
+           }))"""
+    )
+
+
+def assert_same(found, expected):
+    if expected is None:
+        assert found is None
+    else:
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+def python_says(tables, eta, beta):
+    """Return value and rank of each model by the three measures, and precision and recall, from Python."""
+    own = nf.select_operating_points(tables.rates, metric="f_beta", prevalence=eta, beta=beta)
+    within = ["metric", "prevalence", "beta"]
+    best = nf.rank_models(
+        nf.project_rates(own, metrics=["f_beta", "precision"], prevalence="selected", beta=beta),
+        within=within,
+    )
+    at = nf.rank_models(nf.project_rates(tables.points, metrics="f_beta", prevalence=eta, beta=beta))
+    areas = nf.rank_models(nf.compute_areas(counts(), prevalence=eta)).filter(metric="pr_auc")
+    found = {}
+    for model in tables.points["model"]:
+        rows = [
+            best.filter(model=model, metric="f_beta"),
+            best.filter(model=model, metric="precision"),
+            own.filter(model=model),
+            at.filter(model=model),
+            areas.filter(model=model),
+        ]
+        found[model] = {
+            name: row[column][0] if row.height else None
+            for name, row, column in (
+                ("own", rows[0], "value"),
+                ("own rank", rows[0], "rank"),
+                ("precision", rows[1], "value"),
+                ("recall", rows[2], "tpr"),
+                ("at", rows[3], "value"),
+                ("at rank", rows[3], "rank"),
+                ("area", rows[4], "value"),
+                ("area rank", rows[4], "rank"),
+            )
+        }
+    return found
+
+
+def test_twenty_places_of_the_sliders_give_what_python_gives(visit, tables):
+    rng = np.random.default_rng(5)
+    seen = set()
+    for _ in range(20):
+        steps = rng.integers(0, 1001, 2).tolist()
+        eta, beta = move(visit.page, *steps)
+        seen.add((eta, beta))
+        expected = python_says(tables, eta, beta)
+        found = {row[0][0]: row for row in cells(visit.page, "table-live")}
+        assert set(found) == set(expected)
+        for model, row in found.items():
+            says = expected[model]
+            for column, name in ((3, "own"), (4, "precision"), (5, "recall"), (6, "at"), (7, "area")):
+                assert_same(row[column][1], says[name])
+            for column, name in ((3, "own rank"), (6, "at rank"), (7, "area rank")):
+                assert row[column][2] == says[name]
+        # The table is sorted by rank, and the sentence names those of rank 1.
+        ranks = [row[3][2] for row in cells(visit.page, "table-live")]
+        assert [rank for rank in ranks if rank] == sorted(rank for rank in ranks if rank)
+        sentence = visit.page.locator("#live-answer").inner_text()
+        best = [model for model, says in expected.items() if says["own rank"] == 1]
+        assert sentence.startswith(", ".join(sorted(best)))
+    assert len(seen) == 20
+
+
+def test_the_borders_in_the_sentence_are_those_of_python(visit, tables):
+    eta, beta = move(visit.page, 300, 500)
+    ranges = nf.winner_ranges(tables.rates, metric="f_beta", over="prevalence", beta=beta)
+    merged = [(s, m) for s, m, before in ranges.select(
+        "start", "model", before=pl.col("model").shift()).iter_rows() if m != before]  # fmt: skip
+    above = next((start for start, _ in merged if start > eta), None)
+    sentence = visit.page.locator("#live-answer").inner_text()
+    assert ("above" in sentence) == (above is not None)
+    if above is not None:
+        assert f"above η = {format_grid(above)}" in sentence
+
+
+def test_the_ranked_tables_follow(visit, tables):
+    eta, beta = move(visit.page, 650, 850)
+    live = json.loads(visit.page.locator("#table-own-live").inner_text())
+    best = nf.select_operating_points(tables.rates, metric="f_beta", prevalence=live["grid"], beta=beta)
+    values = nf.rank_models(
+        nf.project_rates(best, metrics="f_beta", prevalence="selected", beta=beta),
+        within=["prevalence"],
+    )
+    for row in cells(visit.page, "table-own"):
+        for at, cell in zip(live["grid"], row[1:], strict=True):
+            expected = values.filter(model=row[0][0], prevalence=at)
+            assert_same(cell[1], expected["value"][0] if expected.height else None)
+            assert cell[2] == (expected["rank"][0] if expected.height else None)
+    caption = visit.page.locator("#table-own caption").inner_text()
+    assert caption == f"F{format_grid(beta)} over prevalence, each model at its own best threshold"
+    for row in cells(visit.page, "table-beta"):
+        for at, cell in zip(json.loads(visit.page.locator("#table-beta-live").inner_text())["grid"], row[1:],
+                            strict=True):  # fmt: skip
+            point = nf.select_operating_points(
+                tables.rates.filter(model=row[0][0]), metric="f_beta", prevalence=eta, beta=at
+            )
+            value = nf.project_rates(point, metrics="f_beta", prevalence="selected", beta=at)["value"]
+            assert_same(cell[1], value[0] if len(value) else None)
+
+
+def test_the_charts_follow(visit, tables):
+    eta, beta = move(visit.page, 200, 900)
+    rows = visit.page.evaluate(
+        """["p3", "f-own", "f-prevalence", "f-beta", "decisions", "roc"].map(name => {
+             const chart = nci.chartOf(document.querySelector(`[data-spec="spec-${name}"]`));
+             return ["live", chart.source].map(name => chart.view.data(name).map(row => ({...row})));
+           })"""
+    )
+    (p3, _), (_, own), (_, at), (rule, over_beta), (decisions, _), (roc, _) = rows
+    assert p3 == [{"prevalence": eta}]
+    assert rule == [{"beta": beta}]
+    assert decisions == [{"odds": pytest.approx(eta / (1 - eta)), "beta": beta}]
+    points = nf.select_operating_points(tables.rates, metric="f_beta", prevalence=eta, beta=beta)
+    expected = {m: (f, t) for m, f, t in points.drop_nulls("fpr").select("model", "fpr", "tpr").iter_rows()}
+    assert {row["model"]: (row["fpr"], row["tpr"]) for row in roc} == {
+        model: pytest.approx(rates) for model, rates in expected.items() if rates[0] > 0
+    }
+    for row in own[::7]:
+        best = nf.select_operating_points(
+            tables.rates.filter(model=row["model"]), metric="f_beta", prevalence=row["prevalence"], beta=beta
+        )
+        value = nf.project_rates(best, metrics="f_beta", prevalence="selected", beta=beta)["value"][0]
+        assert row["value"] == pytest.approx(value, abs=1e-9)
+    for row in [*at[::7], *over_beta[::7]]:
+        point = tables.points.filter(model=row["model"])
+        place = {"prevalence": row.get("prevalence", eta), "beta": row.get("beta", beta)}
+        (value,) = nf.project_rates(point, metrics="f_beta", **place)["value"]
+        assert row["value"] == pytest.approx(value, abs=1e-9)
+    title = visit.page.locator("#spec-f-own-title").inner_text()
+    assert title == f"F{format_grid(beta)} over prevalence"
+
+
+def test_a_number_may_be_written(visit):
+    field = visit.page.locator("#prevalence-number")
+    field.fill("0.0123")
+    field.press("Enter")
+    settled(visit.page)
+    assert visit.page.evaluate("nci.state.prevalence") == 0.0123
+    assert visit.page.locator("#prevalence-words").inner_text() == "0.0123, 1 in 81"
+    field.fill("7")  # more than the range: its end is taken
+    field.press("Enter")
+    settled(visit.page)
+    assert visit.page.evaluate("nci.state.prevalence") == 0.5
+    field.fill("-1")  # no prevalence at all: nothing changes
+    field.press("Enter")
+    settled(visit.page)
+    assert visit.page.evaluate("nci.state.prevalence") == 0.5
+
+
+def test_the_sliders_move_by_keys_and_say_where_they_are(visit):
+    move(visit.page, 500, 500)
+    slider = visit.page.locator("#prevalence-slider")
+    slider.focus()
+    before = visit.page.evaluate("nci.state.prevalence")
+    slider.press("ArrowRight")
+    settled(visit.page)
+    after = visit.page.evaluate("nci.state.prevalence")
+    assert after == pytest.approx(before * (0.5 / 1e-4) ** (1 / 1000))
+    assert slider.get_attribute("aria-valuetext").startswith(format_grid(after))
+    visit.page.keyboard.press("Tab")
+    assert visit.page.evaluate("document.activeElement.id") == "prevalence-number"
+
+
+def test_numbers_are_written_as_in_python(visit):
+    values = [0.9234, 0.04567, 1.0, 1.23e-5, 0.0, None, 0.0994, 0.09951, 0.000996, 0.00099449, 5e-324]
+    grid = [0.5, 0.001, 0.0316228, 1e-4, 0.000316228, 10.0, 0.0, 2.3456, 123.4]
+    thresholds = [0.5, 0.123456789, -12.0, 0.9999999]
+    shares = [0.5, 0.02, 0.000213, 1e-4, 0.3]
+    found = visit.page.evaluate(
+        """([v, g, t, s]) => [v.map(nci.formatValue), g.map(nci.formatGrid), t.map(nci.formatThreshold),
+                              s.map(nci.oneIn)]""",
+        [values, grid, thresholds, shares],
+    )
+    assert found == [
+        [format_value(v) for v in values],
+        [format_grid(g) for g in grid],
+        [format_threshold(t) for t in thresholds],
+        [format_one_in(s) for s in shares],
+    ]
+
+
+def test_a_click_on_a_head_sorts_and_says_so(visit):
+    move(visit.page, 800, 500)
+    heads = visit.page.locator("#table-live thead th")
+    area = heads.nth(7)
+    area.locator("button").click()
+    assert area.get_attribute("aria-sort") == "descending"
+    assert heads.nth(1).get_attribute("aria-sort") is None
+    column = [row[7][1] for row in cells(visit.page, "table-live")]
+    assert column[-1] is None  # undefined values are last
+    assert column[:-1] == sorted(column[:-1], reverse=True)
+    area.locator("button").press("Enter")
+    assert area.get_attribute("aria-sort") == "ascending"
+    column = [row[7][1] for row in cells(visit.page, "table-live")]
+    assert column[:-1] == sorted(column[:-1])
+    assert column[-1] is None
+    # A slider keeps the order that was asked for.
+    move(visit.page, 100)
+    column = [row[7][1] for row in cells(visit.page, "table-live")]
+    assert column[:-1] == sorted(column[:-1])
+    name = heads.nth(0)
+    name.locator("button").click()
+    assert name.get_attribute("aria-sort") == "ascending"
+    names = [row[0][0] for row in cells(visit.page, "table-live")]
+    assert names == sorted(names)
+    heads.nth(1).locator("button").click()
+    assert cells(visit.page, "table-live")[0][3][2] == 1
+    ranked = visit.page.locator("#table-pr-auc thead th", has_text="0.5")
+    ranked.locator("button").click()
+    column = [row[-1][1] for row in cells(visit.page, "table-pr-auc")]
+    assert column[:-1] == sorted(column[:-1], reverse=True)
+
+
+def test_the_theme_can_be_chosen(browser, report):
+    with Visit(browser, report, viewport=DESKTOP, color_scheme="light") as visit:
+        button = visit.page.locator("#theme")
+        ground = "getComputedStyle(document.body).backgroundColor"
+        light = visit.page.evaluate(ground)
+        assert button.get_attribute("aria-pressed") == "false"
+        visit.page.evaluate(
+            "document.querySelectorAll('[data-drawn]').forEach(b => b.removeAttribute('data-drawn'))"
+        )
+        button.click()
+        assert button.get_attribute("aria-pressed") == "true"
+        visit.page.locator("[data-drawn]").nth(11).wait_for(state="attached")
+        assert visit.page.evaluate(ground) != light
+        fills = visit.page.locator("[data-spec='spec-p3'] svg text").evaluate_all(
+            "texts => [...new Set(texts.map(t => t.getAttribute('fill')))]"
+        )
+        assert not {"#1f2328", "#57606a"} & set(fills)
+        visit.page.emulate_media(media="print")
+        assert visit.page.evaluate(ground) == "rgb(255, 255, 255)"
+        assert visit.errors == visit.messages == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_violation(browser, report, scheme):
+    with Visit(browser, report, viewport=DESKTOP, color_scheme=scheme) as visit:
+        found = Axe().run(visit.page).response["violations"]
+        grave = [v for v in found if v["impact"] in ("serious", "critical")]
+        assert not grave, json.dumps(
+            [(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in grave], indent=1
+        )
+
+
+def test_the_page_is_soon_ready(visit):
+    milliseconds = float(visit.page.evaluate("document.documentElement.dataset.ready"))
+    assert 0 < milliseconds < 3_000
+
+
+def test_hostile_names_stay_text_wherever_the_sliders_go(browser, tmp_path):
+    models = {name: (0.9 - 0.1 * i, 0.2 / 3**i) for i, name in enumerate([*HOSTILE, "#1f2328"])}
+    tables = comparison(models, segments=[*HOSTILE, None], segment=HOSTILE[1])
+    path = write_report(tables, tmp_path / "r.html")
+    with Visit(browser, path, viewport=DESKTOP, color_scheme="dark") as visit:
+        named = set()
+        for step in range(0, 1001, 125):
+            move(visit.page, step, step)
+            named.add(visit.page.locator("#live-answer strong").inner_text())
+            assert visit.page.locator("#live-answer *").count() == 1
+            assert visit.page.locator("#table-live img, #table-live script").count() == 0
+        assert len(named & set(models)) > 2
+
+        assert {row[0][0] for row in cells(visit.page, "table-live")} == set(models)
+        # A name that looks like a colour of the theme is not taken for one.
+        assert visit.page.locator("[data-spec='spec-p3'] text", has_text="#1f2328").count() == 1
+        assert visit.page.evaluate("window.__pwned") is None
+        assert visit.errors == visit.messages == visit.dialogs == []
+
+
+def test_many_models_show_the_first_until_all_are_asked_for(browser, tmp_path):
+    models = {f"model {i:02d}": (0.9 - i / 100, 0.1) for i in range(40)}
+    path = write_report(comparison(models, segments=["a", "b"], beta=[1.0]), tmp_path / "r.html")
+    with Visit(browser, path, viewport=DESKTOP) as visit:
+        shown = visit.page.locator("#table-live tbody tr:visible")
+        assert shown.count() == 12
+        more = visit.page.locator("button.more[aria-controls='table-live']")
+        assert more.inner_text() == "Show all 40 rows"
+        more.press("Enter")
+        assert more.get_attribute("aria-expanded") == "true"
+        assert shown.count() == 40
+        assert visit.page.locator("#segment-0 tbody tr:visible").count() == 5
+        visit.page.locator("#table-live thead th button").first.click()
+        visit.page.locator("#table-live thead th button").first.click()
+        more.click()
+        assert shown.count() == 12
+        assert shown.first.locator("th").inner_text() == "model 39"
+        assert visit.errors == visit.messages == []
+
+
+def test_a_threshold_beyond_all_scores_is_infinity(visit):
+    assert visit.page.evaluate("nci.formatThreshold(null)") == format_threshold(math.inf) == "∞"
