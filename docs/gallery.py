@@ -29,6 +29,7 @@ class Demo:
     """Frames of held-out predictions on handwritten digits, the 8 against the rest; each made once."""
 
     log: pl.LazyFrame
+    segmented: pl.LazyFrame
 
     @cached_property
     def by_fold(self) -> pl.DataFrame:
@@ -54,6 +55,12 @@ class Demo:
         return nf.project_rates(
             self.points, metrics=["precision", "f_beta"], prevalence=GRID, beta=[1.0, 2.0], band=True
         )
+
+    @cached_property
+    def segments(self) -> pl.DataFrame:
+        """Rates of thin, medium and bold digits, of which not equally many are an 8."""
+        counts = nf.count_confusion(self.segmented, thresholds=[0.5])
+        return nf.compute_rates(counts)
 
     @cached_property
     def areas(self) -> pl.DataFrame:
@@ -112,7 +119,8 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
                 d.curves.filter(pl.col("model").is_in(MODELS[1:3])),
                 metrics=["precision", "recall"],
                 prevalence=[0.001, 0.01, 0.1],
-            )
+            ),
+            models=MODELS,
         ),
     ),
     "precision_uncertainty": (
@@ -126,7 +134,8 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
     "subsamples": (
         "Precision of sub-sampled logs: quartiles, range and mean against the adjusted curve.",
         lambda d: nf.chart_subsamples(
-            nf.subsample_study(d.on_grid.filter(pl.col("model").is_in(MODELS[1:3])), prevalence=0.01)
+            nf.subsample_study(d.on_grid.filter(pl.col("model").is_in(MODELS[1:3])), prevalence=0.01),
+            models=MODELS,
         ),
     ),
     "f_beta_plot": (
@@ -146,11 +155,11 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
     ),
     "pos_fraction": (
         "The POSfrac operating characteristic at several prevalences, held to a TPR of 0.8.",
-        lambda d: nf.chart_pos_fraction(d.flagged),
+        lambda d: nf.chart_pos_fraction(d.flagged, models=MODELS),
     ),
     "pos_fraction_log": (
         "The same over the logarithm of POSfrac.",
-        lambda d: nf.chart_pos_fraction(d.flagged, log_x=True),
+        lambda d: nf.chart_pos_fraction(d.flagged, log_x=True, models=MODELS),
     ),
     "cost": (
         "Expected cost over prevalence, a missed positive being worth twenty false alarms.",
@@ -164,6 +173,20 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         lambda d: nf.chart_cost(
             nf.project_rates(d.points, metrics=[nf.normalised_cost(c_fn=20)], prevalence=GRID),
             observed=d.observed,
+        ),
+    ),
+    "segments": (
+        "F1 over prevalence in each segment, with the prevalence observed there.",
+        lambda d: nf.chart_segments(
+            nf.project_rates(d.segments, metrics="f_beta", prevalence=GRID),
+            segment="segment",
+            observed=d.segments,
+        ),
+    ),
+    "decomposition": (
+        "Why precision differs between segments: their class balance, or the model.",
+        lambda d: nf.chart_decomposition(
+            nf.decompose_difference(d.segments, metric="precision", between="segment", reference="medium")
         ),
     ),
     "rank_over_prevalence": (
@@ -194,9 +217,13 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         lambda d: nf.chart_contingency_space(d.points),
     ),
     "surface": (
-        "The surface of F1 at 49 negatives per positive.",
+        "The surfaces of F1 at balance and at 49 negatives per positive: the same models, other values.",
         lambda _: nf.chart_metric_surface(
-            nf.metric_surface("f_beta", ratio=49, resolution=61), metric="f_beta", ratio=49
+            pl.concat(
+                nf.metric_surface("f_beta", ratio=ratio, resolution=50).with_columns(ratio=pl.lit(ratio))
+                for ratio in (1.0, 49.0)
+            ),
+            metric="f_beta",
         ),
     ),
     "imbalance_sensitivity": (
@@ -211,6 +238,16 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
 }
 
 
+def picture_lines(name: str, line: str) -> list[str]:
+    """Show the light picture or the dark one, as the reader's screen is."""
+    return [
+        "<picture>",
+        f'<source media="(prefers-color-scheme: dark)" srcset="gallery/{name}-dark.png">',
+        f'<img alt="{line}" src="gallery/{name}.png">',
+        "</picture>",
+    ]
+
+
 def main(wanted: list[str]) -> None:
     """Write the page, and the pictures that are wanted, or all."""
     folder = HERE / "gallery"
@@ -219,19 +256,25 @@ def main(wanted: list[str]) -> None:
         "# Gallery",
         "",
         "Held-out predictions of the digit 8 against the rest; `make gallery` draws them anew.",
+        "Dark screens show the dark pictures (`dark_chart`).",
     ]
     with tempfile.TemporaryDirectory() as logs:
         path = write_demo_logs(logs, datasets=["digits"])
-        demo = Demo(nf.scan_predictions(path, fold="fold").filter(pl.col("model").is_in(MODELS)))
+        ours = pl.col("model").is_in(MODELS)
+        demo = Demo(
+            nf.scan_predictions(path, fold="fold").filter(ours),
+            nf.scan_predictions(path, segments=["segment"]).filter(ours),
+        )
         for name, (line, draw) in PICTURES.items():
-            lines += ["", f"## {name}", "", line, "", f"![{line}](gallery/{name}.png)"]
+            lines += ["", f"## {name}", "", line, "", *picture_lines(name, line)]
             if wanted and name not in wanted:
                 continue
             chart = draw(demo)
-            png = vl_convert.vegalite_to_png(chart.to_json(), scale=1)
-            # A palette makes a picture of flat colours a fifth as large, to no eye's loss.
-            picture = Image.open(io.BytesIO(png)).convert("RGB").quantize(255, dither=Image.Dither.NONE)
-            picture.save(folder / f"{name}.png", optimize=True)
+            for stem, shade in ((name, chart), (f"{name}-dark", nf.dark_chart(chart))):
+                png = vl_convert.vegalite_to_png(shade.to_json(), scale=1)
+                # A palette makes a picture of flat colours a fifth as large, to no eye's loss.
+                picture = Image.open(io.BytesIO(png)).convert("RGB").quantize(255, dither=Image.Dither.NONE)
+                picture.save(folder / f"{stem}.png", optimize=True)
     (HERE / "gallery.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -21,7 +21,7 @@ from nci_frames.reporting.answers import read_assumption
 from nci_frames.reporting.figures import MOST_MODELS, Figure, report_figures, shown_models
 from nci_frames.reporting.live import live_numbers
 from nci_frames.reporting.summary import TITLE, Summary, summarise
-from nci_frames.reporting.theme import DARK_COLOURS
+from nci_frames.reporting.theme import DARK
 
 __all__ = ["render_report", "write_report"]
 
@@ -109,7 +109,7 @@ def render_report(
         drawn=drawn if len(drawn) < len(models) else None,
         most_models=MOST_MODELS,
         live=_script_json(live_numbers(comparison)),
-        dark=_script_json(DARK_COLOURS),
+        dark=_script_json(DARK),
         segments=_segments(summary),
         shown_segments=_SEGMENTS,
         points=_points(comparison),

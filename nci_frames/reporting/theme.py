@@ -4,30 +4,38 @@ The theme is registered but never enabled, since enabling a theme changes every 
 A chart carries the configuration itself and stays a value.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import altair as alt
 
 __all__ = [
-    "DARK_COLOURS",
+    "DARK",
     "DASHES",
+    "FONT",
     "GROUND",
     "HEIGHT",
     "INK",
+    "LINE",
     "PALETTE",
+    "PARTS",
     "SOFT",
     "WIDTH",
     "ModelStyle",
     "chart_config",
     "config_for",
+    "dark_chart",
+    "dark_spec",
     "model_style",
 ]
 
-#: Okabe and Ito's colours for the colour-blind, on white: their yellow is too pale there, so that an
-#: olive of the same hue stands in for it, and the dark grey comes last.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#87851F", "#333333")
+#: Four of Okabe and Ito's colours, and four that are told from them on white and by the colour-blind, which
+#: their yellow, orange and sky blue are not: every pair differs for each kind of eyes, and from the ground.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#705E3B", "#4690FF", "#819D52", "#242828")
+
+#: The two parts of a difference, in colours that no model has.
+PARTS = ("#8c959f", "#6d3fc0")
 
 #: Beyond eight models the colours repeat, and each round has a stroke of its own.
 DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3), (12, 4))
@@ -38,8 +46,37 @@ WIDTH, HEIGHT = 520, 300
 #: Mean width of a letter of the legend, and the room that its symbol and gaps take, in pixels.
 _LETTER, _SYMBOL = 6.6, 44
 
-_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
-GROUND, INK, SOFT, _LINE = "#ffffff", "#1f2328", "#57606a", "#e6e8eb"
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+GROUND, INK, SOFT, LINE = "#ffffff", "#1f2328", "#57606a", "#e6e8eb"
+
+#: What stands for each colour on a dark ground; others stay.
+DARK = {
+    GROUND: "#1c2024",
+    INK: "#e4e7ea",
+    SOFT: "#a3abb3",
+    LINE: "#343a40",
+    PARTS[1]: "#a47df0",
+    **dict(
+        zip(
+            PALETTE,
+            ("#2F7FDB", "#E86A2C", "#10BC8C", "#D77BB6", "#94805A", "#8CC4FF", "#C4E58C", "#ECE4EA"),
+            strict=True,
+        )
+    ),
+}
+
+#: Where a specification holds data, in which a name may be written as a colour is.
+_DATA = frozenset({"data", "datasets", "domain"})
+
+_Chart = TypeVar(
+    "_Chart",
+    alt.Chart,
+    alt.LayerChart,
+    alt.FacetChart,
+    alt.ConcatChart,
+    alt.HConcatChart,
+    alt.VConcatChart,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +90,7 @@ class ModelStyle:
     @property
     def dashed(self) -> bool:
         """Whether there are more models than colours."""
-        return len(self.models) > len(PALETTE)
+        return any(dash != DASHES[0] for dash in self.dashes)
 
     @property
     def label_limit(self) -> int:
@@ -67,13 +104,14 @@ class ModelStyle:
         return max(1, min(len(self.models), int(WIDTH // (longest * _LETTER + _SYMBOL))))
 
 
-def model_style(models: Iterable[str]) -> ModelStyle:
-    """Give each model a colour and a stroke by its place among the sorted names."""
-    names = tuple(sorted(set(models)))
+def model_style(models: Iterable[str], *, among: Iterable[str] = ()) -> ModelStyle:
+    """Give each model a colour and a stroke by its place among the sorted names, or among more of them."""
+    shown = sorted(set(models))
+    place = {name: i for i, name in enumerate(sorted({*shown, *among}))}
     return ModelStyle(
-        names,
-        tuple(PALETTE[i % len(PALETTE)] for i in range(len(names))),
-        tuple(DASHES[i // len(PALETTE) % len(DASHES)] for i in range(len(names))),
+        tuple(shown),
+        tuple(PALETTE[place[name] % len(PALETTE)] for name in shown),
+        tuple(DASHES[place[name] // len(PALETTE) % len(DASHES)] for name in shown),
     )
 
 
@@ -81,7 +119,7 @@ def chart_config() -> dict[str, Any]:
     """Return the Vega-Lite configuration that the charts carry."""
     return {
         "background": GROUND,
-        "font": _FONT,
+        "font": FONT,
         "padding": {"left": 8, "right": 14, "top": 8, "bottom": 8},
         "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": HEIGHT},
         "title": {
@@ -102,7 +140,7 @@ def chart_config() -> dict[str, Any]:
             "titleFontSize": 12,
             "titleFontWeight": 500,
             "titlePadding": 8,
-            "gridColor": _LINE,
+            "gridColor": LINE,
             "domainColor": "#8c959f",
             "tickColor": "#8c959f",
             "labelPadding": 4,
@@ -142,12 +180,38 @@ def config_for(style: ModelStyle) -> dict[str, Any]:
     return config
 
 
-#: What each colour of a chart becomes on a dark page.
-DARK_COLOURS = {
-    "#ffffff": "#1c2024",
-    "#1f2328": "#e4e7ea",
-    "#57606a": "#a3abb3",
-    "#e6e8eb": "#343a40",
-    "#8c959f": "#6e7681",
-    "#333333": "#d0d4d8",
-}
+def dark_chart(chart: _Chart, /) -> _Chart:
+    """Return a chart for a dark ground: the same marks, in colours that are seen there.
+
+    Parameters
+    ----------
+    chart
+        A chart of this library, or one with its theme.
+
+    Returns
+    -------
+    altair.Chart
+        A new chart of the same kind and data. Each model has one colour in all dark charts, too.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> counts = nf.confusion_counts(tpr=0.6, tnr=0.9, ratio=9, size=1000)
+    >>> chart = nf.chart_contingency_space(nf.compute_rates(counts))
+    >>> nf.dark_chart(chart).to_dict()["config"]["background"]
+    '#1c2024'
+    """
+    return type(chart).from_dict(dark_spec(chart.to_dict()))
+
+
+def dark_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Exchange the colours of a Vega-Lite specification for those of the dark ground, outside of its data."""
+
+    def exchange(node: Any) -> Any:
+        if isinstance(node, Mapping):
+            return {key: part if key in _DATA else exchange(part) for key, part in node.items()}
+        if isinstance(node, list):
+            return [exchange(part) for part in node]
+        return DARK.get(node, node) if isinstance(node, str) else node
+
+    return dict(exchange(spec))

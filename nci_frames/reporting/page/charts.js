@@ -9,7 +9,7 @@
   let round = 0;
 
   // Names of models stand in data and in domains, and may look like colours: those places stay as they are.
-  const LITERAL = new Set(["data", "datasets", "values", "domain"]);
+  const LITERAL = new Set(["data", "datasets", "domain"]);
   const recolour = (node) => {
     if (Array.isArray(node)) return node.map(recolour);
     if (typeof node === "string") return darkColours[node] ?? node;
