@@ -9,7 +9,6 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-CHARTS = 12
 
 
 class Visit:

@@ -306,7 +306,7 @@ def test_the_theme_can_be_chosen(browser, report):
         )
         button.click()
         assert button.get_attribute("aria-pressed") == "true"
-        visit.page.locator("[data-drawn]").nth(11).wait_for(state="attached")
+        visit.page.locator("[data-drawn]").nth(12).wait_for(state="attached")
         assert visit.page.evaluate(ground) != light
         fills = visit.page.locator("[data-spec='spec-p3'] svg text").evaluate_all(
             "texts => [...new Set(texts.map(t => t.getAttribute('fill')))]"

@@ -151,7 +151,7 @@ def test_each_chart_has_a_box_a_description_and_a_specification(page):
     boxes = [d for d in page.all("div") if "data-spec" in d]
     specs = {a["id"]: json.loads(text) for a, text in page.scripts if a.get("id", "").startswith("spec-")}
     assert [b["data-spec"] for b in boxes] == list(specs)
-    assert len(boxes) == 12
+    assert len(boxes) == 15
     assert all(b["role"] == "img" and b["aria-label"] for b in boxes)
     assert all(s.get("width") == "container" or "facet" in s for s in specs.values())
     assert not any("title" in s for s in specs.values())

@@ -1,8 +1,8 @@
 """A comparison -> the charts of its report, each under a name that can be that of a file."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -10,7 +10,9 @@ import polars as pl
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.bands import max_precision_uncertainty, precision_band
 from nci_frames.evaluation.comparison import Comparison
+from nci_frames.evaluation.metrics import f_beta as f_beta_of
 from nci_frames.evaluation.projection import project_rates
+from nci_frames.evaluation.segments import decompose_difference
 from nci_frames.reporting import charts
 from nci_frames.reporting.thinning import thin_curves
 
@@ -24,6 +26,9 @@ MOST_MODELS = 12
 #: Bands of more models than this hide one another.
 _MOST_BANDS = 4
 
+#: Panels of a chart of segments, and models whose differences between segments are explained.
+_MOST_PANELS, _MOST_REASONS = 12, 3
+
 #: Curves of so many points are thinned before they are projected, on a canvas far finer than any screen.
 _MANY_POINTS, _CANVAS = 50_000, (20_000, 10_000)
 
@@ -35,9 +40,11 @@ class Figure:
     name: str
     title: str
     draw: Callable[[], Chart]
+    #: Whether it shows segments, and so stands with them.
+    by_segment: bool
     #: "rule": the axis along which the page marks its prevalence or beta; "points": the two fields of marks
     #: that follow them; "recomputed": the variable that changes the values.
-    live: Mapping[str, str] = field(default_factory=dict)
+    live: Mapping[str, str]
 
 
 def shown_models(comparison: Comparison, /) -> list[str]:
@@ -64,55 +71,63 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
     projection = projection if bands else _without_bounds(projection)
     areas = comparison.areas.filter(among)
     certainty = comparison.certainty
+    shared: dict[str, Any] = {"observed": observed, "models": models}
     drawn: dict[str, tuple[str, Callable[[], Chart], Mapping[str, str]]] = {
         "p3": (
             "Precision over prevalence",
-            lambda: charts.chart_p3(projection, observed=observed),
+            lambda: charts.chart_p3(projection, **shared),
             {"rule": "prevalence"},
         ),
         "f-own": (
             f"F{beta:g} over prevalence",
-            lambda: charts.chart_f_beta_over_prevalence(own, beta=beta, observed=observed),
+            lambda: charts.chart_f_beta_over_prevalence(own, beta=beta, **shared),
             {"rule": "prevalence", "recomputed": "beta", "measure": "own"},
         ),
         "f-prevalence": (
             f"F{beta:g} over prevalence",
-            lambda: charts.chart_f_beta_over_prevalence(projection, beta=beta, observed=observed),
+            lambda: charts.chart_f_beta_over_prevalence(projection, beta=beta, **shared),
             {"rule": "prevalence", "recomputed": "beta", "measure": "threshold"},
         ),
         "f-beta": (
             "F-beta over beta",
-            lambda: charts.chart_f_beta_over_beta(projection, prevalence=prevalence, observed=observed),
+            lambda: charts.chart_f_beta_over_beta(projection, prevalence=prevalence, **shared),
             {"rule": "beta", "recomputed": "prevalence", "measure": "threshold"},
         ),
         "pr-auc": (
             "PR-AUC over prevalence",
-            lambda: charts.chart_pr_auc_over_prevalence(areas, observed=observed),
+            lambda: charts.chart_pr_auc_over_prevalence(areas, **shared),
             {"rule": "prevalence"},
         ),
         "ranks": (
             "Rank by PR-AUC over prevalence",
-            lambda: charts.chart_rank_over_prevalence(areas.filter(metric="pr_auc"), observed=observed),
+            lambda: charts.chart_rank_over_prevalence(areas.filter(metric="pr_auc"), **shared),
             {"rule": "prevalence"},
         ),
         "decisions": (
             "Decision map of F-beta",
-            lambda: charts.chart_decision_map(comparison.decisions, models=models, observed=observed),
+            lambda: charts.chart_decision_map(comparison.decisions, **shared),
             {"points": "odds beta"},
         ),
         "winners": (
             f"Who is best by F{beta:g} over prevalence",
-            lambda: charts.chart_winner_ranges(comparison.best_winners, models=models, observed=observed),
+            lambda: charts.chart_winner_ranges(comparison.best_winners, **shared),
             {"rule": "prevalence"},
         ),
         "roc": (
             "ROC curves, logarithmic FPR",
-            lambda: charts.chart_roc(_curves(comparison.rates.filter(among)), log_x=True),
+            lambda: charts.chart_roc(_curves(comparison.rates.filter(among)), log_x=True, models=models),
             {"points": "fpr tpr"},
         ),
         "pr": (
             "Precision and recall",
-            lambda: charts.chart_pr(_precision_recall(comparison, models)),
+            lambda: charts.chart_pr(_curve_points(comparison, models, "precision"), models=models),
+            {},
+        ),
+        "work": (
+            "Recall over the share of predicted positives",
+            lambda: charts.chart_pos_fraction(
+                _curve_points(comparison, models, "pos_fraction"), log_x=True, models=models
+            ),
             {},
         ),
     }
@@ -120,18 +135,58 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
         by_area = certainty.filter(among, pl.col("metric") == "pr_auc")
         drawn["probability"] = (
             "Probability of being best by PR-AUC",
-            lambda: charts.chart_probability_best(by_area, observed=observed),
+            lambda: charts.chart_probability_best(by_area, **shared),
             {"rule": "prevalence"},
         )
         drawn["uncertainty"] = (
             "Where precision is least certain",
             lambda: charts.chart_precision_uncertainty(
-                precision_band(points, prevalence=grid), max_precision_uncertainty(points), observed=observed
+                precision_band(points, prevalence=grid), max_precision_uncertainty(points), **shared
             ),
             {},
         )
+    figures = [Figure(name, title, draw, False, live) for name, (title, draw, live) in drawn.items()]
+    return [*figures, *_segment_figures(comparison, models)]
+
+
+def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figure]:
+    """Return small multiples of the segments, and why they differ, where there is one key of segments."""
+    points, areas = comparison.segment_points, comparison.segment_areas
+    if points is None or areas is None or len(comparison.segment) != 1:
+        return []
+    (key,) = comparison.segment
+    rows = pl.col("positives") + pl.col("negatives")
+    sizes = points.group_by(key).agg(rows.sum()).sort("positives", key, descending=[True, False])
+    largest = sizes.head(_MOST_PANELS).select(key)
+    some = "" if len(largest) == len(sizes) else f", the {len(largest)} largest of {len(sizes)} segments"
+    among = pl.col("model").is_in(models)
+
+    def shown(table: pl.DataFrame) -> pl.DataFrame:
+        return table.filter(among).join(largest, on=key, how="semi", nulls_equal=True)
+
+    leading = comparison.best_winners["model"].unique(maintain_order=True).head(_MOST_REASONS).to_list()
+    f_beta = f_beta_of(beta=comparison.main_beta).alias(f"F{comparison.main_beta:g}")
+
+    def differences() -> Chart:
+        reference = largest[key].drop_nulls().first()
+        at = shown(points).filter(pl.col("model").is_in(leading))
+        return charts.chart_decomposition(
+            decompose_difference(at, metric=f_beta, between=key, reference=reference)
+        )
+
     return [
-        Figure(name, title, draw, MappingProxyType(dict(live))) for name, (title, draw, live) in drawn.items()
+        Figure(
+            "segments",
+            f"PR-AUC over prevalence by segment{some}",
+            lambda: charts.chart_segments(
+                shown(areas), segment=key, metric="pr_auc", observed=shown(points), models=models
+            ),
+            True,
+            {},
+        ),
+        Figure(
+            "differences", f"Why segments differ in F{comparison.main_beta:g}{some}", differences, True, {}
+        ),
     ]
 
 
@@ -165,9 +220,9 @@ def _curves(rates: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _precision_recall(comparison: Comparison, models: Sequence[str]) -> pl.DataFrame:
-    """Project every point: at the main prevalences, or at the middle one where strokes tell models apart."""
+def _curve_points(comparison: Comparison, models: Sequence[str], metric: str) -> pl.DataFrame:
+    """Project a metric and recall of every point: at the main prevalences, or at one for many models."""
     main = [eta for eta in comparison.main_prevalences if 0 < eta < 1]
     shown = main if len(models) <= _MOST_BANDS else [comparison.middle_prevalence]
     rates = _curves(comparison.rates.filter(pl.col("model").is_in(models)))
-    return project_rates(rates, metrics=["precision", "recall"], prevalence=shown)
+    return project_rates(rates, metrics=[metric, "recall"], prevalence=shown)

@@ -168,18 +168,18 @@ def _tables(comparison: Comparison, summary: Summary) -> list[dict[str, Any]]:
 
 def _figure(figure: Figure) -> dict[str, Any]:
     """Return a chart with its title as text and its specification as harmless JSON."""
+    shown = {"name": figure.name, "title": figure.title, "by_segment": figure.by_segment, "wide": False}
     try:
         spec = figure.draw().to_dict()
     except ParameterError as error:
         # No model has a value, or too many have one: the tables still say what there is.
-        return {"name": figure.name, "title": figure.title, "wide": False, "missing": error.what}
+        return {**shown, "missing": error.what}
     heading = spec.pop("title")
     panels = "layer" not in spec
     if not panels:
         spec["width"] = "container"
     return {
-        "name": figure.name,
-        "title": heading["text"],
+        **shown,
         "subtitle": heading["subtitle"],
         "description": spec["description"],
         "spec": _script_json(spec),

@@ -38,12 +38,16 @@
   };
 
   const prepare = (box) => {
+    const room = box.clientWidth || WIDTH;
     let spec = JSON.parse(document.getElementById(box.dataset.spec).textContent);
     if (box.dataset.rule || box.dataset.points) mark(spec, box.dataset);
+    if (spec.spec) {
+      spec.columns = Math.max(1, Math.min(spec.columns ?? 3, Math.floor(room / 230)));
+      spec.spec.width = Math.min(330, Math.floor((room - 90) / spec.columns - 30));
+    }
     // Its values will be those of another beta or prevalence than the one it was made for.
     if (box.dataset.recomputed) for (const part of layers(spec)) if (part.encoding?.y?.title) part.encoding.y.title = "F-beta";
     if (document.documentElement.dataset.theme === "dark") spec = recolour(spec);
-    const room = box.clientWidth || WIDTH;
     const legend = spec.config.legend;
     legend.columns = Math.max(1, Math.floor((legend.columns * room) / WIDTH));
     // The legend begins under the axis and has its symbols to the left of the names.
