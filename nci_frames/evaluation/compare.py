@@ -12,6 +12,7 @@ from nci_frames.evaluation.certainty import contenders, own_threshold_certainty,
 from nci_frames.evaluation.comparison import Comparison, main_beta, main_prevalences, prevalence_range
 from nci_frames.evaluation.decision_map import decision_map
 from nci_frames.evaluation.grids import beta_values, prevalence_values
+from nci_frames.evaluation.metrics import f_beta
 from nci_frames.evaluation.operating_points import select_operating_points
 from nci_frames.evaluation.projection import project_rates
 from nci_frames.evaluation.ranking import rank_models
@@ -109,10 +110,12 @@ def compare_models(
     if segments:
         apart = pooled(segments)
         by_segment = tables(apart, compute_rates(apart))
-    best_points = bounded(_best_points(rates))
+    maps = _own_maps(rates)
+    own = rates.join(maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi")
+    best_points = bounded(own.sort("model", "threshold"))
     # Models that share thresholds still compete at different ones.
     within = ("metric", "prevalence", "beta")
-    best = rank_models(_best(best_points, grid, betas, band=whole), within=within)
+    best = rank_models(_best(best_points, maps, grid, betas, band=whole), within=within)
     rows = points.select("positives", "negatives").sum()
     size = rows["positives"][0] + rows["negatives"][0]
     observed = rows["positives"][0] / size if size else None
@@ -156,21 +159,36 @@ def compare_models(
     )
 
 
-def _best_points(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return the operating points that are their model's best for some prevalence and beta."""
-    alone = decision_map(rates.with_columns(pl.col("model").alias("alone")))
-    return rates.join(alone.select("model", "threshold"), on=["model", "threshold"], how="semi").sort(
-        "model", "threshold"
-    )
+def _own_maps(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the decision map of each model alone: its own best threshold for every lambda."""
+    return decision_map(rates.with_columns(pl.col("model").alias("alone"))).drop("alone")
 
 
-def _best(points: pl.DataFrame, grid: list[float], betas: list[float], *, band: bool) -> pl.DataFrame:
+def _best(
+    points: pl.DataFrame, maps: pl.DataFrame, grid: list[float], betas: list[float], *, band: bool
+) -> pl.DataFrame:
     """Return F-beta of each model at its best threshold, at every prevalence and beta."""
-    tables = []
-    for beta in betas:
-        chosen = select_operating_points(points, metric="f_beta", prevalence=grid, beta=beta)
-        tables.append(project_rates(chosen, metrics="f_beta", prevalence="selected", beta=beta, band=band))
-    return pl.concat(tables)
+    eta, beta = pl.col("prevalence"), pl.col("beta")
+    places = pl.DataFrame({"prevalence": grid}).join(pl.DataFrame({"beta": betas}), how="cross")
+    # At prevalence 1 everything is precise, so lambda is 0 there whatever beta is.
+    ratio = ((1 - eta) / eta / beta.pow(2)).fill_nan(0.0)
+    # Within a model the ranges of lambda follow one another, so the last that has begun is the one.
+    begun = (
+        maps.join(places.with_columns(ratio.alias("lambda")), how="cross")
+        .filter(pl.col("lambda_start") <= pl.col("lambda"))
+        .group_by("model", "prevalence", "beta")
+        .agg(pl.col("threshold").get(pl.col("lambda_start").arg_max()))
+    )
+    chosen = begun.join(points, on=["model", "threshold"])
+    values: dict[str, pl.Expr | pl.Series] = {"value": f_beta()}
+    if band:
+        # F-beta rises with TPR and falls with FPR.
+        for side, tpr, fpr in (("lower", "tpr_lower", "fpr_upper"), ("upper", "tpr_upper", "fpr_lower")):
+            bounds = chosen.with_columns(tpr=pl.col(tpr), fpr=pl.col(fpr))
+            values[side] = bounds.select(f_beta()).to_series()
+    return chosen.with_columns(metric=pl.lit("f_beta"), **values).select(
+        "model", "threshold", "metric", "prevalence", "beta", *values
+    )
 
 
 def _shifts(frame: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
