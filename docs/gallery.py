@@ -168,22 +168,25 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
     ),
     "rank_over_prevalence": (
         "Who is first at which prevalence, by PR-AUC.",
-        lambda d: nf.chart_rank_over_prevalence(nf.rank_models(d.areas.filter(metric="pr_auc"))),
+        lambda d: nf.chart_rank_over_prevalence(
+            nf.rank_models(d.areas.filter(metric="pr_auc")), observed=d.observed
+        ),
     ),
     "decision_map": (
         "The best model and threshold for every prevalence and beta.",
-        lambda d: nf.chart_decision_map(nf.decision_map(d.curves)),
+        lambda d: nf.chart_decision_map(nf.decision_map(d.curves), models=MODELS, observed=d.observed),
     ),
     "winner_ranges": (
         "Who is best in F-beta over beta at prevalence 0.01.",
         lambda d: nf.chart_winner_ranges(
-            nf.winner_ranges(d.points, metric="f_beta", over="beta", prevalence=0.01)
+            nf.winner_ranges(d.points, metric="f_beta", over="beta", prevalence=0.01), models=MODELS
         ),
     ),
     "probability_best": (
         "How sure the winner by PR-AUC is, by resampling the counts.",
         lambda d: nf.chart_probability_best(
-            nf.probability_best(d.on_grid, statistic="pr_auc", prevalence=GRID[::5], repeats=200)
+            nf.probability_best(d.on_grid, statistic="pr_auc", prevalence=GRID[::5], repeats=200),
+            observed=d.observed,
         ),
     ),
     "contingency_space": (

@@ -9,6 +9,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.reporting.charts import MAX_ROWS
+from nci_frames.reporting.theme import PALETTE
 from tests.comparisons import HOSTILE
 
 MODELS = ("a", "b")
@@ -71,9 +72,8 @@ def test_every_chart_has_a_title_a_description_and_a_colour_for_each_model(name:
     assert spec["title"]["subtitle"]
     assert spec["description"].startswith(spec["title"]["text"])
     coloured = [part for part in layers(spec).values() if "color" in part["encoding"]]
-    assert len(coloured) == 1
-    assert set(coloured[0]["encoding"]["color"]["scale"]["domain"]) == set(MODELS)
-    assert coloured[0]["encoding"]["tooltip"]
+    assert all(part["encoding"]["color"]["scale"]["domain"] == list(MODELS) for part in coloured)
+    assert [part for part in coloured if "tooltip" in part["encoding"]]
     # A chart is a value: the same frame gives the same chart.
     assert spec == DRAW[name](rates_of()).to_dict()
 
@@ -125,6 +125,65 @@ def test_ranks_run_downwards_and_prevalence_0_has_no_place() -> None:
     assert {row["prevalence"] for row in rows_of(spec, "lines")} == {0.001, 0.1, 0.5}
 
 
+def test_a_model_without_a_rank_leaves_a_gap() -> None:
+    frame = ranking(rates_of()).with_columns(
+        rank=pl.when(pl.col("model") == "a", pl.col("prevalence") == 0.1).then(None).otherwise("rank")
+    )
+    rows = rows_of(nf.chart_rank_over_prevalence(frame).to_dict(), "lines")
+    assert [row["rank"] for row in rows if row["model"] == "a" and row["prevalence"] == 0.1] == [None]
+    with pytest.raises(nf.ParameterError, match="no rank to draw"):
+        nf.chart_rank_over_prevalence(frame.with_columns(rank=pl.lit(None, pl.Int64)))
+
+
+@pytest.mark.parametrize(("name", "mark"), [("map", "bands"), ("winners", "bars")])
+def test_models_that_never_win_keep_the_colours_of_the_others(name: str, mark: str) -> None:
+    draw, frame = {
+        "map": (nf.chart_decision_map, nf.decision_map(rates_of())),
+        "winners": (
+            nf.chart_winner_ranges,
+            nf.winner_ranges(rates_of(), metric="f_beta", over="prevalence"),
+        ),
+    }[name]
+    spec = draw(frame, models=["0 never", "b"]).to_dict()
+    scale = layers(spec)[mark]["encoding"]["color"]["scale"]
+    assert scale["domain"] == ["0 never", "a", "b"]
+    assert scale["range"] == list(PALETTE[:3])
+
+
+DRAW_OBSERVED: dict[str, Any] = {
+    "map": lambda rates, **o: nf.chart_decision_map(nf.decision_map(rates), **o),
+    "winners": lambda rates, **o: nf.chart_winner_ranges(
+        nf.winner_ranges(rates, metric="f_beta", over="prevalence"), **o
+    ),
+    "rank": lambda rates, **o: nf.chart_rank_over_prevalence(ranking(rates), **o),
+    "best": lambda rates, **o: nf.chart_probability_best(best(rates), **o),
+}
+
+
+@pytest.mark.parametrize("name", list(DRAW_OBSERVED))
+def test_the_observed_prevalence_is_marked_where_there_is_an_axis_of_it(name: str) -> None:
+    spec = DRAW_OBSERVED[name](rates_of(), observed=0.2).to_dict()
+    (mark,) = rows_of(spec, "rule")
+    place = mark.get("odds", mark.get("prevalence"))
+    assert place == pytest.approx(0.25 if name == "map" else 0.2)
+    assert mark["label"] == "observed 0.2"
+    assert "rule" not in layers(DRAW_OBSERVED[name](rates_of(), observed=0.0).to_dict())
+    with pytest.raises(nf.ParameterError, match="observed must be a prevalence"):
+        DRAW_OBSERVED[name](rates_of(), observed=2.0)
+
+
+def test_an_observed_prevalence_outside_the_map_is_not_marked() -> None:
+    spec = nf.chart_decision_map(nf.decision_map(rates_of()), observed=0.75).to_dict()
+    assert "rule" not in layers(spec)
+
+
+def test_odds_are_labelled_as_powers() -> None:
+    spec = nf.chart_decision_map(nf.decision_map(rates_of())).to_dict()
+    axis = layers(spec)["bands"]["encoding"]["x"]["axis"]
+    assert axis["values"] == pytest.approx([10.0**d for d in range(-6, 1)])
+    assert '"-6": "10⁻⁶"' in axis["labelExpr"]
+
+
 def test_surfaces_and_sensitivities() -> None:
     surface = nf.metric_surface("precision", ratio=9, resolution=21)
     spec = nf.chart_metric_surface(surface, metric="precision", ratio=9).to_dict()
@@ -148,7 +207,7 @@ def test_what_cannot_be_drawn_says_so() -> None:
     with pytest.raises(nf.ParameterError, match="a bump chart shows one metric"):
         nf.chart_rank_over_prevalence(nf.rank_models(two.with_columns(pl.col("prevalence").fill_null(0.1))))
     doubled = pl.concat([ranking(rates_of())] * 2)
-    with pytest.raises(nf.ParameterError, match="one row of each model and prevalence"):
+    with pytest.raises(nf.ParameterError, match="several rows for one model and prevalence"):
         nf.chart_rank_over_prevalence(doubled)
-    with pytest.raises(nf.ParameterError, match="one row of each model and prevalence"):
+    with pytest.raises(nf.ParameterError, match="several rows for one model and prevalence"):
         nf.chart_probability_best(pl.concat([best(rates_of())] * 2))

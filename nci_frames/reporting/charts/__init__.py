@@ -5,6 +5,8 @@ of the colour scale, both of which Vega takes literally, and in no title, field 
 """
 
 from nci_frames.reporting.charts.bands import chart_precision_uncertainty
+from nci_frames.reporting.charts.best_model import chart_probability_best
+from nci_frames.reporting.charts.contingency import chart_contingency_space
 from nci_frames.reporting.charts.costs import chart_cost
 from nci_frames.reporting.charts.curves import (
     chart_f_beta_over_beta,
@@ -12,27 +14,39 @@ from nci_frames.reporting.charts.curves import (
     chart_p3,
     chart_pr_auc_over_prevalence,
 )
+from nci_frames.reporting.charts.decision_map import chart_decision_map
 from nci_frames.reporting.charts.f_beta_plot import chart_f_beta_plot
+from nci_frames.reporting.charts.imbalance import chart_imbalance_sensitivity
 from nci_frames.reporting.charts.pos_fraction import chart_pos_fraction
+from nci_frames.reporting.charts.ranks import chart_rank_over_prevalence
 from nci_frames.reporting.charts.roc_pr import chart_pr, chart_roc
 from nci_frames.reporting.charts.selection import MAX_ROWS, check_rows, finite
 from nci_frames.reporting.charts.subsamples import chart_subsamples
+from nci_frames.reporting.charts.surface import chart_metric_surface
 from nci_frames.reporting.charts.tpr_ppv import chart_tpr_ppv
+from nci_frames.reporting.charts.winner_bars import chart_winner_ranges
 
 __all__ = [
     "MAX_ROWS",
+    "chart_contingency_space",
     "chart_cost",
+    "chart_decision_map",
     "chart_f_beta_over_beta",
     "chart_f_beta_over_prevalence",
     "chart_f_beta_plot",
+    "chart_imbalance_sensitivity",
+    "chart_metric_surface",
     "chart_p3",
     "chart_pos_fraction",
     "chart_pr",
     "chart_pr_auc_over_prevalence",
     "chart_precision_uncertainty",
+    "chart_probability_best",
+    "chart_rank_over_prevalence",
     "chart_roc",
     "chart_subsamples",
     "chart_tpr_ppv",
+    "chart_winner_ranges",
     "check_rows",
     "finite",
 ]

@@ -5,9 +5,10 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.canvas import colour, facet, rate_axis, tooltip
+from nci_frames.reporting.charts.axes import log_range, log_scale, log_x, rate_axis
+from nci_frames.reporting.charts.canvas import colour, facet, tooltip
 from nci_frames.reporting.charts.selection import check_rows, checked_observed, refuse_doubles
-from nci_frames.reporting.theme import SOFT, log_axis, log_scale, model_style
+from nci_frames.reporting.theme import SOFT, model_style
 
 __all__ = ["chart_precision_uncertainty"]
 
@@ -76,9 +77,9 @@ def chart_precision_uncertainty(
     check_rows(rows)
     style = model_style(bands["model"].unique())
     places = [*curve["prevalence"], *marks["at"].drop_nulls(), *([observed] if observed else [])]
-    low, high = min(places), max(places)
+    low, high = log_range(places)
     scale = log_scale(low, high)
-    x = alt.X(field="prevalence", type="quantitative", axis=log_axis("prevalence", low, high), scale=scale)
+    x = log_x("prevalence", "prevalence", low, high)
     base = alt.Chart().encode(x=x, color=colour(style, legend=None))
     value = alt.Y(**rate_axis("value", "precision"))
     # Rows of the curve have no label and would write "null".

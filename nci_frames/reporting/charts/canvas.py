@@ -11,14 +11,15 @@ from nci_frames.reporting.charts.selection import finite
 from nci_frames.reporting.theme import DASHES, HEIGHT, PALETTE, WIDTH, ModelStyle, config_for
 
 __all__ = [
+    "COARSE",
     "DOTS",
     "LINES",
+    "SQUARES",
     "colour",
     "compose",
     "curves",
     "facet",
     "prevalence_strokes",
-    "rate_axis",
     "shape",
     "tooltip",
     "with_eta",
@@ -29,14 +30,24 @@ _LEGEND = "model (click to highlight)"
 #: One for each of the strokes.
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 
+#: A grid of at most so many values shows its points, a finer one only the point under the pointer.
+COARSE = 12
+
 #: What the legend shows of a model.
 LINES, DOTS = alt.Legend(), alt.Legend(symbolType="circle", symbolSize=90)
+SQUARES = alt.Legend(symbolType="square", symbolStrokeWidth=0)
 
 
-def colour(style: ModelStyle, *, legend: alt.Legend | None = LINES) -> alt.Color:
+def colour(
+    style: ModelStyle,
+    *,
+    legend: alt.Legend | None = LINES,
+    field: str = "model",
+    title: str = _LEGEND,
+) -> alt.Color:
     """Colour by model, as in every other chart of these models; panels with names need no legend."""
     scale = alt.Scale(domain=list(style.models), range=list(style.colours))
-    return alt.Color(field="model", type="nominal", title=_LEGEND, scale=scale, legend=legend)
+    return alt.Color(field=field, type="nominal", title=title, scale=scale, legend=legend)
 
 
 def shape(style: ModelStyle) -> alt.Shape:
@@ -44,17 +55,6 @@ def shape(style: ModelStyle) -> alt.Shape:
     shapes = [_SHAPES[DASHES.index(dash)] for dash in style.dashes]
     scale = alt.Scale(domain=list(style.models), range=shapes)
     return alt.Shape(field="model", type="nominal", title=_LEGEND, scale=scale, legend=DOTS)
-
-
-def rate_axis(field: str, title: str) -> dict[str, Any]:
-    """Return what an axis of a share needs: from 0 to 1, whatever the values."""
-    return {
-        "field": field,
-        "type": "quantitative",
-        "title": title,
-        "scale": alt.Scale(domain=[0, 1]),
-        "axis": alt.Axis(tickCount=5, format=".1f"),
-    }
 
 
 def tooltip(numbers: Mapping[str, str], *, names: Sequence[str] = ("model",)) -> list[alt.Tooltip]:
@@ -75,8 +75,12 @@ def curves(
     interpolate: Any = "linear",
     dash: alt.StrokeDash | None = None,
     clip: bool = False,
+    dots: bool = False,
 ) -> list[alt.Chart]:
-    """Draw a line per model through its rows in their order, and targets for the pointer."""
+    """Draw a line per model through its rows in their order, and targets for the pointer.
+
+    Bounds ``lower`` and ``upper`` that differ are shaded; null values leave gaps; *dots* shows every point.
+    """
     chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
     hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", empty=False)
     base = alt.Chart(finite(rows)).encode(x=x, y=y, color=colour(style))
@@ -91,13 +95,34 @@ def curves(
         stroke = alt.StrokeDash(field="model", type="nominal", title=_LEGEND, scale=scale)
         lines = lines.encode(strokeDash=stroke)
     points = base.mark_point(filled=True, size=50, clip=clip).encode(
-        opacity=alt.condition(hover, alt.value(1.0), alt.value(0.0))
+        opacity=alt.condition(hover, alt.value(1.0), alt.value(1.0 if dots else 0.0))
     )
-    targets = base.mark_point(filled=True, size=120, opacity=0, clip=clip).encode(tooltip=tooltip(numbers))
+    # Wide, unseen targets for the pointer: with nearest=True Vega-Lite 6 shows text fields as "undefined".
+    targets = base.mark_point(filled=True, size=220 if dots else 120, opacity=0, clip=clip)
+    targets = targets.encode(tooltip=tooltip(numbers))
+    # Names are given, since Altair would take them from a counter and equal charts would differ.
     return [
+        *_band(rows, base, chosen),
         lines.add_params(chosen).properties(name="lines"),
         points.properties(name="points"),
         targets.add_params(hover).properties(name="targets"),
+    ]
+
+
+def _band(rows: pl.DataFrame, base: alt.Chart, chosen: alt.Parameter) -> list[alt.Chart]:
+    if (
+        not {"lower", "upper"} <= set(rows.columns)
+        or rows.filter(pl.col("lower") < pl.col("upper")).is_empty()
+    ):
+        return []
+    return [
+        base.mark_area()
+        .encode(
+            y=alt.Y(field="lower", type="quantitative"),
+            y2=alt.Y2(field="upper"),
+            opacity=alt.condition(chosen, alt.value(0.15), alt.value(0.03)),
+        )
+        .properties(name="band")
     ]
 
 

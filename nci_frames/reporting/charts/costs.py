@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
+from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule
 from nci_frames.reporting.charts.canvas import compose, curves
 from nci_frames.reporting.charts.selection import (
     check_rows,
@@ -15,7 +16,7 @@ from nci_frames.reporting.charts.selection import (
     operating_point,
     refuse_doubles,
 )
-from nci_frames.reporting.theme import SOFT, log_axis, log_scale, model_style, vertical_rule
+from nci_frames.reporting.theme import SOFT, model_style
 
 __all__ = ["chart_cost"]
 
@@ -80,12 +81,8 @@ def chart_cost(
         raise ParameterError("there is no cost to draw", found=f"{everything.height:,} rows")
     check_rows(drawn)
     style = model_style(everything["model"].unique())
-    places = [*drawn["prevalence"], *([observed] if observed else [])]
-    low, high = min(places), max(places)
-    if low == high:
-        low, high = low / 10, high * 10
-    axis, scale = log_axis("prevalence", low, high), log_scale(low, high)
-    x = alt.X(field="prevalence", type="quantitative", axis=axis, scale=scale)
+    low, high = log_range([*drawn["prevalence"], *([observed] if observed else [])])
+    x = log_x("prevalence", "prevalence", low, high)
     top = max(drawn["value"])
     cut = normalised and top > _WORST
     y = alt.Y(
@@ -102,7 +99,7 @@ def chart_cost(
         [
             *([_trivial(y)] if normalised else []),
             *curves(rows, x, y, style=style, numbers=numbers, clip=cut),
-            *vertical_rule(observed, "prevalence", low, high),
+            *observed_rule(observed, "prevalence", low, high),
         ],
         style=style,
         title="Normalised cost over prevalence" if normalised else "Expected cost over prevalence",

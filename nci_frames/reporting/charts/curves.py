@@ -5,16 +5,17 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
+from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule, rate_axis, vertical_rule
+from nci_frames.reporting.charts.canvas import COARSE, compose, curves
 from nci_frames.reporting.charts.selection import (
     at,
     check_rows,
     checked_observed,
-    finite,
     of_metric,
     operating_point,
     refuse_doubles,
 )
-from nci_frames.reporting.theme import line_chart, model_style
+from nci_frames.reporting.theme import model_style
 
 __all__ = [
     "chart_f_beta_over_beta",
@@ -258,12 +259,30 @@ def _chart(
             f"there is nothing to draw: every {value_title} is undefined, or lies at {x} 0 or infinity",
             found=f"{rows.height:,} rows",
         )
-    return line_chart(
-        finite(shown.select("model", x, *there)),
-        x,
-        style=model_style(rows["model"].unique()),
+    over_beta = x == "beta"
+    mark = 1.0 if over_beta else observed
+    low, high = log_range([*shown[x].unique(), *([mark] if mark else [])])
+    titles = {
+        x: x,
+        "value": value_title,
+        "lower": "lower bound",
+        "upper": "upper bound",
+        "threshold": "threshold",
+    }
+    style = model_style(rows["model"].unique())
+    lines = curves(
+        shown.select("model", x, *there),
+        log_x(x, x, low, high),
+        alt.Y(**rate_axis("value", value_title)),
+        style=style,
+        numbers={name: text for name, text in titles.items() if name in (x, *there)},
+        dots=shown[x].n_unique() <= COARSE,
+    )
+    rule = vertical_rule(1, x, low, high, "β = 1") if over_beta else observed_rule(observed, x, low, high)
+    return compose(
+        [*lines, *rule],
+        style=style,
         title=title,
         subtitle=subtitle,
-        value_title=value_title,
-        observed=observed,
+        says=f"{value_title} on the vertical axis; a line per model.",
     )

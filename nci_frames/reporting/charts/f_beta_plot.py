@@ -7,9 +7,10 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.canvas import colour, compose, curves, rate_axis, tooltip
+from nci_frames.reporting.charts.axes import log_axis, log_scale, rate_axis
+from nci_frames.reporting.charts.canvas import colour, compose, curves, tooltip
 from nci_frames.reporting.charts.selection import at, check_rows, finite, of_metric, refuse_doubles
-from nci_frames.reporting.theme import HEIGHT, INK, SOFT, WIDTH, log_axis, log_scale, model_style
+from nci_frames.reporting.theme import HEIGHT, INK, SOFT, WIDTH, model_style
 
 __all__ = ["chart_f_beta_plot"]
 
@@ -17,7 +18,7 @@ __all__ = ["chart_f_beta_plot"]
 _LABEL, _LINE = 74, 13
 
 #: Height of the two bars below the plot, in pixels.
-_BARS = 38
+_BARS = 42
 
 
 def chart_f_beta_plot(
@@ -89,19 +90,8 @@ def chart_f_beta_plot(
     numbers = {"beta": "β", "mean": "mean", "std": "standard deviation", "p_value": "p-value against best"}
     y = alt.Y(**rate_axis("mean", "F-beta"))
     lines = curves(rows, x, y, style=style, numbers=numbers)
-    band = (
-        alt.Chart(rows)
-        .mark_area(opacity=0.13)
-        .encode(
-            x=x,
-            y=alt.Y(field="lower", type="quantitative"),
-            y2=alt.Y2(field="upper"),
-            color=colour(style),
-        )
-        .properties(name="band")
-    )
     return compose(
-        [band, *lines, *_switches(shown, low, high), *_bars(rows, shown, low, high, colour(style))],
+        [*lines, *_switches(shown, low, high), *_bars(rows, shown, low, high, colour(style))],
         style=style,
         title=f"F-beta plot at {place}",
         subtitle="fold mean ± standard deviation; below: the winner, and where the tests tell it apart",
@@ -192,8 +182,8 @@ def _bars(
         .encode(
             x=alt.X(field="first", type="quantitative", scale=scale),
             x2=alt.X2(field="last"),
-            y=alt.value(HEIGHT + 4),
-            y2=alt.value(HEIGHT + 16),
+            y=alt.value(HEIGHT + 8),
+            y2=alt.value(HEIGHT + 20),
             color=paint,
             tooltip=tooltip({"threshold": "threshold"}, names=("model", "range")),
         )
@@ -215,7 +205,7 @@ def _bars(
         .mark_tick(thickness=5, size=12, color=INK)
         .encode(
             x=alt.X(field="beta", type="quantitative", scale=scale),
-            y=alt.value(HEIGHT + 27),
+            y=alt.value(HEIGHT + 31),
             opacity=alt.condition("datum.told", alt.value(0.85), alt.value(0.2)),
             tooltip=[
                 alt.Tooltip(field="beta", type="quantitative", title="β", format=".6~g"),
@@ -230,7 +220,7 @@ def _bars(
         .mark_text(align="right", baseline="middle", color=SOFT, fontSize=11)
         .encode(x=alt.value(-6), y=alt.value(HEIGHT + y), text=alt.Text(field="text", type="nominal"))
         .properties(name=f"name_{text}")
-        for text, y in (("winner", 10), ("told apart", 27))
+        for text, y in (("winner", 14), ("told apart", 31))
     ]
     return [winner, significance, *names]
 

@@ -5,17 +5,10 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.canvas import (
-    colour,
-    compose,
-    curves,
-    prevalence_strokes,
-    rate_axis,
-    tooltip,
-    with_eta,
-)
+from nci_frames.reporting.charts import axes
+from nci_frames.reporting.charts.canvas import colour, compose, curves, prevalence_strokes, tooltip, with_eta
 from nci_frames.reporting.charts.selection import MAX_ROWS, check_rows, finite, with_recall
-from nci_frames.reporting.theme import INK, SOFT, WIDTH, log_axis, log_scale, model_style
+from nci_frames.reporting.theme import INK, SOFT, WIDTH, model_style
 from nci_frames.reporting.thinning import thin_curves
 
 __all__ = ["chart_pos_fraction"]
@@ -94,12 +87,10 @@ def chart_pos_fraction(
         rows = thin_curves(rows, "pos_fraction", "recall", within=curves_of, log_x=log_x, **size)
     check_rows(rows)
     style = model_style(frame["model"].unique())
-    x = alt.X(**rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
+    x = alt.X(**axes.rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
     if log_x:
-        low = min(rows["pos_fraction"])
-        axis, scale = log_axis("pos_fraction", low, 1.0), log_scale(low, 1.0)
-        x = alt.X(field="pos_fraction", type="quantitative", axis=axis, scale=scale)
-    y = alt.Y(**rate_axis("recall", "TPR (recall)"))
+        x = axes.log_x("pos_fraction", "pos_fraction", min(rows["pos_fraction"]), 1.0)
+    y = alt.Y(**axes.rate_axis("recall", "TPR (recall)"))
     names = ", ".join(f"{eta:.3g}" for eta in rows["prevalence"].unique().sort())
     held = "" if tpr is None else f"; ringed: the fewest for a TPR of {tpr:g}"
     strokes = prevalence_strokes(rows["prevalence"], style)

@@ -6,9 +6,10 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.canvas import compose, curves, prevalence_strokes, rate_axis, with_eta
+from nci_frames.reporting.charts import axes
+from nci_frames.reporting.charts.canvas import compose, curves, prevalence_strokes, with_eta
 from nci_frames.reporting.charts.selection import MAX_ROWS, check_rows, refuse_doubles, with_recall
-from nci_frames.reporting.theme import SOFT, WIDTH, log_axis, log_scale, model_style
+from nci_frames.reporting.theme import SOFT, WIDTH, model_style
 from nci_frames.reporting.thinning import thin_curves
 
 __all__ = ["chart_pr", "chart_roc"]
@@ -63,12 +64,12 @@ def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> 
         rows = thin_curves(rows, "fpr", "tpr", within="model", width=width, height=height, log_x=log_x)
     check_rows(rows)
     style = model_style(frame["model"].unique())
-    y = alt.Y(**rate_axis("tpr", "TPR (recall)"))
+    y = alt.Y(**axes.rate_axis("tpr", "TPR (recall)"))
     chance: dict[str, list[float]] = {"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]}
-    x = alt.X(**rate_axis("fpr", "FPR"))
+    x = alt.X(**axes.rate_axis("fpr", "FPR"))
     if log_x:
         low = min(rows["fpr"])
-        x = alt.X(field="fpr", type="quantitative", axis=log_axis("fpr", low, 1.0), scale=log_scale(low, 1.0))
+        x = axes.log_x("fpr", "fpr", low, 1.0)
         # A straight line is a curve on this axis.
         line = np.geomspace(low, 1, 60).tolist()
         chance = {"fpr": line, "tpr": line}
@@ -146,8 +147,8 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
     return compose(
         curves(
             rows,
-            alt.X(**rate_axis("recall", "recall (TPR)")),
-            alt.Y(**rate_axis("precision", "precision (PPV)")),
+            alt.X(**axes.rate_axis("recall", "recall (TPR)")),
+            alt.Y(**axes.rate_axis("precision", "precision (PPV)")),
             style=style,
             numbers={
                 "recall": "recall",

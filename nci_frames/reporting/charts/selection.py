@@ -5,6 +5,7 @@ import math
 import polars as pl
 
 from nci_frames.errors import ParameterError
+from nci_frames.schemas import FrameSchema
 
 __all__ = [
     "MAX_ROWS",
@@ -13,6 +14,7 @@ __all__ = [
     "checked_observed",
     "finite",
     "of_metric",
+    "one_comparison",
     "operating_point",
     "refuse_doubles",
     "with_recall",
@@ -111,3 +113,14 @@ def refuse_doubles(rows: pl.DataFrame, *place: str) -> None:
         found=f"{same.height} rows that differ in {', '.join(map(repr, varying)) or 'the value alone'}",
         hint="select one operating point, and one value of each key, before drawing",
     )
+
+
+def one_comparison(frame: pl.DataFrame, schema: FrameSchema) -> None:
+    """Refuse a frame with keys, each value of which has a picture of its own."""
+    keys = schema.keys(frame.columns)
+    if keys:
+        raise ParameterError(
+            "the chart shows one comparison",
+            found=f"the key {keys[0]!r}",
+            hint="filter one of its values, and drop it",
+        )

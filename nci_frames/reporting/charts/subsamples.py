@@ -5,7 +5,8 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.canvas import colour, facet, rate_axis, tooltip
+from nci_frames.reporting.charts.axes import rate_axis
+from nci_frames.reporting.charts.canvas import colour, facet, tooltip
 from nci_frames.reporting.charts.selection import check_rows, refuse_doubles
 from nci_frames.reporting.theme import SOFT, model_style
 

@@ -1,0 +1,77 @@
+"""Resampled contests -> how probable it is that each model is the best."""
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.errors import ParameterError
+from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule, rate_axis
+from nci_frames.reporting.charts.canvas import SQUARES, colour, compose, tooltip
+from nci_frames.reporting.charts.selection import check_rows, checked_observed, finite, refuse_doubles
+from nci_frames.reporting.theme import GROUND, model_style
+
+__all__ = ["chart_probability_best"]
+
+
+def chart_probability_best(
+    best: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None
+) -> alt.LayerChart:
+    """Draw how probable it is that each model is the best, over prevalence.
+
+    Parameters
+    ----------
+    best
+        What ``probability_best`` returned, of one metric and beta and of one value of the keys.
+    observed
+        The prevalence of the log, marked by a vertical rule.
+
+    Returns
+    -------
+    altair.LayerChart
+        Stacked areas, coloured by model, over a logarithmic axis.
+
+    Raises
+    ------
+    ParameterError
+        The frame has several rows of a model at a prevalence, or too many rows.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> best = nf.probability_best(counts, statistic="f_beta", prevalence=[0.001, 0.1], repeats=50)
+    >>> nf.chart_probability_best(best).to_dict()["title"]["text"]
+    'Probability of being the best'
+    """
+    observed = checked_observed(observed)
+    frame = schemas.collect(best, schemas.BEST_MODELS).filter(pl.col("prevalence") > 0)
+    refuse_doubles(frame, "model", "prevalence")
+    if frame["probability"].drop_nulls().is_empty():
+        raise ParameterError("there is no probability to draw", found=f"{frame.height:,} rows")
+    rows = frame.select("model", "prevalence", "probability").sort("model", "prevalence")
+    check_rows(rows)
+    low, high = log_range([*rows["prevalence"], *([observed] if observed else [])])
+    style = model_style(frame["model"])
+    numbers = {"prevalence": "prevalence", "probability": "probability"}
+    areas = (
+        alt.Chart(finite(rows))
+        .mark_area(opacity=0.85, stroke=GROUND, strokeWidth=0.7)
+        .encode(
+            x=log_x("prevalence", "prevalence", low, high),
+            y=alt.Y(**rate_axis("probability", "probability of being the best"), stack="zero"),
+            color=colour(style, legend=SQUARES, title="model"),
+            tooltip=tooltip(numbers),
+        )
+        .properties(name="areas")
+    )
+    return compose(
+        [areas, *observed_rule(observed, "prevalence", low, high)],
+        style=style,
+        title="Probability of being the best",
+        subtitle="share of resampled logs in which a model wins",
+        says="Stacked areas, one per model.",
+    )

@@ -1,0 +1,83 @@
+"""Rates -> the models as points of contingency space."""
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.reporting.charts.canvas import SQUARES, colour, compose, tooltip
+from nci_frames.reporting.charts.selection import check_rows, finite
+from nci_frames.reporting.theme import SOFT, model_style
+
+__all__ = ["chart_contingency_space"]
+
+_SPECIAL = pl.DataFrame({
+    "name": ["perfect", "always positive", "always negative", "worst"],
+    "tpr": [1.0, 1.0, 0.0, 0.0],
+    "tnr": [1.0, 0.0, 1.0, 0.0],
+})  # fmt: skip
+
+#: A little more than the unit square, so that no mark of a corner is cut.
+_SCALE = alt.Scale(domain=[-0.02, 1.02])
+
+
+def chart_contingency_space(rates: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
+    """Draw the base contingency space: models as points of TPR over TNR, and the line of no skill.
+
+    Parameters
+    ----------
+    rates
+        A rates frame; a point per row.
+
+    Returns
+    -------
+    altair.LayerChart
+        The points, the special classifiers at the corners, and the line TPR + TNR = 1.
+
+    Raises
+    ------
+    ParameterError
+        The frame has too many rows.
+
+    References
+    ----------
+    Ahmadzadeh and Angryk (2022), Fig. 1.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> counts = nf.confusion_counts(tpr=0.6, tnr=0.9, ratio=9, size=1000)
+    >>> nf.chart_contingency_space(nf.compute_rates(counts)).to_dict()["title"]["text"]
+    'Base contingency space'
+    """
+    frame = schemas.collect(rates, schemas.RATES)
+    style = model_style(frame["model"])
+    rows = frame.select("model", "threshold", "tpr", tnr=1 - pl.col("fpr")).drop_nulls(["tpr", "tnr"])
+    check_rows(rows)
+    x = alt.X(field="tnr", type="quantitative", title="TNR (specificity)", scale=_SCALE)
+    y = alt.Y(field="tpr", type="quantitative", title="TPR (recall)", scale=_SCALE)
+    numbers = {"threshold": "threshold", "tpr": "TPR", "tnr": "TNR"}
+    line = alt.Chart(pl.DataFrame({"tnr": [0.0, 1.0], "tpr": [1.0, 0.0]})).encode(x=x, y=y)
+    corners = alt.Chart(_SPECIAL).encode(x=x, y=y)
+    named = corners.encode(text=alt.Text(field="name", type="nominal"))
+    paint = colour(style, legend=SQUARES, title="model")
+    return compose(
+        [
+            line.mark_line(color=SOFT, strokeDash=[4, 3], strokeWidth=1).properties(name="no_skill"),
+            corners.mark_point(color=SOFT, shape="diamond", size=90).properties(name="special"),
+            named.transform_filter("datum.tnr == 0")
+            .mark_text(align="left", dx=9, color=SOFT, fontSize=11)
+            .properties(name="special_left"),
+            named.transform_filter("datum.tnr == 1")
+            .mark_text(align="right", dx=-9, color=SOFT, fontSize=11)
+            .properties(name="special_right"),
+            alt.Chart(finite(rows))
+            .mark_point(filled=True, size=110, opacity=0.9)
+            .encode(x=x, y=y, color=paint, tooltip=tooltip(numbers))
+            .properties(name="points"),
+        ],
+        style=style,
+        title="Base contingency space",
+        subtitle="each model a point; dashed: no skill",
+        says="TPR over TNR.",
+        height=400,
+    )

@@ -1,0 +1,112 @@
+"""Decision maps -> who is best at every prevalence and beta."""
+
+import math
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.reporting.charts.axes import log_scale, log_x, observed_rule
+from nci_frames.reporting.charts.canvas import SQUARES, colour, compose, tooltip
+from nci_frames.reporting.charts.selection import check_rows, checked_observed, finite, one_comparison
+from nci_frames.reporting.theme import GROUND, model_style
+
+__all__ = ["chart_decision_map"]
+
+#: What the map shows, by the odds of the prevalence and by beta.
+_ODDS, _BETA = (1e-6, 1.0), (0.1, 10.0)
+
+
+def chart_decision_map(
+    decisions: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    models: Sequence[str] = (),
+    observed: float | None = None,
+) -> alt.LayerChart:
+    """Draw who has the best F-beta at every prevalence and beta.
+
+    Parameters
+    ----------
+    decisions
+        What ``decision_map`` returned, of one value of the keys.
+    models
+        All models of the comparison; with them each has the colour that it has in other charts, also where
+        some are never the best.
+    observed
+        The prevalence of the log, marked by a vertical rule if it is on the map, which ends at 1/2.
+
+    Returns
+    -------
+    altair.LayerChart
+        Bands, coloured by model, over the odds of the prevalence and beta, both logarithmic: there the
+        borders are exactly straight. Model and threshold are shown under the pointer.
+
+    Raises
+    ------
+    ParameterError
+        The frame has keys or too many rows, or *observed* is no prevalence.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> decisions = nf.decision_map(nf.compute_rates(counts))
+    >>> nf.chart_decision_map(decisions).to_dict()["title"]["text"]
+    'Decision map of F-beta'
+    """
+    frame = schemas.collect(decisions, schemas.DECISION_MAP)
+    observed = checked_observed(observed)
+    on_map = observed is not None and _ODDS[0] <= observed <= 0.5
+    one_comparison(frame, schemas.DECISION_MAP)
+    style = model_style([*models, *frame["model"]])
+    ends = pl.DataFrame({"t": [math.log(odds) for odds in _ODDS]})
+    # lambda = 1/(odds·beta²): at one place of the odds a range of lambda is a range of log beta.
+    ln_beta = {
+        side: (-pl.col(f"lambda_{end}").log() - pl.col("t")) / 2
+        for side, end in (("beta_high", "start"), ("beta_low", "end"))
+    }
+    bottom, top = (math.log(beta) for beta in _BETA)
+    rows = (
+        frame.with_row_index("range")
+        .join(ends, how="cross")
+        .with_columns(**ln_beta)
+        .with_columns(
+            pl.col("beta_high").clip(upper_bound=top + 20).exp(), pl.col("beta_low").clip(bottom - 20).exp()
+        )
+        .with_columns(odds=pl.col("t").exp())
+    )
+    check_rows(rows)
+    numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
+    bands = (
+        alt.Chart(finite(rows))
+        .mark_area(clip=True, opacity=0.75, stroke=GROUND, strokeWidth=0.7)
+        .encode(
+            x=log_x("odds", "odds", *_ODDS),
+            y=alt.Y(
+                field="beta_low",
+                type="quantitative",
+                title="β, log scale",
+                scale=log_scale(*_BETA),
+                axis=alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10], format="~g"),
+            ),
+            y2=alt.Y2(field="beta_high"),
+            detail=alt.Detail(field="range", type="nominal"),
+            color=colour(style, legend=SQUARES, title="model"),
+            tooltip=tooltip(numbers),
+        )
+        .properties(name="bands")
+    )
+    return compose(
+        [bands, *observed_rule(observed if on_map else None, "odds", *_ODDS)],
+        style=style,
+        title="Decision map of F-beta",
+        subtitle="the best model and threshold everywhere; borders exact",
+        says="Bands over the odds of the prevalence and beta, both logarithmic.",
+        height=380,
+    )

@@ -1,0 +1,65 @@
+"""Sensitivities -> how far metrics move with the ratio of the classes."""
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.reporting.charts.axes import log_range, log_x
+from nci_frames.reporting.charts.canvas import colour, compose, tooltip
+from nci_frames.reporting.charts.selection import check_rows, finite
+from nci_frames.reporting.theme import model_style
+
+__all__ = ["chart_imbalance_sensitivity"]
+
+
+def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
+    """Draw how sensitive metrics are to the ratio of the classes, a line per metric.
+
+    Parameters
+    ----------
+    sensitivity
+        What ``imbalance_sensitivity`` returned, for several ratios.
+
+    Returns
+    -------
+    altair.LayerChart
+        The lines over a logarithmic axis.
+
+    Raises
+    ------
+    ParameterError
+        The frame has too many rows.
+
+    References
+    ----------
+    Ahmadzadeh and Angryk (2022), Fig. 4.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> found = nf.imbalance_sensitivity(["precision", "accuracy"], ratios=[2, 10, 100])
+    >>> nf.chart_imbalance_sensitivity(found).to_dict()["title"]["text"]
+    'Imbalance sensitivity'
+    """
+    rows = schemas.collect(sensitivity, schemas.SENSITIVITY).drop_nulls("sensitivity").sort("metric", "ratio")
+    check_rows(rows)
+    style = model_style(rows["metric"])
+    numbers = {"ratio": "negatives per positive", "sensitivity": "volume between the surfaces"}
+    lines = (
+        alt.Chart(finite(rows))
+        .mark_line(point=True)
+        .encode(
+            x=log_x("ratio", "ratio", *log_range(rows["ratio"])),
+            y=alt.Y(field="sensitivity", type="quantitative", title=numbers["sensitivity"]),
+            color=colour(style, field="metric", title="metric"),
+            tooltip=tooltip(numbers, names=("metric",)),
+        )
+        .properties(name="lines")
+    )
+    return compose(
+        [lines],
+        style=style,
+        title="Imbalance sensitivity",
+        subtitle="volume between a metric's surfaces at 1 : 1 and at the ratio",
+        says="A line per metric.",
+    )

@@ -1,0 +1,86 @@
+"""Rankings -> a bump chart of ranks over prevalence."""
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.errors import ParameterError
+from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule
+from nci_frames.reporting.charts.canvas import COARSE, compose, curves
+from nci_frames.reporting.charts.selection import check_rows, checked_observed, refuse_doubles
+from nci_frames.reporting.theme import model_style
+
+__all__ = ["chart_rank_over_prevalence"]
+
+
+def chart_rank_over_prevalence(
+    ranking: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None
+) -> alt.LayerChart:
+    """Draw the rank of every model over prevalence: a bump chart.
+
+    Parameters
+    ----------
+    ranking
+        What ``rank_models`` returned, of one metric, with one row per model and prevalence.
+    observed
+        The prevalence of the log, marked by a vertical rule.
+
+    Returns
+    -------
+    altair.LayerChart
+        Rank 1 on top, over a logarithmic axis; a model without a rank leaves a gap there.
+
+    Raises
+    ------
+    ParameterError
+        The frame has several metrics, or several rows of a model at a prevalence, or too many rows.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> points = nf.project_rates(nf.compute_rates(counts), metrics="f_beta", prevalence=[0.001, 0.01, 0.1])
+    >>> nf.chart_rank_over_prevalence(nf.rank_models(points)).to_dict()["title"]["text"]
+    'Rank over prevalence'
+    """
+    observed = checked_observed(observed)
+    frame = schemas.collect(ranking, schemas.RANKING)
+    rows = frame.filter(pl.col("prevalence") > 0).sort("model", "prevalence")
+    metrics = sorted(rows["metric"].unique())
+    if len(metrics) > 1:
+        raise ParameterError(
+            "a bump chart shows one metric", found=", ".join(metrics), hint="filter the ranking"
+        )
+    refuse_doubles(rows, "model", "prevalence")
+    if rows["rank"].drop_nulls().is_empty():
+        raise ParameterError("there is no rank to draw", found=f"{frame.height:,} rows")
+    rows = rows.select("model", "prevalence", "rank", "value")
+    check_rows(rows)
+    low, high = log_range([*rows["prevalence"], *([observed] if observed else [])])
+    style = model_style(frame["model"])
+    lines = curves(
+        rows,
+        log_x("prevalence", "prevalence", low, high),
+        alt.Y(
+            field="rank",
+            type="quantitative",
+            title="rank (1 is best)",
+            scale=alt.Scale(reverse=True, domain=[0.5, max([2, *rows["rank"].drop_nulls()]) + 0.5]),
+            axis=alt.Axis(tickMinStep=1, format="d"),
+        ),
+        style=style,
+        numbers={"prevalence": "prevalence", "rank": "rank", "value": "value"},
+        interpolate="monotone",
+        dots=rows["prevalence"].n_unique() <= COARSE,
+    )
+    return compose(
+        [*lines, *observed_rule(observed, "prevalence", low, high)],
+        style=style,
+        title="Rank over prevalence",
+        subtitle=f"by {metrics[0]}",
+        says="A line per model.",
+    )
