@@ -350,9 +350,17 @@ def test_nothing_to_draw_is_refused():
 def test_a_chart_has_at_most_five_thousand_rows():
     def projection(rows):
         return pl.DataFrame(
-            {"model": "a", "prevalence": [(i + 1) / (rows + 1) for i in range(rows)], "value": 0.5}
+            {"model": "a", "prevalence": [10 ** (i / rows - 1) for i in range(rows)], "value": 0.5}
         ).with_columns(threshold=pl.lit(0.5), metric=pl.lit("precision"), beta=pl.lit(None, dtype=pl.Float64))
 
     assert len(rows_of(chart_p3(projection(MAX_ROWS)).to_dict())) == 5_000
-    with pytest.raises(ParameterError, match=r"at most 5,000 rows\n.*5,001 rows, .*\n.*coarser grid"):
-        chart_p3(projection(MAX_ROWS + 1))
+    assert len(rows_of(chart_p3(projection(MAX_ROWS + 1)).to_dict())) == 2
+    # Teeth of ten pixels, of which none can be left out.
+    zigzag = (
+        projection(50).drop("model").join(pl.DataFrame({"model": [f"m{i}" for i in range(101)]}), how="cross")
+    )
+    zigzag = zigzag.with_columns(value=pl.col("prevalence").rank("dense") % 2 * 1.0)
+    with pytest.raises(
+        ParameterError, match=r"at most 5,000 rows\n.*5,050 rows, models: 101\n.*coarser grid"
+    ):
+        chart_p3(zigzag)

@@ -196,7 +196,9 @@ def test_surfaces_and_sensitivities() -> None:
 
 def test_what_cannot_be_drawn_says_so() -> None:
     many = pl.concat([rates_of()] * (MAX_ROWS // 4 + 1))
-    with pytest.raises(nf.ParameterError, match="a chart shows at most 5,000 rows"):
+    with pytest.raises(
+        nf.ParameterError, match=r"a chart shows at most 5,000 rows\n.*\n.*select operating points"
+    ):
         nf.chart_contingency_space(many)
     by_day = nf.decision_map(rates_of().with_columns(day=pl.lit("1")))
     with pytest.raises(nf.ParameterError, match="the chart shows one comparison\n  found: the key 'day'"):

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import nci_frames as nf
 from nci_frames.reporting.charts import MAX_ROWS
+from nci_frames.reporting.charts.selection import fitted
 from nci_frames.reporting.thinning import TOLERANCE, thin_curves
-from tests.chart_specs import rows_of
+from tests.chart_specs import layer, panel_rows, rows_of
 
 SIZE = {"width": 520, "height": 300}
 
@@ -107,3 +108,113 @@ def test_the_held_point_is_chosen_before_thinning():
 def test_nothing_is_thinned_to_nothing():
     empty = pl.DataFrame(schema={"model": pl.String, "x": pl.Float64, "y": pl.Float64})
     assert thin_curves(empty, "x", "y", within="model", **SIZE).is_empty()
+
+
+def test_a_value_and_its_bounds_are_kept_together():
+    x = np.linspace(0, 1, 1001)
+    bounds = {"lower": 0.2 + 0.1 * np.sin(4 * x), "value": 0.5 + 0 * x, "upper": 0.9 - 0.2 * x**2}
+    curve = pl.DataFrame({"model": "a", "x": x, **bounds})
+    kept = thin_curves(curve, "x", list(bounds), within="model", **SIZE)
+    assert 5 < kept.height < 300
+    for name in bounds:
+        span = curve[name].max() - curve[name].min() or 1.0
+        drawn = np.interp(x, kept["x"].to_numpy(), kept[name].to_numpy())
+        assert np.abs(drawn - curve[name].to_numpy()).max() * 300 / span <= 2 * TOLERANCE + 1e-9
+
+
+def test_nulls_stay_gaps():
+    rows = pl.DataFrame({"model": "a", "x": range(12), "y": [0.5] * 4 + [None] * 4 + [0.5] * 4})
+    kept = thin_curves(rows, "x", "y", within="model", **SIZE)
+    assert kept.select("x", "y").rows() == [(0, 0.5), (3, 0.5), (4, None), (7, None), (8, 0.5), (11, 0.5)]
+
+
+def noisy_rates(models=92, thresholds=1_000, positives=200):
+    """Rates at quantiles of scores of few positives: curves of many small steps."""
+    rng = np.random.default_rng(5)
+    negatives = 10 * positives
+    frames = []
+    for model in range(models):
+        ours, theirs = rng.normal(0.8 + model / 60, 1, positives), rng.normal(0, 1, negatives)
+        cuts = np.quantile(np.r_[ours, theirs], np.linspace(0, 1, thresholds))
+        tp = positives - np.searchsorted(np.sort(ours), cuts)
+        fp = negatives - np.searchsorted(np.sort(theirs), cuts)
+        frames.append(pl.DataFrame({"model": f"m{model:02d}", "threshold": cuts, "tp": tp, "fp": fp}))
+    counts = pl.concat(frames).with_columns(fn=positives - pl.col("tp"), tn=negatives - pl.col("fp"))
+    return nf.compute_rates(counts.unique(["model", "threshold"]))
+
+
+def median_points():
+    """An operating point of each model."""
+    rates = noisy_rates(thresholds=3).sort("model", "threshold")
+    return rates.group_by("model", maintain_order=True).agg(pl.all().get(1))
+
+
+@pytest.mark.parametrize("log_x", [False, True])
+def test_many_models_with_many_steps_are_drawn_to_a_stated_error(log_x):
+    spec = nf.chart_roc(noisy_rates(), log_x=log_x).to_dict()
+    assert len(rows_of(spec)) <= MAX_ROWS
+    assert "drawn to within" in spec["title"]["subtitle"]
+    assert "drawn to within" not in nf.chart_roc(many_rates(), log_x=log_x).to_dict()["title"]["subtitle"]
+
+
+def test_ninety_two_models_at_fifty_prevalences_are_drawn_whole():
+    points = median_points()
+    grid = np.geomspace(1e-5, 0.5, 50).tolist()
+    projection = nf.project_rates(points, metrics=["precision", "f_beta"], prevalence=grid)
+    for chart in (nf.chart_p3(projection), nf.chart_f_beta_over_prevalence(projection)):
+        assert len(rows_of(chart.to_dict())) == 92 * 50
+
+
+def test_a_fine_grid_of_prevalences_is_thinned():
+    points = median_points()
+    grid = np.geomspace(1e-5, 0.5, 1_000).tolist()
+    costs = [nf.normalised_cost(c_fn=20), "precision"]
+    projection = nf.project_rates(points, metrics=costs, prevalence=grid)
+    for chart in (nf.chart_p3(projection), nf.chart_cost(projection)):
+        spec = chart.to_dict()
+        assert len(rows_of(spec)) <= MAX_ROWS
+        assert "drawn to within" not in spec["title"]["subtitle"]
+        assert pl.DataFrame(rows_of(spec))["model"].n_unique() == 92
+
+
+def saw(curves, teeth, height):
+    curve = pl.DataFrame({"x": np.linspace(0, 1, teeth)}).with_columns(
+        y=height * (pl.int_range(pl.len()) % 2)
+    )
+    return pl.DataFrame({"model": [f"m{i}" for i in range(curves)]}).join(curve, how="cross")
+
+
+def test_the_tolerance_is_the_least_that_suffices():
+    # Teeth of 3 pixels, 4 pixels apart; one curve over the whole plot gives the axis its length.
+    tall = pl.DataFrame({"model": "tall", "x": [0.0, 1.0], "y": [0.0, 1.0]})
+    rows, note = fitted(pl.concat([saw(50, 131, 0.01), tall]), "x", "y", log_x=False)
+    assert note == "; drawn to within 4 px"
+    assert rows.height == 51 * 2
+
+
+def test_a_saw_keeps_its_teeth_and_takes_few_turns():
+    rows = saw(1, 4_000, 1.0)
+    assert thin_curves(rows, "x", "y", within="model", width=40_000, height=300).equals(rows)
+
+
+def test_points_are_never_left_out():
+    rates = noisy_rates(models=10, thresholds=600)
+    projection = nf.project_rates(rates, metrics=["precision", "recall"], prevalence=0.01)
+    with pytest.raises(nf.ParameterError, match=r"at most 5,000 rows\n.*models: 10\n.*count at fewer"):
+        nf.chart_tpr_ppv(projection, nf.decision_map(rates), prevalence=0.01)
+
+
+def test_panels_are_thinned_as_well():
+    points = median_points().drop("observed_prevalence", "positives", "negatives", "tpr", "fpr")
+    rates = nf.compute_rates(points, interval="wilson")
+    band = nf.precision_band(rates, prevalence=np.geomspace(1e-6, 0.5, 200).tolist())
+    spec = nf.chart_precision_uncertainty(band, nf.max_precision_uncertainty(rates)).to_dict()
+    assert 92 * 3 < len(panel_rows(spec)) <= MAX_ROWS
+
+
+def test_ranks_over_a_fine_grid_keep_their_changes():
+    points = median_points()
+    projection = nf.project_rates(points, metrics="f_beta", prevalence=np.geomspace(1e-5, 0.5, 200).tolist())
+    spec = nf.chart_rank_over_prevalence(nf.rank_models(projection)).to_dict()
+    assert len(rows_of(spec)) <= MAX_ROWS
+    assert layer(spec, "lines")["mark"]["interpolate"] == "linear"

@@ -7,7 +7,7 @@ from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.axes import log_range, log_scale, log_x, rate_axis
 from nci_frames.reporting.charts.canvas import colour, facet, tooltip
-from nci_frames.reporting.charts.selection import check_rows, checked_observed, refuse_doubles
+from nci_frames.reporting.charts.selection import check_rows, checked_observed, fitted, refuse_doubles
 from nci_frames.reporting.theme import SOFT, model_style
 
 __all__ = ["chart_precision_uncertainty"]
@@ -34,7 +34,8 @@ def chart_precision_uncertainty(
     Returns
     -------
     altair.FacetChart
-        A panel per model; one whose width is undefined has its curve and no mark.
+        A panel per model; one whose width is undefined has its curve and no mark. More than 5,000 points are
+        thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle then says.
 
     Raises
     ------
@@ -73,7 +74,8 @@ def chart_precision_uncertainty(
     marks = widest.select("model", "delta", at="prevalence").with_columns(
         label.fill_null("Δ undefined").alias("label"), pl.lit(observed, pl.Float64).alias("observed")
     )
-    rows = pl.concat([curve.sort("model", "prevalence"), marks.sort("model")], how="diagonal")
+    curve, note = fitted(curve.sort("model", "prevalence"), "prevalence", ["value", "lower", "upper"])
+    rows = pl.concat([curve, marks.sort("model")], how="diagonal")
     check_rows(rows)
     style = model_style(bands["model"].unique())
     places = [*curve["prevalence"], *marks["at"].drop_nulls(), *([observed] if observed else [])]
@@ -117,7 +119,7 @@ def chart_precision_uncertainty(
         layers,
         style=style,
         title="Where precision is least certain",
-        subtitle=f"bounds of precision; dashed: their greatest distance Δ{seen}",
+        subtitle=f"bounds of precision; dashed: their greatest distance Δ{seen}{note}",
         says="A panel per model: precision over prevalence, its band, and the widest place of the band.",
     )
 

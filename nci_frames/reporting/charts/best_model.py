@@ -33,7 +33,8 @@ def chart_probability_best(
     Raises
     ------
     ParameterError
-        The frame has several rows of a model at a prevalence, or too many rows.
+        The frame has several rows of a model at a prevalence, no probability, or too many rows; or *observed*
+        is no prevalence.
 
     Examples
     --------

@@ -52,7 +52,7 @@ def chart_contingency_space(rates: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerC
     frame = schemas.collect(rates, schemas.RATES)
     style = model_style(frame["model"])
     rows = frame.select("model", "threshold", "tpr", tnr=1 - pl.col("fpr")).drop_nulls(["tpr", "tnr"])
-    check_rows(rows)
+    check_rows(rows, "a point is drawn for each threshold: select operating points, or draw fewer models")
     x = alt.X(field="tnr", type="quantitative", title="TNR (specificity)", scale=_SCALE)
     y = alt.Y(field="tpr", type="quantitative", title="TPR (recall)", scale=_SCALE)
     numbers = {"threshold": "threshold", "tpr": "TPR", "tnr": "TNR"}

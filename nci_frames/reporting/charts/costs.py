@@ -10,13 +10,13 @@ from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule
 from nci_frames.reporting.charts.canvas import compose, curves
 from nci_frames.reporting.charts.selection import (
-    check_rows,
     checked_observed,
+    fitted,
     of_metric,
     operating_point,
     refuse_doubles,
 )
-from nci_frames.reporting.theme import SOFT, model_style
+from nci_frames.reporting.theme import HEIGHT, SOFT, model_style
 
 __all__ = ["chart_cost"]
 
@@ -46,7 +46,9 @@ def chart_cost(
     -------
     altair.LayerChart
         The curves on a logarithmic axis of prevalence, from which 0 is left out. A rule at a normalised cost
-        of 1 marks the better of never and always positive; what costs more than twice that is cut off.
+        of 1 marks the better of never and always positive; what costs more than twice that is cut off. More
+        than 5,000 points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the
+        subtitle then says.
 
     Raises
     ------
@@ -79,7 +81,6 @@ def chart_cost(
     refuse_doubles(drawn, "model", "prevalence")
     if drawn.is_empty():
         raise ParameterError("there is no cost to draw", found=f"{everything.height:,} rows")
-    check_rows(drawn)
     style = model_style(everything["model"].unique())
     low, high = log_range([*drawn["prevalence"], *([observed] if observed else [])])
     x = log_x("prevalence", "prevalence", low, high)
@@ -93,6 +94,13 @@ def chart_cost(
         axis=alt.Axis(tickCount=5, format="~g"),
     )
     rows = drawn.select("model", "threshold", "prevalence", "value").sort("model", "prevalence")
+    if cut:
+        # Lines leave the picture towards the first point outside; those beyond it are never seen.
+        inside = pl.col("value") <= _WORST
+        beside = [inside.shift(step).over("model").fill_null(value=False) for step in (1, -1)]
+        rows = rows.filter(pl.any_horizontal(inside, *beside))
+    scale = max(1.0, max(rows["value"], default=0) / _WORST) if cut else 1.0
+    rows, note = fitted(rows, "prevalence", "value", height=round(HEIGHT * scale))
     numbers = {"prevalence": "prevalence", "value": "cost", "threshold": "threshold"}
     notes = ["; dashed: never or always positive"] * normalised + ["; above 2 cut off"] * cut
     return compose(
@@ -103,7 +111,7 @@ def chart_cost(
         ],
         style=style,
         title="Normalised cost over prevalence" if normalised else "Expected cost over prevalence",
-        subtitle=f"{label} at {operating_point(everything)}{''.join(notes)}",
+        subtitle=f"{label} at {operating_point(everything)}{''.join(notes)}{note}",
         says="A line per model; less is better.",
     )
 

@@ -9,8 +9,8 @@ from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule, ra
 from nci_frames.reporting.charts.canvas import COARSE, compose, curves
 from nci_frames.reporting.charts.selection import (
     at,
-    check_rows,
     checked_observed,
+    fitted,
     of_metric,
     operating_point,
     refuse_doubles,
@@ -46,7 +46,8 @@ def chart_p3(projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | No
     -------
     altair.LayerChart
         The curves on a logarithmic axis, with a band where the frame has bounds; prevalence 0 is not drawn
-        and null values leave gaps.
+        and null values leave gaps. More than 5,000 points are thinned to half a pixel or, where that is not
+        enough, to 1, 2 or 4, as the subtitle then says.
 
     Raises
     ------
@@ -101,7 +102,8 @@ def chart_f_beta_over_prevalence(
     -------
     altair.LayerChart
         The curves on a logarithmic axis, with a band where the frame has bounds; prevalence 0 is not drawn
-        and null values leave gaps.
+        and null values leave gaps. More than 5,000 points are thinned to half a pixel or, where that is not
+        enough, to 1, 2 or 4, as the subtitle then says.
 
     Raises
     ------
@@ -147,7 +149,9 @@ def chart_f_beta_over_beta(
     Returns
     -------
     altair.LayerChart
-        The curves on a logarithmic axis with a rule at beta = 1; beta 0 and infinity are not drawn.
+        The curves on a logarithmic axis with a rule at beta = 1; beta 0 and infinity are not drawn. More than
+        5,000 points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle
+        then says.
 
     Raises
     ------
@@ -198,7 +202,9 @@ def chart_pr_auc_over_prevalence(
     Returns
     -------
     altair.LayerChart
-        The curves on a logarithmic axis, with a band where certified bounds differ from the value.
+        The curves on a logarithmic axis, with a band where certified bounds differ from the value. More than
+        5,000 points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle
+        then says.
 
     Raises
     ------
@@ -253,7 +259,6 @@ def _chart(
     # Prevalence 0, beta 0 and beta infinity have no place on a logarithmic axis.
     shown = rows.filter(pl.col(x).is_finite(), pl.col(x) > 0).sort("model", x)
     refuse_doubles(shown, "model", x)
-    check_rows(shown)
     if shown["value"].drop_nulls().is_empty():
         raise ParameterError(
             f"there is nothing to draw: every {value_title} is undefined, or lies at {x} 0 or infinity",
@@ -270,8 +275,10 @@ def _chart(
         "threshold": "threshold",
     }
     style = model_style(rows["model"].unique())
+    heights = [name for name in there if name != "threshold"]
+    drawn, note = fitted(shown.select("model", x, *there), x, heights)
     lines = curves(
-        shown.select("model", x, *there),
+        drawn,
         log_x(x, x, low, high),
         alt.Y(**rate_axis("value", value_title)),
         style=style,
@@ -283,6 +290,6 @@ def _chart(
         [*lines, *rule],
         style=style,
         title=title,
-        subtitle=subtitle,
+        subtitle=subtitle + note,
         says=f"{value_title} on the vertical axis; a line per model.",
     )

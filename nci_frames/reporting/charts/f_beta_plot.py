@@ -9,7 +9,7 @@ from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.axes import log_axis, log_scale, rate_axis
 from nci_frames.reporting.charts.canvas import colour, compose, curves, tooltip
-from nci_frames.reporting.charts.selection import at, check_rows, finite, of_metric, refuse_doubles
+from nci_frames.reporting.charts.selection import at, check_rows, finite, fitted, of_metric, refuse_doubles
 from nci_frames.reporting.theme import HEIGHT, INK, SOFT, WIDTH, model_style
 
 __all__ = ["chart_f_beta_plot"]
@@ -45,7 +45,8 @@ def chart_f_beta_plot(
     altair.LayerChart
         Means with a band of one standard deviation; below them a bar in the colour of the winner, whose
         changes are labelled with their beta, and a mark at each beta where the best mean is told from all
-        others. Beta 0 and infinity are not drawn.
+        others. Beta 0 and infinity are not drawn. More than 5,000 points are thinned to half a pixel or,
+        where that is not enough, to 1, 2 or 4, as the subtitle then says.
 
     Raises
     ------
@@ -89,12 +90,14 @@ def chart_f_beta_plot(
     x = alt.X(field="beta", type="quantitative", scale=scale, axis=axis)
     numbers = {"beta": "β", "mean": "mean", "std": "standard deviation", "p_value": "p-value against best"}
     y = alt.Y(**rate_axis("mean", "F-beta"))
-    lines = curves(rows, x, y, style=style, numbers=numbers)
+    drawn, note = fitted(rows, "beta", ["mean", "lower", "upper"])
+    lines = curves(drawn, x, y, style=style, numbers=numbers)
     return compose(
         [*lines, *_switches(shown, low, high), *_bars(rows, shown, low, high, colour(style))],
         style=style,
         title=f"F-beta plot at {place}",
-        subtitle="fold mean ± standard deviation; below: the winner, and where the tests tell it apart",
+        subtitle="fold mean ± standard deviation; below: the winner, and where the tests tell it apart"
+        + note,
         says="A line per model over beta, logarithmic.",
     )
 
@@ -134,7 +137,6 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
         lower=(pl.col("mean") - pl.col("std")).clip(lower_bound=0),
         upper=(pl.col("mean") + pl.col("std")).clip(upper_bound=1),
     ).sort("model", "beta")
-    check_rows(rows)
     return rows.select("model", "beta", "mean", "std", "lower", "upper", "p_value", "distinguishable")
 
 
@@ -200,6 +202,7 @@ def _bars(
         .with_columns(told=pl.col("told").fill_null(value=False))
         .sort("beta")
     )
+    check_rows(alone)
     significance = (
         alt.Chart(alone)
         .mark_tick(thickness=5, size=12, color=INK)

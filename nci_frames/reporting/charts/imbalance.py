@@ -6,7 +6,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.reporting.charts.axes import log_range, log_x
 from nci_frames.reporting.charts.canvas import colour, compose, tooltip
-from nci_frames.reporting.charts.selection import check_rows, finite
+from nci_frames.reporting.charts.selection import fitted
 from nci_frames.reporting.theme import model_style
 
 __all__ = ["chart_imbalance_sensitivity"]
@@ -23,7 +23,8 @@ def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> 
     Returns
     -------
     altair.LayerChart
-        The lines over a logarithmic axis.
+        The lines over a logarithmic axis. More than 5,000 points are thinned to half a pixel or, where that
+        is not enough, to 1, 2 or 4, as the subtitle then says.
 
     Raises
     ------
@@ -42,11 +43,11 @@ def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> 
     'Imbalance sensitivity'
     """
     rows = schemas.collect(sensitivity, schemas.SENSITIVITY).drop_nulls("sensitivity").sort("metric", "ratio")
-    check_rows(rows)
+    rows, note = fitted(rows, "ratio", "sensitivity", within="metric")
     style = model_style(rows["metric"])
     numbers = {"ratio": "negatives per positive", "sensitivity": "volume between the surfaces"}
     lines = (
-        alt.Chart(finite(rows))
+        alt.Chart(rows)
         .mark_line(point=True)
         .encode(
             x=log_x("ratio", "ratio", *log_range(rows["ratio"])),
@@ -60,6 +61,6 @@ def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> 
         [lines],
         style=style,
         title="Imbalance sensitivity",
-        subtitle="volume between a metric's surfaces at 1 : 1 and at the ratio",
+        subtitle=f"volume between a metric's surfaces at 1 : 1 and at the ratio{note}",
         says="A line per metric.",
     )

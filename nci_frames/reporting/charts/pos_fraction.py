@@ -7,9 +7,8 @@ from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts import axes
 from nci_frames.reporting.charts.canvas import colour, compose, curves, prevalence_strokes, tooltip, with_eta
-from nci_frames.reporting.charts.selection import MAX_ROWS, check_rows, finite, with_recall
-from nci_frames.reporting.theme import INK, SOFT, WIDTH, model_style
-from nci_frames.reporting.thinning import thin_curves
+from nci_frames.reporting.charts.selection import finite, fitted, with_recall
+from nci_frames.reporting.theme import INK, SOFT, model_style
 
 __all__ = ["chart_pos_fraction"]
 
@@ -34,8 +33,8 @@ def chart_pos_fraction(
     Returns
     -------
     altair.LayerChart
-        A colour per model and a stroke per prevalence; of more than 5,000 points those within half a pixel
-        of the line through the others are left out.
+        A colour per model and a stroke per prevalence. More than 5,000 points are thinned to half a pixel or,
+        where that is not enough, to 1, 2 or 4, as the subtitle then says.
 
     Raises
     ------
@@ -82,10 +81,9 @@ def chart_pos_fraction(
     if rows.is_empty():
         raise ParameterError("there is no point to draw", found="a share of predicted positives of 0 alone")
     every = rows
-    if rows.height > MAX_ROWS:
-        curves_of, size = ["model", "prevalence"], {"width": WIDTH, "height": 420}
-        rows = thin_curves(rows, "pos_fraction", "recall", within=curves_of, log_x=log_x, **size)
-    check_rows(rows)
+    rows, note = fitted(
+        rows, "pos_fraction", "recall", within=["model", "prevalence"], log_x=log_x, height=420
+    )
     style = model_style(frame["model"].unique())
     x = alt.X(**axes.rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
     if log_x:
@@ -102,7 +100,7 @@ def chart_pos_fraction(
         ],
         style=style,
         title=f"Recall over predicted positives at prevalence η = {names}",
-        subtitle=f"POSfrac operating characteristic{held}",
+        subtitle=f"POSfrac operating characteristic{held}{note}",
         says="A colour per model and a stroke per prevalence.",
         height=420,
     )

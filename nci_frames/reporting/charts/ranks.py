@@ -7,7 +7,7 @@ from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule
 from nci_frames.reporting.charts.canvas import COARSE, compose, curves
-from nci_frames.reporting.charts.selection import check_rows, checked_observed, refuse_doubles
+from nci_frames.reporting.charts.selection import checked_observed, fitted, refuse_doubles
 from nci_frames.reporting.theme import model_style
 
 __all__ = ["chart_rank_over_prevalence"]
@@ -28,12 +28,15 @@ def chart_rank_over_prevalence(
     Returns
     -------
     altair.LayerChart
-        Rank 1 on top, over a logarithmic axis; a model without a rank leaves a gap there.
+        Rank 1 on top, over a logarithmic axis; a model without a rank leaves a gap there. More than 5,000
+        points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle then
+        says.
 
     Raises
     ------
     ParameterError
-        The frame has several metrics, or several rows of a model at a prevalence, or too many rows.
+        The frame has several metrics, several rows of a model at a prevalence, no rank, or too many rows; or
+        *observed* is no prevalence.
 
     Examples
     --------
@@ -58,8 +61,8 @@ def chart_rank_over_prevalence(
     refuse_doubles(rows, "model", "prevalence")
     if rows["rank"].drop_nulls().is_empty():
         raise ParameterError("there is no rank to draw", found=f"{frame.height:,} rows")
-    rows = rows.select("model", "prevalence", "rank", "value")
-    check_rows(rows)
+    every = rows.select("model", "prevalence", "rank", "value")
+    rows, note = fitted(every, "prevalence", "rank")
     low, high = log_range([*rows["prevalence"], *([observed] if observed else [])])
     style = model_style(frame["model"])
     lines = curves(
@@ -74,13 +77,14 @@ def chart_rank_over_prevalence(
         ),
         style=style,
         numbers={"prevalence": "prevalence", "rank": "rank", "value": "value"},
-        interpolate="monotone",
+        # Smooth lines between few points would not be those between many.
+        interpolate="monotone" if rows.height == every.height else "linear",
         dots=rows["prevalence"].n_unique() <= COARSE,
     )
     return compose(
         [*lines, *observed_rule(observed, "prevalence", low, high)],
         style=style,
         title="Rank over prevalence",
-        subtitle=f"by {metrics[0]}",
+        subtitle=f"by {metrics[0]}{note}",
         says="A line per model.",
     )

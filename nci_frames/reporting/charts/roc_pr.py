@@ -8,9 +8,8 @@ from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts import axes
 from nci_frames.reporting.charts.canvas import compose, curves, prevalence_strokes, with_eta
-from nci_frames.reporting.charts.selection import MAX_ROWS, check_rows, refuse_doubles, with_recall
-from nci_frames.reporting.theme import SOFT, WIDTH, model_style
-from nci_frames.reporting.thinning import thin_curves
+from nci_frames.reporting.charts.selection import MAX_ROWS, fitted, refuse_doubles, with_recall
+from nci_frames.reporting.theme import SOFT, model_style
 
 __all__ = ["chart_pr", "chart_roc"]
 
@@ -29,8 +28,9 @@ def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> 
     Returns
     -------
     altair.LayerChart
-        The curves from (0, 0) to (1, 1), and the line of chance; points with an undefined rate are not
-        drawn, nor, of more than 5,000 points, those within half a pixel of the line through the others.
+        The curves from (0, 0) to (1, 1), and the line of chance; points with an undefined rate are not drawn.
+        More than 5,000 points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the
+        subtitle then says.
 
     Raises
     ------
@@ -60,9 +60,7 @@ def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> 
     if rows["threshold"].drop_nulls().is_empty():
         raise ParameterError("there is no point to draw", found=f"{frame.height:,} rows without both rates")
     width, height = (520, 300) if log_x else (420, 420)
-    if rows.height > MAX_ROWS:
-        rows = thin_curves(rows, "fpr", "tpr", within="model", width=width, height=height, log_x=log_x)
-    check_rows(rows)
+    rows, note = fitted(rows, "fpr", "tpr", log_x=log_x, width=width, height=height)
     style = model_style(frame["model"].unique())
     y = alt.Y(**axes.rate_axis("tpr", "TPR (recall)"))
     chance: dict[str, list[float]] = {"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]}
@@ -82,7 +80,8 @@ def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> 
         style=style,
         title="ROC curves",
         subtitle="true-positive over false-positive rate"
-        + (", logarithmic: FPR 0 is left of the axis" if log_x else "; dashed: chance"),
+        + (", logarithmic: FPR 0 is left of the axis" if log_x else "; dashed: chance")
+        + note,
         says="A curve per model; neither rate depends on the prevalence.",
         width=width,
         height=height,
@@ -102,8 +101,8 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
     -------
     altair.LayerChart
         Steps between the attained points, so that the area below is the average precision; points with an
-        undefined precision are not drawn, nor, of more than 5,000 points, corners within half a pixel of the
-        line through the others.
+        undefined precision are not drawn. More than 5,000 points are thinned to half a pixel or, where that
+        is not enough, to 1, 2 or 4, as the subtitle then says.
 
     Raises
     ------
@@ -136,11 +135,15 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
     first = first.with_columns(recall=pl.lit(0.0), threshold=pl.lit(None, pl.Float64)).select(rows.columns)
     rows = pl.concat([first, rows]).sort("model", "prevalence", maintain_order=True)
     thinned = rows.height > MAX_ROWS
-    if thinned:
-        curve = ["model", "prevalence"]
-        rows = thin_curves(_with_corners(rows), "recall", "precision", within=curve, width=WIDTH, height=420)
+    rows, note = fitted(
+        _with_corners(rows) if thinned else rows,
+        "recall",
+        "precision",
+        within=["model", "prevalence"],
+        log_x=False,
+        height=420,
+    )
     rows = with_eta(rows)
-    check_rows(rows)
     style = model_style(frame["model"].unique())
     dash = prevalence_strokes(rows["prevalence"], style)
     names = ", ".join(f"{eta:.3g}" for eta in rows["prevalence"].unique().sort())
@@ -162,7 +165,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
         ),
         style=style,
         title=f"Precision-recall curves at prevalence η = {names}",
-        subtitle="steps between attained points: the area below is the average precision",
+        subtitle=f"steps between attained points: the area below is the average precision{note}",
         says="A colour per model and a stroke per prevalence.",
         height=420,
     )

@@ -1,10 +1,13 @@
 """What the charts share before they draw: which rows, at which place of a grid, and not too many."""
 
 import math
+from collections.abc import Sequence
 
 import polars as pl
 
 from nci_frames.errors import ParameterError
+from nci_frames.reporting.theme import HEIGHT, WIDTH
+from nci_frames.reporting.thinning import TOLERANCE, thin_curves
 from nci_frames.schemas import FrameSchema
 
 __all__ = [
@@ -13,6 +16,7 @@ __all__ = [
     "check_rows",
     "checked_observed",
     "finite",
+    "fitted",
     "of_metric",
     "one_comparison",
     "operating_point",
@@ -22,6 +26,9 @@ __all__ = [
 
 #: More rows than this make a page slow to open and to scroll.
 MAX_ROWS = 5_000
+
+#: How many times half a pixel curves may be off where they would have too many rows: up to 4 pixels.
+_COARSER = (1, 2, 4, 8)
 
 
 def of_metric(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
@@ -88,15 +95,43 @@ def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     return rows
 
 
-def check_rows(rows: pl.DataFrame) -> None:
+def check_rows(rows: pl.DataFrame, hint: str = "use a coarser grid, or draw fewer models") -> None:
     """Raise ParameterError if there are more rows than a chart shows."""
     if rows.height > MAX_ROWS:
         models = f", models: {rows['model'].n_unique():,}" if "model" in rows.columns else ""
         raise ParameterError(
             f"a chart shows at most {MAX_ROWS:,} rows",
             found=f"{rows.height:,} rows{models}",
-            hint="use a coarser grid, or draw fewer models",
+            hint=hint,
         )
+
+
+def fitted(
+    rows: pl.DataFrame,
+    x: str,
+    y: str | Sequence[str],
+    *,
+    within: str | list[str] = "model",
+    log_x: bool = True,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+) -> tuple[pl.DataFrame, str]:
+    """Return as few rows as a chart shows, and a note if its curves are off by more than half a pixel.
+
+    Curves of many small steps, and many of them, need a coarser tolerance than one that no eye sees.
+    """
+    rows = finite(rows)
+    if rows.height <= MAX_ROWS:
+        return rows, ""
+    size = {"width": width, "height": height}
+    thin = rows
+    for times in _COARSER:
+        tolerance = TOLERANCE * times
+        thin = thin_curves(rows, x, y, within=within, log_x=log_x, tolerance=tolerance, **size)
+        if thin.height <= MAX_ROWS:
+            return thin, "" if times == 1 else f"; drawn to within {tolerance:g} px"
+    check_rows(thin)
+    return thin, ""
 
 
 def refuse_doubles(rows: pl.DataFrame, *place: str) -> None:

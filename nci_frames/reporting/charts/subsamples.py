@@ -7,7 +7,7 @@ from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.axes import rate_axis
 from nci_frames.reporting.charts.canvas import colour, facet, tooltip
-from nci_frames.reporting.charts.selection import check_rows, refuse_doubles
+from nci_frames.reporting.charts.selection import fitted, refuse_doubles
 from nci_frames.reporting.theme import SOFT, model_style
 
 __all__ = ["chart_subsamples"]
@@ -25,7 +25,9 @@ def chart_subsamples(subsamples: pl.DataFrame | pl.LazyFrame, /) -> alt.FacetCha
     -------
     altair.FacetChart
         A panel per model: the adjusted curve, the range of the sub-samples in pale, their quartiles in a
-        stronger shade, and their mean dashed. Where no row is predicted positive there is no point.
+        stronger shade, and their mean dashed. Where no row is predicted positive there is no point. More than
+        5,000 points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle
+        then says.
 
     Raises
     ------
@@ -69,7 +71,8 @@ def chart_subsamples(subsamples: pl.DataFrame | pl.LazyFrame, /) -> alt.FacetCha
         "threshold": "threshold",
     }
     rows = rows.select("model", *numbers)
-    check_rows(rows)
+    drawn = ["min", "q25", "adjusted", "mean", "q75", "max"]
+    rows, note = fitted(rows, "tpr", drawn, log_x=False)
     style = model_style(frame["model"].unique())
     base = alt.Chart().encode(x=alt.X(**rate_axis("tpr", "recall (TPR)")), color=colour(style, legend=None))
     precision = alt.Y(**rate_axis("adjusted", "precision (PPV)"))
@@ -96,6 +99,7 @@ def chart_subsamples(subsamples: pl.DataFrame | pl.LazyFrame, /) -> alt.FacetCha
         layers,
         style=style,
         title=f"Sub-samples against the adjusted curve at prevalence η = {prevalences[0]:.3g}",
-        subtitle="line: adjusted, from all rows; dashed: mean of sub-samples; shades: quartiles and range",
+        subtitle="line: adjusted, from all rows; dashed: mean of sub-samples; shades: quartiles and range"
+        + note,
         says="A panel per model: precision over recall.",
     )

@@ -57,7 +57,7 @@ def chart_tpr_ppv(
     frame = schemas.collect(projection, schemas.PROJECTION)
     best = schemas.collect(winners, schemas.DECISION_MAP)
     rows = at(with_recall(frame, "precision"), "prevalence", prevalence)
-    check_rows(rows)
+    check_rows(rows, "a point is drawn for each threshold: count at fewer, or draw fewer models")
     point = ["model", "threshold"]
     strangers = best.join(frame, on=point, how="anti", nulls_equal=True)
     if not strangers.is_empty():
