@@ -194,9 +194,13 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         lambda d: nf.chart_contingency_space(d.points),
     ),
     "surface": (
-        "The surface of F1 at 49 negatives per positive.",
+        "The surfaces of F1 at balance and at 49 negatives per positive: the same models, other values.",
         lambda _: nf.chart_metric_surface(
-            nf.metric_surface("f_beta", ratio=49, resolution=61), metric="f_beta", ratio=49
+            pl.concat(
+                nf.metric_surface("f_beta", ratio=ratio, resolution=50).with_columns(ratio=pl.lit(ratio))
+                for ratio in (1.0, 49.0)
+            ),
+            metric="f_beta",
         ),
     ),
     "imbalance_sensitivity": (

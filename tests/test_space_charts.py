@@ -184,10 +184,7 @@ def test_odds_are_labelled_as_powers() -> None:
     assert '"-6": "10⁻⁶"' in axis["labelExpr"]
 
 
-def test_surfaces_and_sensitivities() -> None:
-    surface = nf.metric_surface("precision", ratio=9, resolution=21)
-    spec = nf.chart_metric_surface(surface, metric="precision", ratio=9).to_dict()
-    assert len(rows_of(spec, "surface")) == 441
+def test_a_line_for_each_metric() -> None:
     found = nf.imbalance_sensitivity(["precision", "accuracy"], ratios=[2, 50])
     lines = nf.chart_imbalance_sensitivity(found).to_dict()
     assert layers(lines)["lines"]["encoding"]["color"]["title"] == "metric"

@@ -12,9 +12,11 @@ import altair as alt
 
 __all__ = [
     "DASHES",
+    "FONT",
     "GROUND",
     "HEIGHT",
     "INK",
+    "LINE",
     "PALETTE",
     "SOFT",
     "WIDTH",
@@ -37,8 +39,8 @@ WIDTH, HEIGHT = 520, 300
 #: Mean width of a letter of the legend, and the room that its symbol and gaps take, in pixels.
 _LETTER, _SYMBOL = 6.6, 44
 
-_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
-GROUND, INK, SOFT, _LINE = "#ffffff", "#1f2328", "#57606a", "#e6e8eb"
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+GROUND, INK, SOFT, LINE = "#ffffff", "#1f2328", "#57606a", "#e6e8eb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def chart_config() -> dict[str, Any]:
     """Return the Vega-Lite configuration that the charts carry."""
     return {
         "background": GROUND,
-        "font": _FONT,
+        "font": FONT,
         "padding": {"left": 8, "right": 14, "top": 8, "bottom": 8},
         "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": HEIGHT},
         "title": {
@@ -101,7 +103,7 @@ def chart_config() -> dict[str, Any]:
             "titleFontSize": 12,
             "titleFontWeight": 500,
             "titlePadding": 8,
-            "gridColor": _LINE,
+            "gridColor": LINE,
             "domainColor": "#8c959f",
             "tickColor": "#8c959f",
             "labelPadding": 4,

@@ -71,6 +71,8 @@ SURFACE = FrameSchema(
         Column("tpr", RATE, "true-positive rate"),
         Column("tnr", RATE, "true-negative rate"),
         VALUE,
+        Column("metric", (pl.String,), "name of the metric, where several are put together", required=False),
+        Column("ratio", RATE, "negatives per positive, where several are put together", required=False),
     ),
 )
 SENSITIVITY = FrameSchema(

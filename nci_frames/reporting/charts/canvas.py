@@ -190,15 +190,25 @@ def facet(
     title: str,
     subtitle: str,
     says: str,
+    by: str = "model",
+    order: str | None = None,
+    square: bool = False,
 ) -> alt.FacetChart:
-    """Lay the layers over one another in a panel per model, at most three in a row."""
-    columns = min(3, len(style.models))
-    width = {1: WIDTH, 2: 250, 3: 200}[columns]
+    """Lay the layers over one another in a panel per value of a field, at most three in a row.
+
+    The panels are sorted by that value, or by another field.
+    """
+    columns = max(1, min(3, rows[by].n_unique()))
+    width = 420 if square and columns == 1 else {1: WIDTH, 2: 250, 3: 200}[columns]
+    height = width if square else HEIGHT if columns == 1 else 170
     header = alt.Header(title=None, labelLimit=width)
+    sort = alt.EncodingSortField(field=order, op="min") if order else alt.Undefined
     chart: alt.FacetChart = (
         alt.layer(*layers)
-        .properties(width=width, height=HEIGHT if columns == 1 else 170)
-        .facet(alt.Facet(field="model", type="nominal", header=header), data=finite(rows), columns=columns)
+        .properties(width=width, height=height)
+        .facet(
+            alt.Facet(field=by, type="nominal", header=header, sort=sort), data=finite(rows), columns=columns
+        )
         # Each panel has an axis below it, also above the gap that an incomplete last row leaves.
         .resolve_axis(x="independent")
         .properties(

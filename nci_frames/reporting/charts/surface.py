@@ -1,60 +1,79 @@
-"""Metric surfaces -> heat maps over contingency space."""
+"""Metric surfaces -> heat maps over contingency space, a panel per surface."""
+
+import math
 
 import altair as alt
 import polars as pl
 
 from nci_frames import schemas
-from nci_frames.reporting.charts.canvas import compose, tooltip
-from nci_frames.reporting.charts.selection import check_rows, finite
+from nci_frames.errors import ParameterError
+from nci_frames.reporting.charts.canvas import facet, tooltip
+from nci_frames.reporting.charts.selection import MAX_ROWS, at, check_rows, of_metric, refuse_doubles
 from nci_frames.reporting.theme import model_style
 
-__all__ = ["chart_metric_surface"]
+__all__ = ["chart_metric_surface", "named_surfaces"]
 
 _UNIT = alt.Scale(domain=[0, 1], clamp=True, nice=False)
 _NO_GRID = alt.Axis(grid=False, tickCount=5)
 
 
 def chart_metric_surface(
-    surface: pl.DataFrame | pl.LazyFrame, /, *, metric: str, ratio: float
-) -> alt.LayerChart:
-    """Draw the surface of a metric over contingency space as a heat map.
+    surface: pl.DataFrame | pl.LazyFrame, /, *, metric: str | None = None, ratio: float | None = None
+) -> alt.FacetChart:
+    """Draw the surface of a metric over contingency space as a heat map; several share one scale of colours.
 
     Parameters
     ----------
     surface
-        What ``metric_surface`` returned, with a resolution of at most 70.
-    metric, ratio
-        Which metric it is, and at how many negatives per positive: for the title.
+        What ``metric_surface`` returned; or several of them put together, told apart by the columns
+        ``metric`` and ``ratio``.
+    metric
+        Name of the metric: the one to draw or, where the frame does not say, the one that it is.
+    ratio
+        Negatives per positive, > 0: the ratio to draw or, where the frame does not say, the one that it is.
 
     Returns
     -------
-    altair.LayerChart
-        The surface; two of them side by side are ``left | right``.
+    altair.FacetChart
+        A panel per metric and ratio; equal colours are equal values in all of them.
 
     Raises
     ------
     ParameterError
-        The frame has too many rows.
+        It is not known which metric or ratio a surface is of, the frame does not have the one that is named,
+        has several values at one place, or too many rows: a resolution of 70 fits one panel, 50 fits two.
+
+    References
+    ----------
+    Ahmadzadeh and Angryk (2022), Measuring class-imbalance sensitivity of deterministic performance
+    evaluation metrics.
 
     Examples
     --------
     >>> import nci_frames as nf
-    >>> surface = nf.metric_surface("f_beta", ratio=49, resolution=41)
-    >>> nf.chart_metric_surface(surface, metric="f_beta", ratio=49).to_dict()["title"]["subtitle"]
-    'over TPR and TNR, at 49 negatives per positive'
+    >>> import polars as pl
+    >>> surfaces = pl.concat(
+    ...     nf.metric_surface("f_beta", ratio=ratio, resolution=41).with_columns(ratio=pl.lit(ratio))
+    ...     for ratio in (1.0, 49.0)
+    ... )
+    >>> chart = nf.chart_metric_surface(surfaces, metric="f_beta")
+    >>> chart.to_dict()["title"]["text"]
+    'Metric surfaces'
     """
-    rows = schemas.collect(surface, schemas.SURFACE)
-    check_rows(rows)
-    places = rows["tpr"].unique().sort()
-    # A little more than half the distance, so that no ground shows between the cells.
-    half = (places[1] - places[0]) * 0.53 if len(places) > 1 else 0.5
+    rows = named_surfaces(surface, metric=metric, ratio=ratio)
+    panels = rows["panel"].n_unique()
+    check_rows(rows, f"{panels} panels have room for resolution={math.isqrt(MAX_ROWS // max(panels, 1))}")
+    step = 1 / (pl.col("tpr").n_unique().over("panel") - 1).clip(1)
     cells = rows.with_columns(
-        tpr_end=pl.col("tpr") + half, tnr_end=pl.col("tnr") + half, tpr_start=pl.col("tpr") - half,
-        tnr_start=pl.col("tnr") - half,
-    )  # fmt: skip
+        tpr_start=pl.col("tpr") - step / 2,
+        tnr_start=pl.col("tnr") - step / 2,
+        # Each cell reaches under the next, so that no ground shows through between them.
+        tpr_end=pl.col("tpr") + step * 0.8,
+        tnr_end=pl.col("tnr") + step * 0.8,
+    )
     x_title, y_title = "TNR (specificity)", "TPR (recall)"
-    chart = (
-        alt.Chart(finite(cells))
+    heat = (
+        alt.Chart()
         .mark_rect()
         .encode(
             x=alt.X(field="tnr_start", type="quantitative", title=x_title, scale=_UNIT, axis=_NO_GRID),
@@ -65,17 +84,52 @@ def chart_metric_surface(
                 field="value",
                 type="quantitative",
                 scale=alt.Scale(scheme="viridis"),
-                legend=alt.Legend(title="value", orient="right", gradientLength=300),
+                legend=alt.Legend(title="value", orient="right", gradientLength=240),
             ),
-            tooltip=tooltip({"tpr": "TPR", "tnr": "TNR", "value": "value"}, names=()),
+            tooltip=tooltip({"tpr": "TPR", "tnr": "TNR", "value": "value"}, names=("panel",)),
         )
         .properties(name="surface")
     )
-    return compose(
-        [chart],
+    return facet(
+        cells.drop("metric", "ratio"),
+        [heat],
         style=model_style(()),
-        title=f"Surface of {metric}",
-        subtitle=f"over TPR and TNR, at {ratio:g} negatives per positive",
-        says="Darker is less.",
-        height=420,
+        title="Metric surface" if panels == 1 else "Metric surfaces",
+        subtitle="over TPR and TNR, at so many negatives : positives"
+        + ("" if panels == 1 else "; one scale of colours"),
+        says="A panel per metric and ratio; darker is less.",
+        by="panel",
+        order="place",
+        square=True,
+    )
+
+
+def named_surfaces(
+    surface: pl.DataFrame | pl.LazyFrame, *, metric: str | None, ratio: float | None
+) -> pl.DataFrame:
+    """Return the surfaces that are to be drawn, each with the name and the place of its panel."""
+    rows = schemas.collect(surface, schemas.SURFACE)
+    for column, value in (("metric", metric), ("ratio", ratio)):
+        if column not in rows.columns:
+            if value is None:
+                raise ParameterError(
+                    f"it is not known which {column} the surface is of",
+                    hint=f"name it with {column}=, or add the column {column!r}",
+                )
+            rows = rows.with_columns(pl.lit(value).alias(column))
+    if ratio is not None and not ratio > 0:
+        raise ParameterError.out_of_range("ratio", ratio, "negatives per positive, > 0")
+    rows = of_metric(rows, metric) if metric is not None else rows
+    rows = at(rows, "ratio", ratio) if ratio is not None else rows
+    if rows["value"].drop_nulls().is_empty():
+        raise ParameterError("there is no surface to draw", found=f"{rows.height:,} rows")
+    refuse_doubles(rows, "metric", "ratio", "tpr", "tnr")
+    negatives = pl.col("ratio").map_elements("{:g}".format, pl.String)
+    return (
+        rows.select("metric", pl.col("ratio").cast(pl.Float64), "tpr", "tnr", "value")
+        .sort("metric", "ratio", "tpr", "tnr")
+        .with_columns(
+            panel=pl.format("{} at {} : 1", "metric", negatives),
+            place=pl.struct("metric", "ratio").rank("dense").cast(pl.Int64),
+        )
     )
