@@ -29,6 +29,7 @@ class Demo:
     """Frames of held-out predictions on handwritten digits, the 8 against the rest; each made once."""
 
     log: pl.LazyFrame
+    segmented: pl.LazyFrame
 
     @cached_property
     def by_fold(self) -> pl.DataFrame:
@@ -54,6 +55,12 @@ class Demo:
         return nf.project_rates(
             self.points, metrics=["precision", "f_beta"], prevalence=GRID, beta=[1.0, 2.0], band=True
         )
+
+    @cached_property
+    def segments(self) -> pl.DataFrame:
+        """Rates of thin, medium and bold digits, of which not equally many are an 8."""
+        counts = nf.count_confusion(self.segmented, thresholds=[0.5])
+        return nf.compute_rates(counts)
 
     @cached_property
     def areas(self) -> pl.DataFrame:
@@ -166,6 +173,20 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
             observed=d.observed,
         ),
     ),
+    "segments": (
+        "F1 over prevalence in each segment, with the prevalence observed there.",
+        lambda d: nf.chart_segments(
+            nf.project_rates(d.segments, metrics="f_beta", prevalence=GRID),
+            segment="segment",
+            observed=d.segments,
+        ),
+    ),
+    "decomposition": (
+        "Why precision differs between segments: their class balance, or the model.",
+        lambda d: nf.chart_decomposition(
+            nf.decompose_difference(d.segments, metric="precision", between="segment", reference="medium")
+        ),
+    ),
     "rank_over_prevalence": (
         "Who is first at which prevalence, by PR-AUC.",
         lambda d: nf.chart_rank_over_prevalence(
@@ -226,7 +247,11 @@ def main(wanted: list[str]) -> None:
     ]
     with tempfile.TemporaryDirectory() as logs:
         path = write_demo_logs(logs, datasets=["digits"])
-        demo = Demo(nf.scan_predictions(path, fold="fold").filter(pl.col("model").is_in(MODELS)))
+        ours = pl.col("model").is_in(MODELS)
+        demo = Demo(
+            nf.scan_predictions(path, fold="fold").filter(ours),
+            nf.scan_predictions(path, segments=["segment"]).filter(ours),
+        )
         for name, (line, draw) in PICTURES.items():
             lines += ["", f"## {name}", "", line, "", f"![{line}](gallery/{name}.png)"]
             if wanted and name not in wanted:

@@ -90,6 +90,7 @@ from .pooling import pool_counts as pool_counts
 from .reporting.charts import chart_contingency_space as chart_contingency_space
 from .reporting.charts import chart_cost as chart_cost
 from .reporting.charts import chart_decision_map as chart_decision_map
+from .reporting.charts import chart_decomposition as chart_decomposition
 from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta
 from .reporting.charts import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
 from .reporting.charts import chart_f_beta_plot as chart_f_beta_plot
@@ -103,6 +104,7 @@ from .reporting.charts import chart_precision_uncertainty as chart_precision_unc
 from .reporting.charts import chart_probability_best as chart_probability_best
 from .reporting.charts import chart_rank_over_prevalence as chart_rank_over_prevalence
 from .reporting.charts import chart_roc as chart_roc
+from .reporting.charts import chart_segments as chart_segments
 from .reporting.charts import chart_subsamples as chart_subsamples
 from .reporting.charts import chart_tpr_ppv as chart_tpr_ppv
 from .reporting.charts import chart_winner_ranges as chart_winner_ranges

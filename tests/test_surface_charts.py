@@ -29,9 +29,9 @@ def test_a_panel_for_each_ratio_in_the_order_of_numbers():
     spec = nf.chart_metric_surface(surfaces()).to_dict()
     rows = pl.DataFrame(panel_rows(spec))
     assert rows.height == 3 * 11 * 11
-    assert spec["facet"]["field"] == "panel"
+    assert spec["facet"]["field"] == "surface"
     assert spec["facet"]["sort"] == {"field": "place", "op": "min"}
-    assert rows.select("place", "panel").unique().sort("place")["panel"].to_list() == [
+    assert rows.select("place", "surface").unique().sort("place")["surface"].to_list() == [
         "precision at 1 : 1",
         "precision at 9 : 1",
         "precision at 49 : 1",
@@ -56,7 +56,7 @@ def test_the_values_are_those_of_the_frame():
 def test_a_frame_that_does_not_say_is_of_what_is_named():
     plain = nf.metric_surface("precision", ratio=9, resolution=11)
     spec = nf.chart_metric_surface(plain, metric="precision", ratio=9).to_dict()
-    assert {row["panel"] for row in panel_rows(spec)} == {"precision at 9 : 1"}
+    assert {row["surface"] for row in panel_rows(spec)} == {"precision at 9 : 1"}
     with pytest.raises(ParameterError, match="not known which metric"):
         nf.chart_metric_surface(plain, ratio=9)
     with pytest.raises(ParameterError, match=r"not known which ratio.*\n.*name it with ratio="):
@@ -68,7 +68,7 @@ def test_a_frame_that_does_not_say_is_of_what_is_named():
 def test_one_of_several_can_be_named():
     both = surfaces(metrics=("precision", "f_beta"))
     spec = nf.chart_metric_surface(both, metric="f_beta", ratio=49).to_dict()
-    assert {row["panel"] for row in panel_rows(spec)} == {"f_beta at 49 : 1"}
+    assert {row["surface"] for row in panel_rows(spec)} == {"f_beta at 49 : 1"}
     with pytest.raises(ParameterError, match=r"no rows at ratio 7"):
         nf.chart_metric_surface(both, ratio=7)
     with pytest.raises(ParameterError, match=r"no rows of metric 'mcc'"):
@@ -100,7 +100,7 @@ def test_lazy_frames_are_accepted():
 def test_hostile_names_of_metrics_are_data(name):
     hostile = surfaces(ratios=(9.0,)).with_columns(metric=pl.lit(name))
     spec = nf.chart_metric_surface(hostile).to_dict()
-    assert {row["panel"] for row in panel_rows(spec)} == {f"{name} at 9 : 1"}
+    assert {row["surface"] for row in panel_rows(spec)} == {f"{name} at 9 : 1"}
     assert name not in json.dumps(without_data(spec), ensure_ascii=False)
 
 

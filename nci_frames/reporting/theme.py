@@ -18,6 +18,7 @@ __all__ = [
     "INK",
     "LINE",
     "PALETTE",
+    "PARTS",
     "SOFT",
     "WIDTH",
     "ModelStyle",
@@ -29,6 +30,9 @@ __all__ = [
 #: Okabe and Ito's colours for the colour-blind, on white: their yellow is too pale there, so that an
 #: olive of the same hue stands in for it, and the dark grey comes last.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#87851F", "#333333")
+
+#: The two parts of a difference, in colours that no model has.
+PARTS = ("#8c959f", "#6d3fc0")
 
 #: Beyond eight models the colours repeat, and each round has a stroke of its own.
 DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3), (12, 4))

@@ -15,11 +15,13 @@ from nci_frames.reporting.charts.curves import (
     chart_pr_auc_over_prevalence,
 )
 from nci_frames.reporting.charts.decision_map import chart_decision_map
+from nci_frames.reporting.charts.decomposition import chart_decomposition
 from nci_frames.reporting.charts.f_beta_plot import chart_f_beta_plot
 from nci_frames.reporting.charts.imbalance import chart_imbalance_sensitivity
 from nci_frames.reporting.charts.pos_fraction import chart_pos_fraction
 from nci_frames.reporting.charts.ranks import chart_rank_over_prevalence
 from nci_frames.reporting.charts.roc_pr import chart_pr, chart_roc
+from nci_frames.reporting.charts.segments import chart_segments
 from nci_frames.reporting.charts.selection import MAX_ROWS, check_rows, finite
 from nci_frames.reporting.charts.subsamples import chart_subsamples
 from nci_frames.reporting.charts.surface import chart_metric_surface
@@ -31,6 +33,7 @@ __all__ = [
     "chart_contingency_space",
     "chart_cost",
     "chart_decision_map",
+    "chart_decomposition",
     "chart_f_beta_over_beta",
     "chart_f_beta_over_prevalence",
     "chart_f_beta_plot",
@@ -44,6 +47,7 @@ __all__ = [
     "chart_probability_best",
     "chart_rank_over_prevalence",
     "chart_roc",
+    "chart_segments",
     "chart_subsamples",
     "chart_tpr_ppv",
     "chart_winner_ranges",

@@ -76,14 +76,18 @@ def curves(
     dash: alt.StrokeDash | None = None,
     clip: bool = False,
     dots: bool = False,
+    names: Sequence[str] = ("model",),
+    inherited: bool = False,
 ) -> list[alt.Chart]:
     """Draw a line per model through its rows in their order, and targets for the pointer.
 
     Bounds ``lower`` and ``upper`` that differ are shaded; null values leave gaps; *dots* shows every point.
+    *inherited* rows are those of the panels around, of which those with a model are drawn.
     """
     chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
     hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", empty=False)
-    base = alt.Chart(finite(rows)).encode(x=x, y=y, color=colour(style))
+    start = alt.Chart().transform_filter("isValid(datum.model)") if inherited else alt.Chart(finite(rows))
+    base = start.encode(x=x, y=y, color=colour(style))
     # Without order=False Vega-Lite sorts by x, and steps lose their order where x is the same.
     lines = base.mark_line(interpolate=interpolate, order=False, clip=clip).encode(
         opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.12))
@@ -99,7 +103,7 @@ def curves(
     )
     # Wide, unseen targets for the pointer: with nearest=True Vega-Lite 6 shows text fields as "undefined".
     targets = base.mark_point(filled=True, size=220 if dots else 120, opacity=0, clip=clip)
-    targets = targets.encode(tooltip=tooltip(numbers))
+    targets = targets.encode(tooltip=tooltip(numbers, names=names))
     # Names are given, since Altair would take them from a counter and equal charts would differ.
     return [
         *_band(rows, base, chosen),
@@ -193,6 +197,7 @@ def facet(
     by: str = "model",
     order: str | None = None,
     square: bool = False,
+    height: int | None = None,
 ) -> alt.FacetChart:
     """Lay the layers over one another in a panel per value of a field, at most three in a row.
 
@@ -200,8 +205,10 @@ def facet(
     """
     columns = max(1, min(3, rows[by].n_unique()))
     width = 420 if square and columns == 1 else {1: WIDTH, 2: 250, 3: 200}[columns]
-    height = width if square else HEIGHT if columns == 1 else 170
+    height = height or (width if square else HEIGHT if columns == 1 else 170)
     header = alt.Header(title=None, labelLimit=width)
+    config = config_for(style)
+    config["legend"]["offset"] = 24  # below the titles of the axes of the panels
     sort = alt.EncodingSortField(field=order, op="min") if order else alt.Undefined
     chart: alt.FacetChart = (
         alt.layer(*layers)
@@ -214,6 +221,6 @@ def facet(
         .properties(
             title=alt.TitleParams(text=title, subtitle=subtitle), description=f"{title}: {subtitle}. {says}"
         )
-        .configure(**config_for(style))
+        .configure(**config)
     )
     return chart

@@ -61,9 +61,9 @@ def chart_metric_surface(
     'Metric surfaces'
     """
     rows = named_surfaces(surface, metric=metric, ratio=ratio)
-    panels = rows["panel"].n_unique()
+    panels = rows["surface"].n_unique()
     check_rows(rows, f"{panels} panels have room for resolution={math.isqrt(MAX_ROWS // max(panels, 1))}")
-    step = 1 / (pl.col("tpr").n_unique().over("panel") - 1).clip(1)
+    step = 1 / (pl.col("tpr").n_unique().over("surface") - 1).clip(1)
     cells = rows.with_columns(
         tpr_start=pl.col("tpr") - step / 2,
         tnr_start=pl.col("tnr") - step / 2,
@@ -86,7 +86,7 @@ def chart_metric_surface(
                 scale=alt.Scale(scheme="viridis"),
                 legend=alt.Legend(title="value", orient="right", gradientLength=240),
             ),
-            tooltip=tooltip({"tpr": "TPR", "tnr": "TNR", "value": "value"}, names=("panel",)),
+            tooltip=tooltip({"tpr": "TPR", "tnr": "TNR", "value": "value"}, names=("surface",)),
         )
         .properties(name="surface")
     )
@@ -98,7 +98,7 @@ def chart_metric_surface(
         subtitle="over TPR and TNR, at so many negatives : positives"
         + ("" if panels == 1 else "; one scale of colours"),
         says="A panel per metric and ratio; darker is less.",
-        by="panel",
+        by="surface",
         order="place",
         square=True,
     )
@@ -129,7 +129,7 @@ def named_surfaces(
         rows.select("metric", pl.col("ratio").cast(pl.Float64), "tpr", "tnr", "value")
         .sort("metric", "ratio", "tpr", "tnr")
         .with_columns(
-            panel=pl.format("{} at {} : 1", "metric", negatives),
+            surface=pl.format("{} at {} : 1", "metric", negatives),
             place=pl.struct("metric", "ratio").rank("dense").cast(pl.Int64),
         )
     )

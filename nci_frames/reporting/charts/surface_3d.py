@@ -88,7 +88,7 @@ def plot_metric_surface_3d(
         scenes[scene] = _scene((left, right), (low, high))
         names.append(
             {
-                "text": _literal(panel["panel"][0]),
+                "text": _literal(panel["surface"][0]),
                 "x": left,
                 "xanchor": "left",
                 "y": 1.0,

@@ -1,0 +1,195 @@
+"""Segments -> a panel for each, with the models over prevalence and the prevalence observed there."""
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.reporting.charts.axes import log_range, log_scale, log_x, rate_axis
+from nci_frames.reporting.charts.canvas import curves, facet
+from nci_frames.reporting.charts.selection import fitted, of_metric, operating_point, refuse_doubles
+from nci_frames.reporting.theme import SOFT, model_style
+
+__all__ = ["METRIC_TITLES", "chart_segments", "check_key", "missing_name", "segment_names"]
+
+#: More panels than these are not compared but searched, for which a table serves better.
+_PANELS = 12
+
+#: How metrics are written that have another name in print.
+METRIC_TITLES = {"pr_auc": "PR-AUC", "f_beta": "F-beta", "mcc": "MCC"}
+
+
+def chart_segments(
+    values: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    segment: str,
+    metric: str | None = None,
+    observed: pl.DataFrame | pl.LazyFrame | None = None,
+) -> alt.FacetChart:
+    """Draw a metric over prevalence in a panel for each segment, a line per model.
+
+    Parameters
+    ----------
+    values
+        A projection, an areas frame, or the ranking of either, with the key *segment* and one row for each
+        of its values, model and prevalence.
+    segment
+        The key whose values have a panel each, e.g. "country"; at most twelve.
+    metric
+        The metric to draw; needed where the frame has several.
+    observed
+        A rates frame of the same segments: the prevalence that each of them had is marked in its panel.
+
+    Returns
+    -------
+    altair.FacetChart
+        Panels sorted by the value of *segment*, that without a value as "missing" at the end, with axes in
+        common. Prevalence 0 is not drawn, and null values leave gaps. More than 5,000 points are thinned to
+        half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle then says.
+
+    Raises
+    ------
+    SchemaError
+        A frame has no key *segment*.
+    ParameterError
+        There are more than twelve segments, several metrics or not the one that is named, several rows for
+        one segment, model and prevalence, nothing to draw, or too many rows.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": "a", "country": ["at", "de"], "threshold": 0.5,
+    ...     "tp": [80, 60], "fp": [10, 5], "fn": [20, 40], "tn": [990, 395],
+    ... })
+    >>> rates = nf.compute_rates(counts)
+    >>> projection = nf.project_rates(rates, metrics="precision", prevalence=[0.001, 0.01, 0.1])
+    >>> nf.chart_segments(projection, segment="country", observed=rates).to_dict()["title"]["text"]
+    'precision by segment'
+    """
+    areas = "method" in values.collect_schema().names()
+    schema = schemas.AREAS if areas else schemas.PROJECTION
+    frame = schemas.collect(values, schema)
+    check_key(frame, schema, segment)
+    rows = _of_one_metric(frame, metric)
+    rows = rows.filter(pl.col("prevalence") > 0).sort(segment, "model", "prevalence", nulls_last=True)
+    refuse_doubles(rows, segment, "model", "prevalence")
+    if rows["value"].drop_nulls().is_empty():
+        raise ParameterError("there is no value to draw", found=f"{frame.height:,} rows")
+    name = rows["metric"][0]
+    title = METRIC_TITLES.get(name, name)
+    there = [column for column in ("threshold", "value", "lower", "upper") if column in rows.columns]
+    panels = segment_names(rows, segment)
+    names = rows.select(pl.col(segment).cast(pl.String).alias("key"), *panels).unique()
+    if names.height > _PANELS:
+        raise ParameterError(
+            f"a chart shows at most {_PANELS} segments",
+            found=f"{names.height} values of {segment!r}",
+            hint="select those to compare before drawing",
+        )
+    rows = rows.select(*panels, "model", "prevalence", *there)
+    heights = [column for column in there if column != "threshold"]
+    rows, note = fitted(rows, "prevalence", heights, within=["place", "model"])
+    marks = _observed(observed, segment, names)
+    low, high = log_range([*rows["prevalence"], *marks["observed"]])
+    style = model_style(frame["model"])
+    numbers = {
+        "prevalence": "prevalence",
+        "value": title,
+        "lower": "lower bound",
+        "upper": "upper bound",
+        "threshold": "threshold",
+    }
+    y = alt.Y(**rate_axis("value", title))
+    if not rows["value"].drop_nulls().is_between(0, 1).all():
+        y = alt.Y(field="value", type="quantitative", title=title, axis=alt.Axis(tickCount=5))
+    lines = curves(
+        rows,
+        log_x("prevalence", "prevalence", low, high),
+        y,
+        style=style,
+        numbers={field: text for field, text in numbers.items() if field in rows.columns},
+        names=("segment", "model"),
+        inherited=True,
+    )
+    seen_there = "" if marks.is_empty() else "; dashed: the one observed there"
+    seen = (
+        alt.Chart()
+        .mark_rule(color=SOFT, strokeDash=[4, 3], strokeWidth=1.25)
+        .encode(
+            x=alt.X(field="observed", type="quantitative", scale=log_scale(low, high)),
+            tooltip=[alt.Tooltip(field="observed", type="quantitative", title="observed", format=".6~g")],
+        )
+        .properties(name="observed")
+    )
+    return facet(
+        pl.concat([rows, marks], how="diagonal"),
+        [*lines, *([] if marks.is_empty() else [seen])],
+        style=style,
+        title=f"{title} by segment",
+        subtitle=f"over prevalence{_where(frame, name)}{seen_there}{note}",
+        says="A panel per segment, a line per model.",
+        by="segment",
+        order="place",
+    )
+
+
+def segment_names(rows: pl.DataFrame, segment: str) -> list[pl.Expr]:
+    """Return the name and the place of each row's segment; null is "missing", and comes last."""
+    place = pl.col(segment).rank("dense").cast(pl.Int64)
+    return [
+        pl.col(segment).cast(pl.String).fill_null(missing_name(rows[segment])).alias("segment"),
+        place.fill_null(rows[segment].n_unique()).alias("place"),
+    ]
+
+
+def missing_name(segments: pl.Series) -> str:
+    """Return what null is called: "missing", unless a segment is called so."""
+    named = set(segments.drop_nulls().cast(pl.String))
+    name = "missing"
+    while name in named:
+        name += " (null)"
+    return name
+
+
+def check_key(frame: pl.DataFrame, schema: schemas.FrameSchema, segment: str) -> None:
+    """Raise SchemaError unless the frame has the key."""
+    keys = schema.keys(frame.columns)
+    if segment not in keys:
+        raise SchemaError.missing_column(segment, "segment", f"a {schema.name} frame", keys)
+
+
+def _of_one_metric(frame: pl.DataFrame, metric: str | None) -> pl.DataFrame:
+    metrics = sorted(frame["metric"].drop_nulls().unique())
+    if metric is None and len(metrics) != 1:
+        raise ParameterError(
+            "the frame has several metrics" if metrics else "the frame has no rows",
+            found=", ".join(map(repr, metrics[:20])) or None,
+            hint="name one with metric=" if metrics else None,
+        )
+    return of_metric(frame, metric or metrics[0])
+
+
+def _where(frame: pl.DataFrame, metric: str) -> str:
+    """Say at which beta and threshold the values are, or by which rule an area."""
+    rows = frame.filter(pl.col("metric") == metric)
+    if "method" in rows.columns:
+        return f", {rows['method'][0]}".replace("_", " ") if rows["method"].n_unique() == 1 else ""
+    betas = rows["beta"].drop_nulls().unique().to_list()
+    return f" at {operating_point(rows)}" + (f", β = {betas[0]:g}" if len(betas) == 1 else "")
+
+
+def _observed(rates: pl.DataFrame | pl.LazyFrame | None, segment: str, names: pl.DataFrame) -> pl.DataFrame:
+    """Return the prevalence that each segment had, or several where its models have logs of their own."""
+    if rates is None:
+        return pl.DataFrame(schema={"segment": pl.String, "place": pl.Int64, "observed": pl.Float64})
+    frame = schemas.collect(rates, schemas.RATES)
+    check_key(frame, schemas.RATES, segment)
+    seen = frame.select(key=pl.col(segment).cast(pl.String), observed="observed_prevalence").unique()
+    return (
+        names.join(seen.filter(pl.col("observed") > 0), on="key", nulls_equal=True)
+        .select("segment", "place", "observed")
+        .sort("place", "observed")
+    )
