@@ -236,6 +236,16 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
 }
 
 
+def picture_lines(name: str, line: str) -> list[str]:
+    """Show the light picture or the dark one, as the reader's screen is."""
+    return [
+        "<picture>",
+        f'<source media="(prefers-color-scheme: dark)" srcset="gallery/{name}-dark.png">',
+        f'<img alt="{line}" src="gallery/{name}.png">',
+        "</picture>",
+    ]
+
+
 def main(wanted: list[str]) -> None:
     """Write the page, and the pictures that are wanted, or all."""
     folder = HERE / "gallery"
@@ -244,6 +254,7 @@ def main(wanted: list[str]) -> None:
         "# Gallery",
         "",
         "Held-out predictions of the digit 8 against the rest; `make gallery` draws them anew.",
+        "Dark screens show the dark pictures (`dark_chart`).",
     ]
     with tempfile.TemporaryDirectory() as logs:
         path = write_demo_logs(logs, datasets=["digits"])
@@ -253,14 +264,15 @@ def main(wanted: list[str]) -> None:
             nf.scan_predictions(path, segments=["segment"]).filter(ours),
         )
         for name, (line, draw) in PICTURES.items():
-            lines += ["", f"## {name}", "", line, "", f"![{line}](gallery/{name}.png)"]
+            lines += ["", f"## {name}", "", line, "", *picture_lines(name, line)]
             if wanted and name not in wanted:
                 continue
             chart = draw(demo)
-            png = vl_convert.vegalite_to_png(chart.to_json(), scale=1)
-            # A palette makes a picture of flat colours a fifth as large, to no eye's loss.
-            picture = Image.open(io.BytesIO(png)).convert("RGB").quantize(255, dither=Image.Dither.NONE)
-            picture.save(folder / f"{name}.png", optimize=True)
+            for stem, shade in ((name, chart), (f"{name}-dark", nf.dark_chart(chart))):
+                png = vl_convert.vegalite_to_png(shade.to_json(), scale=1)
+                # A palette makes a picture of flat colours a fifth as large, to no eye's loss.
+                picture = Image.open(io.BytesIO(png)).convert("RGB").quantize(255, dither=Image.Dither.NONE)
+                picture.save(folder / f"{stem}.png", optimize=True)
     (HERE / "gallery.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -110,3 +110,4 @@ from .reporting.charts import chart_tpr_ppv as chart_tpr_ppv
 from .reporting.charts import chart_winner_ranges as chart_winner_ranges
 from .reporting.charts.surface_3d import plot_metric_surface_3d as plot_metric_surface_3d
 from .reporting.report import write_report as write_report
+from .reporting.theme import dark_chart as dark_chart

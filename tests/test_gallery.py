@@ -8,18 +8,23 @@ import pytest
 import nci_frames as nf
 
 DOCS = Path(__file__).parents[1] / "docs"
-PICTURES = runpy.run_path(str(DOCS / "gallery.py"))["PICTURES"]
+GALLERY = runpy.run_path(str(DOCS / "gallery.py"))
+PICTURES, picture_lines = GALLERY["PICTURES"], GALLERY["picture_lines"]
 
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_is_there_is_small_and_has_its_line(name):
     line, _ = PICTURES[name]
-    assert 2_000 < (DOCS / "gallery" / f"{name}.png").stat().st_size < 60_000
-    assert f"![{line}](gallery/{name}.png)" in (DOCS / "gallery.md").read_text(encoding="utf-8").splitlines()
+    for stem in (name, f"{name}-dark"):
+        assert 2_000 < (DOCS / "gallery" / f"{stem}.png").stat().st_size < 30_000
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    assert "\n".join(picture_lines(name, line)) in page
+    assert page.count(f"{name}-dark.png") == page.count(f'"gallery/{name}.png"') == 1
 
 
 def test_no_other_picture_is_there():
-    assert {path.stem for path in (DOCS / "gallery").glob("*.png")} == set(PICTURES)
+    stems = {stem for name in PICTURES for stem in (name, f"{name}-dark")}
+    assert {path.stem for path in (DOCS / "gallery").glob("*.png")} == stems
 
 
 def test_every_chart_of_the_library_is_shown():

@@ -4,13 +4,14 @@ The theme is registered but never enabled, since enabling a theme changes every 
 A chart carries the configuration itself and stays a value.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import altair as alt
 
 __all__ = [
+    "DARK",
     "DASHES",
     "FONT",
     "GROUND",
@@ -24,12 +25,14 @@ __all__ = [
     "ModelStyle",
     "chart_config",
     "config_for",
+    "dark_chart",
+    "dark_spec",
     "model_style",
 ]
 
-#: Okabe and Ito's colours for the colour-blind, on white: their yellow is too pale there, so that an
-#: olive of the same hue stands in for it, and the dark grey comes last.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#87851F", "#333333")
+#: Four of Okabe and Ito's colours, and four that are told from them on white and by the colour-blind, which
+#: their yellow, orange and sky blue are not: every pair differs for each kind of eyes, and from the ground.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#705E3B", "#4690FF", "#819D52", "#242828")
 
 #: The two parts of a difference, in colours that no model has.
 PARTS = ("#8c959f", "#6d3fc0")
@@ -45,6 +48,35 @@ _LETTER, _SYMBOL = 6.6, 44
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 GROUND, INK, SOFT, LINE = "#ffffff", "#1f2328", "#57606a", "#e6e8eb"
+
+#: What stands for each colour on a dark ground; others stay.
+DARK = {
+    GROUND: "#1c2024",
+    INK: "#e4e7ea",
+    SOFT: "#a3abb3",
+    LINE: "#343a40",
+    PARTS[1]: "#a47df0",
+    **dict(
+        zip(
+            PALETTE,
+            ("#2F7FDB", "#E86A2C", "#10BC8C", "#D77BB6", "#94805A", "#8CC4FF", "#C4E58C", "#ECE4EA"),
+            strict=True,
+        )
+    ),
+}
+
+#: Where a specification holds data, in which a name may be written as a colour is.
+_DATA = frozenset({"data", "datasets", "domain"})
+
+_Chart = TypeVar(
+    "_Chart",
+    alt.Chart,
+    alt.LayerChart,
+    alt.FacetChart,
+    alt.ConcatChart,
+    alt.HConcatChart,
+    alt.VConcatChart,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +177,40 @@ def config_for(style: ModelStyle) -> dict[str, Any]:
     config = chart_config()
     config["legend"] |= {"columns": style.columns, "labelLimit": style.label_limit, "symbolLimit": 0}
     return config
+
+
+def dark_chart(chart: _Chart, /) -> _Chart:
+    """Return a chart for a dark ground: the same marks, in colours that are seen there.
+
+    Parameters
+    ----------
+    chart
+        A chart of this library, or one with its theme.
+
+    Returns
+    -------
+    altair.Chart
+        A new chart of the same kind and data. Each model has one colour in all dark charts, too.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> counts = nf.confusion_counts(tpr=0.6, tnr=0.9, ratio=9, size=1000)
+    >>> chart = nf.chart_contingency_space(nf.compute_rates(counts))
+    >>> nf.dark_chart(chart).to_dict()["config"]["background"]
+    '#1c2024'
+    """
+    return type(chart).from_dict(dark_spec(chart.to_dict()))
+
+
+def dark_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Exchange the colours of a Vega-Lite specification for those of the dark ground, outside of its data."""
+
+    def exchange(node: Any) -> Any:
+        if isinstance(node, Mapping):
+            return {key: part if key in _DATA else exchange(part) for key, part in node.items()}
+        if isinstance(node, list):
+            return [exchange(part) for part in node]
+        return DARK.get(node, node) if isinstance(node, str) else node
+
+    return dict(exchange(spec))
