@@ -119,7 +119,8 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
                 d.curves.filter(pl.col("model").is_in(MODELS[1:3])),
                 metrics=["precision", "recall"],
                 prevalence=[0.001, 0.01, 0.1],
-            )
+            ),
+            models=MODELS,
         ),
     ),
     "precision_uncertainty": (
@@ -133,7 +134,8 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
     "subsamples": (
         "Precision of sub-sampled logs: quartiles, range and mean against the adjusted curve.",
         lambda d: nf.chart_subsamples(
-            nf.subsample_study(d.on_grid.filter(pl.col("model").is_in(MODELS[1:3])), prevalence=0.01)
+            nf.subsample_study(d.on_grid.filter(pl.col("model").is_in(MODELS[1:3])), prevalence=0.01),
+            models=MODELS,
         ),
     ),
     "f_beta_plot": (
@@ -153,11 +155,11 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
     ),
     "pos_fraction": (
         "The POSfrac operating characteristic at several prevalences, held to a TPR of 0.8.",
-        lambda d: nf.chart_pos_fraction(d.flagged),
+        lambda d: nf.chart_pos_fraction(d.flagged, models=MODELS),
     ),
     "pos_fraction_log": (
         "The same over the logarithm of POSfrac.",
-        lambda d: nf.chart_pos_fraction(d.flagged, log_x=True),
+        lambda d: nf.chart_pos_fraction(d.flagged, log_x=True, models=MODELS),
     ),
     "cost": (
         "Expected cost over prevalence, a missed positive being worth twenty false alarms.",

@@ -1,5 +1,6 @@
-"""Colours on white and on the dark ground: seen, told apart, and exchanged everywhere but in data."""
+"""Colours on white and on the dark ground: seen, told apart, each model its own; names stay data."""
 
+import inspect
 import itertools
 import json
 import re
@@ -20,7 +21,7 @@ from nci_frames.reporting.theme import (
     chart_config,
     dark_spec,
 )
-from tests.comparisons import comparison
+from tests.comparisons import MODELS, comparison
 
 GROUNDS = {"light": (GROUND, lambda c: c), "dark": (DARK[GROUND], lambda c: DARK.get(c, c))}
 #: Machado, Oliveira, Fernandes (2009), severity 1, doi:10.1109/TVCG.2009.113; on linear RGB.
@@ -88,7 +89,7 @@ def test_dark_colours_are_as_many_and_are_exchanged_once():
     assert not set(DARK) & set(DARK.values())
 
 
-def draw_all():
+def draw_all(**models):
     tables = comparison(segments=["de", None])
     rates = nf.compute_rates(
         tables.points.select("model", "threshold", "tp", "fp", "fn", "tn"), interval="wilson"
@@ -101,26 +102,30 @@ def draw_all():
     over = nf.project_rates(rates, metrics=[nf.normalised_cost(c_fn=20)], prevalence=grid)
     decisions = nf.decision_map(rates)
     return {
-        "p3": nf.chart_p3(tables.projection, observed=0.02),
-        "f_beta": nf.chart_f_beta_over_beta(tables.projection, prevalence=0.01),
-        "pr_auc": nf.chart_pr_auc_over_prevalence(tables.areas, observed=0.02),
-        "roc": nf.chart_roc(rates),
-        "pr": nf.chart_pr(both),
-        "pos_fraction": nf.chart_pos_fraction(both, tpr=0.5),
-        "tpr_ppv": nf.chart_tpr_ppv(both, decisions, prevalence=0.01),
-        "cost": nf.chart_cost(over, observed=0.02),
+        "p3": nf.chart_p3(tables.projection, observed=0.02, **models),
+        "f_beta": nf.chart_f_beta_over_beta(tables.projection, prevalence=0.01, **models),
+        "pr_auc": nf.chart_pr_auc_over_prevalence(tables.areas, observed=0.02, **models),
+        "roc": nf.chart_roc(rates, **models),
+        "pr": nf.chart_pr(both, **models),
+        "pos_fraction": nf.chart_pos_fraction(both, tpr=0.5, **models),
+        "tpr_ppv": nf.chart_tpr_ppv(both, decisions, prevalence=0.01, **models),
+        "cost": nf.chart_cost(over, observed=0.02, **models),
         "uncertainty": nf.chart_precision_uncertainty(
-            nf.precision_band(rates, prevalence=grid), nf.max_precision_uncertainty(rates)
+            nf.precision_band(rates, prevalence=grid), nf.max_precision_uncertainty(rates), **models
         ),
-        "map": nf.chart_decision_map(decisions, observed=0.02),
-        "winners": nf.chart_winner_ranges(nf.winner_ranges(rates, metric="f_beta", over="prevalence")),
-        "rank": nf.chart_rank_over_prevalence(nf.rank_models(tables.projection.filter(metric="precision"))),
-        "contingency": nf.chart_contingency_space(rates),
+        "map": nf.chart_decision_map(decisions, observed=0.02, **models),
+        "winners": nf.chart_winner_ranges(
+            nf.winner_ranges(rates, metric="f_beta", over="prevalence"), **models
+        ),
+        "rank": nf.chart_rank_over_prevalence(
+            nf.rank_models(tables.projection.filter(metric="precision")), **models
+        ),
+        "contingency": nf.chart_contingency_space(rates, **models),
         "surface": nf.chart_metric_surface(
             nf.metric_surface("precision", ratio=9, resolution=11), metric="precision", ratio=9
         ),
         "segments": nf.chart_segments(
-            tables.segment_areas, segment="country", metric="pr_auc", observed=tables.segment_points
+            tables.segment_areas, segment="country", metric="pr_auc", observed=tables.segment_points, **models
         ),
         "decomposition": nf.chart_decomposition(
             nf.decompose_difference(by_country, metric="precision", between="country")
@@ -180,3 +185,32 @@ def test_charts_of_ones_own_can_be_dark():
         "domain": [SOFT],
         "n": 1,
     }
+
+
+NO_MODELS = {"chart_metric_surface", "chart_imbalance_sensitivity", "chart_decomposition"}
+
+
+def test_every_chart_of_models_takes_the_models_of_the_comparison():
+    charts = {name for name in nf.__all__ if name.startswith("chart_")} - NO_MODELS
+    assert [n for n in sorted(charts) if "models" not in inspect.signature(getattr(nf, n)).parameters] == []
+
+
+def colour_scales(node):
+    if isinstance(node, dict):
+        colour = node.get("color")
+        mine = [colour["scale"]] if isinstance(colour, dict) and "range" in colour.get("scale", {}) else []
+        return [*mine, *(scale for part in node.values() for scale in colour_scales(part))]
+    return [scale for part in node for scale in colour_scales(part)] if isinstance(node, list) else []
+
+
+AMONG = draw_all(models=["aa first", *MODELS])
+
+
+@pytest.mark.parametrize("name", sorted(set(CHARTS) - {"surface", "decomposition"}))
+def test_a_model_has_one_colour_whatever_else_is_drawn(name):
+    order = ["aa first", *sorted(MODELS)]
+    scales = colour_scales(AMONG[name].to_dict())
+    assert scales
+    for scale in scales:
+        assert set(scale["domain"]) <= set(MODELS)  # what is not drawn is not in the legend
+        assert scale["range"] == [PALETTE[order.index(model)] for model in scale["domain"]]

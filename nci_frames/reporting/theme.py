@@ -90,7 +90,7 @@ class ModelStyle:
     @property
     def dashed(self) -> bool:
         """Whether there are more models than colours."""
-        return len(self.models) > len(PALETTE)
+        return any(dash != DASHES[0] for dash in self.dashes)
 
     @property
     def label_limit(self) -> int:
@@ -104,13 +104,14 @@ class ModelStyle:
         return max(1, min(len(self.models), int(WIDTH // (longest * _LETTER + _SYMBOL))))
 
 
-def model_style(models: Iterable[str]) -> ModelStyle:
-    """Give each model a colour and a stroke by its place among the sorted names."""
-    names = tuple(sorted(set(models)))
+def model_style(models: Iterable[str], *, among: Iterable[str] = ()) -> ModelStyle:
+    """Give each model a colour and a stroke by its place among the sorted names, or among more of them."""
+    shown = sorted(set(models))
+    place = {name: i for i, name in enumerate(sorted({*shown, *among}))}
     return ModelStyle(
-        names,
-        tuple(PALETTE[i % len(PALETTE)] for i in range(len(names))),
-        tuple(DASHES[i // len(PALETTE) % len(DASHES)] for i in range(len(names))),
+        tuple(shown),
+        tuple(PALETTE[place[name] % len(PALETTE)] for name in shown),
+        tuple(DASHES[place[name] // len(PALETTE) % len(DASHES)] for name in shown),
     )
 
 

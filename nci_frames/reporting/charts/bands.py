@@ -1,5 +1,7 @@
 """Precision bands -> where precision is least certain, a panel per model."""
 
+from collections.abc import Sequence
+
 import altair as alt
 import polars as pl
 
@@ -19,6 +21,7 @@ def chart_precision_uncertainty(
     /,
     *,
     observed: float | None = None,
+    models: Sequence[str] = (),
 ) -> alt.FacetChart:
     """Draw the precision band of each model, and mark its greatest width and the prevalence of that.
 
@@ -30,6 +33,8 @@ def chart_precision_uncertainty(
         Its greatest width: ``max_precision_uncertainty(rates)`` of the same operating points.
     observed
         The prevalence of the log, marked by a dotted rule.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -77,7 +82,7 @@ def chart_precision_uncertainty(
     curve, note = fitted(curve.sort("model", "prevalence"), "prevalence", ["value", "lower", "upper"])
     rows = pl.concat([curve, marks.sort("model")], how="diagonal")
     check_rows(rows)
-    style = model_style(bands["model"].unique())
+    style = model_style(bands["model"].unique(), among=models)
     places = [*curve["prevalence"], *marks["at"].drop_nulls(), *([observed] if observed else [])]
     low, high = log_range(places)
     scale = log_scale(low, high)

@@ -1,5 +1,7 @@
 """Resampled contests -> how probable it is that each model is the best."""
 
+from collections.abc import Sequence
+
 import altair as alt
 import polars as pl
 
@@ -14,7 +16,7 @@ __all__ = ["chart_probability_best"]
 
 
 def chart_probability_best(
-    best: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None
+    best: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
     """Draw how probable it is that each model is the best, over prevalence.
 
@@ -24,6 +26,8 @@ def chart_probability_best(
         What ``probability_best`` returned, of one metric and beta and of one value of the keys.
     observed
         The prevalence of the log, marked by a vertical rule.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -56,7 +60,7 @@ def chart_probability_best(
     rows = frame.select("model", "prevalence", "probability").sort("model", "prevalence")
     check_rows(rows)
     low, high = log_range([*rows["prevalence"], *([observed] if observed else [])])
-    style = model_style(frame["model"])
+    style = model_style(frame["model"], among=models)
     numbers = {"prevalence": "prevalence", "probability": "probability"}
     areas = (
         alt.Chart(finite(rows))

@@ -146,7 +146,7 @@ def prevalence_strokes(prevalence: pl.Series, style: ModelStyle) -> alt.StrokeDa
             found=f"prevalence {', '.join(names[:20])}",
             hint="select a few of them before drawing",
         )
-    if style.dashed:
+    if len(set(style.colours)) < len(style.models):
         raise ParameterError(
             f"a chart of several prevalences tells at most {len(PALETTE)} models apart",
             found=f"{len(names)} prevalences and {len(style.models)} models",

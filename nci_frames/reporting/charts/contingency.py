@@ -1,10 +1,12 @@
 """Rates -> the models as points of contingency space."""
 
+from collections.abc import Sequence
+
 import altair as alt
 import polars as pl
 
 from nci_frames import schemas
-from nci_frames.reporting.charts.canvas import SQUARES, colour, compose, tooltip
+from nci_frames.reporting.charts.canvas import DOTS, colour, compose, tooltip
 from nci_frames.reporting.charts.selection import check_rows, finite
 from nci_frames.reporting.theme import SOFT, model_style
 
@@ -20,13 +22,17 @@ _SPECIAL = pl.DataFrame({
 _SCALE = alt.Scale(domain=[-0.02, 1.02])
 
 
-def chart_contingency_space(rates: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
+def chart_contingency_space(
+    rates: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()
+) -> alt.LayerChart:
     """Draw the base contingency space: models as points of TPR over TNR, and the line of no skill.
 
     Parameters
     ----------
     rates
         A rates frame; a point per row.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -50,7 +56,7 @@ def chart_contingency_space(rates: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerC
     'Base contingency space'
     """
     frame = schemas.collect(rates, schemas.RATES)
-    style = model_style(frame["model"])
+    style = model_style(frame["model"], among=models)
     rows = frame.select("model", "threshold", "tpr", tnr=1 - pl.col("fpr")).drop_nulls(["tpr", "tnr"])
     check_rows(rows, "a point is drawn for each threshold: select operating points, or draw fewer models")
     x = alt.X(field="tnr", type="quantitative", title="TNR (specificity)", scale=_SCALE)
@@ -59,7 +65,7 @@ def chart_contingency_space(rates: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerC
     line = alt.Chart(pl.DataFrame({"tnr": [0.0, 1.0], "tpr": [1.0, 0.0]})).encode(x=x, y=y)
     corners = alt.Chart(_SPECIAL).encode(x=x, y=y)
     named = corners.encode(text=alt.Text(field="name", type="nominal"))
-    paint = colour(style, legend=SQUARES, title="model")
+    paint = colour(style, legend=DOTS, title="model")
     return compose(
         [
             line.mark_line(color=SOFT, strokeDash=[4, 3], strokeWidth=1).properties(name="no_skill"),

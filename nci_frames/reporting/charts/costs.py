@@ -1,6 +1,7 @@
 """Projections -> cost curves: what decisions cost over prevalence."""
 
 import re
+from collections.abc import Sequence
 
 import altair as alt
 import polars as pl
@@ -28,7 +29,12 @@ _WORST = 2.0
 
 
 def chart_cost(
-    projection: pl.DataFrame | pl.LazyFrame, /, *, metric: str | None = None, observed: float | None = None
+    projection: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str | None = None,
+    observed: float | None = None,
+    models: Sequence[str] = (),
 ) -> alt.LayerChart:
     """Draw the cost curve: expected or normalised cost over prevalence, a line per model.
 
@@ -41,6 +47,8 @@ def chart_cost(
         The label of the cost, such as ``"expected_cost(c_fn=20)"``; needed where the frame has several.
     observed
         The prevalence of the log, marked by a vertical rule.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -81,7 +89,7 @@ def chart_cost(
     refuse_doubles(drawn, "model", "prevalence")
     if drawn.is_empty():
         raise ParameterError("there is no cost to draw", found=f"{everything.height:,} rows")
-    style = model_style(everything["model"].unique())
+    style = model_style(everything["model"].unique(), among=models)
     low, high = log_range([*drawn["prevalence"], *([observed] if observed else [])])
     x = log_x("prevalence", "prevalence", low, high)
     top = max(drawn["value"])

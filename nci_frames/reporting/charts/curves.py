@@ -1,5 +1,7 @@
 """Projections and areas -> values over prevalence or over beta, a line per model."""
 
+from collections.abc import Sequence
+
 import altair as alt
 import polars as pl
 
@@ -31,7 +33,9 @@ _METHODS = {
 }
 
 
-def chart_p3(projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None) -> alt.LayerChart:
+def chart_p3(
+    projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()
+) -> alt.LayerChart:
     """Draw the positive-prevalence precision (P3) curves: precision over prevalence, a line per model.
 
     Parameters
@@ -41,6 +45,8 @@ def chart_p3(projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | No
         or a precision band (``precision_band``).
     observed
         The prevalence of the log, marked by a vertical rule.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -81,11 +87,17 @@ def chart_p3(projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | No
         subtitle=f"positive-prevalence precision (P3) curves at {operating_point(rows)}",
         value_title="precision",
         observed=checked_observed(observed),
+        models=models,
     )
 
 
 def chart_f_beta_over_prevalence(
-    projection: pl.DataFrame | pl.LazyFrame, /, *, beta: float = 1.0, observed: float | None = None
+    projection: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    beta: float = 1.0,
+    observed: float | None = None,
+    models: Sequence[str] = (),
 ) -> alt.LayerChart:
     """Draw F-beta over prevalence for one beta, a line per model.
 
@@ -97,6 +109,8 @@ def chart_f_beta_over_prevalence(
         The weight of recall against precision; one that the frame has.
     observed
         The prevalence of the log, marked by a vertical rule.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -129,11 +143,17 @@ def chart_f_beta_over_prevalence(
         subtitle=f"F-beta with β = {beta:g} at {operating_point(rows)}",
         value_title=f"F{beta:g}",
         observed=checked_observed(observed),
+        models=models,
     )
 
 
 def chart_f_beta_over_beta(
-    projection: pl.DataFrame | pl.LazyFrame, /, *, prevalence: float, observed: float | None = None
+    projection: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    prevalence: float,
+    observed: float | None = None,
+    models: Sequence[str] = (),
 ) -> alt.LayerChart:
     """Draw the F-beta plot: F-beta over beta at one prevalence, a line per model.
 
@@ -145,6 +165,8 @@ def chart_f_beta_over_beta(
         The prevalence that the values belong to; one that the frame has.
     observed
         The prevalence of the log, named in the subtitle for comparison.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -182,11 +204,17 @@ def chart_f_beta_over_beta(
         title=f"F-beta over beta at prevalence η = {prevalence:.3g}",
         subtitle=f"F-beta plot at {operating_point(rows)}{seen}",
         value_title="F-beta",
+        models=models,
     )
 
 
 def chart_pr_auc_over_prevalence(
-    areas: pl.DataFrame | pl.LazyFrame, /, *, method: str | None = None, observed: float | None = None
+    areas: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    method: str | None = None,
+    observed: float | None = None,
+    models: Sequence[str] = (),
 ) -> alt.LayerChart:
     """Draw the area under the precision-recall curve over prevalence, a line per model.
 
@@ -198,6 +226,8 @@ def chart_pr_auc_over_prevalence(
         The rule by which the curve was integrated; needed where the frame has several.
     observed
         The prevalence of the log, marked by a vertical rule.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -242,6 +272,7 @@ def chart_pr_auc_over_prevalence(
         subtitle=f"area under the precision-recall curve, all thresholds; {_METHODS.get(rule, rule)}",
         value_title="PR-AUC",
         observed=checked_observed(observed),
+        models=models,
     )
 
 
@@ -252,6 +283,7 @@ def _chart(
     title: str,
     subtitle: str,
     value_title: str,
+    models: Sequence[str],
     observed: float | None = None,
 ) -> alt.LayerChart:
     """Check that there is one row per model and x, and draw a line per model."""
@@ -274,7 +306,7 @@ def _chart(
         "upper": "upper bound",
         "threshold": "threshold",
     }
-    style = model_style(rows["model"].unique())
+    style = model_style(rows["model"].unique(), among=models)
     heights = [name for name in there if name != "threshold"]
     drawn, note = fitted(shown.select("model", x, *there), x, heights)
     lines = curves(

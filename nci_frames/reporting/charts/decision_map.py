@@ -32,8 +32,7 @@ def chart_decision_map(
     decisions
         What ``decision_map`` returned, of one value of the keys.
     models
-        All models of the comparison; with them each has the colour that it has in other charts, also where
-        some are never the best.
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
     observed
         The prevalence of the log, marked by a vertical rule if it is on the map, which ends at 1/2.
 
@@ -64,7 +63,7 @@ def chart_decision_map(
     observed = checked_observed(observed)
     on_map = observed is not None and _ODDS[0] <= observed <= 0.5
     one_comparison(frame, schemas.DECISION_MAP)
-    style = model_style([*models, *frame["model"]])
+    style = model_style(frame["model"], among=models)
     ends = pl.DataFrame({"t": [math.log(odds) for odds in _ODDS]})
     # lambda = 1/(odds·beta²): at one place of the odds a range of lambda is a range of log beta.
     ln_beta = {

@@ -1,6 +1,7 @@
 """Folds over beta -> the F-beta plot: means and deviations, the winners, and where they are told apart."""
 
 import math
+from collections.abc import Sequence
 
 import altair as alt
 import polars as pl
@@ -27,6 +28,7 @@ def chart_f_beta_plot(
     /,
     *,
     prevalence: float | None = None,
+    models: Sequence[str] = (),
 ) -> alt.LayerChart:
     """Draw the F-beta plot: fold means and deviations over beta, the winner of each range, and the tests.
 
@@ -39,6 +41,8 @@ def chart_f_beta_plot(
         the same prevalence. It is exact between the betas, and of the pooled rows where the rates are.
     prevalence
         The one to draw, where *comparisons* has several.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -77,7 +81,7 @@ def chart_f_beta_plot(
     frame = _of_one_prevalence(frame, prevalence)
     _check_ranges(ranges)
     rows = _drawn(frame)
-    style = model_style([*frame["model"], *ranges["model"]])
+    style = model_style([*frame["model"], *ranges["model"]], among=models)
     low, high = min(rows["beta"]), max(rows["beta"])
     if low == high:
         raise ParameterError("a curve over beta needs two of them", found=f"beta {low:g}")

@@ -1,5 +1,7 @@
 """Projections -> how much recall costs in rows to look at: TPR over the share of predicted positives."""
 
+from collections.abc import Sequence
+
 import altair as alt
 import polars as pl
 
@@ -14,7 +16,12 @@ __all__ = ["chart_pos_fraction"]
 
 
 def chart_pos_fraction(
-    projection: pl.DataFrame | pl.LazyFrame, /, *, tpr: float | None = 0.8, log_x: bool = False
+    projection: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    tpr: float | None = 0.8,
+    log_x: bool = False,
+    models: Sequence[str] = (),
 ) -> alt.LayerChart:
     """Draw the POSfrac operating characteristic: TPR over the share of predicted positives, by prevalence.
 
@@ -29,6 +36,8 @@ def chart_pos_fraction(
         fewest predicted positives is marked on each curve; None for no mark.
     log_x
         Whether the share of predicted positives has a logarithmic axis; 0 has no place on it.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -84,7 +93,7 @@ def chart_pos_fraction(
     rows, note = fitted(
         rows, "pos_fraction", "recall", within=["model", "prevalence"], log_x=log_x, height=420
     )
-    style = model_style(frame["model"].unique())
+    style = model_style(frame["model"].unique(), among=models)
     x = alt.X(**axes.rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
     if log_x:
         x = axes.log_x("pos_fraction", "pos_fraction", min(rows["pos_fraction"]), 1.0)

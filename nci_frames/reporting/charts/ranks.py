@@ -1,5 +1,7 @@
 """Rankings -> a bump chart of ranks over prevalence."""
 
+from collections.abc import Sequence
+
 import altair as alt
 import polars as pl
 
@@ -14,7 +16,7 @@ __all__ = ["chart_rank_over_prevalence"]
 
 
 def chart_rank_over_prevalence(
-    ranking: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None
+    ranking: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
     """Draw the rank of every model over prevalence: a bump chart.
 
@@ -24,6 +26,8 @@ def chart_rank_over_prevalence(
         What ``rank_models`` returned, of one metric, with one row per model and prevalence.
     observed
         The prevalence of the log, marked by a vertical rule.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -64,7 +68,7 @@ def chart_rank_over_prevalence(
     every = rows.select("model", "prevalence", "rank", "value")
     rows, note = fitted(every, "prevalence", "rank")
     low, high = log_range([*rows["prevalence"], *([observed] if observed else [])])
-    style = model_style(frame["model"])
+    style = model_style(frame["model"], among=models)
     lines = curves(
         rows,
         log_x("prevalence", "prevalence", low, high),

@@ -1,5 +1,7 @@
 """Rates and projections -> ROC and precision-recall curves."""
 
+from collections.abc import Sequence
+
 import altair as alt
 import numpy as np
 import polars as pl
@@ -14,7 +16,9 @@ from nci_frames.reporting.theme import SOFT, model_style
 __all__ = ["chart_pr", "chart_roc"]
 
 
-def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> alt.LayerChart:
+def chart_roc(
+    rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False, models: Sequence[str] = ()
+) -> alt.LayerChart:
     """Draw the receiver operating characteristic: TPR over FPR, a curve per model.
 
     Parameters
@@ -24,6 +28,8 @@ def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> 
     log_x
         Whether FPR has a logarithmic axis, which shows what matters where positives are rare; points of
         FPR 0 have no place on it.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -61,7 +67,7 @@ def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> 
         raise ParameterError("there is no point to draw", found=f"{frame.height:,} rows without both rates")
     width, height = (520, 300) if log_x else (420, 420)
     rows, note = fitted(rows, "fpr", "tpr", log_x=log_x, width=width, height=height)
-    style = model_style(frame["model"].unique())
+    style = model_style(frame["model"].unique(), among=models)
     y = alt.Y(**axes.rate_axis("tpr", "TPR (recall)"))
     chance: dict[str, list[float]] = {"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]}
     x = alt.X(**axes.rate_axis("fpr", "FPR"))
@@ -88,7 +94,7 @@ def chart_roc(rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False) -> 
     )
 
 
-def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
+def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()) -> alt.LayerChart:
     """Draw precision-recall curves, a colour per model and a stroke per prevalence.
 
     Parameters
@@ -96,6 +102,8 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
     projection
         A projection of many thresholds with both metrics, at one prevalence or a few:
         ``project_rates(rates, metrics=["precision", "recall"], prevalence=[0.01, 0.1])``.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -144,7 +152,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
         height=420,
     )
     rows = with_eta(rows)
-    style = model_style(frame["model"].unique())
+    style = model_style(frame["model"].unique(), among=models)
     dash = prevalence_strokes(rows["prevalence"], style)
     names = ", ".join(f"{eta:.3g}" for eta in rows["prevalence"].unique().sort())
     return compose(

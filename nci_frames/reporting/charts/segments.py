@@ -1,5 +1,7 @@
 """Segments -> a panel for each, with the models over prevalence and the prevalence observed there."""
 
+from collections.abc import Sequence
+
 import altair as alt
 import polars as pl
 
@@ -26,6 +28,7 @@ def chart_segments(
     segment: str,
     metric: str | None = None,
     observed: pl.DataFrame | pl.LazyFrame | None = None,
+    models: Sequence[str] = (),
 ) -> alt.FacetChart:
     """Draw a metric over prevalence in a panel for each segment, a line per model.
 
@@ -40,6 +43,8 @@ def chart_segments(
         The metric to draw; needed where the frame has several.
     observed
         A rates frame of the same segments: the prevalence that each of them had is marked in its panel.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -94,7 +99,7 @@ def chart_segments(
     rows, note = fitted(rows, "prevalence", heights, within=["place", "model"])
     marks = _observed(observed, segment, names)
     low, high = log_range([*rows["prevalence"], *marks["observed"]])
-    style = model_style(frame["model"])
+    style = model_style(frame["model"], among=models)
     numbers = {
         "prevalence": "prevalence",
         "value": title,

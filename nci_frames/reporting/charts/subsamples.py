@@ -1,5 +1,7 @@
 """Sub-samples -> how they scatter about the adjusted precision-recall curve, a panel per model."""
 
+from collections.abc import Sequence
+
 import altair as alt
 import polars as pl
 
@@ -13,13 +15,17 @@ from nci_frames.reporting.theme import SOFT, model_style
 __all__ = ["chart_subsamples"]
 
 
-def chart_subsamples(subsamples: pl.DataFrame | pl.LazyFrame, /) -> alt.FacetChart:
+def chart_subsamples(
+    subsamples: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()
+) -> alt.FacetChart:
     """Draw the precision of sub-sampled logs over recall, against the curve adjusted by its formula.
 
     Parameters
     ----------
     subsamples
         The frame of ``subsample_study(counts, prevalence=...)``, with one value of each key.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -73,7 +79,7 @@ def chart_subsamples(subsamples: pl.DataFrame | pl.LazyFrame, /) -> alt.FacetCha
     rows = rows.select("model", *numbers)
     drawn = ["min", "q25", "adjusted", "mean", "q75", "max"]
     rows, note = fitted(rows, "tpr", drawn, log_x=False)
-    style = model_style(frame["model"].unique())
+    style = model_style(frame["model"].unique(), among=models)
     base = alt.Chart().encode(x=alt.X(**rate_axis("tpr", "recall (TPR)")), color=colour(style, legend=None))
     precision = alt.Y(**rate_axis("adjusted", "precision (PPV)"))
 

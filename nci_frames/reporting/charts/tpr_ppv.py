@@ -1,5 +1,7 @@
 """Projections and the decision map -> every operating point between recall and precision."""
 
+from collections.abc import Sequence
+
 import altair as alt
 import polars as pl
 
@@ -14,7 +16,12 @@ __all__ = ["chart_tpr_ppv"]
 
 
 def chart_tpr_ppv(
-    projection: pl.DataFrame | pl.LazyFrame, winners: pl.DataFrame | pl.LazyFrame, /, *, prevalence: float
+    projection: pl.DataFrame | pl.LazyFrame,
+    winners: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    prevalence: float,
+    models: Sequence[str] = (),
 ) -> alt.LayerChart:
     """Draw every operating point by recall and precision, and stress those that win for some beta.
 
@@ -27,6 +34,8 @@ def chart_tpr_ppv(
         The decision map of the same rates, with one value of each key: ``decision_map(rates)``.
     prevalence
         The prevalence that precision belongs to; one that *projection* has.
+    models
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
 
     Returns
     -------
@@ -67,7 +76,7 @@ def chart_tpr_ppv(
             hint="make the projection and the decision map from the same rates",
         )
     ringed = rows.join(best.select(point).unique(), on=point, how="semi", nulls_equal=True)
-    style = model_style(frame["model"].unique())
+    style = model_style(frame["model"].unique(), among=models)
     order = ["model", "recall", "precision", "threshold"]
     numbers = {"recall": "recall", "precision": "precision", "threshold": "threshold"}
     chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")

@@ -32,8 +32,7 @@ def chart_winner_ranges(
     winners
         What ``winner_ranges`` returned, of one value of the keys.
     models
-        All models of the comparison; with them each has the colour that it has in other charts, also where
-        some are never the best.
+        All models of the comparison, where the frame has but some of them: each keeps its colour.
     observed
         The prevalence of the log, marked by a vertical rule where the ranges are of prevalence.
 
@@ -73,7 +72,7 @@ def chart_winner_ranges(
         pl.col("start") < pl.col("end")
     )
     check_rows(rows)
-    style = model_style([*models, *frame["model"]])
+    style = model_style(frame["model"], among=models)
     x = log_x("start", over, low, high)
     bars = (
         alt.Chart(finite(rows))
