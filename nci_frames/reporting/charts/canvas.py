@@ -19,6 +19,7 @@ __all__ = [
     "compose",
     "curves",
     "facet",
+    "panel_size",
     "prevalence_strokes",
     "shape",
     "tooltip",
@@ -186,6 +187,11 @@ def compose(
     return chart
 
 
+def panel_size(panels: int) -> tuple[int, int]:
+    """Return the size of each of so many panels, at most three in a row, in pixels."""
+    return (WIDTH, HEIGHT) if panels == 1 else (250 if panels == 2 else 200, 170)
+
+
 def facet(
     rows: pl.DataFrame,
     layers: Sequence[alt.Chart],
@@ -203,9 +209,10 @@ def facet(
 
     The panels are sorted by that value, or by another field.
     """
-    columns = max(1, min(3, rows[by].n_unique()))
-    width = 420 if square and columns == 1 else {1: WIDTH, 2: 250, 3: 200}[columns]
-    height = height or (width if square else HEIGHT if columns == 1 else 170)
+    panels = rows[by].n_unique()
+    width, usual = panel_size(panels)
+    width = min(420, width) if square else width
+    height = height or (width if square else usual)
     header = alt.Header(title=None, labelLimit=width)
     config = config_for(style)
     config["legend"]["offset"] = 24  # below the titles of the axes of the panels
@@ -214,7 +221,9 @@ def facet(
         alt.layer(*layers)
         .properties(width=width, height=height)
         .facet(
-            alt.Facet(field=by, type="nominal", header=header, sort=sort), data=finite(rows), columns=columns
+            alt.Facet(field=by, type="nominal", header=header, sort=sort),
+            data=finite(rows),
+            columns=min(3, panels),
         )
         # Each panel has an axis below it, also above the gap that an incomplete last row leaves.
         .resolve_axis(x="independent")
