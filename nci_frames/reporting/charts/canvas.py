@@ -77,12 +77,14 @@ def curves(
     dash: alt.StrokeDash | None = None,
     clip: bool = False,
     dots: bool = False,
+    reach: int = 120,
     names: Sequence[str] = ("model",),
     inherited: bool = False,
 ) -> list[alt.Chart]:
     """Draw a line per model through its rows in their order, and targets for the pointer.
 
-    Bounds ``lower`` and ``upper`` that differ are shaded; null values leave gaps; *dots* shows every point.
+    Bounds ``lower`` and ``upper`` that differ are shaded; null values leave gaps; *dots* shows every point,
+    and *reach* is the area in which the pointer finds one, in square pixels.
     *inherited* rows are those of the panels around, of which those with a model are drawn.
     """
     chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
@@ -103,7 +105,7 @@ def curves(
         opacity=alt.condition(hover, alt.value(1.0), alt.value(1.0 if dots else 0.0))
     )
     # Wide, unseen targets for the pointer: with nearest=True Vega-Lite 6 shows text fields as "undefined".
-    targets = base.mark_point(filled=True, size=220 if dots else 120, opacity=0, clip=clip)
+    targets = base.mark_point(filled=True, size=reach, opacity=0, clip=clip)
     targets = targets.encode(tooltip=tooltip(numbers, names=names))
     # Names are given, since Altair would take them from a counter and equal charts would differ.
     return [

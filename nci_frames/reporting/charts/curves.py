@@ -316,6 +316,7 @@ def _chart(
         style=style,
         numbers={name: text for name, text in titles.items() if name in (x, *there)},
         dots=shown[x].n_unique() <= COARSE,
+        reach=220,
     )
     rule = vertical_rule(1, x, low, high, "β = 1") if over_beta else observed_rule(observed, x, low, high)
     return compose(
