@@ -18,7 +18,7 @@ GRID = [0.0, 0.001, 0.01, 0.1]
 def rates_of(segments=("us", "de", None), models=("a", "b"), key="country"):
     """Rates that differ between segments; the prevalence of the k-th is (k+1)/(k+10)."""
     rows = [
-        (model, segment, 80 - 5 * i - k, 10 + 9 * k + i, 20 + 5 * i + k, 900 - i)
+        (model, segment, 80 - 5 * i % 70 - k, 10 + 9 * k + i, 20 + 5 * i % 70 + k, 900 - i)
         for k, segment in enumerate(segments)
         for i, model in enumerate(models)
     ]
@@ -137,6 +137,17 @@ def test_hostile_names_of_segments_and_models_occur_only_as_data():
     assert {row["segment"] for row in panel_rows(spec)} == set(HOSTILE)
     rest = repr(without_data(spec))
     assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
+
+
+def test_many_models_in_many_segments_are_thinned_to_the_size_of_a_panel():
+    many = rates_of(tuple(f"s{i:02d}" for i in range(12)), tuple(f"m{i:02d}" for i in range(60)))
+    grid = [10 ** (-4 + k / 14) for k in range(50)]
+    projection = nf.project_rates(many, metrics="precision", prevalence=grid)
+    spec = nf.chart_segments(projection, segment="country", observed=many).to_dict()
+    rows = lines_of(spec)
+    assert len(rows) <= 5_000 < projection.height
+    assert len({(row["segment"], row["model"]) for row in rows}) == 12 * 60
+    assert "drawn to within" in spec["title"]["subtitle"]
 
 
 def parts_of(rates, **options):

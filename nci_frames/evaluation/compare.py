@@ -172,14 +172,19 @@ def _best(
     places = pl.DataFrame({"prevalence": grid}).join(pl.DataFrame({"beta": betas}), how="cross")
     # At prevalence 1 everything is precise, so lambda is 0 there whatever beta is.
     ratio = ((1 - eta) / eta / beta.pow(2)).fill_nan(0.0)
-    # Within a model the ranges of lambda follow one another, so the last that has begun is the one.
-    begun = (
-        maps.join(places.with_columns(ratio.alias("lambda")), how="cross")
-        .filter(pl.col("lambda_start") <= pl.col("lambda"))
-        .group_by("model", "prevalence", "beta")
-        .agg(pl.col("threshold").get(pl.col("lambda_start").arg_max()))
+    chosen = (
+        maps.select(pl.col("model").unique())
+        .join(places.with_columns(ratio.alias("lambda")), how="cross")
+        .sort("lambda")
+        .join_asof(
+            maps.sort("lambda_start"),
+            left_on="lambda",
+            right_on="lambda_start",
+            by="model",
+            check_sortedness=False,
+        )
+        .join(points, on=["model", "threshold"])
     )
-    chosen = begun.join(points, on=["model", "threshold"])
     values: dict[str, pl.Expr | pl.Series] = {"value": f_beta()}
     if band:
         # F-beta rises with TPR and falls with FPR.

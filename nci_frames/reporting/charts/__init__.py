@@ -4,6 +4,7 @@ A chart selects rows and draws them. Names of models are data: they occur in the
 of the colour scale, both of which Vega takes literally, and in no title, field name or expression.
 """
 
+from nci_frames.reporting.charts.areas import chart_pr_auc_over_prevalence
 from nci_frames.reporting.charts.bands import chart_precision_uncertainty
 from nci_frames.reporting.charts.best_model import chart_probability_best
 from nci_frames.reporting.charts.contingency import chart_contingency_space
@@ -12,7 +13,6 @@ from nci_frames.reporting.charts.curves import (
     chart_f_beta_over_beta,
     chart_f_beta_over_prevalence,
     chart_p3,
-    chart_pr_auc_over_prevalence,
 )
 from nci_frames.reporting.charts.decision_map import chart_decision_map
 from nci_frames.reporting.charts.decomposition import chart_decomposition

@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.axes import log_range, log_scale, log_x, rate_axis
-from nci_frames.reporting.charts.canvas import colour, facet, tooltip
+from nci_frames.reporting.charts.canvas import colour, facet, panel_size, tooltip
 from nci_frames.reporting.charts.selection import check_rows, checked_observed, fitted, refuse_doubles
 from nci_frames.reporting.theme import SOFT, model_style
 
@@ -79,7 +79,10 @@ def chart_precision_uncertainty(
     marks = widest.select("model", "delta", at="prevalence").with_columns(
         label.fill_null("Δ undefined").alias("label"), pl.lit(observed, pl.Float64).alias("observed")
     )
-    curve, note = fitted(curve.sort("model", "prevalence"), "prevalence", ["value", "lower", "upper"])
+    size = panel_size(bands["model"].n_unique())
+    curve, note = fitted(
+        curve.sort("model", "prevalence"), "prevalence", ["value", "lower", "upper"], size=size
+    )
     rows = pl.concat([curve, marks.sort("model")], how="diagonal")
     check_rows(rows)
     style = model_style(bands["model"].unique(), among=models)

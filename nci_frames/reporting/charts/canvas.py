@@ -19,6 +19,7 @@ __all__ = [
     "compose",
     "curves",
     "facet",
+    "panel_size",
     "prevalence_strokes",
     "shape",
     "tooltip",
@@ -76,12 +77,14 @@ def curves(
     dash: alt.StrokeDash | None = None,
     clip: bool = False,
     dots: bool = False,
+    reach: int = 120,
     names: Sequence[str] = ("model",),
     inherited: bool = False,
 ) -> list[alt.Chart]:
     """Draw a line per model through its rows in their order, and targets for the pointer.
 
-    Bounds ``lower`` and ``upper`` that differ are shaded; null values leave gaps; *dots* shows every point.
+    Bounds ``lower`` and ``upper`` that differ are shaded; null values leave gaps; *dots* shows every point,
+    and *reach* is the area in which the pointer finds one, in square pixels.
     *inherited* rows are those of the panels around, of which those with a model are drawn.
     """
     chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
@@ -102,7 +105,7 @@ def curves(
         opacity=alt.condition(hover, alt.value(1.0), alt.value(1.0 if dots else 0.0))
     )
     # Wide, unseen targets for the pointer: with nearest=True Vega-Lite 6 shows text fields as "undefined".
-    targets = base.mark_point(filled=True, size=220 if dots else 120, opacity=0, clip=clip)
+    targets = base.mark_point(filled=True, size=reach, opacity=0, clip=clip)
     targets = targets.encode(tooltip=tooltip(numbers, names=names))
     # Names are given, since Altair would take them from a counter and equal charts would differ.
     return [
@@ -186,6 +189,11 @@ def compose(
     return chart
 
 
+def panel_size(panels: int) -> tuple[int, int]:
+    """Return the size of each of so many panels, at most three in a row, in pixels."""
+    return (WIDTH, HEIGHT) if panels == 1 else (250 if panels == 2 else 200, 170)
+
+
 def facet(
     rows: pl.DataFrame,
     layers: Sequence[alt.Chart],
@@ -203,9 +211,10 @@ def facet(
 
     The panels are sorted by that value, or by another field.
     """
-    columns = max(1, min(3, rows[by].n_unique()))
-    width = 420 if square and columns == 1 else {1: WIDTH, 2: 250, 3: 200}[columns]
-    height = height or (width if square else HEIGHT if columns == 1 else 170)
+    panels = rows[by].n_unique()
+    width, usual = panel_size(panels)
+    width = min(420, width) if square else width
+    height = height or (width if square else usual)
     header = alt.Header(title=None, labelLimit=width)
     config = config_for(style)
     config["legend"]["offset"] = 24  # below the titles of the axes of the panels
@@ -214,7 +223,9 @@ def facet(
         alt.layer(*layers)
         .properties(width=width, height=height)
         .facet(
-            alt.Facet(field=by, type="nominal", header=header, sort=sort), data=finite(rows), columns=columns
+            alt.Facet(field=by, type="nominal", header=header, sort=sort),
+            data=finite(rows),
+            columns=min(3, panels),
         )
         # Each panel has an axis below it, also above the gap that an incomplete last row leaves.
         .resolve_axis(x="independent")

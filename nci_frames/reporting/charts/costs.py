@@ -17,7 +17,7 @@ from nci_frames.reporting.charts.selection import (
     operating_point,
     refuse_doubles,
 )
-from nci_frames.reporting.theme import HEIGHT, SOFT, model_style
+from nci_frames.reporting.theme import HEIGHT, SOFT, WIDTH, model_style
 
 __all__ = ["chart_cost"]
 
@@ -108,7 +108,7 @@ def chart_cost(
         beside = [inside.shift(step).over("model").fill_null(value=False) for step in (1, -1)]
         rows = rows.filter(pl.any_horizontal(inside, *beside))
     scale = max(1.0, max(rows["value"], default=0) / _WORST) if cut else 1.0
-    rows, note = fitted(rows, "prevalence", "value", height=round(HEIGHT * scale))
+    rows, note = fitted(rows, "prevalence", "value", size=(WIDTH, round(HEIGHT * scale)))
     numbers = {"prevalence": "prevalence", "value": "cost", "threshold": "threshold"}
     notes = ["; dashed: never or always positive"] * normalised + ["; above 2 cut off"] * cut
     return compose(

@@ -1,4 +1,4 @@
-"""Projections and areas -> values over prevalence or over beta, a line per model."""
+"""Projections -> values over prevalence or over beta, a line per model."""
 
 from collections.abc import Sequence
 
@@ -23,14 +23,8 @@ __all__ = [
     "chart_f_beta_over_beta",
     "chart_f_beta_over_prevalence",
     "chart_p3",
-    "chart_pr_auc_over_prevalence",
+    "draw_lines",
 ]
-
-_METHODS = {
-    "average_precision": "average precision",
-    "interpolated": "interpolated after Davis and Goadrich",
-    "trapezoid": "trapezoids between attained points",
-}
 
 
 def chart_p3(
@@ -80,7 +74,7 @@ def chart_p3(
         rows = schemas.collect(projection, schemas.BAND)
     else:
         rows = of_metric(schemas.collect(projection, schemas.PROJECTION), "precision")
-    return _chart(
+    return draw_lines(
         rows,
         "prevalence",
         title="Precision over prevalence",
@@ -136,7 +130,7 @@ def chart_f_beta_over_prevalence(
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
     rows = at(of_metric(frame, "f_beta"), "beta", beta)
-    return _chart(
+    return draw_lines(
         rows,
         "prevalence",
         title=f"F{beta:g} over prevalence",
@@ -198,7 +192,7 @@ def chart_f_beta_over_beta(
     observed = checked_observed(observed)
     rows = at(of_metric(frame, "f_beta"), "prevalence", prevalence)
     seen = "" if observed is None else f"; the log's prevalence is {observed:.3g}"
-    return _chart(
+    return draw_lines(
         rows,
         "beta",
         title=f"F-beta over beta at prevalence η = {prevalence:.3g}",
@@ -208,75 +202,7 @@ def chart_f_beta_over_beta(
     )
 
 
-def chart_pr_auc_over_prevalence(
-    areas: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    method: str | None = None,
-    observed: float | None = None,
-    models: Sequence[str] = (),
-) -> alt.LayerChart:
-    """Draw the area under the precision-recall curve over prevalence, a line per model.
-
-    Parameters
-    ----------
-    areas
-        An areas frame, or its ranking, with rows of metric ``pr_auc``.
-    method
-        The rule by which the curve was integrated; needed where the frame has several.
-    observed
-        The prevalence of the log, marked by a vertical rule.
-    models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
-
-    Returns
-    -------
-    altair.LayerChart
-        The curves on a logarithmic axis, with a band where certified bounds differ from the value. More than
-        5,000 points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle
-        then says.
-
-    Raises
-    ------
-    ParameterError
-        The frame has no PR-AUC by this method, several rows for one model and prevalence, or too many rows.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> areas = pl.DataFrame({
-    ...     "model": ["forest", "forest"], "metric": ["pr_auc"] * 2, "method": ["average_precision"] * 2,
-    ...     "prevalence": [0.001, 0.1], "value": [0.31, 0.93],
-    ... })
-    >>> chart_pr_auc_over_prevalence(areas).to_dict()["title"]["subtitle"]
-    'area under the precision-recall curve, all thresholds; average precision'
-    """
-    frame = schemas.collect(areas, schemas.AREAS)
-    rows = of_metric(frame, "pr_auc")
-    methods = sorted(rows["method"].drop_nulls().unique())
-    if method is None and len(methods) > 1:
-        raise ParameterError(
-            "the frame has areas by several methods",
-            found=", ".join(map(repr, methods)),
-            hint="name one with method=",
-        )
-    if method is not None:
-        if method not in methods:
-            raise ParameterError.unknown_choice("method", method, methods)
-        rows = rows.filter(pl.col("method") == method)
-    rule = method or next(iter(methods), "rule not named")
-    return _chart(
-        rows,
-        "prevalence",
-        title="PR-AUC over prevalence",
-        subtitle=f"area under the precision-recall curve, all thresholds; {_METHODS.get(rule, rule)}",
-        value_title="PR-AUC",
-        observed=checked_observed(observed),
-        models=models,
-    )
-
-
-def _chart(
+def draw_lines(
     rows: pl.DataFrame,
     x: str,
     *,
@@ -316,6 +242,7 @@ def _chart(
         style=style,
         numbers={name: text for name, text in titles.items() if name in (x, *there)},
         dots=shown[x].n_unique() <= COARSE,
+        reach=220,
     )
     rule = vertical_rule(1, x, low, high, "β = 1") if over_beta else observed_rule(observed, x, low, high)
     return compose(

@@ -10,7 +10,7 @@ from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts import axes
 from nci_frames.reporting.charts.canvas import colour, compose, curves, prevalence_strokes, tooltip, with_eta
 from nci_frames.reporting.charts.selection import finite, fitted, with_recall
-from nci_frames.reporting.theme import INK, SOFT, model_style
+from nci_frames.reporting.theme import INK, SOFT, WIDTH, model_style
 
 __all__ = ["chart_pos_fraction"]
 
@@ -91,7 +91,7 @@ def chart_pos_fraction(
         raise ParameterError("there is no point to draw", found="a share of predicted positives of 0 alone")
     every = rows
     rows, note = fitted(
-        rows, "pos_fraction", "recall", within=["model", "prevalence"], log_x=log_x, height=420
+        rows, "pos_fraction", "recall", within=["model", "prevalence"], log_x=log_x, size=(WIDTH, 420)
     )
     style = model_style(frame["model"].unique(), among=models)
     x = alt.X(**axes.rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))

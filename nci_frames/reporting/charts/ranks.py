@@ -84,6 +84,7 @@ def chart_rank_over_prevalence(
         # Smooth lines between few points would not be those between many.
         interpolate="monotone" if rows.height == every.height else "linear",
         dots=rows["prevalence"].n_unique() <= COARSE,
+        reach=220,
     )
     return compose(
         [*lines, *observed_rule(observed, "prevalence", low, high)],

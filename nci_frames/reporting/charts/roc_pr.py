@@ -11,7 +11,7 @@ from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts import axes
 from nci_frames.reporting.charts.canvas import compose, curves, prevalence_strokes, with_eta
 from nci_frames.reporting.charts.selection import MAX_ROWS, fitted, refuse_doubles, with_recall
-from nci_frames.reporting.theme import SOFT, model_style
+from nci_frames.reporting.theme import SOFT, WIDTH, model_style
 
 __all__ = ["chart_pr", "chart_roc"]
 
@@ -66,7 +66,7 @@ def chart_roc(
     if rows["threshold"].drop_nulls().is_empty():
         raise ParameterError("there is no point to draw", found=f"{frame.height:,} rows without both rates")
     width, height = (520, 300) if log_x else (420, 420)
-    rows, note = fitted(rows, "fpr", "tpr", log_x=log_x, width=width, height=height)
+    rows, note = fitted(rows, "fpr", "tpr", log_x=log_x, size=(width, height))
     style = model_style(frame["model"].unique(), among=models)
     y = alt.Y(**axes.rate_axis("tpr", "TPR (recall)"))
     chance: dict[str, list[float]] = {"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]}
@@ -149,7 +149,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
         "precision",
         within=["model", "prevalence"],
         log_x=False,
-        height=420,
+        size=(WIDTH, 420),
     )
     rows = with_eta(rows)
     style = model_style(frame["model"].unique(), among=models)

@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.reporting.charts.axes import log_range, log_scale, log_x, rate_axis
-from nci_frames.reporting.charts.canvas import curves, facet
+from nci_frames.reporting.charts.canvas import curves, facet, panel_size
 from nci_frames.reporting.charts.selection import fitted, of_metric, operating_point, refuse_doubles
 from nci_frames.reporting.theme import SOFT, model_style
 
@@ -96,7 +96,7 @@ def chart_segments(
         )
     rows = rows.select(*panels, "model", "prevalence", *there)
     heights = [column for column in there if column != "threshold"]
-    rows, note = fitted(rows, "prevalence", heights, within=["place", "model"])
+    rows, note = fitted(rows, "prevalence", heights, within=["place", "model"], size=panel_size(names.height))
     marks = _observed(observed, segment, names)
     low, high = log_range([*rows["prevalence"], *marks["observed"]])
     style = model_style(frame["model"], among=models)

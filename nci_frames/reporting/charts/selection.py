@@ -113,8 +113,7 @@ def fitted(
     *,
     within: str | list[str] = "model",
     log_x: bool = True,
-    width: int = WIDTH,
-    height: int = HEIGHT,
+    size: tuple[int, int] = (WIDTH, HEIGHT),
 ) -> tuple[pl.DataFrame, str]:
     """Return as few rows as a chart shows, and a note if its curves are off by more than half a pixel.
 
@@ -123,11 +122,13 @@ def fitted(
     rows = finite(rows)
     if rows.height <= MAX_ROWS:
         return rows, ""
-    size = {"width": width, "height": height}
+    width, height = size
     thin = rows
     for times in _COARSER:
         tolerance = TOLERANCE * times
-        thin = thin_curves(rows, x, y, within=within, log_x=log_x, tolerance=tolerance, **size)
+        thin = thin_curves(
+            rows, x, y, within=within, log_x=log_x, tolerance=tolerance, width=width, height=height
+        )
         if thin.height <= MAX_ROWS:
             return thin, "" if times == 1 else f"; drawn to within {tolerance:g} px"
     check_rows(thin)

@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.axes import rate_axis
-from nci_frames.reporting.charts.canvas import colour, facet, tooltip
+from nci_frames.reporting.charts.canvas import colour, facet, panel_size, tooltip
 from nci_frames.reporting.charts.selection import fitted, refuse_doubles
 from nci_frames.reporting.theme import SOFT, model_style
 
@@ -78,7 +78,7 @@ def chart_subsamples(
     }
     rows = rows.select("model", *numbers)
     drawn = ["min", "q25", "adjusted", "mean", "q75", "max"]
-    rows, note = fitted(rows, "tpr", drawn, log_x=False)
+    rows, note = fitted(rows, "tpr", drawn, log_x=False, size=panel_size(rows["model"].n_unique()))
     style = model_style(frame["model"].unique(), among=models)
     base = alt.Chart().encode(x=alt.X(**rate_axis("tpr", "recall (TPR)")), color=colour(style, legend=None))
     precision = alt.Y(**rate_axis("adjusted", "precision (PPV)"))
