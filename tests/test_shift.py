@@ -5,10 +5,10 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
-from scipy import stats
+from scipy import special, stats
 
 import nci_frames as nf
-from nci_frames.evaluation.shift import _merged
+from nci_frames.evaluation.shift import _law_of_distance, _merged
 from tests.logs import random_log
 from tests.test_folds import bonferroni_closed
 
@@ -134,19 +134,30 @@ def test_bad_arguments() -> None:
         nf.check_projection(uneven, over="fold")
 
 
-def test_laws_that_hardly_differ_have_p_value_1() -> None:
-    # So near to one another the law of the distance would overflow.
+@pytest.mark.parametrize("size", [2_001, 20_000, 60_000])
+def test_the_law_of_the_distance_of_many_rows_is_near_the_exact_one(size: int) -> None:
+    distance = np.linspace(0.01, 2.2, 40) / np.sqrt(size)
+    exact = stats.kstwo.sf(distance, size)
+    found = _law_of_distance(distance, np.full(40, float(size)))
+    assert np.abs(found - exact).max() < 4e-3
+    assert found[exact < 0.1] == pytest.approx(exact[exact < 0.1], rel=0.02)
+
+
+def test_logs_of_millions_of_rows_and_of_hardly_any_distance() -> None:
     counts = pl.DataFrame(
         {
             "model": ["a"] * 4,
             "month": ["May", "May", "June", "June"],
             "threshold": [0.5, 0.0] * 2,
             "tp": [1_000, 2_000] * 2,
-            "fp": [19_599, 98_000, 19_603, 98_000],
+            "fp": [19_599_000, 98_000_000, 19_603_000, 98_000_000],
             "fn": [1_000, 0] * 2,
-            "tn": [78_401, 0, 78_397, 0],
+            "tn": [78_401_000, 0, 78_397_000, 0],
         }
     )
     found = nf.check_projection(counts, over="month").filter(pl.col("test") == "ks")
-    assert found["p_value"].to_list() == [1.0] * 4
-    assert (found["statistic"] < 1e-4).all()
+    positive, negative = (found.filter(pl.col("class") == name) for name in ("positive", "negative"))
+    assert positive["p_value"].to_list() == [1.0] * 2
+    assert negative["p_value"].to_list() == pytest.approx(
+        [special.kolmogorov(7_000 * 4e3 / 98e6)] * 2, rel=1e-6
+    )

@@ -103,7 +103,7 @@ def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = N
         unranked=tuple(ranking.filter(pl.col("rank").is_null())["model"].sort()),
         threshold=thresholds[0] if len(thresholds) == 1 else None,
         bounds=next((pair for pair in bounds if None not in pair and pair[0] < pair[1]), None),
-        probability=None if sure is None else float(sure.filter(leading)["probability"].sum()),
+        probability=None if sure is None or not best else float(sure.filter(leading)["probability"].sum()),
         rivals=()
         if sure is None
         else tuple(sure.filter(~leading & ~pl.col("distinguishable"))["model"].sort()),
