@@ -62,6 +62,8 @@ class Histogram:
 
     def places_in(self, pooled: "Histogram") -> NDArray[np.int64]:
         """Return the bin of *pooled*, which has all thresholds of this one, that each bin belongs to."""
+        if len(self.thresholds) == len(pooled.thresholds):
+            return np.arange(len(self.thresholds) + 1)
         places = pooled.reached(self.thresholds.tolist(), exact=True) - 1
         return np.append(places, len(pooled.thresholds))
 

@@ -82,10 +82,13 @@ def check_projection(
     difference is found; the statistic of "ks" says how large it is. On a grid the distance is taken at the
     thresholds only, and tied scores make it smaller, so its p-value is too large rather than too small. The
     chi-square test puts neighbouring bins together into at most 20 cells of about equal size, each with an
-    expected number of at least 5.
+    expected number of at least 5. The law of the distance is exact up to a size m·n/(m+n) of 2,000, beyond it
+    Kolmogorov's limit with Stephens's correction, which is within 2 percent of it.
 
     References
     ----------
+    Stephens (1970), Use of the Kolmogorov-Smirnov statistics without extensive tables,
+    doi:10.1111/j.2517-6161.1970.tb00821.x;
     Moreno-Torres et al. (2012), section 4 (prior probability shift), doi:10.1016/j.patcog.2011.06.019;
     Hodges (1958), doi:10.1007/BF02589501.
 
@@ -142,13 +145,14 @@ def _tested(pooled: Histogram, members: list[Histogram]) -> pl.DataFrame:
     """Test each member against the rest, and adjust the p-values of each test."""
     from scipy.special import chdtrc  # noqa: PLC0415  (what does not need it does not wait for it)
 
-    labels, found = [], []
-    for name in ("negatives", "positives"):
+    found = []
+    groups = pl.concat(member.group for member in members)
+    classes = ("negatives", "positives")
+    for name in classes:
         whole = getattr(pooled, name)
         for member in members:
             mine = np.zeros_like(whole)
             mine[member.places_in(pooled)] = getattr(member, name)
-            labels.append(member.group.with_columns(pl.lit(name[:-1]).alias("class")))
             found.append((int(mine.sum()), *_homogeneity(mine, whole - mine), *_distance(mine, whole - mine)))
     table = np.array(found)
     # Distributions take arrays as fast as single numbers.
@@ -158,6 +162,7 @@ def _tested(pooled: Histogram, members: list[Histogram]) -> pl.DataFrame:
         "chi_square": np.where(freedom == 0, 1.0, chdtrc(freedom, chi_square)),
         "ks": _law_of_distance(distance, size),
     }
+    labels = [groups.with_columns(pl.lit(name[:-1]).alias("class")) for name in classes]
     rows = pl.concat(labels).with_columns(pl.Series("rows", table[:, 0].astype(np.int64)))
     return pl.concat(
         rows.with_columns(
