@@ -87,8 +87,7 @@ def check_projection(
 
     References
     ----------
-    Stephens (1970), Use of the Kolmogorov-Smirnov statistics without extensive tables,
-    doi:10.1111/j.2517-6161.1970.tb00821.x;
+    Stephens (1970), Journal of the Royal Statistical Society B 32(1), 115-122;
     Moreno-Torres et al. (2012), section 4 (prior probability shift), doi:10.1016/j.patcog.2011.06.019;
     Hodges (1958), doi:10.1007/BF02589501.
 

@@ -47,13 +47,17 @@ class Figure:
     live: Mapping[str, str]
 
 
-def shown_models(comparison: Comparison, /) -> list[str]:
-    """Return the models that charts show: those that come nearest to the top anywhere, at most twelve."""
+def shown_models(comparison: Comparison, /, *, most: int = MOST_MODELS) -> list[str]:
+    """Return the models that charts show: the few that come nearest to the top anywhere, sorted."""
     at_beta = pl.col("beta") == comparison.main_beta
-    rankings = [comparison.best.filter(at_beta), comparison.areas, comparison.projection.filter(at_beta)]
-    ranks = [table.select("model", "rank", place=pl.lit(i)) for i, table in enumerate(rankings)]
-    highest = pl.concat(ranks).drop_nulls().group_by("model").agg(pl.struct("rank", "place").min())
-    shown = highest.sort("rank", "model").head(MOST_MODELS)["model"]
+    rankings = [
+        comparison.best.filter(at_beta),
+        comparison.areas.filter(metric="pr_auc"),
+        comparison.projection.filter(at_beta),
+    ]
+    ranks = pl.concat(table.select("model", "rank") for table in rankings).drop_nulls()
+    nearest = ranks.group_by("model").agg(pl.col("rank").min(), mean=pl.col("rank").mean())
+    shown = nearest.sort("rank", "mean", "model").head(most)["model"]
     # Where nothing is defined, the charts say so of every model.
     return (shown if len(shown) else comparison.points["model"]).unique().sort().to_list()
 
@@ -138,10 +142,11 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
             lambda: charts.chart_probability_best(by_area, **shared),
             {"rule": "prevalence"},
         )
+        few = points.filter(pl.col("model").is_in(shown_models(comparison, most=_MOST_PANELS // 2)))
         drawn["uncertainty"] = (
             "Where precision is least certain",
             lambda: charts.chart_precision_uncertainty(
-                precision_band(points, prevalence=grid), max_precision_uncertainty(points), **shared
+                precision_band(few, prevalence=grid), max_precision_uncertainty(few), **shared
             ),
             {},
         )

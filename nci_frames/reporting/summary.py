@@ -100,13 +100,16 @@ def _answers(comparison: Comparison, rankings: Mapping[str, pl.DataFrame]) -> tu
         "f_beta": _of(comparison.certainty, "f_beta"),
         "pr_auc": _of(comparison.certainty, "pr_auc"),
     }
+    # The bounds of an area are those of a coarse grid, not those of other logs as beside them.
+    areas = rankings["pr_auc"].drop("lower", "upper", strict=False)
+    bounded = {**rankings, "pr_auc": areas}
     return tuple(
         Answer(
             prevalence=eta,
             roles=tuple(role for at, role in picked if at == eta),
             verdicts={
                 name: read_verdict(rows.filter(prevalence=eta), certainty=_at(sure[name], eta))
-                for name, rows in rankings.items()
+                for name, rows in bounded.items()
             },
         )
         for eta in comparison.main_prevalences

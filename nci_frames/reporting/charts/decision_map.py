@@ -9,7 +9,13 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.reporting.charts.axes import log_scale, log_x, observed_rule
 from nci_frames.reporting.charts.canvas import SQUARES, colour, compose, tooltip
-from nci_frames.reporting.charts.selection import check_rows, checked_observed, finite, one_comparison
+from nci_frames.reporting.charts.selection import (
+    check_rows,
+    checked_observed,
+    finite,
+    merged_ranges,
+    one_comparison,
+)
 from nci_frames.reporting.theme import GROUND, model_style
 
 __all__ = ["chart_decision_map"]
@@ -71,41 +77,46 @@ def chart_decision_map(
         for side, end in (("beta_high", "start"), ("beta_low", "end"))
     }
     bottom, top = (math.log(beta) for beta in _BETA)
-    rows = (
-        frame.with_row_index("range")
-        .join(ends, how="cross")
-        .with_columns(**ln_beta)
-        .with_columns(
-            pl.col("beta_high").clip(upper_bound=top + 20).exp(), pl.col("beta_low").clip(bottom - 20).exp()
+
+    def placed(ranges: pl.DataFrame) -> pl.DataFrame:
+        return (
+            ranges.with_row_index("range")
+            .join(ends, how="cross")
+            .with_columns(**ln_beta)
+            .with_columns(
+                pl.col("beta_high").clip(upper_bound=top + 20).exp(),
+                pl.col("beta_low").clip(bottom - 20).exp(),
+            )
+            .with_columns(odds=pl.col("t").exp())
         )
-        .with_columns(odds=pl.col("t").exp())
-    )
+
+    rows = placed(frame)
     check_rows(rows)
-    numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
-    bands = (
-        alt.Chart(finite(rows))
-        .mark_area(clip=True, opacity=0.75, stroke=GROUND, strokeWidth=0.7)
-        .encode(
-            x=log_x("odds", "odds", *_ODDS),
-            y=alt.Y(
-                field="beta_low",
-                type="quantitative",
-                title="β, log scale",
-                scale=log_scale(*_BETA),
-                axis=alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10], format="~g"),
-            ),
-            y2=alt.Y2(field="beta_high"),
-            detail=alt.Detail(field="range", type="nominal"),
-            color=colour(style, legend=SQUARES, title="model"),
-            tooltip=tooltip(numbers),
-        )
-        .properties(name="bands")
+    base = alt.Chart(finite(rows)).encode(
+        x=log_x("odds", "odds", *_ODDS),
+        y=alt.Y(
+            field="beta_low",
+            type="quantitative",
+            title="β, log scale",
+            scale=log_scale(*_BETA),
+            axis=alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10], format="~g"),
+        ),
+        y2=alt.Y2(field="beta_high"),
+        detail=alt.Detail(field="range", type="nominal"),
     )
+    bands = (
+        base.properties(data=finite(placed(merged_ranges(frame, "lambda_start", "lambda_end"))), name="bands")
+        .mark_area(clip=True, opacity=0.75, stroke=GROUND, strokeWidth=0.7)
+        .encode(color=colour(style, legend=SQUARES, title="model"))
+    )
+    # Thresholds of one model change too often to be drawn, but the pointer finds each.
+    numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
+    targets = base.mark_area(clip=True, opacity=0).encode(tooltip=tooltip(numbers)).properties(name="targets")
     return compose(
-        [bands, *observed_rule(observed if on_map else None, "odds", *_ODDS)],
+        [bands, targets, *observed_rule(observed if on_map else None, "odds", *_ODDS)],
         style=style,
         title="Decision map of F-beta",
-        subtitle="the best model and threshold everywhere; borders exact",
+        subtitle="the best model everywhere; borders exact, thresholds under the pointer",
         says="Bands over the odds of the prevalence and beta, both logarithmic.",
         height=380,
     )

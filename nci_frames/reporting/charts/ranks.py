@@ -9,7 +9,7 @@ from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule
 from nci_frames.reporting.charts.canvas import COARSE, compose, curves
-from nci_frames.reporting.charts.selection import checked_observed, fitted, refuse_doubles
+from nci_frames.reporting.charts.selection import METRIC_TITLES, checked_observed, fitted, refuse_doubles
 from nci_frames.reporting.theme import model_style
 
 __all__ = ["chart_rank_over_prevalence"]
@@ -90,6 +90,6 @@ def chart_rank_over_prevalence(
         [*lines, *observed_rule(observed, "prevalence", low, high)],
         style=style,
         title="Rank over prevalence",
-        subtitle=f"by {metrics[0]}{note}",
+        subtitle=f"by {METRIC_TITLES.get(metrics[0], metrics[0])}{note}",
         says="A line per model.",
     )

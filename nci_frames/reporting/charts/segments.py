@@ -9,16 +9,19 @@ from nci_frames import schemas
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.reporting.charts.axes import log_range, log_scale, log_x, rate_axis
 from nci_frames.reporting.charts.canvas import curves, facet, panel_size
-from nci_frames.reporting.charts.selection import fitted, of_metric, operating_point, refuse_doubles
+from nci_frames.reporting.charts.selection import (
+    METRIC_TITLES,
+    fitted,
+    of_metric,
+    operating_point,
+    refuse_doubles,
+)
 from nci_frames.reporting.theme import SOFT, model_style
 
-__all__ = ["METRIC_TITLES", "chart_segments", "check_key", "missing_name", "segment_names"]
+__all__ = ["chart_segments", "check_key", "missing_name", "segment_names"]
 
 #: More panels than these are not compared but searched, for which a table serves better.
 _PANELS = 12
-
-#: How metrics are written that have another name in print.
-METRIC_TITLES = {"pr_auc": "PR-AUC", "f_beta": "F-beta", "mcc": "MCC"}
 
 
 def chart_segments(

@@ -12,11 +12,13 @@ from nci_frames.schemas import FrameSchema
 
 __all__ = [
     "MAX_ROWS",
+    "METRIC_TITLES",
     "at",
     "check_rows",
     "checked_observed",
     "finite",
     "fitted",
+    "merged_ranges",
     "of_metric",
     "one_comparison",
     "operating_point",
@@ -29,6 +31,9 @@ MAX_ROWS = 5_000
 
 #: How many times half a pixel curves may be off where they would have too many rows: up to 4 pixels.
 _COARSER = (1, 2, 4, 8)
+
+#: How metrics are written that have another name in print.
+METRIC_TITLES = {"pr_auc": "PR-AUC", "f_beta": "F-beta", "mcc": "MCC"}
 
 
 def of_metric(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
@@ -160,3 +165,9 @@ def one_comparison(frame: pl.DataFrame, schema: FrameSchema) -> None:
             found=f"the key {keys[0]!r}",
             hint="filter one of its values, and drop it",
         )
+
+
+def merged_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
+    """Join neighbouring ranges of one model, whatever its thresholds in them."""
+    runs = ranges.sort(start).group_by(pl.col("model").rle_id().alias("run"), maintain_order=True)
+    return runs.agg(pl.col("model").first(), pl.col(start).first(), pl.col(end).last()).drop("run")

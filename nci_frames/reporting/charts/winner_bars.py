@@ -1,5 +1,6 @@
 """Winner ranges -> a bar of who is best where."""
 
+import math
 from collections.abc import Sequence
 
 import altair as alt
@@ -9,13 +10,22 @@ from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.axes import log_x, observed_rule
 from nci_frames.reporting.charts.canvas import SQUARES, colour, compose, tooltip
-from nci_frames.reporting.charts.selection import check_rows, checked_observed, finite, one_comparison
-from nci_frames.reporting.theme import GROUND, SOFT, model_style
+from nci_frames.reporting.charts.selection import (
+    check_rows,
+    checked_observed,
+    finite,
+    merged_ranges,
+    one_comparison,
+)
+from nci_frames.reporting.theme import GROUND, SOFT, WIDTH, model_style
 
 __all__ = ["chart_winner_ranges"]
 
 #: The axis reaches at least so far.
 _LEAST, _MOST = {"prevalence": 1e-5, "beta": 0.1}, {"prevalence": 1.0, "beta": 10.0}
+
+#: Room that the label of a border takes, in pixels.
+_LABEL = 46
 
 
 def chart_winner_ranges(
@@ -63,7 +73,7 @@ def chart_winner_ranges(
     one_comparison(frame, schemas.WINNERS)
     if frame.is_empty():
         raise ParameterError("there is no winner to draw", hint="are both rates of the models defined?")
-    over = frame["over"][0]
+    over, metric = frame.select("over", "metric").row(0)
     inner = [place for place in frame["start"][1:] if place > 0]
     seen = observed if over == "prevalence" else None
     low = min(_LEAST[over], *(place / 2 for place in inner), seen or 1.0)
@@ -74,30 +84,38 @@ def chart_winner_ranges(
     check_rows(rows)
     style = model_style(frame["model"], among=models)
     x = log_x("start", over, low, high)
+    base = alt.Chart(finite(rows)).encode(x=x, x2=alt.X2(field="end"))
+    models_only = merged_ranges(rows, "start", "end")
     bars = (
-        alt.Chart(finite(rows))
+        base.properties(data=finite(models_only), name="bars")
         .mark_bar(height=44, stroke=GROUND, strokeWidth=1)
-        .encode(
-            x=x,
-            x2=alt.X2(field="end"),
-            color=colour(style, legend=SQUARES, title="model"),
-            tooltip=tooltip({"threshold": "threshold", "start": "from", "end": "to"}),
-        )
-        .properties(name="bars")
+        .encode(color=colour(style, legend=SQUARES, title="model"))
     )
-    # A border is named where a model takes over from another; thresholds of one model change too often.
-    borders = rows.filter(pl.col("model").ne_missing(pl.col("model").shift()) & (pl.col("start") > low))
+    # Thresholds of one model change too often to be drawn, but the pointer finds each.
+    numbers = {"threshold": "threshold", "start": "from", "end": "to"}
+    targets = base.mark_bar(height=44, opacity=0).encode(tooltip=tooltip(numbers)).properties(name="targets")
+    borders = _apart(models_only["start"][1:].to_list(), low, high)
     labels = (
-        alt.Chart(borders.head(6))
+        alt.Chart(models_only.filter(pl.col("start").is_in(borders)))
         .mark_text(dy=-32, fontSize=11, color=SOFT)
         .encode(x=x, text=alt.Text(field="start", type="quantitative", format=".3~g"))
         .properties(name="borders")
     )
     return compose(
-        [bars, labels, *observed_rule(seen, over, low, high)],
+        [bars, targets, labels, *observed_rule(seen, over, low, high)],
         style=style,
         title=f"Who is best over {over}",
-        subtitle=f"{frame['metric'][0]}; a border where another operating point takes over",
+        subtitle=f"by {METRIC_TITLES.get(metric, metric)}; thresholds under the pointer",
         says="One bar, coloured by model.",
         height=110,
     )
+
+
+def _apart(borders: list[float], low: float, high: float) -> list[float]:
+    """Return the borders whose labels have room beside those before them."""
+    least = math.log(high / low) * _LABEL / WIDTH
+    kept: list[float] = []
+    for border in borders:
+        if not kept or math.log(border / kept[-1]) >= least:
+            kept.append(border)
+    return kept
