@@ -11,6 +11,7 @@ from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.axes import log_x, observed_rule
 from nci_frames.reporting.charts.canvas import SQUARES, colour, compose, tooltip
 from nci_frames.reporting.charts.selection import (
+    METRIC_TITLES,
     check_rows,
     checked_observed,
     finite,
