@@ -150,6 +150,18 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
             ),
             {},
         )
+    folds = comparison.folds
+    if folds is not None:
+        drawn["folds"] = (
+            f"F-beta plot at prevalence {prevalence:.3g}: mean and standard deviation over the folds",
+            lambda: charts.chart_f_beta_plot(
+                folds,
+                comparison.beta_winners,
+                models=models,
+                shown=() if bands else shown_models(comparison, most=_MOST_BANDS),
+            ),
+            {"rule": "beta"},
+        )
     figures = [Figure(name, title, draw, False, live) for name, (title, draw, live) in drawn.items()]
     return [*figures, *_segment_figures(comparison, models)]
 
