@@ -31,8 +31,9 @@ format: $(VENV)/.dev ## let ruff mend and format the code
 bench: $(VENV)/.dev ## time the kernel against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
 
-gallery: $(VENV)/.dev ## draw the pictures of docs/gallery.md anew
+gallery: $(VENV)/.dev ## draw the pictures of the docs anew (needs Chromium)
 	$(BIN)/python docs/gallery.py
+	$(BIN)/python docs/report_picture.py
 
 browser: ## install Chromium for the browser tests (Debian and Ubuntu; needs root)
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }

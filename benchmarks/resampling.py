@@ -19,10 +19,10 @@ PREVALENCES = np.logspace(-4, -0.3, 50).tolist()
 THRESHOLDS = np.linspace(0, 1, 1026)[1:-1]
 
 
-def drawn_counts(rows: int, buckets: int = 1) -> pl.DataFrame:
+def drawn_counts(rows: int, buckets: int = 1, models: int = 8) -> pl.DataFrame:
     """Counts of a log of known laws: a tenth of the rows are positives."""
     rng, tables = np.random.default_rng(0), []
-    for model, law in synthetic_laws(8).items():
+    for model, law in synthetic_laws(models).items():
         for bucket in range(buckets):
             positives = rows // buckets // 10
             sizes = {"p": positives, "n": rows // buckets - positives}

@@ -191,6 +191,14 @@ def test_the_borders_are_where_the_winners_change():
     assert format_grid(start) == "0.0239"
 
 
+def test_a_best_without_false_positives_is_not_called_certain():
+    text = " ".join(Page(render_report(comparison({"quiet": (0.6, 0.0), "loud": (0.9, 0.1)}))).text.split())
+    card = text[text.index("At prevalence 10⁻⁴") : text.index("At prevalence 0.02")]
+    assert "quiet 0.750 (0.587 to 0.766)" in card
+    assert "no false positive was seen, so that none can be drawn: trust the bounds" in card
+    assert "no false positive" not in text[text.index("At prevalence 0.501") : text.index("Does the order")]
+
+
 def test_an_order_that_never_changes_is_said_to(page):
     text = Page(render_report(comparison({"good": (0.9, 0.01), "bad": (0.5, 0.2)}))).text
     assert "no. good is best, and no two models change places" in " ".join(text.split())

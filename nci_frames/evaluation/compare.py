@@ -101,9 +101,6 @@ def compare_models(
     # Sums of weights have neither binomial bounds nor logs to draw anew.
     whole = all(frame.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn"))
 
-    def pooled(kept: Sequence[str]) -> pl.DataFrame:
-        return pool_counts(frame, over=[key for key in keys if key not in kept])
-
     def bounded(points: pl.DataFrame) -> pl.DataFrame:
         return compute_rates(points, interval="wilson") if whole else points
 
@@ -114,12 +111,12 @@ def compare_models(
         projection = project_rates(points, metrics=METRICS, prevalence=grid, beta=betas, band=band)
         return points, rank_models(projection), rank_models(compute_areas(counts, prevalence=grid))
 
-    total = pooled([])
+    apart = pool_counts(frame, over=[key for key in keys if key not in segments])
+    total = pool_counts(apart, over=segments)
     rates = compute_rates(total)
     points, projection, areas = tables(total, rates)
     by_segment: tuple[pl.DataFrame | None, ...] = (None, None, None)
     if segments:
-        apart = pooled(segments)
         by_segment = tables(apart, compute_rates(apart))
     maps = _own_maps(rates)
     own = rates.join(maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi")
@@ -172,7 +169,7 @@ def compare_models(
         area_nodes=nodes.filter(metric="pr_auc"),
         certainty=sure[0],
         best_certainty=sure[1],
-        shifts=_shifts(frame, segments) if whole else None,
+        shifts=_shifts(apart, segments) if whole else None,
     )
 
 
@@ -215,9 +212,8 @@ def _best(
 
 def _shifts(frame: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
     """Test what projection assumes, segment by segment; None where there is nothing to test."""
-    keys = COUNTS.keys(frame.columns)
     tables = [
-        check_projection(pool_counts(frame, over=[key for key in keys if key != name]), over=name)
+        check_projection(pool_counts(frame, over=[other for other in segments if other != name]), over=name)
         .with_columns(pl.lit(name).alias("segment"), pl.col(name).cast(pl.String).alias("value"))
         .select("model", "segment", "value", *SHIFTS.fixed[1:])
         for name in segments

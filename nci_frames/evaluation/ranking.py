@@ -67,17 +67,21 @@ def rank_models(
         if column not in frame.columns:
             raise SchemaError.missing_column(column, "within", f"the {schema.name} frame", frame.columns)
 
-    direction = pl.col("metric").replace_strict(
-        {name: _direction(name) for name in frame["metric"].unique()}, return_dtype=pl.String
-    )
+    directions = {name: _direction(name) for name in frame["metric"].unique()}
+
+    def is_to(direction: Direction) -> pl.Expr:
+        return pl.col("metric").is_in([name for name, told in directions.items() if told == direction])
+
     # With "less is better" turned round, the best value is the largest in every comparison.
-    upward = (
-        pl.when(direction == "maximize").then("value").when(direction == "minimize").then(-pl.col("value"))
-    )
+    upward = pl.when(is_to("maximize")).then("value").when(is_to("minimize")).then(-pl.col("value"))
     grouped: list[pl.Expr] = [pl.col(c) for c in comparison] or [pl.lit(0)]
-    ranked = frame.with_columns(
-        rank=upward.rank("min", descending=True).cast(pl.Int64).over(grouped),
-        gap=(upward.max().over(grouped) - upward),
+    ranked = (
+        frame.with_columns(__upward=upward)
+        .with_columns(
+            rank=pl.col("__upward").rank("min", descending=True).cast(pl.Int64).over(grouped),
+            gap=pl.col("__upward").max().over(grouped) - pl.col("__upward"),
+        )
+        .drop("__upward")
     )
     order = [*comparison, "rank", "model", *(["threshold"] if "threshold" in frame.columns else [])]
     return ranked.sort(list(dict.fromkeys(order)), nulls_last=[c == "rank" for c in dict.fromkeys(order)])

@@ -83,7 +83,7 @@ def check_projection(
     thresholds only, and tied scores make it smaller, so its p-value is too large rather than too small. The
     chi-square test puts neighbouring bins together into at most 20 cells of about equal size, each with an
     expected number of at least 5. The law of the distance is exact up to a size m·n/(m+n) of 2,000, beyond it
-    Kolmogorov's limit with Stephens's correction, which is within 2 percent of it.
+    Kolmogorov's limit with Stephens's correction, which is within 3 percent of it where it is below 0.1.
 
     References
     ----------

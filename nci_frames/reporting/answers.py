@@ -39,6 +39,9 @@ class Verdict:
     probability: float | None = None
     #: Models that the log cannot tell from the best.
     rivals: tuple[str, ...] = ()
+    #: Whether the best raised no false alarm at all, so that none is in any resampled log either: then the
+    #: bounds are honest, and the probability is not.
+    no_false_positives: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = N
     Parameters
     ----------
     ranking
-        The rows of a ranking frame.
+        The rows of a ranking frame; with the column ``fp`` it is told where there are none.
     certainty
         The rows of ``probability_best`` for the same metric, prevalence and beta.
 
@@ -104,6 +107,7 @@ def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = N
         threshold=thresholds[0] if len(thresholds) == 1 else None,
         bounds=next((pair for pair in bounds if None not in pair and pair[0] < pair[1]), None),
         probability=None if sure is None or not best else float(sure.filter(leading)["probability"].sum()),
+        no_false_positives="fp" in first.columns and bool((first["fp"] == 0).any()),
         rivals=()
         if sure is None
         else tuple(sure.filter(~leading & ~pl.col("distinguishable"))["model"].sort()),

@@ -102,7 +102,11 @@ def _answers(comparison: Comparison, rankings: Mapping[str, pl.DataFrame]) -> tu
     }
     # The bounds of an area are those of a coarse grid, not those of other logs as beside them.
     areas = rankings["pr_auc"].drop("lower", "upper", strict=False)
-    bounded = {**rankings, "pr_auc": areas}
+    bounded = {
+        "own": _with_false_positives(rankings["own"], comparison.best_points),
+        "f_beta": _with_false_positives(rankings["f_beta"], comparison.points),
+        "pr_auc": areas,
+    }
     return tuple(
         Answer(
             prevalence=eta,
@@ -114,6 +118,10 @@ def _answers(comparison: Comparison, rankings: Mapping[str, pl.DataFrame]) -> tu
         )
         for eta in comparison.main_prevalences
     )
+
+
+def _with_false_positives(ranking: pl.DataFrame, points: pl.DataFrame) -> pl.DataFrame:
+    return ranking.join(points.select("model", "threshold", "fp"), on=["model", "threshold"], how="left")
 
 
 def _of(certainty: pl.DataFrame | None, metric: str) -> pl.DataFrame | None:

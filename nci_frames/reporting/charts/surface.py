@@ -83,7 +83,10 @@ def chart_metric_surface(
             color=alt.Color(
                 field="value",
                 type="quantitative",
-                scale=alt.Scale(scheme="viridis"),
+                # Steps of colour make contours.
+                scale=alt.Scale(
+                    type="quantize", scheme=alt.SchemeParams(name="viridis", count=10), nice=True
+                ),
                 legend=alt.Legend(title="value", orient="right", gradientLength=240),
             ),
             tooltip=tooltip({"tpr": "TPR", "tnr": "TNR", "value": "value"}, names=("surface",)),
@@ -95,7 +98,7 @@ def chart_metric_surface(
         [heat],
         style=model_style(()),
         title="Metric surface" if panels == 1 else "Metric surfaces",
-        subtitle="over TPR and TNR, at so many negatives : positives"
+        subtitle="contours over TPR and TNR, at so many negatives : positives"
         + ("" if panels == 1 else "; one scale of colours"),
         says="A panel per metric and ratio; darker is less.",
         by="surface",

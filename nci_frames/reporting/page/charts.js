@@ -41,6 +41,7 @@
     const room = box.clientWidth || WIDTH;
     let spec = JSON.parse(document.getElementById(box.dataset.spec).textContent);
     if (box.dataset.rule || box.dataset.points) mark(spec, box.dataset);
+    spec.config.axis.titleLimit = room - 70;
     if (spec.spec) {
       spec.columns = Math.max(1, Math.min(spec.columns ?? 3, Math.floor(room / 230)));
       spec.spec.width = Math.min(330, Math.floor((room - 90) / spec.columns - 30));
@@ -49,6 +50,11 @@
     if (box.dataset.recomputed) for (const part of layers(spec)) if (part.encoding?.y?.title) part.encoding.y.title = "F-beta";
     if (document.documentElement.dataset.theme === "dark") spec = recolour(spec);
     const legend = spec.config.legend;
+    for (const { encoding: channels } of layers(spec)) {
+      for (const channel of Object.values(channels ?? {})) {
+        if (room < 420 && channel?.legend?.orient === "right") channel.legend.orient = "bottom";
+      }
+    }
     legend.columns = Math.max(1, Math.floor((legend.columns * room) / WIDTH));
     // The legend begins under the axis and has its symbols to the left of the names.
     legend.labelLimit = Math.min(legend.labelLimit, room - 110);

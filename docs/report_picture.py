@@ -1,0 +1,43 @@
+"""Draw docs/report.png: the top of the demonstration's page, as Chromium shows it. Run: make gallery."""
+
+import io
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+import nci_frames as nf
+from nci_frames.demo.real import write_demo_logs
+from nci_frames.reporting.report import write_report
+
+PREVALENCES = [10 ** (-4 + i * 0.1) for i in range(38)]
+BETAS = [2 ** (-2 + i / 8) for i in range(33)]
+
+
+def main() -> None:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.exit("no Chromium: run `make browser`")
+    with tempfile.TemporaryDirectory() as folder:
+        logs = write_demo_logs(Path(folder)) / "dataset=digits"
+        counts = nf.count_confusion(nf.scan_predictions(str(logs), segments="segment"), thresholds="exact")
+        comparison = nf.compare_models(counts, prevalence=PREVALENCES, beta=BETAS, segment="segment")
+        page = write_report(comparison, Path(folder, "report.html"), title="Ten classifiers of digits")
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            tab = browser.new_page(viewport={"width": 1120, "height": 1000}, color_scheme="light")
+            tab.goto(page.as_uri())
+            tab.locator("[data-drawn]").nth(tab.locator("[data-spec]").count() - 1).wait_for(state="attached")
+            bottom = tab.locator("#table-live").bounding_box()
+            clip = {"x": 0, "y": 0, "width": 1120, "height": bottom["y"] + bottom["height"] + 30}
+            png = tab.screenshot(full_page=True, clip=clip)
+            browser.close()
+    picture = Image.open(io.BytesIO(png)).convert("RGB").quantize(128, dither=Image.Dither.NONE)
+    picture.save(Path(__file__).with_name("report.png"), optimize=True)
+
+
+if __name__ == "__main__":
+    main()
