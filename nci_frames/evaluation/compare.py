@@ -130,8 +130,9 @@ def compare_models(
     main, middle = main_beta(betas), middle_prevalence(grid, observed)
     folds = None
     if fold is not None and frame[fold].n_unique() > 1:
-        apart = select_operating_points(compute_rates(pooled([fold])), threshold=threshold)
-        folds = compare_folds(apart, beta=betas, prevalence=middle, over=fold)
+        of_folds = compute_rates(pool_counts(frame, over=[key for key in keys if key != fold]))
+        chosen = select_operating_points(of_folds, threshold=threshold)
+        folds = compare_folds(chosen, beta=betas, prevalence=middle, over=fold)
     sure: tuple[pl.DataFrame | None, pl.DataFrame | None] = (None, None)
     if whole and best.height:
         at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
