@@ -81,7 +81,7 @@ def run_report(job: ReportJob) -> Published:
     Returns
     -------
     The tables, what became of every row, and the paths of the reports (``report.html``), of the tables
-    (``counts``, ``points``, ``projection``, ``areas``, and those of the segments) and of the charts
+    (``counts``, ``points``, ``projection``, ``areas``, and those of the segments and folds) and of the charts
     (in the folder ``charts``).
 
     Raises
@@ -103,6 +103,8 @@ def run_report(job: ReportJob) -> Published:
         beta=job.beta,
         threshold=job.threshold,
         segment=job.segments,
+        # Whatever the log calls its folds, the key of the predictions is "fold".
+        fold=None if job.columns.get("fold") is None else "fold",
     )
     job.out.mkdir(parents=True, exist_ok=True)
     # The folder for unfinished files is inside the target, so that moving them is a rename.
@@ -180,6 +182,7 @@ def _tables(comparison: Comparison) -> dict[str, pl.DataFrame]:
         "segment_points": comparison.segment_points,
         "segment_projection": comparison.segment_projection,
         "segment_areas": comparison.segment_areas,
+        "folds": comparison.folds,
         "shifts": comparison.shifts,
     }
     return {name: table for name, table in tables.items() if table is not None}

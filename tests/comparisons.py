@@ -31,16 +31,21 @@ def comparison(
     *,
     segments: Sequence[str | None] = (),
     segment: str = "country",
+    folds: int = 0,
     prevalence: Sequence[float] = GRID,
     beta: Sequence[float] = BETAS,
 ) -> Comparison:
-    """Return the comparison of *models*, each given by its tpr and fpr at the one threshold."""
+    """Return the comparison of *models*, each given by its tpr and fpr at the one threshold.
+
+    There may be segments or folds, but not both.
+    """
+    key, values = ("fold", [str(i) for i in range(folds)]) if folds else (segment, segments)
     # Each segment shifts the false-positive rate, so that the order of models differs between them.
     apart = [
         _counts({m: _shifted(r, i) for m, r in models.items()}).with_columns(
-            pl.lit(name, dtype=pl.String).alias(segment)
+            pl.lit(value, dtype=pl.String).alias(key)
         )
-        for i, name in enumerate(segments)
+        for i, value in enumerate(values)
     ]
     return compare_models(
         pl.concat(apart) if apart else _counts(models),
@@ -48,6 +53,7 @@ def comparison(
         beta=beta,
         threshold=THRESHOLD,
         segment=segment if segments else (),
+        fold="fold" if folds else None,
         repeats=50,
     )
 

@@ -289,6 +289,11 @@ def test_style_goes_by_sorted_name():
     assert style.dashes == (DASHES[0], DASHES[0])
 
 
+def test_a_model_that_is_not_among_the_others_changes_no_colour():
+    style = model_style(["a", "b", "d"], among=["d", "b"])
+    assert dict(zip(style.models, style.colours, strict=True)) == dict(zip("bda", PALETTE, strict=False))
+
+
 @pytest.mark.parametrize(("names", "columns"), [(["a", "b", "c"], 3), (["a" * 90], 1), ([], 1)])
 def test_the_legend_has_room_for_the_longest_name(names, columns):
     assert model_style(names).columns == columns

@@ -47,11 +47,13 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
     assert "forest" in done.stdout
     assert f"400 predictions counted; report: {out}/report.html" in done.stdout
     assert sorted(path.name for path in out.iterdir()) == [
-        "areas.parquet", "counts.parquet", "points.parquet", "projection.parquet", "report.html",
-        "segment_areas.parquet", "segment_points.parquet", "segment_projection.parquet", "shifts.parquet",
+        "areas.parquet", "counts.parquet", "folds.parquet", "points.parquet", "projection.parquet",
+        "report.html", "segment_areas.parquet", "segment_points.parquet", "segment_projection.parquet",
+        "shifts.parquet",
     ]  # fmt: skip
     areas = pl.read_parquet(out / "areas.parquet")
     assert areas.filter(metric="pr_auc")["prevalence"].n_unique() == 10
+    assert 'id="spec-folds"' in (out / "report.html").read_text()
 
 
 def written(folder: Path) -> set[str]:

@@ -54,6 +54,25 @@ def test_a_comparison_holds_the_tables_of_the_functions() -> None:
         nf.compare_models(counts, prevalence=grid, segment="contry")
 
 
+def test_the_folds_are_those_of_counting_each_at_the_threshold() -> None:
+    log = random_log(900)
+    grid, betas = [0.01, 0.25, 0.6], [0.0, 0.5, 1.0, 2.0]
+    options: dict[str, Any] = {"prevalence": grid, "beta": betas, "threshold": 0.4}
+    counts = nf.count_confusion(log, thresholds="exact")
+    comparison = nf.compare_models(counts, fold="fold", segment="country", **options)
+    apart = nf.compute_rates(nf.count_confusion(log, thresholds=[0.4], by="fold"))
+    assert comparison.folds is not None
+    assert_frame_equal(comparison.folds, nf.compare_folds(apart, beta=betas, prevalence=0.25))
+    assert comparison.folds["folds"].unique().to_list() == [3]
+    winners = nf.winner_ranges(comparison.points, metric="f_beta", over="beta", prevalence=0.25)
+    assert_frame_equal(comparison.beta_winners, winners)
+    assert nf.compare_models(counts, **options).folds is None
+    one = nf.compare_models(counts.filter(fold="1"), fold="fold", **options)
+    assert one.folds is None
+    with pytest.raises(nf.SchemaError, match="did you mean 'fold'"):
+        nf.compare_models(counts, fold="folds", **options)
+
+
 def test_each_model_is_best_at_its_own_threshold() -> None:
     counts = nf.count_confusion(random_log(800), thresholds="exact", by=[])
     grid, betas = [0.001, 0.05, 0.6], [0.5, 1.0, 3.0]
@@ -139,8 +158,14 @@ def test_only_models_near_the_top_are_resampled() -> None:
 def test_every_log_can_be_compared(log: pl.DataFrame, thresholds: Any) -> None:
     counts = nf.count_confusion(log, thresholds=thresholds)
     comparison = nf.compare_models(
-        counts, prevalence=[0.0, 0.2, 1.0], beta=[0.0, 1.0, float("inf")], segment="segment", repeats=2
+        counts,
+        prevalence=[0.0, 0.2, 1.0],
+        beta=[0.0, 1.0, 2.0, float("inf")],
+        segment="segment",
+        fold="day",
+        repeats=2,
     )
+    assert (comparison.folds is None) == (log["day"].n_unique() == 1)
     assert comparison.points["model"].to_list() == sorted(log["model"].unique())
     assert "</html>" in render_report(comparison)
 

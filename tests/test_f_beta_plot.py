@@ -88,6 +88,19 @@ def test_the_significance_bar_says_where_all_others_are_told_from_the_best():
     assert len(rows) == 6
 
 
+def test_curves_can_be_of_few_models_and_the_bars_are_of_all():
+    comparisons, winners = frames("abcd")
+    every = nf.chart_f_beta_plot(comparisons, winners).to_dict()
+    few = nf.chart_f_beta_plot(comparisons, winners.head(1), models=list("abcd"), shown=["c"]).to_dict()
+    assert {row["model"] for row in rows_of(few)} == {"c"}
+    assert rows_of(few, "significance") == rows_of(every, "significance")
+    colours = [layer(spec, "lines")["encoding"]["color"]["scale"] for spec in (every, few)]
+    named = [dict(zip(scale["domain"], scale["range"], strict=True)) for scale in colours]
+    assert named[1].items() < named[0].items()
+    with pytest.raises(ParameterError, match=r"none of the models to draw has a mean\n.*'x'"):
+        nf.chart_f_beta_plot(comparisons, winners, shown=["x"])
+
+
 def test_hostile_names_occur_only_as_data():
     spec = nf.chart_f_beta_plot(*frames(HOSTILE)).to_dict()
     assert {row["model"] for row in rows_of(spec)} == set(HOSTILE)

@@ -215,6 +215,15 @@ def test_without_segments_there_is_no_such_section():
     assert [s["id"] for s in source.all("section")] == [s for s in SECTIONS if s != "segments"]
 
 
+def test_folds_are_explained_where_there_are_some(page):
+    folded = Page(render_report(comparison(folds=4)))
+    text = " ".join(folded.text.split())
+    assert "in each of the 4 folds apart, all at threshold 0.5 and prevalence 0.02:" in text
+    assert "F-beta plot at η = 0.02: mean and standard deviation over the folds" in text
+    assert len([d for d in folded.all("div") if "data-spec" in d]) == 14
+    assert "over the folds" not in page.text
+
+
 def test_undefined_groups_are_listed_with_their_reason(hostile_page):
     assert "Groups whose rates are undefined" in hostile_page.text
     assert "no positives: tpr, and what depends on it, is undefined" in hostile_page.text

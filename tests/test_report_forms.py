@@ -19,7 +19,8 @@ from nci_frames.reporting.exports import render_json, render_markdown
 from nci_frames.reporting.figures import report_charts
 from nci_frames.reporting.numbers import UNDEFINED
 from nci_frames.reporting.summary import summarise
-from tests.comparisons import MODELS, comparison
+from tests.chart_specs import rows_of
+from tests.comparisons import BETAS, MODELS, comparison
 from tests.hostile import NAMES
 from tests.logs import random_log
 
@@ -212,5 +213,24 @@ def test_the_charts_of_a_report() -> None:
     assert (
         drawn["p3"].to_dict() == nf.chart_p3(tables.projection, observed=0.02, models=list(MODELS)).to_dict()
     )
+    assert set(report_charts(comparison(folds=3))) - set(drawn) == {"folds"}
     without = replace(tables, areas=tables.areas.with_columns(value=pl.lit(None, dtype=pl.Float64)))
     assert set(drawn) - set(report_charts(without)) == {"pr-auc"}
+
+
+def test_bands_of_folds_are_of_few_models_and_the_tests_of_all() -> None:
+    # Recall rises with the false alarms: at each beta another model wins, and "g" nowhere.
+    models = {name: (0.3 + 0.1 * i, 0.002 * 2**i) for i, name in enumerate("abcdef")} | {"g": (0.3, 0.3)}
+    tables = comparison(models, folds=3)
+    assert tables.folds is not None
+    spec = report_charts(tables)["folds"].to_dict()
+    curves = {row["model"] for row in rows_of(spec)}
+    bar = [row["model"] for row in rows_of(spec, "winners")]
+    assert len(curves) == 4
+    assert list(dict.fromkeys(bar))[:4] == sorted(curves)
+    tested = tables.folds.filter(beta=BETAS[20])
+    (told,) = (row for row in rows_of(spec, "significance") if row["beta"] == BETAS[20])
+    assert told["others"] == tested["distinguishable"].not_().sum() - 1
+    assert len(tested) == 7
+    few = report_charts(comparison(folds=3))["folds"].to_dict()
+    assert {row["model"] for row in rows_of(few)} == set(MODELS)

@@ -144,7 +144,7 @@ def test_models_that_never_win_leave_the_others_their_colours(name: str, mark: s
             nf.winner_ranges(rates_of(), metric="f_beta", over="prevalence"),
         ),
     }[name]
-    spec = draw(frame, models=["0 never", "b"]).to_dict()
+    spec = draw(frame, models=["0 never", "a", "b"]).to_dict()
     scale = layers(spec)[mark]["encoding"]["color"]["scale"]
     assert scale == {"domain": ["a", "b"], "range": list(PALETTE[1:3])}
 

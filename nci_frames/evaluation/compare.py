@@ -9,8 +9,15 @@ from nci_frames.errors import SchemaError
 from nci_frames.evaluation.area_nodes import area_nodes
 from nci_frames.evaluation.areas import compute_areas
 from nci_frames.evaluation.certainty import contenders, own_threshold_certainty, ranking_certainty
-from nci_frames.evaluation.comparison import Comparison, main_beta, main_prevalences, prevalence_range
+from nci_frames.evaluation.comparison import (
+    Comparison,
+    main_beta,
+    main_prevalences,
+    middle_prevalence,
+    prevalence_range,
+)
 from nci_frames.evaluation.decision_map import decision_map
+from nci_frames.evaluation.folds import compare_folds
 from nci_frames.evaluation.grids import beta_values, prevalence_values
 from nci_frames.evaluation.metrics import f_beta
 from nci_frames.evaluation.operating_points import select_operating_points
@@ -36,6 +43,7 @@ def compare_models(
     beta: float | Sequence[float] = (1.0,),
     threshold: float = 0.5,
     segment: str | Sequence[str] = (),
+    fold: str | None = None,
     repeats: int = 400,
 ) -> Comparison:
     """Compute every table of a comparison of models.
@@ -52,6 +60,8 @@ def compare_models(
         The decision threshold of the operating points. Areas do not depend on it.
     segment
         The keys to show apart as well; all other keys (the folds) are pooled.
+    fold
+        The key that tells the folds of a cross-validation apart, by which models are compared as well.
     repeats
         Number of resampled logs by which it is found how sure the ranking is, at least 2.
 
@@ -82,9 +92,10 @@ def compare_models(
         grid = compute_rates(frame)["observed_prevalence"].drop_nulls().unique().sort().to_list()
     keys = COUNTS.keys(frame.columns)
     segments = [segment] if isinstance(segment, str) else list(segment)
-    for name in segments:
-        if name not in keys:
-            raise SchemaError.missing_column(name, "segment", "the keys of the counts frame", keys)
+    for option, names in (("segment", segments), ("fold", [] if fold is None else [fold])):
+        for name in names:
+            if name not in keys:
+                raise SchemaError.missing_column(name, option, "the keys of the counts frame", keys)
 
     check_whole("repeats", repeats, 2)
     # Sums of weights have neither binomial bounds nor logs to draw anew.
@@ -116,7 +127,12 @@ def compare_models(
     rows = points.select("positives", "negatives").sum()
     size = rows["positives"][0] + rows["negatives"][0]
     observed = rows["positives"][0] / size if size else None
-    main = main_beta(betas)
+    main, middle = main_beta(betas), middle_prevalence(grid, observed)
+    folds = None
+    if fold is not None and frame[fold].n_unique() > 1:
+        of_folds = compute_rates(pool_counts(frame, over=[key for key in keys if key != fold]))
+        chosen = select_operating_points(of_folds, threshold=threshold)
+        folds = compare_folds(chosen, beta=betas, prevalence=middle, over=fold)
     sure: tuple[pl.DataFrame | None, pl.DataFrame | None] = (None, None)
     if whole and best.height:
         at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
@@ -148,6 +164,8 @@ def compare_models(
         best=best,
         best_winners=winner_ranges(best_points, metric="f_beta", over="prevalence", beta=main),
         winners=winner_ranges(points, metric="f_beta", over="prevalence", beta=main),
+        beta_winners=winner_ranges(points, metric="f_beta", over="beta", prevalence=middle),
+        folds=folds,
         decisions=decision_map(rates),
         area_nodes=nodes.filter(metric="pr_auc"),
         certainty=sure[0],

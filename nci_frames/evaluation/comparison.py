@@ -49,6 +49,12 @@ class Comparison:
     #: threshold, and at the threshold of the points. Frames of ``winner_ranges``.
     best_winners: pl.DataFrame
     winners: pl.DataFrame
+    #: Who has the highest F-beta over beta at ``middle_prevalence``, exactly, at the threshold of the points.
+    beta_winners: pl.DataFrame
+    #: F-beta of the models over the folds of a cross-validation, each at the threshold of the points, over
+    #: beta at ``middle_prevalence``: the columns of ``compare_folds``; None without a key of folds, or where
+    #: there is but one fold.
+    folds: pl.DataFrame | None
     #: Who has the highest F-beta at each prevalence and beta, over all thresholds: a decision map.
     decisions: pl.DataFrame
     #: PR-AUC at the prevalences of ``area_nodes``, from which it is known between the lowest and the highest

@@ -14,6 +14,7 @@ from nci_frames.evaluation.metrics import f_beta as f_beta_of
 from nci_frames.evaluation.projection import project_rates
 from nci_frames.evaluation.segments import decompose_difference
 from nci_frames.reporting import charts
+from nci_frames.reporting.numbers import format_grid
 from nci_frames.reporting.thinning import thin_curves
 
 __all__ = ["MOST_MODELS", "Figure", "report_charts", "report_figures", "shown_models"]
@@ -150,8 +151,24 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
             ),
             {},
         )
+    folds = comparison.folds
+    if folds is not None:
+        drawn["folds"] = (
+            f"F-beta plot at η = {format_grid(prevalence)}: mean and standard deviation over the folds",
+            lambda: charts.chart_f_beta_plot(
+                folds, comparison.beta_winners, models=models, shown=() if bands else _fold_bands(comparison)
+            ),
+            {"rule": "beta"},
+        )
     figures = [Figure(name, title, draw, False, live) for name, (title, draw, live) in drawn.items()]
     return [*figures, *_segment_figures(comparison, models)]
+
+
+def _fold_bands(comparison: Comparison) -> list[str]:
+    """Return the few models whose bands are drawn: who wins at a beta compared, then who is near the top."""
+    lowest, highest = comparison.beta[0], comparison.beta[-1]
+    winners = comparison.beta_winners.filter(pl.col("start") < highest, pl.col("end") > lowest)["model"]
+    return list(dict.fromkeys([*winners, *shown_models(comparison, most=_MOST_BANDS)]))[:_MOST_BANDS]
 
 
 def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figure]:

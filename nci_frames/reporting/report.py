@@ -118,6 +118,7 @@ def render_report(
         shifts=_largest_shifts(comparison.shifts),
         facts=[(str(label), str(value)) for label, value in facts],
         methods=sorted(summary.rankings["pr_auc"]["method"].drop_nulls().unique()),
+        folds=_fold_count(comparison.folds),
         repeats=None if comparison.certainty is None else comparison.certainty["repeats"].max(),
         f_name=f"F{summary.beta:g}",
     )
@@ -195,6 +196,10 @@ def _points(comparison: Comparison) -> list[dict[str, Any]]:
     areas = comparison.areas.filter(metric="pr_auc").group_by("model")
     known = areas.agg(((pl.col("upper") - pl.col("lower")) / 2).max().alias("known"))
     return comparison.points.join(known, on="model", how="left").sort("model").to_dicts()
+
+
+def _fold_count(folds: pl.DataFrame | None) -> int | None:
+    return None if folds is None else folds.select((pl.col("folds") + pl.col("skipped")).max()).item()
 
 
 def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:

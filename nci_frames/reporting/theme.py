@@ -105,9 +105,12 @@ class ModelStyle:
 
 
 def model_style(models: Iterable[str], *, among: Iterable[str] = ()) -> ModelStyle:
-    """Give each model a colour and a stroke by its place among the sorted names, or among more of them."""
+    """Give each model a colour and a stroke by its place among the sorted names, or among others.
+
+    Models that are not among those others come after them, so that none of them changes its colour.
+    """
     shown = sorted(set(models))
-    place = {name: i for i, name in enumerate(sorted({*shown, *among}))}
+    place = {name: i for i, name in enumerate(dict.fromkeys([*sorted(set(among)), *shown]))}
     return ModelStyle(
         tuple(shown),
         tuple(PALETTE[place[name] % len(PALETTE)] for name in shown),

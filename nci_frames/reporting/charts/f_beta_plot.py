@@ -29,6 +29,7 @@ def chart_f_beta_plot(
     *,
     prevalence: float | None = None,
     models: Sequence[str] = (),
+    shown: Sequence[str] = (),
 ) -> alt.LayerChart:
     """Draw the F-beta plot: fold means and deviations over beta, the winner of each range, and the tests.
 
@@ -43,6 +44,8 @@ def chart_f_beta_plot(
         The one to draw, where *comparisons* has several.
     models
         All models of the comparison, where the frame has but some of them: each keeps its colour.
+    shown
+        The models to draw, where bands of all would hide one another. The bars below are of all of them.
 
     Returns
     -------
@@ -80,13 +83,16 @@ def chart_f_beta_plot(
     ranges = schemas.collect(winners, schemas.WINNERS)
     frame = _of_one_prevalence(frame, prevalence)
     _check_ranges(ranges)
-    rows = _drawn(frame)
-    style = model_style([*frame["model"], *ranges["model"]], among=models)
-    low, high = min(rows["beta"]), max(rows["beta"])
+    everyone = _drawn(frame)
+    rows = everyone.filter(pl.col("model").is_in(list(shown))) if shown else everyone
+    if rows.is_empty():
+        raise ParameterError("none of the models to draw has a mean", found=", ".join(map(repr, shown[:20])))
+    low, high = min(everyone["beta"]), max(everyone["beta"])
     if low == high:
         raise ParameterError("a curve over beta needs two of them", found=f"beta {low:g}")
     scale = log_scale(low, high)
-    shown = ranges.filter(pl.col("start") < high, pl.col("end") > low).sort("start")
+    ranges = ranges.filter(pl.col("start") < high, pl.col("end") > low).sort("start")
+    style = model_style([*rows["model"], *ranges["model"]], among=models)
     where = frame["prevalence"][0]
     place = "each fold's own prevalence" if where is None else f"prevalence η = {where:.3g}"
     axis = log_axis("beta", low, high)
@@ -97,7 +103,7 @@ def chart_f_beta_plot(
     drawn, note = fitted(rows, "beta", ["mean", "lower", "upper"])
     lines = curves(drawn, x, y, style=style, numbers=numbers)
     return compose(
-        [*lines, *_switches(shown, low, high), *_bars(rows, shown, low, high, colour(style))],
+        [*lines, *_switches(ranges, low, high), *_bars(everyone, ranges, low, high, colour(style))],
         style=style,
         title=f"F-beta plot at {place}",
         subtitle="fold mean ± standard deviation; below: the winner, and where the tests tell it apart"
