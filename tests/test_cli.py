@@ -47,13 +47,18 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
     assert "forest" in done.stdout
     assert f"400 predictions counted; report: {out}/report.html" in done.stdout
     assert sorted(path.name for path in out.iterdir()) == [
-        "areas.parquet", "counts.parquet", "folds.parquet", "points.parquet", "projection.parquet",
+        "areas.parquet", "best.parquet", "certainty.parquet", "counts.parquet", "decisions.parquet",
+        "folds.parquet", "points.parquet", "projection.parquet",
         "report.html", "segment_areas.parquet", "segment_points.parquet", "segment_projection.parquet",
         "shifts.parquet",
     ]  # fmt: skip
     areas = pl.read_parquet(out / "areas.parquet")
     assert areas.filter(metric="pr_auc")["prevalence"].n_unique() == 10
     assert 'id="spec-folds"' in (out / "report.html").read_text()
+
+
+#: What is written of a log without folds and segments.
+TABLES = ("areas", "best", "certainty", "counts", "decisions", "points", "projection")
 
 
 def written(folder: Path) -> set[str]:
@@ -67,9 +72,7 @@ def test_every_format_that_is_asked_for_is_written(log: Path, tmp_path: Path) ->
     done = run("report", str(log), *options, *formats)
     assert done.exit_code == 0, done.output
     assert f"400 predictions counted; report: {out}/report.md" in done.output
-    tables = {
-        f"{name}.{kind}" for name in ("areas", "counts", "points", "projection") for kind in ("csv", "md")
-    }
+    tables = {f"{name}.{kind}" for name in TABLES for kind in ("csv", "md")}
     names = {Path(file).stem for file in written(out / "charts")}
     assert names > {"p3", "f-own", "f-prevalence", "f-beta", "pr-auc", "decisions", "roc"}
     charts = {f"charts/{name}.{kind}" for name in names for kind in ("svg", "json")}
