@@ -124,27 +124,18 @@ def compare_models(
     # Models that share thresholds still compete at different ones.
     within = ("metric", "prevalence", "beta")
     best = rank_models(_best(best_points, maps, grid, betas, band=whole), within=within)
-    rows = points.select("positives", "negatives").sum()
-    size = rows["positives"][0] + rows["negatives"][0]
-    observed = rows["positives"][0] / size if size else None
+    observed = _observed(points)
     main, middle = main_beta(betas), middle_prevalence(grid, observed)
-    folds = None
-    if fold is not None and frame[fold].n_unique() > 1:
-        of_folds = compute_rates(pool_counts(frame, over=[key for key in keys if key != fold]))
-        chosen = select_operating_points(of_folds, threshold=threshold)
-        folds = compare_folds(chosen, beta=betas, prevalence=middle, over=fold)
-    sure: tuple[pl.DataFrame | None, pl.DataFrame | None] = (None, None)
+    certainty = best_certainty = None
     if whole and best.height:
         at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
         leading = contenders(areas, projection.filter(at_beta), best.filter(at_beta))
         first = pl.col("model").is_in(leading)
         asked = best.filter(first, at_beta, pl.col("prevalence").is_in(main_prevalences(grid, observed)))
-        sure = (
-            ranking_certainty(
-                total.filter(first), points.filter(first), prevalence=grid, beta=main, repeats=repeats
-            ),
-            own_threshold_certainty(asked, best_points, repeats=repeats),
+        certainty = ranking_certainty(
+            total.filter(first), points.filter(first), prevalence=grid, beta=main, repeats=repeats
         )
+        best_certainty = own_threshold_certainty(asked, best_points, repeats=repeats)
     nodes = compute_areas(total, prevalence=area_nodes(*prevalence_range(grid, observed)))
     return Comparison(
         prevalence=tuple(grid),
@@ -165,11 +156,11 @@ def compare_models(
         best_winners=winner_ranges(best_points, metric="f_beta", over="prevalence", beta=main),
         winners=winner_ranges(points, metric="f_beta", over="prevalence", beta=main),
         beta_winners=winner_ranges(points, metric="f_beta", over="beta", prevalence=middle),
-        folds=folds,
+        folds=_folds(frame, fold, threshold=threshold, betas=betas, prevalence=middle),
         decisions=decision_map(rates),
         area_nodes=nodes.filter(metric="pr_auc"),
-        certainty=sure[0],
-        best_certainty=sure[1],
+        certainty=certainty,
+        best_certainty=best_certainty,
         shifts=_shifts(apart, segments) if whole else None,
     )
 
@@ -209,6 +200,24 @@ def _best(
     return chosen.with_columns(metric=pl.lit("f_beta"), **values).select(
         "model", "threshold", "metric", "prevalence", "beta", *values
     )
+
+
+def _observed(points: pl.DataFrame) -> float | None:
+    """Return the share of positives among the rows of all models; None where there are none."""
+    rows = points.select("positives", "negatives").sum()
+    size = rows["positives"][0] + rows["negatives"][0]
+    return rows["positives"][0] / size if size else None
+
+
+def _folds(
+    frame: pl.DataFrame, fold: str | None, *, threshold: float, betas: list[float], prevalence: float
+) -> pl.DataFrame | None:
+    """Compare F-beta over the folds, each at its own operating point; None where there are not two."""
+    if fold is None or frame[fold].n_unique() < 2:
+        return None
+    others = [key for key in COUNTS.keys(frame.columns) if key != fold]
+    points = select_operating_points(compute_rates(pool_counts(frame, over=others)), threshold=threshold)
+    return compare_folds(points, beta=betas, prevalence=prevalence, over=fold)
 
 
 def _shifts(frame: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
