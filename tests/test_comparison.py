@@ -149,7 +149,7 @@ def test_only_models_near_the_top_are_resampled() -> None:
     )
     comparison = nf.compare_models(counts, prevalence=[0.01, 0.1], repeats=50)
     assert comparison.certainty is not None
-    assert sorted(comparison.certainty["model"].unique()) == names[20:]
+    assert sorted(comparison.certainty["model"].unique()) == names[10:]
     assert comparison.best["model"].n_unique() == 30
 
 

@@ -8,8 +8,8 @@ from nci_frames.evaluation.best_model import probability_best
 
 __all__ = ["contenders", "own_threshold_certainty", "ranking_certainty"]
 
-#: A model that is nowhere among so many is taken to be the best in no resampled log.
-_FIRST = 10
+#: Models beyond so many, by how near they come to the top, are taken to be the best in no resampled log.
+_MOST = 20
 
 #: Areas of resampled logs are taken over at most so many steps of recall.
 _STEPS = 512
@@ -17,10 +17,11 @@ _STEPS = 512
 _CELLS = ("model", "threshold", "tp", "fp", "fn", "tn")
 
 
-def contenders(*rankings: pl.DataFrame) -> list[str]:
-    """Return the models that are among the first ten at some place of a ranking, sorted."""
-    near = [table.filter(pl.col("rank") <= _FIRST)["model"] for table in rankings]
-    return pl.concat(near).unique().sort().to_list() if near else []
+def contenders(*rankings: pl.DataFrame, most: int = _MOST) -> list[str]:
+    """Return the models that come nearest to the top, by their best rank anywhere, then by their mean."""
+    ranks = pl.concat(table.select("model", "rank") for table in rankings).drop_nulls()
+    nearest = ranks.group_by("model").agg(pl.col("rank").min(), mean=pl.col("rank").mean())
+    return nearest.sort("rank", "mean", "model").head(most)["model"].sort().to_list()
 
 
 def ranking_certainty(

@@ -129,7 +129,8 @@ def compare_models(
     certainty = best_certainty = None
     if whole and best.height:
         at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
-        leading = contenders(areas, projection.filter(at_beta), best.filter(at_beta))
+        by_area = areas.filter(metric="pr_auc")
+        leading = contenders(best.filter(at_beta), by_area, projection.filter(at_beta))
         first = pl.col("model").is_in(leading)
         asked = best.filter(first, at_beta, pl.col("prevalence").is_in(main_prevalences(grid, observed)))
         certainty = ranking_certainty(

@@ -9,6 +9,7 @@ import polars as pl
 
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.bands import max_precision_uncertainty, precision_band
+from nci_frames.evaluation.certainty import contenders
 from nci_frames.evaluation.comparison import Comparison
 from nci_frames.evaluation.metrics import f_beta as f_beta_of
 from nci_frames.evaluation.projection import project_rates
@@ -51,16 +52,10 @@ class Figure:
 def shown_models(comparison: Comparison, /, *, most: int = MOST_MODELS) -> list[str]:
     """Return the models that charts show: the few that come nearest to the top anywhere, sorted."""
     at_beta = pl.col("beta") == comparison.main_beta
-    rankings = [
-        comparison.best.filter(at_beta),
-        comparison.areas.filter(metric="pr_auc"),
-        comparison.projection.filter(at_beta),
-    ]
-    ranks = pl.concat(table.select("model", "rank") for table in rankings).drop_nulls()
-    nearest = ranks.group_by("model").agg(pl.col("rank").min(), mean=pl.col("rank").mean())
-    shown = nearest.sort("rank", "mean", "model").head(most)["model"]
+    areas = comparison.areas.filter(metric="pr_auc")
+    rankings = (comparison.best.filter(at_beta), areas, comparison.projection.filter(at_beta))
     # Where nothing is defined, the charts say so of every model.
-    return (shown if len(shown) else comparison.points["model"]).unique().sort().to_list()
+    return contenders(*rankings, most=most) or comparison.points["model"].unique().sort().to_list()
 
 
 def report_figures(comparison: Comparison, /) -> list[Figure]:
