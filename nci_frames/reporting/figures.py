@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import altair as alt
@@ -71,6 +72,7 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
     projection = projection if bands else _without_bounds(projection)
     areas = comparison.areas.filter(among)
     certainty = comparison.certainty
+    curves = cache(lambda: _curves(comparison.rates.filter(among)))
     shared: dict[str, Any] = {"observed": observed, "models": models}
     drawn: dict[str, tuple[str, Callable[[], Chart], Mapping[str, str]]] = {
         "p3": (
@@ -115,18 +117,18 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
         ),
         "roc": (
             "ROC curves, logarithmic FPR",
-            lambda: charts.chart_roc(_curves(comparison.rates.filter(among)), log_x=True, models=models),
+            lambda: charts.chart_roc(curves(), log_x=True, models=models),
             {"points": "fpr tpr"},
         ),
         "pr": (
             "Precision and recall",
-            lambda: charts.chart_pr(_curve_points(comparison, models, "precision"), models=models),
+            lambda: charts.chart_pr(_curve_points(curves(), comparison, "precision"), models=models),
             {},
         ),
         "work": (
             "Recall over the share of predicted positives",
             lambda: charts.chart_pos_fraction(
-                _curve_points(comparison, models, "pos_fraction"), log_x=True, models=models
+                _curve_points(curves(), comparison, "pos_fraction"), log_x=True, models=models
             ),
             {},
         ),
@@ -230,16 +232,19 @@ def _curves(rates: pl.DataFrame) -> pl.DataFrame:
     if defined.height <= _MANY_POINTS:
         return defined
     least = pl.col("fpr").filter(pl.col("fpr") > 0).min()
-    ordered = defined.with_columns(across=pl.max_horizontal("fpr", least / 10)).sort("model", "fpr", "tpr")
     width, height = _CANVAS
-    return thin_curves(ordered, "across", "tpr", within="model", width=width, height=height, log_x=True).drop(
-        "across"
-    )
+    across = pl.max_horizontal("fpr", least / 10).log()
+    ordered = defined.with_columns(across=across).sort("model", "fpr", "tpr")
+    # A rising curve passes a column of pixels between the first and the last of its points there.
+    column = ((pl.col("across") / pl.col("across").min()) * width).floor()
+    run = ordered.select(pl.struct("model", column).rle_id()).to_series()
+    ends = run.ne_missing(run.shift()) | run.ne_missing(run.shift(-1))
+    passing = ordered.filter(ends)
+    return thin_curves(passing, "across", "tpr", within="model", width=width, height=height).drop("across")
 
 
-def _curve_points(comparison: Comparison, models: Sequence[str], metric: str) -> pl.DataFrame:
+def _curve_points(curves: pl.DataFrame, comparison: Comparison, metric: str) -> pl.DataFrame:
     """Project a metric and recall of every point: at the main prevalences, or at one for many models."""
     main = [eta for eta in comparison.main_prevalences if 0 < eta < 1]
-    shown = main if len(models) <= _MOST_BANDS else [comparison.middle_prevalence]
-    rates = _curves(comparison.rates.filter(pl.col("model").is_in(models)))
-    return project_rates(rates, metrics=[metric, "recall"], prevalence=shown)
+    shown = main if curves["model"].n_unique() <= _MOST_BANDS else [comparison.middle_prevalence]
+    return project_rates(curves, metrics=[metric, "recall"], prevalence=shown)
