@@ -317,9 +317,19 @@ def test_the_theme_can_be_chosen(browser, report):
         assert visit.errors == visit.messages == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_violation(browser, report, scheme):
-    with Visit(browser, report, viewport=DESKTOP, color_scheme=scheme) as visit:
+@pytest.fixture(scope="module")
+def segmented(tmp_path_factory):
+    """A page with everything: many models, segments of which one is missing, undefined groups."""
+    models = {f"model {i:02d}": (0.95 - i / 20, 0.3 / 2**i) for i in range(14)} | {"empty": (None, 0.1)}
+    tables = comparison(models, segments=["DE", "US", None], beta=BETAS)
+    return write_report(tables, tmp_path_factory.mktemp("segmented") / "report.html", facts=[("rows", "3")])
+
+
+@pytest.mark.parametrize("page", ["report", "segmented"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 400)])
+def test_axe_finds_no_serious_violation(browser, request, page, scheme, width):
+    viewport = {"width": width, "height": 900}
+    with Visit(browser, request.getfixturevalue(page), viewport=viewport, color_scheme=scheme) as visit:
         found = Axe().run(visit.page).response["violations"]
         grave = [v for v in found if v["impact"] in ("serious", "critical")]
         assert not grave, json.dumps(

@@ -69,6 +69,8 @@
     const models = encoding(spec, "color")?.scale?.domain ?? [];
     try {
       const { view } = await vegaEmbed(box, spec, { ast: true, renderer: "svg", actions: false });
+      // The box says what the chart shows; its hundred marks, read one by one, would say nothing.
+      box.querySelector("svg").setAttribute("aria-hidden", "true");
       drawn.get(box)?.view.finalize();
       drawn.set(box, { view, source, models, rows });
       nci.showLive?.(box);
