@@ -6,7 +6,6 @@ from rich.table import Table
 from rich.text import Text
 
 from nci_frames.evaluation.comparison import Comparison
-from nci_frames.evaluation.grids import nearest
 from nci_frames.reporting.answers import read_assumption
 from nci_frames.reporting.numbers import UNDEFINED, format_grid
 from nci_frames.reporting.tables import pick_evenly
@@ -43,12 +42,13 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
     if observed is not None:
         console.print(Text(f"observed prevalence {observed:.4g}; value, then rank (1 is best)", style="dim"))
     _print(console, comparison.areas.filter(metric="pr_auc"), "prevalence", "PR-AUC over prevalence", columns)
-    beta = nearest(comparison.beta, 1.0)
+    beta, eta = comparison.main_beta, comparison.middle_prevalence
+    heading = f"F{beta:g} over prevalence, each model at its own best threshold"
+    _print(console, comparison.best.filter(beta=beta), "prevalence", heading, columns)
     f_beta = comparison.projection.filter(metric="f_beta")
     heading = f"F{beta:g} over prevalence, at threshold {threshold:g}"
     _print(console, f_beta.filter(beta=beta), "prevalence", heading, columns)
     if len(comparison.beta) > 1:
-        eta = nearest(comparison.prevalence, observed if observed is not None else 0.5)
         heading = f"F-beta over beta, at threshold {threshold:g} and prevalence {eta:.4g}"
         _print(console, f_beta.filter(prevalence=eta), "beta", heading, columns)
     console.print(Text(read_assumption(comparison.shifts), style="dim"))

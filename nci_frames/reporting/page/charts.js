@@ -30,7 +30,8 @@
       live.encoding = { x: at("x", rule) };
     } else {
       const [x, y] = points.split(" ");
-      live.mark = { type: "point", filled: true, size: 110, color: "#1f2328", stroke: "#1f2328", strokeWidth: 2, opacity: 1, clip: true };
+      const look = { filled: true, size: 110, color: "#1f2328", stroke: "#1f2328", strokeWidth: 2, opacity: 1 };
+      live.mark = { type: "point", clip: true, ...look };
       live.encoding = { x: at("x", x), y: at("y", y) };
       if (x === "fpr") live.encoding.color = encoding(spec, "color");
     }
@@ -47,7 +48,8 @@
       spec.spec.width = Math.min(330, Math.floor((room - 90) / spec.columns - 30));
     }
     // Its values will be those of another beta or prevalence than the one it was made for.
-    if (box.dataset.recomputed) for (const part of layers(spec)) if (part.encoding?.y?.title) part.encoding.y.title = "F-beta";
+    const titled = box.dataset.recomputed ? layers(spec).filter((part) => part.encoding?.y?.title) : [];
+    for (const part of titled) part.encoding.y.title = "F-beta";
     if (document.documentElement.dataset.theme === "dark") spec = recolour(spec);
     const legend = spec.config.legend;
     for (const { encoding: channels } of layers(spec)) {

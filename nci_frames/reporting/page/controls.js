@@ -6,10 +6,10 @@
   const STEPS = 1000;
   const state = { prevalence: data.prevalence[2], beta: data.beta[2] };
   const $ = (id) => document.getElementById(id);
-  const cards = [...document.querySelectorAll("table[data-live]")];
+  const ranked = [...document.querySelectorAll("table[data-live]")];
 
-  const rates = data.points.map((p) => p && p[0] !== null && p[2] && p[3] ? [p[0] / p[2], p[1] / p[3]] : null);
-  const ownBest = (i, eta, beta) => (data.best[i].length ? nci.bestPoint(data.best[i], data.classes[i], eta, beta) : null);
+  const rates = data.points.map((p) => (p && p[2] && p[3] ? [p[0] / p[2], p[1] / p[3]] : null));
+  const ownBest = (i, eta, beta) => nci.bestPoint(data.best[i], data.classes[i], eta, beta);
   const atThreshold = (i, eta, beta) => rates[i] && nci.fBeta(...rates[i], eta, beta);
   const area = (i, eta) => data.areas[i] && nci.area(data.areas[i], data.prevalence, eta);
   const all = (measure) => models.map((_, i) => measure(i));
@@ -33,9 +33,11 @@
       small.textContent = rank ?? "";
       cell.append(small);
     }
-    cell.style.backgroundColor = rank === undefined || value === null ? "" : `rgba(0, 114, 178, ${(0.42 * Math.min(Math.max(value, 0), 1)).toFixed(3)})`;
+    const shade = 0.42 * Math.min(Math.max(value, 0), 1);
+    cell.style.backgroundColor = rank === undefined ? "" : `rgba(0, 114, 178, ${shade.toFixed(3)})`;
   };
 
+  const fName = () => `F${nci.formatGrid(state.beta)}`;
   const explorer = $("table-live");
   const buildExplorer = () => {
     explorer.tBodies[0].replaceChildren(
@@ -45,7 +47,7 @@
         head.scope = "row";
         head.textContent = model ?? "null";
         row.append(head);
-        for (let i = 0; i < 7; i++) row.append(Object.assign(document.createElement("td"), { className: "number" }));
+        for (let i = 0; i < 7; i++) row.insertCell().className = "number";
         return row;
       }),
     );
@@ -64,21 +66,21 @@
       fill(row.cells[6], f[i], fRanks[i]);
       fill(row.cells[7], areas[i], areaRanks[i]);
     });
-    for (const name of document.querySelectorAll("[data-f-name]")) name.textContent = `F${nci.formatGrid(state.beta)}`;
+    for (const name of explorer.querySelectorAll("[data-f-name]")) name.textContent = fName();
     nci.refreshTable(explorer);
     return values;
   };
 
   // Ranked tables whose columns are a grid of the one, and that depend on the other.
   const measures = { own: (i, eta, beta) => ownBest(i, eta, beta)?.[3] ?? null, threshold: atThreshold };
-    const place = new Map(models.map((model, i) => [model, i]));
+  const place = new Map(models.map((model, i) => [model, i]));
   const readRows = (table) => {
     table.nciLive = JSON.parse($(table.dataset.live).textContent);
     table.nciRows = [...table.tBodies[0].rows].map((row, i) => [row, place.get(table.nciLive.rows[i])]);
   };
   const heading = (over) =>
     over === "prevalence"
-      ? `F${nci.formatGrid(state.beta)} over prevalence`
+      ? `${fName()} over prevalence`
       : `F-beta over beta at prevalence η = ${nci.formatGrid(state.prevalence)}`;
   const fillTable = (table) => {
     const { grid, over, measure } = table.nciLive;
@@ -117,6 +119,7 @@
         return point && point[2] > 0 ? [{ model, fpr: point[2], tpr: point[1] }] : [];
       }),
   };
+  const at = `at threshold ${nci.formatThreshold(data.threshold)}`;
   // F-beta over one of the two depends on the other.
   const other = { beta: "prevalence", prevalence: "beta" };
   nci.showLive = (box) => {
@@ -127,8 +130,7 @@
     if (recomputed) {
       chart.view.data(chart.source, chart.rows.map(recompute(measure)));
       $(`${box.dataset.spec}-title`).textContent = heading(other[recomputed]);
-      $(`${box.dataset.spec}-subtitle`).textContent =
-        measure === "own" ? "each model at its own best threshold" : `at threshold ${nci.formatThreshold(data.threshold)}`;
+      $(`${box.dataset.spec}-subtitle`).textContent = measure === "own" ? "each model at its own best threshold" : at;
     }
     chart.view.runAsync();
   };
@@ -139,17 +141,17 @@
     const ranks = nci.ranks(values);
     return models.filter((_, i) => ranks[i] === 1);
   };
-  const some = (names) => names.slice(0, 3).map((name) => name ?? "null").join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+  const some = (names) =>
+    names.slice(0, 3).map((name) => name ?? "null").join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
   // The prevalences between which the same model stays the best, at the beta of the slider.
   const reign = () => {
-    const at = (1 - state.prevalence) / state.prevalence / state.beta ** 2;
+    const lambda = (1 - state.prevalence) / state.prevalence / state.beta ** 2;
     const spans = data.decisions.map(([start, end, model]) => [start, end ?? Infinity, model]);
-    let here = spans.findIndex(([start, end]) => start <= at && at < end);
-    if (here < 0) return null;
+    const here = Math.max(0, spans.findIndex(([start, end]) => start <= lambda && lambda < end));
     let [first, last] = [here, here];
     while (first > 0 && spans[first - 1][2] === spans[here][2]) first--;
     while (last < spans.length - 1 && spans[last + 1][2] === spans[here][2]) last++;
-    const eta = (lambda) => 1 / (1 + lambda * state.beta ** 2);
+    const eta = (border) => 1 / (1 + border * state.beta ** 2);
     return {
       above: first > 0 ? [eta(spans[first][0]), models[spans[first - 1][2]]] : null,
       below: last < spans.length - 1 ? [eta(spans[last][1]), models[spans[last + 1][2]]] : null,
@@ -162,20 +164,21 @@
       sentence.replaceChildren("No model has a defined value here.");
       return;
     }
-    const i = place.get(winners[0]);
-    const [threshold, tpr, fpr, value] = best[i];
-    const name = `F${nci.formatGrid(state.beta)}`;
-    const parts = [
-      strong(some(winners)),
-      winners.length > 1 ? ` tie at ${name} = ${nci.formatValue(value)}` : ` is best: ${name} = ${nci.formatValue(value)} at its own threshold ${nci.formatThreshold(threshold)}, with precision ${nci.formatValue(nci.precision(tpr, fpr, state.prevalence))} and recall ${nci.formatValue(tpr)}.`,
-    ];
-    const span = winners.length === 1 ? reign() : null;
-    if (span) {
-      const turns = [span.below && `below η = ${nci.formatGrid(span.below[0])} ${span.below[1] ?? "null"} is better`, span.above && `above η = ${nci.formatGrid(span.above[0])} ${span.above[1] ?? "null"} is`].filter(Boolean);
-      parts.push(turns.length ? ` At this β, ${turns.join("; ")}.` : " At this β no other model is better at any prevalence.");
+    const [threshold, tpr, fpr, value] = best[place.get(winners[0])];
+    const precision = nci.formatValue(nci.precision(tpr, fpr, state.prevalence));
+    const parts = [strong(some(winners)), `${winners.length > 1 ? " tie" : " is best"}: ${fName()} = ${nci.formatValue(value)}`];
+    if (winners.length === 1) {
+      parts.push(` at its own threshold ${nci.formatThreshold(threshold)}, with precision ${precision}`);
+      parts.push(` and recall ${nci.formatValue(tpr)}.`);
+      const { below, above } = reign();
+      const turns = [];
+      if (below) turns.push(`below η = ${nci.formatGrid(below[0])} ${some([below[1]])} is better`);
+      if (above) turns.push(`above η = ${nci.formatGrid(above[0])} ${some([above[1]])} is`);
+      parts.push(` At this β${turns.length ? `, ${turns.join("; ")}` : " no other model is better at any prevalence"}.`);
+    } else {
+      parts.push(".");
     }
-    const others = [[`${name} at threshold ${nci.formatThreshold(data.threshold)}`, f], ["PR-AUC", areas]].map(([what, column]) => `by ${what} ${some(leaders(column)) || "nobody"}`);
-    parts.push(` Best ${others.join(", ")}.`);
+    parts.push(` Best by ${fName()} ${at}: ${some(leaders(f)) || "nobody"}; by PR-AUC: ${some(leaders(areas)) || "nobody"}.`);
     sentence.replaceChildren(...parts);
   };
 
@@ -185,7 +188,10 @@
   const stepOf = ([low, high], value) => Math.round((STEPS * Math.log(value / low)) / Math.log(high / low));
   const words = {
     prevalence: (eta) => (eta < 0.4 ? `${nci.formatGrid(eta)}, ${nci.oneIn(eta)}` : nci.formatGrid(eta)),
-    beta: (beta) => (beta === 1 ? "1, recall and precision count alike" : `${nci.formatGrid(beta)}, ${beta > 1 ? "recall" : "precision"} counts more`),
+    beta: (beta) =>
+      beta === 1
+        ? "1, recall and precision count alike"
+        : `${nci.formatGrid(beta)}, ${beta > 1 ? "recall" : "precision"} counts more`,
   };
   let asked = false;
   const show = () => {
@@ -195,9 +201,8 @@
     const f = all((i) => atThreshold(i, prevalence, beta));
     const areas = all((i) => area(i, prevalence));
     say(best, fillExplorer(best, f, areas), f, areas);
-    cards.forEach(fillTable);
+    ranked.forEach(fillTable);
     nci.chartBoxes.forEach((box) => nci.showLive(box));
-    document.documentElement.dataset.shown = `${prevalence} ${beta}`;
   };
   const set = (name, value) => {
     const [low, high] = data[name];
@@ -211,8 +216,8 @@
     asked = true;
   };
   for (const name of ["prevalence", "beta"]) {
-    $(`${name}-slider`).max = STEPS;
-    $(`${name}-slider`).addEventListener("input", (event) => set(name, between(data[name], Number(event.target.value))));
+    const slider = $(`${name}-slider`);
+    slider.addEventListener("input", () => set(name, between(data[name], Number(slider.value))));
     $(`${name}-number`).addEventListener("change", (event) => {
       const value = Number(event.target.value);
       set(name, value > 0 ? value : state[name]);
@@ -222,7 +227,7 @@
   nci.startControls = () => {
     $("explore").hidden = false;
     buildExplorer();
-    cards.forEach(readRows);
+    ranked.forEach(readRows);
     nci.startTables();
     explorer.tHead.rows[0].cells[1].querySelector("button").click();
     set("prevalence", state.prevalence);

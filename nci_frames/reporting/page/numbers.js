@@ -19,9 +19,10 @@ nci.precision = (tpr, fpr, eta) => {
 };
 
 // The operating point of a model with its highest F-beta: [threshold, tpr, fpr, value].
-nci.bestPoint = (points, [positives, negatives], eta, beta) => {
+nci.bestPoint = (points, classes, eta, beta) => {
   let best = null;
   for (const [threshold, tp, fp] of points) {
+    const [positives, negatives] = classes;
     const tpr = tp / positives;
     const fpr = fp / negatives;
     const value = nci.fBeta(tpr, fpr, eta, beta);

@@ -11,7 +11,8 @@
     const plain = Number(text.replaceAll(",", ""));
     return Number.isNaN(plain) ? text : plain;
   };
-  const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
+  const compare = (a, b) =>
+    typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
   const body = (table) => table.tBodies[0];
 
   const sort = (table) => {
@@ -45,8 +46,8 @@
       button.append(...head.childNodes);
       head.append(button);
       button.addEventListener("click", () => {
-        const values = [...body(table).rows].map((row) => key(row.cells[column]));
-        const first = values.some((value) => typeof value === "string") || head.dataset.first === "ascending" ? 1 : -1;
+        const names = [...body(table).rows].some((row) => typeof key(row.cells[column]) === "string");
+        const first = names || head.dataset.first === "ascending" ? 1 : -1;
         const again = table.nciSort?.column === column;
         table.nciSort = { column, sign: again ? -table.nciSort.sign : first };
         cells.forEach((cell) => cell.removeAttribute("aria-sort"));
