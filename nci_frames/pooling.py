@@ -45,7 +45,7 @@ def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """
     if not counts:
         raise ParameterError.out_of_range("counts", counts, "at least one counts frame")
-    frames = [collect(frame, COUNTS) for frame in counts]
+    frames = [_counts_alone(frame) for frame in counts]
     columns = frames[0].columns
     for frame in frames[1:]:
         if sorted(frame.columns) != sorted(columns):
@@ -90,13 +90,18 @@ def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
     >>> nf.pool_counts(folds, over="fold").row(0)
     ('a', 0.5, 110, 3, 90, 1997)
     """
-    frame = collect(counts, COUNTS)
+    frame = _counts_alone(counts)
     dropped = [over] if isinstance(over, str) else list(over)
     keys = COUNTS.keys(frame.columns)
     for key in dropped:
         if key not in keys:
             raise SchemaError.missing_column(key, "over", "the keys of the counts frame", keys)
     return _add(frame, ["model", *(key for key in keys if key not in dropped)], dropped)
+
+
+def _counts_alone(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    """Return checked counts without what rates add to them, which is not additive."""
+    return collect(counts, COUNTS).drop(COUNTS.derived, strict=False)
 
 
 def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:

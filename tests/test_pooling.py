@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -41,3 +43,26 @@ def test_what_cannot_be_added() -> None:
         nf.pool_counts(coarse, over="folds")
     with pytest.raises(nf.ParameterError, match="at least one counts frame"):
         nf.merge_counts()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda frame: nf.compute_areas(frame, prevalence=[0.01, 0.5]),
+        lambda frame: nf.mean_pr_auc(frame, prevalence_range=(0.01, 0.5)),
+        lambda frame: nf.pr_gain_auc(frame, prevalence=0.1),
+        lambda frame: nf.pool_counts(frame, over="fold"),
+        lambda frame: nf.merge_counts(frame, frame),
+        nf.auc_interval,
+        lambda frame: nf.find_crossovers(frame, metric="pr_auc", over="prevalence"),
+        lambda frame: nf.probability_best(frame, statistic="pr_auc", prevalence=0.1, repeats=10),
+        lambda frame: nf.bootstrap(frame, statistic="pr_auc", prevalence=0.1, repeats=10),
+        lambda frame: nf.check_projection(frame, over="country"),
+        lambda frame: nf.compare_models(frame, prevalence=0.1, repeats=10).areas,
+    ],
+)
+def test_rates_are_counts_too(function: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    """What rates add to counts must not be taken for keys, which would part every point from the others."""
+    counts = nf.count_confusion(random_log(), thresholds="exact")
+    rates = nf.compute_rates(counts, interval="wilson").with_columns(reason=pl.lit(None, pl.String))
+    assert_frame_equal(function(rates), function(counts))

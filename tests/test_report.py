@@ -176,6 +176,13 @@ def test_the_answer_is_in_plain_words(page):
         "0.246; logistic leads from 0.246 to 0.501. These borders are exact." in text
     )
     assert "boosted trees overtakes forest between 0.0158 and 0.02" in text
+    first, second, last = comparison(segments=["DE", "US", None]).area_winners["start"].to_list()
+    assert first == GRID[0]
+    assert (
+        f"By PR-AUC: yes. forest leads from 10⁻⁴ to {format_grid(second)}; boosted trees leads from "
+        f"{format_grid(second)} to {format_grid(last)}; logistic leads from {format_grid(last)} to 0.501. "
+        "These borders are exact." in text
+    )
 
 
 def test_the_borders_are_where_the_winners_change():

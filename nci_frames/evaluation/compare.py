@@ -7,6 +7,7 @@ import polars as pl
 from nci_frames.arguments import check_whole
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.area_nodes import area_nodes
+from nci_frames.evaluation.area_winners import area_winners
 from nci_frames.evaluation.areas import compute_areas
 from nci_frames.evaluation.certainty import contenders, own_threshold_certainty, ranking_certainty
 from nci_frames.evaluation.comparison import (
@@ -137,7 +138,8 @@ def compare_models(
             total.filter(first), points.filter(first), prevalence=grid, beta=main, repeats=repeats
         )
         best_certainty = own_threshold_certainty(asked, best_points, repeats=repeats)
-    nodes = compute_areas(total, prevalence=area_nodes(*prevalence_range(grid, observed)))
+    span = prevalence_range(grid, observed)
+    nodes = compute_areas(total, prevalence=area_nodes(*span)).filter(metric="pr_auc")
     return Comparison(
         prevalence=tuple(grid),
         beta=tuple(betas),
@@ -159,7 +161,8 @@ def compare_models(
         beta_winners=winner_ranges(points, metric="f_beta", over="beta", prevalence=middle),
         folds=_folds(frame, fold, threshold=threshold, betas=betas, prevalence=middle),
         decisions=decision_map(rates),
-        area_nodes=nodes.filter(metric="pr_auc"),
+        area_nodes=nodes,
+        area_winners=area_winners(nodes, *span),
         certainty=certainty,
         best_certainty=best_certainty,
         shifts=_shifts(apart, segments) if whole else None,

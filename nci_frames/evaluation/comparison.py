@@ -60,6 +60,8 @@ class Comparison:
     #: PR-AUC at the prevalences of ``area_nodes``, from which it is known between the lowest and the highest
     #: prevalence compared: an areas frame.
     area_nodes: pl.DataFrame
+    #: Who has the largest PR-AUC over ``prevalence_range``, as closely; the columns of ``winner_ranges``.
+    area_winners: pl.DataFrame
     #: The probability of being best over prevalence, by PR-AUC and by F-beta of the points at ``main_beta``:
     #: the columns of ``probability_best``; None for sums of weights, which cannot be resampled.
     certainty: pl.DataFrame | None

@@ -68,7 +68,11 @@ def summarise(comparison: Comparison, /) -> Summary:
     }
     orders = {measure: read_order(rows) for measure, rows in rankings.items()}
     span = {"low": comparison.prevalence[0], "high": comparison.prevalence[-1]}
-    for measure, winners in (("own", comparison.best_winners), ("f_beta", comparison.winners)):
+    exact = {"own": comparison.best_winners, "f_beta": comparison.winners}
+    # Areas are not known at prevalence 0 and 1 from those between.
+    if span["low"] > 0 and span["high"] < 1:
+        exact["pr_auc"] = comparison.area_winners
+    for measure, winners in exact.items():
         leads = read_leads(winners, **span)
         if leads:
             orders[measure] = replace(orders[measure], leads=leads, exact=True)

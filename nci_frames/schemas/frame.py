@@ -32,6 +32,8 @@ class FrameSchema:
     name: str
     maker: str
     columns: tuple[Column, ...]
+    #: Further names that are no keys: what a later step adds to a frame of this kind.
+    derived: tuple[str, ...] = ()
 
     def dtypes(self) -> dict[str, type[pl.DataType]]:
         """Return the fixed columns with the type that the library gives them."""
@@ -44,7 +46,7 @@ class FrameSchema:
 
     def keys(self, columns: Iterable[str]) -> list[str]:
         """Return the key columns among *columns*, in their order; ``model`` is not one of them."""
-        fixed = set(self.fixed)
+        fixed = {*self.fixed, *self.derived}
         return [column for column in columns if column not in fixed]
 
     def empty(self, keys: pl.DataFrame) -> pl.DataFrame:

@@ -57,7 +57,6 @@ _COUNT_COLUMNS = (
         required=False,
     ),
 )
-COUNTS = FrameSchema("counts", "count_confusion(predictions)", _COUNT_COLUMNS)
 RATES = FrameSchema(
     "rates",
     "compute_rates(counts)",
@@ -76,6 +75,13 @@ RATES = FrameSchema(
         Column("prevalence", RATE, "P(y=1) the point was selected for", "unknown", required=False),
         Column("reason", (pl.String,), "why an operating point was not attained", "attained", required=False),
     ),
+)
+# A rates frame is a counts frame, too.
+COUNTS = FrameSchema(
+    "counts",
+    "count_confusion(predictions)",
+    _COUNT_COLUMNS,
+    tuple(name for name in RATES.fixed if name not in {column.name for column in _COUNT_COLUMNS}),
 )
 PROJECTION = FrameSchema(
     "projection",

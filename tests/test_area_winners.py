@@ -1,0 +1,72 @@
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.evaluation.area_nodes import area_nodes
+from nci_frames.evaluation.area_winners import area_winners
+from tests.comparisons import _counts
+
+LOW, HIGH = 1e-5, 0.6
+
+
+def winners_of(counts: pl.DataFrame, low: float = LOW, high: float = HIGH) -> pl.DataFrame:
+    areas = nf.compute_areas(counts, prevalence=area_nodes(low, high)).filter(metric="pr_auc")
+    return area_winners(areas, low, high)
+
+
+def many(seed: int, models: int = 12) -> pl.DataFrame:
+    """Exact counts of models that are good at one end or at the other."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for number in range(models):
+        label = rng.random(600) < 0.3
+        score = rng.normal(label * rng.uniform(0.5, 2), rng.uniform(0.6, 1.6) ** label)
+        rows.append(pl.DataFrame({"model": f"m{number:02d}", "label": label, "score": score}))
+    return nf.count_confusion(pl.concat(rows), thresholds="exact")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_winner_of_a_range_has_the_largest_area_in_it(seed: int) -> None:
+    counts = many(seed)
+    ranges = winners_of(counts)
+    assert ranges["start"][0] == LOW
+    assert ranges["end"][-1] == HIGH
+    assert ranges["start"][1:].to_list() == ranges["end"][:-1].to_list()
+    logits = np.random.default_rng(seed).uniform(np.log(LOW), np.log(HIGH / (1 - HIGH)), 300)
+    etas = (1 / (1 + np.exp(-logits))).tolist()
+    areas = nf.compute_areas(counts, prevalence=etas).filter(metric="pr_auc")
+    best = areas.group_by("prevalence").agg(pl.col("value").max().alias("best"))
+    named = best.sort("prevalence").join_asof(
+        ranges.select("start", "model").sort("start"), left_on="prevalence", right_on="start"
+    )
+    found = named.join(areas, on=["prevalence", "model"])
+    assert found.height == 300
+    assert (found["best"] - found["value"]).max() < 1e-10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_at_a_border_the_two_areas_are_equal(seed: int) -> None:
+    counts = many(seed)
+    ranges = winners_of(counts)
+    assert ranges.height > 1
+    for before, after in zip(ranges.iter_rows(named=True), ranges[1:].iter_rows(named=True), strict=False):
+        areas = nf.compute_areas(counts, prevalence=after["start"]).filter(metric="pr_auc")
+        one, other = (areas.filter(model=row["model"])["value"].item() for row in (before, after))
+        assert one == pytest.approx(other, abs=1e-10)
+
+
+def test_borders_are_those_of_the_crossovers() -> None:
+    counts = _counts({"boosted trees": (0.82, 0.012), "forest": (0.64, 0.004)})
+    (crossing,) = nf.find_crossovers(counts, metric="pr_auc", over="prevalence").filter(
+        pl.col("prevalence").is_between(LOW, HIGH)
+    )["prevalence"]
+    ranges = winners_of(counts)
+    assert ranges["model"].to_list() == ["forest", "boosted trees"]
+    assert ranges["start"][1] == pytest.approx(crossing, rel=1e-8)
+
+
+def test_equal_models_and_models_without_an_area() -> None:
+    counts = _counts({"a": (0.8, 0.1), "b": (0.8, 0.1), "c": (None, 0.1)})
+    assert winners_of(counts).select("start", "end", "model", "threshold").rows() == [(LOW, HIGH, "a", None)]
+    assert winners_of(_counts({"c": (None, 0.1)})).is_empty()
