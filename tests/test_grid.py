@@ -180,9 +180,34 @@ def test_an_interrupt_stops_the_count(tmp_path: Path, thresholds: str) -> None:
         assert process.stdout.readline() == "counting\n"
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        try:
+            _, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()  # one that hangs would keep the tests from ending
     assert process.returncode == -signal.SIGINT
     assert errors.splitlines()[-1] == "KeyboardInterrupt"
+
+
+def test_an_interrupt_while_the_counting_thread_begins_does_not_hang() -> None:
+    code = """
+import threading
+import numpy as np
+from nci_frames.counting.cells import CellCounts
+
+start = threading.Thread.start
+
+def interrupted(thread):
+    start(thread)
+    raise KeyboardInterrupt
+
+threading.Thread.start = interrupted
+CellCounts(weighted=False).add(np.zeros(1 << 22, np.int64), None)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"
 
 
 def test_a_file_listed_many_times_counts_as_often(tmp_path: Path) -> None:

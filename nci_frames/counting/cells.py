@@ -42,7 +42,12 @@ class CellCounts:
         self._rows_waiting += len(codes)
         if self._rows_waiting >= _WAITING:
             self._finish()
-            self._counting = self._thread.submit(self._count, self._waiting, self._waiting_weights)
+            try:
+                self._counting = self._thread.submit(self._count, self._waiting, self._waiting_weights)
+            except BaseException:
+                # An interrupt while the thread begins leaves it unknown to those who would end it at exit.
+                self._thread.shutdown(wait=False)
+                raise
             self._wait_anew()
 
     def take(self, size: int) -> Counts:
