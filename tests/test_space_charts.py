@@ -209,3 +209,23 @@ def test_what_cannot_be_drawn_says_so() -> None:
         nf.chart_rank_over_prevalence(doubled)
     with pytest.raises(nf.ParameterError, match="several rows for one model and prevalence"):
         nf.chart_probability_best(pl.concat([best(rates_of())] * 2))
+
+
+def test_areas_of_models_of_one_colour_differ_in_depth() -> None:
+    names = [f"m{i}" for i in range(10)]
+    counts = pl.DataFrame(
+        {
+            "model": names,
+            "threshold": [0.5] * 10,
+            "tp": [40 + 5 * i for i in range(10)],
+            "fp": [10 + 20 * i for i in range(10)],
+            "fn": [60 - 5 * i for i in range(10)],
+            "tn": [990 - 20 * i for i in range(10)],
+        }
+    )
+    best = nf.probability_best(counts, prevalence=[0.01, 0.1], repeats=20)
+    encoding = layers(nf.chart_probability_best(best).to_dict())["areas"]["encoding"]
+    colours, depths = (encoding[channel]["scale"]["range"] for channel in ("color", "opacity"))
+    look = dict(zip(names, zip(colours, depths, strict=True), strict=True))
+    assert len(set(look.values())) == 10
+    assert look["m0"][0] == look["m8"][0]

@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule, rate_axis
-from nci_frames.reporting.charts.canvas import SQUARES, colour, compose, tooltip
+from nci_frames.reporting.charts.canvas import compose, fills, tooltip
 from nci_frames.reporting.charts.selection import check_rows, checked_observed, finite, refuse_doubles
 from nci_frames.reporting.theme import GROUND, model_style
 
@@ -68,8 +68,8 @@ def chart_probability_best(
         .encode(
             x=log_x("prevalence", "prevalence", low, high),
             y=alt.Y(**rate_axis("probability", "probability of being the best"), stack="zero"),
-            color=colour(style, legend=SQUARES, title="model"),
             tooltip=tooltip(numbers),
+            **fills(style),
         )
         .properties(name="areas")
     )

@@ -14,11 +14,11 @@ __all__ = [
     "COARSE",
     "DOTS",
     "LINES",
-    "SQUARES",
     "colour",
     "compose",
     "curves",
     "facet",
+    "fills",
     "panel_size",
     "prevalence_strokes",
     "shape",
@@ -33,6 +33,9 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 
 #: A grid of at most so many values shows its points, a finer one only the point under the pointer.
 COARSE = 12
+
+#: Likewise, how deep an area is.
+_DEPTHS = (0.85, 0.45, 0.25, 0.65, 0.15)
 
 #: What the legend shows of a model.
 LINES, DOTS = alt.Legend(), alt.Legend(symbolType="circle", symbolSize=90)
@@ -49,6 +52,19 @@ def colour(
     """Colour by model, as in every other chart of these models; panels with names need no legend."""
     scale = alt.Scale(domain=list(style.models), range=list(style.colours))
     return alt.Color(field=field, type="nominal", title=title, scale=scale, legend=legend)
+
+
+def fills(style: ModelStyle) -> dict[str, alt.Color | alt.Opacity]:
+    """Fill by model; areas of models of one colour differ in their depth, as lines do in their stroke."""
+    found: dict[str, alt.Color | alt.Opacity] = {"color": colour(style, legend=SQUARES, title="model")}
+    if style.dashed:
+        depths = [_DEPTHS[DASHES.index(dash)] for dash in style.dashes]
+        # Left to itself Vega-Lite would take the depths for the ends of a continuous range.
+        scale = alt.Scale(type="ordinal", domain=list(style.models), range=depths)
+        found["opacity"] = alt.Opacity(
+            field="model", type="nominal", title="model", scale=scale, legend=SQUARES
+        )
+    return found
 
 
 def shape(style: ModelStyle) -> alt.Shape:

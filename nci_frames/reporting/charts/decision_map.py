@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.reporting.charts.axes import log_scale, log_x, observed_rule
-from nci_frames.reporting.charts.canvas import SQUARES, colour, compose, tooltip
+from nci_frames.reporting.charts.canvas import compose, fills, tooltip
 from nci_frames.reporting.charts.selection import (
     check_rows,
     checked_observed,
@@ -107,7 +107,7 @@ def chart_decision_map(
     bands = (
         base.properties(data=finite(placed(merged_ranges(frame, "lambda_start", "lambda_end"))), name="bands")
         .mark_area(clip=True, opacity=0.75, stroke=GROUND, strokeWidth=0.7)
-        .encode(color=colour(style, legend=SQUARES, title="model"))
+        .encode(**fills(style))
     )
     # Thresholds of one model change too often to be drawn, but the pointer finds each.
     numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}

@@ -9,7 +9,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.axes import log_x, observed_rule
-from nci_frames.reporting.charts.canvas import SQUARES, colour, compose, tooltip
+from nci_frames.reporting.charts.canvas import compose, fills, tooltip
 from nci_frames.reporting.charts.selection import (
     METRIC_TITLES,
     check_rows,
@@ -90,7 +90,7 @@ def chart_winner_ranges(
     bars = (
         base.properties(data=finite(models_only), name="bars")
         .mark_bar(height=44, stroke=GROUND, strokeWidth=1)
-        .encode(color=colour(style, legend=SQUARES, title="model"))
+        .encode(**fills(style))
     )
     # Thresholds of one model change too often to be drawn, but the pointer finds each.
     numbers = {"threshold": "threshold", "start": "from", "end": "to"}
