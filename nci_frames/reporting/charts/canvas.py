@@ -62,7 +62,7 @@ def fills(style: ModelStyle) -> dict[str, alt.Color | alt.Opacity]:
         # Left to itself Vega-Lite would take the depths for the ends of a continuous range.
         scale = alt.Scale(type="ordinal", domain=list(style.models), range=depths)
         found["opacity"] = alt.Opacity(
-            field="model", type="nominal", title="model", scale=scale, legend=SQUARES
+            field="model", type="ordinal", title="model", scale=scale, legend=SQUARES
         )
     return found
 
