@@ -12,7 +12,7 @@ import numpy as np
 from resampling import drawn_counts
 
 import nci_frames as nf
-from nci_frames.reporting.report import render_report
+from nci_frames.reporting.pages.html import render_report
 
 PREVALENCES = np.geomspace(1e-4, 0.5, 50).tolist()
 BETAS = np.geomspace(0.25, 4, 33).tolist()

@@ -15,7 +15,7 @@ def _():
 
     import nci_frames as nf
     from nci_frames.demo import write_synthetic_logs
-    from nci_frames.reporting.tables import ranked_table
+    from nci_frames.reporting.tables.great_tables import ranked_table
 
     return mo, nf, ranked_table, tempfile, write_synthetic_logs
 

@@ -1,11 +1,23 @@
-"""Checks of arguments that several functions take."""
+"""Checks of arguments that several functions take: levels, seeds, whole numbers, prevalences and betas."""
 
 import math
 import numbers
+from collections.abc import Sequence
+from typing import Literal, cast
 
 from nci_frames.errors import ParameterError
 
-__all__ = ["check_level", "check_seed", "check_whole"]
+__all__ = [
+    "Prevalences",
+    "beta_values",
+    "check_level",
+    "check_seed",
+    "check_whole",
+    "nearest",
+    "prevalence_values",
+]
+
+Prevalences = float | Sequence[float] | Literal["observed", "selected"]
 
 
 def check_level(level: object) -> None:
@@ -25,3 +37,56 @@ def check_seed(seed: object) -> None:
     """Raise ParameterError unless *seed* can be one."""
     # The range that scikit-learn takes; the synthetic logs keep to it so that one seed serves both.
     check_whole("seed", seed, 0, 2**32 - 1)
+
+
+def _values(name: str, given: float | Sequence[float], allowed: str, largest: float) -> list[float]:
+    listed: Sequence[object] = [given] if isinstance(given, numbers.Real) else cast("Sequence[float]", given)
+    values: set[float] = set()
+    for value in listed:
+        try:
+            number = float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise ParameterError.out_of_range(name, value, allowed) from None
+        if not 0 <= number <= largest:
+            raise ParameterError.out_of_range(name, value, allowed)
+        values.add(number)
+    if not values:
+        raise ParameterError.out_of_range(name, given, "at least one number")
+    return sorted(values)
+
+
+def prevalence_values(prevalence: Prevalences) -> list[float] | None:
+    """Return the prevalences, ascending and distinct; None stands for "observed".
+
+    Raises
+    ------
+    ParameterError
+        If there is none, or one is not a number within [0, 1].
+    """
+    if isinstance(prevalence, str):
+        if prevalence == "observed":
+            return None
+        raise ParameterError.out_of_range("prevalence", prevalence, 'within [0, 1], or "observed"')
+    return _values("prevalence", prevalence, "within [0, 1]", 1.0)
+
+
+def beta_values(beta: float | Sequence[float]) -> list[float]:
+    """Return the betas, ascending and distinct.
+
+    Raises
+    ------
+    ParameterError
+        If there is none, or one is not a number >= 0 (inf is one: it stands for recall).
+    """
+    return _values("beta", beta, "a number >= 0 (inf is recall)", float("inf"))
+
+
+def nearest(grid: Sequence[float], value: float) -> float:
+    """Return the value of the grid that is nearest by ratio; by difference from 0, which has no ratios.
+
+    >>> nearest([0.001, 0.01, 0.1], 0.02)
+    0.01
+    """
+    if value <= 0:
+        return min(grid, key=lambda g: abs(g - value))
+    return min(grid, key=lambda g: abs(math.log(g / value)) if g > 0 else math.inf)

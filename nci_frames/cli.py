@@ -322,8 +322,8 @@ def plan(
     """
     from rich.console import Console
 
-    from nci_frames.evaluation.planning import required_samples
-    from nci_frames.reporting.terminal import print_frame
+    from nci_frames.evaluation.planning.planning import required_samples
+    from nci_frames.reporting.pages.terminal import print_frame
 
     console = Console(highlight=False)
     if positives is None and negatives is None:
@@ -344,9 +344,9 @@ def plan(
 def _support(
     positives: int, negatives: int, tpr: float, fpr: float, factor: float, level: float
 ) -> Iterator[tuple[str, "pl.DataFrame"]]:
-    from nci_frames.evaluation.bands import lowest_known_prevalence, max_precision_uncertainty
-    from nci_frames.evaluation.planning import expected_counts
-    from nci_frames.evaluation.rates import compute_rates
+    from nci_frames.evaluation.planning.planning import expected_counts
+    from nci_frames.evaluation.projection.bands import lowest_known_prevalence, max_precision_uncertainty
+    from nci_frames.evaluation.rates.rates import compute_rates
 
     counts = expected_counts(positives=positives, negatives=negatives, tpr=tpr, fpr=fpr)
     rates = compute_rates(counts, interval="wilson", level=level)
@@ -370,7 +370,7 @@ def _run(job: "ReportJob") -> None:
     from rich.console import Console
 
     from nci_frames.jobs import run_report
-    from nci_frames.reporting.terminal import print_comparison
+    from nci_frames.reporting.pages.terminal import print_comparison
 
     published = run_report(job)
     console = Console(highlight=False)

@@ -10,23 +10,19 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.counting.kernel import Tally, tally_predictions
-from nci_frames.counting.scan import scan_predictions
-from nci_frames.counting.thresholds import auto_thresholds
+from nci_frames.counting.count import Tally, tally_predictions
+from nci_frames.counting.logs.scan import scan_predictions
+from nci_frames.counting.thresholds.grids import auto_thresholds
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.compare import compare_models
-from nci_frames.evaluation.comparison import Comparison
+from nci_frames.evaluation.comparison.compare import compare_models
+from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.files import file_kind
-from nci_frames.reporting.exports import (
-    CHART_KINDS,
-    TABLE_KINDS,
-    render_json,
-    render_markdown,
-    save_chart,
-    save_table,
-)
-from nci_frames.reporting.figures import report_charts
-from nci_frames.reporting.report import render_report
+from nci_frames.reporting.files.save_chart import CHART_KINDS, save_chart
+from nci_frames.reporting.files.save_table import TABLE_KINDS, save_table
+from nci_frames.reporting.pages.figures import report_charts
+from nci_frames.reporting.pages.html import render_report
+from nci_frames.reporting.pages.json import render_json
+from nci_frames.reporting.pages.markdown import render_markdown
 
 __all__ = ["REPORT_KINDS", "Published", "ReportJob", "run_report"]
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from nci_frames.evaluation.compare import compare_models
-from nci_frames.evaluation.comparison import Comparison
+from nci_frames.evaluation.comparison.compare import compare_models
+from nci_frames.evaluation.comparison.tables import Comparison
 
 MODELS = {"boosted trees": (0.82, 0.012), "forest": (0.64, 0.004), "logistic": (0.90, 0.060)}
 HOSTILE = (

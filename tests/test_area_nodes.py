@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import BarycentricInterpolator
 
 import nci_frames as nf
-from nci_frames.evaluation.area_nodes import area_nodes
+from nci_frames.evaluation.areas.nodes import area_nodes
 from tests.logs import random_log
 
 RANGES = [(1e-4, 0.5), (1e-9, 0.999), (0.01, 0.02)]

@@ -3,8 +3,8 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.evaluation.area_nodes import area_nodes
-from nci_frames.evaluation.area_winners import area_winners
+from nci_frames.evaluation.areas.nodes import area_nodes
+from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
 from tests.comparisons import _counts
 
 LOW, HIGH = 1e-5, 0.6

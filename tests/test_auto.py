@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.counting import auto
-from nci_frames.counting.kernel import tally_predictions
+from nci_frames.counting.count import tally_predictions
+from nci_frames.counting.thresholds import auto
 
 ETAS = (1e-4, 1e-2, 0.5)
 

@@ -5,7 +5,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.theme import PALETTE
+from nci_frames.reporting.charts.parts.theme import PALETTE
 from tests.chart_specs import panel_layer, panel_rows, without_data
 from tests.comparisons import HOSTILE
 

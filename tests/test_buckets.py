@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 import nci_frames as nf
-from nci_frames.counting.buckets import bucket_of_units
+from nci_frames.counting.logs.units import bucket_of_units
 
 MASK = 2**64 - 1
 

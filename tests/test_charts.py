@@ -16,7 +16,7 @@ from nci_frames.reporting.charts import (
     chart_p3,
     chart_pr_auc_over_prevalence,
 )
-from nci_frames.reporting.theme import DASHES, PALETTE, model_style
+from nci_frames.reporting.charts.parts.theme import DASHES, PALETTE, model_style
 from tests.chart_specs import layer, rows_of, without_data
 from tests.comparisons import HOSTILE, MODELS, comparison
 

@@ -15,7 +15,8 @@ from click.testing import CliRunner, Result
 from nci_frames.cli import main
 from nci_frames.errors import ParameterError
 from nci_frames.jobs import REPORT_KINDS, ReportJob, run_report
-from nci_frames.reporting.exports import CHART_KINDS, TABLE_KINDS
+from nci_frames.reporting.files.save_chart import CHART_KINDS
+from nci_frames.reporting.files.save_table import TABLE_KINDS
 from tests.hostile import NAMES
 from tests.logs import random_log
 

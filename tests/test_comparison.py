@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.reporting.answers import read_assumption
-from nci_frames.reporting.report import render_report
+from nci_frames.reporting.findings.verdicts import read_assumption
+from nci_frames.reporting.pages.html import render_report
 from tests.logs import random_log, small_logs
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 
 import nci_frames as nf
-from nci_frames.evaluation.envelope import lower_envelope
+from nci_frames.evaluation.crossovers.envelope import lower_envelope
 from tests.logs import random_log
 
 WHOLE = st.integers(0, 60)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.reporting.theme import (
+from nci_frames.reporting.charts.parts.theme import (
     DARK,
     GROUND,
     INK,

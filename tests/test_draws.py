@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from scipy import stats
 
-from nci_frames.evaluation.draws import draw_with_replacement, draw_without_replacement, stream
+from nci_frames.evaluation.resampling.draws import draw_with_replacement, draw_without_replacement, stream
 
 bins = st.lists(st.one_of(st.just(0), st.integers(0, 20), st.integers(0, 10**12)), min_size=1, max_size=40)
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.reporting.figures import MOST_MODELS, _curves, report_figures, shown_models
+from nci_frames.reporting.pages.figures import MOST_MODELS, _curves, report_figures, shown_models
 from tests.comparisons import comparison
 
 

@@ -12,8 +12,8 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import nci_frames as nf
-from nci_frames.evaluation.corrections import holm
-from nci_frames.evaluation.paired_tests import bootstrap_test, t_test
+from nci_frames.evaluation.significance.corrections import holm
+from nci_frames.evaluation.significance.paired_tests import bootstrap_test, t_test
 
 
 def bonferroni_closed(p_values: list[float]) -> list[float]:

@@ -15,12 +15,12 @@ from hypothesis.extra.numpy import arrays
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counting import groups as groups_module
-from nci_frames.counting.cells import CellCounts
-from nci_frames.counting.digitising import Digitiser
-from nci_frames.counting.grid import count_grid
-from nci_frames.counting.groups import GroupNumbers, HashCollisionError
-from nci_frames.counting.scan import Scan, scan_of
+from nci_frames.counting.engine import groups as groups_module
+from nci_frames.counting.engine.cells import CellCounts
+from nci_frames.counting.engine.digitising import Digitiser
+from nci_frames.counting.engine.grid import count_grid
+from nci_frames.counting.engine.groups import GroupNumbers, HashCollisionError
+from nci_frames.counting.logs.scan import Scan, scan_of
 from nci_frames.demo import write_synthetic_logs
 from tests.logs import random_log
 
@@ -66,7 +66,7 @@ def test_digitising_named_grids(make: object, n: int) -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_dense_and_sparse_cells_agree_to_the_bit(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nci_frames.counting.cells._WAITING", 100)
+    monkeypatch.setattr("nci_frames.counting.engine.cells._WAITING", 100)
     rng = np.random.default_rng(0)
     codes = np.sort(rng.integers(0, 5000, 20_000).reshape(10, -1) % np.arange(50, 5050, 500)[:, None]).copy()
     weights = rng.random(codes.shape) if weighted else None
@@ -192,7 +192,7 @@ def test_an_interrupt_while_the_counting_thread_begins_does_not_hang() -> None:
     code = """
 import threading
 import numpy as np
-from nci_frames.counting.cells import CellCounts
+from nci_frames.counting.engine.cells import CellCounts
 
 start = threading.Thread.start
 

@@ -13,7 +13,7 @@ from scipy.stats import binom, binomtest
 from statsmodels.stats.proportion import proportion_confint
 
 import nci_frames as nf
-from nci_frames.evaluation.intervals import AccuracyMethod, Interval
+from nci_frames.evaluation.rates.intervals import AccuracyMethod, Interval
 
 INTERVALS = get_args(Interval)
 BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]

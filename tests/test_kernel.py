@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counting.kernel import tally_predictions
+from nci_frames.counting.count import tally_predictions
 from tests.logs import COUNTS, brute_force, random_log, small_logs
 
 KEYS = [list(keys) for n in range(3) for keys in itertools.combinations(("segment", "day"), n)]

@@ -9,8 +9,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 import nci_frames as nf
-from nci_frames.reporting.numbers import format_grid, format_one_in, format_threshold, format_value
-from nci_frames.reporting.report import write_report
+from nci_frames.reporting.pages.html import write_report
+from nci_frames.reporting.tables.numbers import format_grid, format_one_in, format_threshold, format_value
 from tests.browsing import Visit
 from tests.comparisons import HOSTILE, comparison
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import nci_frames as nf
-from nci_frames.evaluation import registry
+from nci_frames.evaluation.metrics import registry
 
 INF = float("inf")
 

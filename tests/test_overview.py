@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from nci_frames.evaluation.overview import overview_html
+from nci_frames.evaluation.comparison.notebook_view import overview_html
 from tests.comparisons import comparison
 from tests.hostile import NAMES
 

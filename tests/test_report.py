@@ -15,13 +15,13 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
+from nci_frames.arguments import nearest
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.grids import nearest
-from nci_frames.reporting import report
-from nci_frames.reporting.answers import Lead, read_order, read_verdict
-from nci_frames.reporting.numbers import UNDEFINED, format_grid, format_value
-from nci_frames.reporting.report import render_report, write_report
-from nci_frames.reporting.tables import pick_evenly, ranked_list, ranked_table, table_html
+from nci_frames.reporting.findings.verdicts import Lead, read_order, read_verdict
+from nci_frames.reporting.pages import html as report
+from nci_frames.reporting.pages.html import render_report, write_report
+from nci_frames.reporting.tables.great_tables import pick_evenly, ranked_list, ranked_table, table_html
+from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid, format_value
 from tests.comparisons import BETAS, GRID, HOSTILE, MODELS, comparison
 
 HOSTILE_MODELS = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(HOSTILE)}

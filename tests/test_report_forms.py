@@ -14,11 +14,12 @@ import pytest
 from markdown_it import MarkdownIt
 
 import nci_frames as nf
-from nci_frames.evaluation.comparison import Comparison
-from nci_frames.reporting.exports import render_json, render_markdown
-from nci_frames.reporting.figures import report_charts
-from nci_frames.reporting.numbers import UNDEFINED
-from nci_frames.reporting.summary import summarise
+from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.findings.summary import summarise
+from nci_frames.reporting.pages.figures import report_charts
+from nci_frames.reporting.pages.json import render_json
+from nci_frames.reporting.pages.markdown import render_markdown
+from nci_frames.reporting.tables.numbers import UNDEFINED
 from tests.chart_specs import rows_of
 from tests.comparisons import BETAS, MODELS, comparison
 from tests.hostile import NAMES

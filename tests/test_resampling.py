@@ -12,8 +12,8 @@ from scipy import stats
 from sklearn.metrics import average_precision_score, fbeta_score, roc_auc_score
 
 import nci_frames as nf
-from nci_frames.evaluation.area_kernels import average_precisions, roc_aucs
-from nci_frames.evaluation.replicates import resample
+from nci_frames.evaluation.areas.replicated import average_precisions, roc_aucs
+from nci_frames.evaluation.resampling.replicates import resample
 from tests.logs import exact_counts, random_log, small_logs
 
 PREVALENCES = [0.0, 1e-4, 0.3, 1.0]

@@ -8,7 +8,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.reporting.theme import PALETTE, PARTS
+from nci_frames.reporting.charts.parts.theme import PALETTE, PARTS
 from tests.chart_specs import panel_layer, panel_rows, without_data
 from tests.comparisons import HOSTILE
 

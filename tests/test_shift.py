@@ -8,7 +8,7 @@ from hypothesis import given
 from scipy import special, stats
 
 import nci_frames as nf
-from nci_frames.evaluation.shift import _law_of_distance, _merged
+from nci_frames.evaluation.significance.shift import _law_of_distance, _merged
 from tests.logs import random_log
 from tests.test_folds import bonferroni_closed
 

@@ -9,7 +9,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.reporting.charts import MAX_ROWS
-from nci_frames.reporting.theme import PALETTE
+from nci_frames.reporting.charts.parts.theme import PALETTE
 from tests.comparisons import HOSTILE
 
 MODELS = ("a", "b")

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.reporting.exports.markdown_text import literal, markdown_table
+from nci_frames.reporting.tables.markdown import literal, markdown_table
 from tests.comparisons import comparison
 from tests.hostile import NAMES
 

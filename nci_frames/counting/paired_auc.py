@@ -14,14 +14,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.arguments import check_level
-from nci_frames.counting.scan import kept_keys, predictions_of, scan_behind
+from nci_frames.counting.logs.scan import kept_keys, predictions_of, scan_behind
 from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError
 from nci_frames.schemas import AUC_COMPARISONS
+from nci_frames.typing import Floats
 
 __all__ = ["compare_auc"]
 
 Method = Literal["delong"]
-Floats = NDArray[np.float64]
 
 
 def compare_auc(

@@ -14,32 +14,32 @@ from nci_frames.arguments import check_seed
 from nci_frames.demo.extra import require
 from nci_frames.errors import ParameterError
 from nci_frames.files import replacing
+from nci_frames.typing import Floats
 
 __all__ = ["TASKS", "Task", "write_demo_logs"]
 
 _FOLDS = 5
 _REPEATS = 2
 
-_Floats = NDArray[np.float64]
 _Rows = NDArray[np.int64]
 
 
 class _Examples(NamedTuple):
-    features: _Floats
+    features: Floats
     labels: NDArray[np.int8]
     segments: NDArray[np.str_]
 
 
 class _Classifier(Protocol):
-    def fit(self, features: _Floats, labels: NDArray[np.int8], /) -> object: ...
-    def predict_proba(self, features: _Floats, /) -> _Floats: ...
+    def fit(self, features: Floats, labels: NDArray[np.int8], /) -> object: ...
+    def predict_proba(self, features: Floats, /) -> Floats: ...
 
 
-def _feature(name: str) -> Callable[[Any], _Floats]:
+def _feature(name: str) -> Callable[[Any], Floats]:
     return lambda data: np.asarray(data.data[:, list(data.feature_names).index(name)], dtype=np.float64)
 
 
-def _mean_of_features(data: Any) -> _Floats:
+def _mean_of_features(data: Any) -> Floats:
     return np.asarray(data.data.mean(axis=1), dtype=np.float64)
 
 
@@ -61,7 +61,7 @@ class Task:
 
     loader: str
     positive: str
-    measure: Callable[[Any], _Floats]
+    measure: Callable[[Any], Floats]
     segments: tuple[str, str, str]
 
     def load(self) -> _Examples:
@@ -127,7 +127,7 @@ def _classifiers(seed: int) -> dict[str, _Classifier]:
 
 def _held_out_scores(
     classifier: _Classifier, examples: _Examples, splits: Sequence[tuple[_Rows, _Rows]]
-) -> _Floats:
+) -> Floats:
     """Return P(positive) of the rows of every test fold, by a classifier trained on the other folds."""
     scores = []
     # On one thread floating-point sums have one order, so the scores do not depend on the number of cores.

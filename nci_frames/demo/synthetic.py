@@ -15,13 +15,12 @@ from nci_frames.arguments import check_seed, check_whole
 from nci_frames.demo.extra import require
 from nci_frames.errors import ParameterError
 from nci_frames.files import replacing
+from nci_frames.typing import Floats
 
 __all__ = ["ScoreLaw", "synthetic_laws", "write_synthetic_logs"]
 
 _ROWS_PER_FILE = 2_500_000
 _GOLDEN = (math.sqrt(5) - 1) / 2
-
-_Floats = NDArray[np.float64]
 
 
 def _log1mexp(x: float) -> float:
@@ -72,11 +71,11 @@ class ScoreLaw:
             if len(shape) != 2 or not all(0 < value < math.inf for value in shape):
                 raise ParameterError.out_of_range(name, shape, "two positive finite numbers (a, b)")
 
-    def tpr(self, threshold: ArrayLike) -> _Floats:
+    def tpr(self, threshold: ArrayLike) -> Floats:
         """Return P(score >= threshold) of a positive, of the shape of *threshold*."""
         return _survival(threshold, *self.positive)
 
-    def fpr(self, threshold: ArrayLike) -> _Floats:
+    def fpr(self, threshold: ArrayLike) -> Floats:
         """Return P(score >= threshold) of a negative, of the shape of *threshold*."""
         return _survival(threshold, *self.negative)
 
@@ -96,7 +95,7 @@ class ScoreLaw:
             lambda tpr, fpr: prevalence * tpr / (prevalence * tpr + (1.0 - prevalence) * fpr)
         )
 
-    def sample(self, rng: np.random.Generator, labels: ArrayLike) -> _Floats:
+    def sample(self, rng: np.random.Generator, labels: ArrayLike) -> Floats:
         """Draw one score for each of *labels* (true: positive), using up one number of *rng* for each."""
         is_positive = np.asarray(labels, dtype=np.bool_)
         (a_positive, b_positive), (a_negative, b_negative) = self.positive, self.negative
@@ -127,7 +126,7 @@ class ScoreLaw:
         return float(area)
 
 
-def _survival(threshold: ArrayLike, a: float, b: float) -> _Floats:
+def _survival(threshold: ArrayLike, a: float, b: float) -> Floats:
     return np.asarray((1.0 - np.clip(np.asarray(threshold, dtype=np.float64), 0.0, 1.0) ** a) ** b)
 
 

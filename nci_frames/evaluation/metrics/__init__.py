@@ -39,7 +39,13 @@ from nci_frames.evaluation.metrics.rates import (
     specificity,
     youden_j,
 )
-from nci_frames.evaluation.registry import CalledMetric, Direction, find_metric, metrics, register_metric
+from nci_frames.evaluation.metrics.registry import (
+    CalledMetric,
+    Direction,
+    find_metric,
+    metrics,
+    register_metric,
+)
 
 __all__ = [
     "CalledMetric",

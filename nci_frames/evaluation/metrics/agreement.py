@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from nci_frames.evaluation.metrics.arguments import FPR, TPR, eta_of, negatives_said, positives_said, ratio
-from nci_frames.evaluation.registry import Parameter, metric
+from nci_frames.evaluation.metrics.registry import Parameter, metric
+from nci_frames.evaluation.metrics.terms import FPR, TPR, eta_of, negatives_said, positives_said, ratio
 
 __all__ = [
     "accuracy",

@@ -3,8 +3,8 @@
 import polars as pl
 
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.metrics.arguments import FPR, TPR, eta_of
-from nci_frames.evaluation.registry import Parameter, metric
+from nci_frames.evaluation.metrics.registry import Parameter, metric
+from nci_frames.evaluation.metrics.terms import FPR, TPR, eta_of
 
 __all__ = [
     "expected_cost",

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from nci_frames.evaluation.metrics.arguments import FPR, TPR, beta_of, eta_of, ratio
-from nci_frames.evaluation.registry import Parameter, metric
+from nci_frames.evaluation.metrics.registry import Parameter, metric
+from nci_frames.evaluation.metrics.terms import FPR, TPR, beta_of, eta_of, ratio
 
 __all__ = [
     "calibrated_precision",

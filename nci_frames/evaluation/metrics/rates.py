@@ -3,8 +3,8 @@
 import polars as pl
 
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.metrics.arguments import FPR, TPR
-from nci_frames.evaluation.registry import metric
+from nci_frames.evaluation.metrics.registry import metric
+from nci_frames.evaluation.metrics.terms import FPR, TPR
 
 __all__ = [
     "balanced_accuracy",

@@ -18,11 +18,11 @@ from nci_frames.reporting.charts.decision_map import chart_decision_map
 from nci_frames.reporting.charts.decomposition import chart_decomposition
 from nci_frames.reporting.charts.f_beta_plot import chart_f_beta_plot
 from nci_frames.reporting.charts.imbalance import chart_imbalance_sensitivity
+from nci_frames.reporting.charts.parts.selection import MAX_ROWS, check_rows, finite
 from nci_frames.reporting.charts.pos_fraction import chart_pos_fraction
 from nci_frames.reporting.charts.ranks import chart_rank_over_prevalence
 from nci_frames.reporting.charts.roc_pr import chart_pr, chart_roc
 from nci_frames.reporting.charts.segments import chart_segments
-from nci_frames.reporting.charts.selection import MAX_ROWS, check_rows, finite
 from nci_frames.reporting.charts.subsamples import chart_subsamples
 from nci_frames.reporting.charts.surface import chart_metric_surface
 from nci_frames.reporting.charts.tpr_ppv import chart_tpr_ppv

@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.curves import draw_lines
-from nci_frames.reporting.charts.selection import checked_observed, of_metric
+from nci_frames.reporting.charts.parts.selection import checked_observed, of_metric
 
 __all__ = ["chart_pr_auc_over_prevalence"]
 

@@ -7,10 +7,10 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule, rate_axis
-from nci_frames.reporting.charts.canvas import compose, fills, tooltip
-from nci_frames.reporting.charts.selection import check_rows, checked_observed, finite, refuse_doubles
-from nci_frames.reporting.theme import GROUND, model_style
+from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule, rate_axis
+from nci_frames.reporting.charts.parts.canvas import compose, fills, tooltip
+from nci_frames.reporting.charts.parts.selection import check_rows, checked_observed, finite, refuse_doubles
+from nci_frames.reporting.charts.parts.theme import GROUND, model_style
 
 __all__ = ["chart_probability_best"]
 

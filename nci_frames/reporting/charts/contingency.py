@@ -6,9 +6,9 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
-from nci_frames.reporting.charts.canvas import DOTS, colour, compose, tooltip
-from nci_frames.reporting.charts.selection import check_rows, finite
-from nci_frames.reporting.theme import SOFT, model_style
+from nci_frames.reporting.charts.parts.canvas import DOTS, colour, compose, tooltip
+from nci_frames.reporting.charts.parts.selection import check_rows, finite
+from nci_frames.reporting.charts.parts.theme import SOFT, model_style
 
 __all__ = ["chart_contingency_space"]
 

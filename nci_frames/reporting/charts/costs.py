@@ -8,16 +8,16 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule
-from nci_frames.reporting.charts.canvas import compose, curves
-from nci_frames.reporting.charts.selection import (
+from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule
+from nci_frames.reporting.charts.parts.canvas import compose, curves
+from nci_frames.reporting.charts.parts.selection import (
     checked_observed,
     fitted,
     of_metric,
     operating_point,
     refuse_doubles,
 )
-from nci_frames.reporting.theme import HEIGHT, SOFT, WIDTH, model_style
+from nci_frames.reporting.charts.parts.theme import HEIGHT, SOFT, WIDTH, model_style
 
 __all__ = ["chart_cost"]
 

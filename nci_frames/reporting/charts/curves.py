@@ -7,9 +7,9 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule, rate_axis, vertical_rule
-from nci_frames.reporting.charts.canvas import COARSE, compose, curves
-from nci_frames.reporting.charts.selection import (
+from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule, rate_axis, vertical_rule
+from nci_frames.reporting.charts.parts.canvas import COARSE, compose, curves
+from nci_frames.reporting.charts.parts.selection import (
     at,
     checked_observed,
     fitted,
@@ -17,7 +17,7 @@ from nci_frames.reporting.charts.selection import (
     operating_point,
     refuse_doubles,
 )
-from nci_frames.reporting.theme import model_style
+from nci_frames.reporting.charts.parts.theme import model_style
 
 __all__ = [
     "chart_f_beta_over_beta",

@@ -7,16 +7,16 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
-from nci_frames.reporting.charts.axes import log_scale, log_x, observed_rule
-from nci_frames.reporting.charts.canvas import compose, fills, tooltip
-from nci_frames.reporting.charts.selection import (
+from nci_frames.reporting.charts.parts.axes import log_scale, log_x, observed_rule
+from nci_frames.reporting.charts.parts.canvas import compose, fills, tooltip
+from nci_frames.reporting.charts.parts.selection import (
     check_rows,
     checked_observed,
     finite,
     merged_ranges,
     one_comparison,
 )
-from nci_frames.reporting.theme import GROUND, model_style
+from nci_frames.reporting.charts.parts.theme import GROUND, model_style
 
 __all__ = ["chart_decision_map"]
 

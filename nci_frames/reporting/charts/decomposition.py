@@ -5,10 +5,10 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.canvas import facet, tooltip
+from nci_frames.reporting.charts.parts.canvas import facet, tooltip
+from nci_frames.reporting.charts.parts.selection import METRIC_TITLES, check_rows, refuse_doubles
+from nci_frames.reporting.charts.parts.theme import INK, PARTS, SOFT, model_style
 from nci_frames.reporting.charts.segments import check_key, missing_name, segment_names
-from nci_frames.reporting.charts.selection import METRIC_TITLES, check_rows, refuse_doubles
-from nci_frames.reporting.theme import INK, PARTS, SOFT, model_style
 
 __all__ = ["chart_decomposition"]
 

@@ -8,10 +8,17 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.axes import log_axis, log_scale, rate_axis
-from nci_frames.reporting.charts.canvas import colour, compose, curves, tooltip
-from nci_frames.reporting.charts.selection import at, check_rows, finite, fitted, of_metric, refuse_doubles
-from nci_frames.reporting.theme import HEIGHT, INK, SOFT, WIDTH, model_style
+from nci_frames.reporting.charts.parts.axes import log_axis, log_scale, rate_axis
+from nci_frames.reporting.charts.parts.canvas import colour, compose, curves, tooltip
+from nci_frames.reporting.charts.parts.selection import (
+    at,
+    check_rows,
+    finite,
+    fitted,
+    of_metric,
+    refuse_doubles,
+)
+from nci_frames.reporting.charts.parts.theme import HEIGHT, INK, SOFT, WIDTH, model_style
 
 __all__ = ["chart_f_beta_plot"]
 

@@ -4,10 +4,10 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
-from nci_frames.reporting.charts.axes import log_range, log_x
-from nci_frames.reporting.charts.canvas import colour, compose, tooltip
-from nci_frames.reporting.charts.selection import fitted
-from nci_frames.reporting.theme import model_style
+from nci_frames.reporting.charts.parts.axes import log_range, log_x
+from nci_frames.reporting.charts.parts.canvas import colour, compose, tooltip
+from nci_frames.reporting.charts.parts.selection import fitted
+from nci_frames.reporting.charts.parts.theme import model_style
 
 __all__ = ["chart_imbalance_sensitivity"]
 

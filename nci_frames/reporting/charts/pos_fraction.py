@@ -7,10 +7,17 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts import axes
-from nci_frames.reporting.charts.canvas import colour, compose, curves, prevalence_strokes, tooltip, with_eta
-from nci_frames.reporting.charts.selection import finite, fitted, with_recall
-from nci_frames.reporting.theme import INK, SOFT, WIDTH, model_style
+from nci_frames.reporting.charts.parts import axes
+from nci_frames.reporting.charts.parts.canvas import (
+    colour,
+    compose,
+    curves,
+    prevalence_strokes,
+    tooltip,
+    with_eta,
+)
+from nci_frames.reporting.charts.parts.selection import finite, fitted, with_recall
+from nci_frames.reporting.charts.parts.theme import INK, SOFT, WIDTH, model_style
 
 __all__ = ["chart_pos_fraction"]
 

@@ -7,10 +7,15 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.axes import log_range, log_x, observed_rule
-from nci_frames.reporting.charts.canvas import COARSE, compose, curves
-from nci_frames.reporting.charts.selection import METRIC_TITLES, checked_observed, fitted, refuse_doubles
-from nci_frames.reporting.theme import model_style
+from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule
+from nci_frames.reporting.charts.parts.canvas import COARSE, compose, curves
+from nci_frames.reporting.charts.parts.selection import (
+    METRIC_TITLES,
+    checked_observed,
+    fitted,
+    refuse_doubles,
+)
+from nci_frames.reporting.charts.parts.theme import model_style
 
 __all__ = ["chart_rank_over_prevalence"]
 

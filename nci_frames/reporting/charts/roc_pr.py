@@ -8,10 +8,10 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts import axes
-from nci_frames.reporting.charts.canvas import compose, curves, prevalence_strokes, with_eta
-from nci_frames.reporting.charts.selection import MAX_ROWS, fitted, refuse_doubles, with_recall
-from nci_frames.reporting.theme import SOFT, WIDTH, model_style
+from nci_frames.reporting.charts.parts import axes
+from nci_frames.reporting.charts.parts.canvas import compose, curves, prevalence_strokes, with_eta
+from nci_frames.reporting.charts.parts.selection import MAX_ROWS, fitted, refuse_doubles, with_recall
+from nci_frames.reporting.charts.parts.theme import SOFT, WIDTH, model_style
 
 __all__ = ["chart_pr", "chart_roc"]
 

@@ -7,16 +7,16 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.reporting.charts.axes import log_range, log_scale, log_x, rate_axis
-from nci_frames.reporting.charts.canvas import curves, facet, panel_size
-from nci_frames.reporting.charts.selection import (
+from nci_frames.reporting.charts.parts.axes import log_range, log_scale, log_x, rate_axis
+from nci_frames.reporting.charts.parts.canvas import curves, facet, panel_size
+from nci_frames.reporting.charts.parts.selection import (
     METRIC_TITLES,
     fitted,
     of_metric,
     operating_point,
     refuse_doubles,
 )
-from nci_frames.reporting.theme import SOFT, model_style
+from nci_frames.reporting.charts.parts.theme import SOFT, model_style
 
 __all__ = ["chart_segments", "check_key", "missing_name", "segment_names"]
 

@@ -7,10 +7,10 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.axes import rate_axis
-from nci_frames.reporting.charts.canvas import colour, facet, panel_size, tooltip
-from nci_frames.reporting.charts.selection import fitted, refuse_doubles
-from nci_frames.reporting.theme import SOFT, model_style
+from nci_frames.reporting.charts.parts.axes import rate_axis
+from nci_frames.reporting.charts.parts.canvas import colour, facet, panel_size, tooltip
+from nci_frames.reporting.charts.parts.selection import fitted, refuse_doubles
+from nci_frames.reporting.charts.parts.theme import SOFT, model_style
 
 __all__ = ["chart_subsamples"]
 

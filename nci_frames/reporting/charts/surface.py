@@ -7,9 +7,9 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.canvas import facet, tooltip
-from nci_frames.reporting.charts.selection import MAX_ROWS, at, check_rows, of_metric, refuse_doubles
-from nci_frames.reporting.theme import model_style
+from nci_frames.reporting.charts.parts.canvas import facet, tooltip
+from nci_frames.reporting.charts.parts.selection import MAX_ROWS, at, check_rows, of_metric, refuse_doubles
+from nci_frames.reporting.charts.parts.theme import model_style
 
 __all__ = ["chart_metric_surface", "named_surfaces"]
 

@@ -7,9 +7,9 @@ import polars as pl
 
 from nci_frames.errors import ParameterError
 from nci_frames.extras import require
-from nci_frames.reporting.charts.selection import finite
+from nci_frames.reporting.charts.parts.selection import finite
+from nci_frames.reporting.charts.parts.theme import FONT, GROUND, INK, LINE, SOFT
 from nci_frames.reporting.charts.surface import named_surfaces
-from nci_frames.reporting.theme import FONT, GROUND, INK, LINE, SOFT
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -7,10 +7,10 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.axes import rate_axis
-from nci_frames.reporting.charts.canvas import DOTS, colour, compose, shape, tooltip
-from nci_frames.reporting.charts.selection import at, check_rows, finite, with_recall
-from nci_frames.reporting.theme import INK, model_style
+from nci_frames.reporting.charts.parts.axes import rate_axis
+from nci_frames.reporting.charts.parts.canvas import DOTS, colour, compose, shape, tooltip
+from nci_frames.reporting.charts.parts.selection import at, check_rows, finite, with_recall
+from nci_frames.reporting.charts.parts.theme import INK, model_style
 
 __all__ = ["chart_tpr_ppv"]
 

@@ -8,9 +8,9 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
-from nci_frames.reporting.charts.axes import log_x, observed_rule
-from nci_frames.reporting.charts.canvas import compose, fills, tooltip
-from nci_frames.reporting.charts.selection import (
+from nci_frames.reporting.charts.parts.axes import log_x, observed_rule
+from nci_frames.reporting.charts.parts.canvas import compose, fills, tooltip
+from nci_frames.reporting.charts.parts.selection import (
     METRIC_TITLES,
     check_rows,
     checked_observed,
@@ -18,7 +18,7 @@ from nci_frames.reporting.charts.selection import (
     merged_ranges,
     one_comparison,
 )
-from nci_frames.reporting.theme import GROUND, SOFT, WIDTH, model_style
+from nci_frames.reporting.charts.parts.theme import GROUND, SOFT, WIDTH, model_style
 
 __all__ = ["chart_winner_ranges"]
 

@@ -1,0 +1,181 @@
+"""Predictions -> counts: one lazy pass, exact."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.counting.engine.exact import count_exact
+from nci_frames.counting.engine.grid import count_grid
+from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
+from nci_frames.counting.logs.scan import Scan, kept_keys, scan_behind
+from nci_frames.counting.thresholds.auto import Chosen, choose_thresholds
+from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
+from nci_frames.errors import InvalidRowsWarning, SourceError, ToleranceWarning, listed
+
+__all__ = ["Tally", "count_confusion", "tally_predictions"]
+
+
+def count_confusion(
+    predictions: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    thresholds: Thresholds = "auto",
+    by: str | Sequence[str] | None = None,
+    progress: bool = False,
+) -> pl.DataFrame:
+    """Count true and false positives and negatives of every group at every threshold.
+
+    A row is a positive decision if ``score >= threshold``, compared in the precision of the score. All rows
+    with equal scores move together.
+
+    Parameters
+    ----------
+    predictions
+        What ``scan_predictions`` returned, or a frame with the columns of predictions; of such a frame all
+        other columns are keys.
+    thresholds
+        Strictly ascending numbers (infinities are allowed), such as ``uniform_thresholds(101)`` makes;
+        "exact" for every distinct score of each group; or "auto": as fine as it takes to know the areas of
+        every model to 0.001 (``auto_thresholds`` has other settings), which is every distinct score of a
+        small log.
+    by
+        The keys to keep besides the model; the others are summed away. None keeps every key there is.
+    progress
+        Whether to show how far it is, if standard error is a terminal.
+
+    Returns
+    -------
+    A row per group and threshold, sorted by model, keys and threshold:
+
+    ============== ======= ===================================== ======================
+    column         dtype   meaning                               null means
+    ============== ======= ===================================== ======================
+    model          String  name of the model                     a model of its own
+    keys                    as in the predictions                a key of its own
+    threshold      Float64 as given, or the score                never
+    tp, fp, fn, tn Int64   rows; Float64 sums if there is weight never
+    resolution     String  "exact": no other score lies from     never
+                           this threshold to before the next;
+                           "grid": others may
+    ============== ======= ===================================== ======================
+
+    Raises
+    ------
+    InvalidRowsError
+        If a row has no label or no score, and the scan was not told to drop such rows.
+    ParameterError
+        If the thresholds are empty, not ascending, or NaN.
+    SchemaError
+        If *predictions* lacks a column, or has no such key.
+    SourceError
+        If the rows counted and dropped are not the rows of the footers.
+
+    Warns
+    -----
+    InvalidRowsWarning
+        If rows were dropped: how many, by reason.
+    ToleranceWarning
+        If "auto" could not reach its tolerance: what it reached.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> nf.count_confusion(log, thresholds=[0.3, 0.5]).drop("model", "resolution").rows()
+    [(0.3, 2, 1, 0, 1), (0.5, 1, 0, 1, 2)]
+    """
+    tally = tally_predictions(predictions, thresholds=thresholds, by=by, progress=progress)
+    if tally.dropped:
+        dropped = listed(f"{rows:,} ({reason})" for reason, rows in tally.dropped.items())
+        warnings.warn(f"rows left out of {tally.where}: {dropped}", InvalidRowsWarning, stacklevel=2)
+    if tally.reached is not None and tally.tolerance is not None and tally.reached > tally.tolerance:
+        msg = f"the areas of {tally.where} are known to {tally.reached:.2g}, not to {tally.tolerance:g}"
+        warnings.warn(f"{msg}; more thresholds would not help", ToleranceWarning, stacklevel=2)
+    return tally.counts
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts, and what became of every row."""
+
+    counts: pl.DataFrame
+    #: What the user called the log, and how many files it has.
+    where: str
+    files: int
+    #: Rows that were counted.
+    counted: int
+    #: Rows that were left out, by reason.
+    dropped: dict[str, int]
+    #: How wide the certified bounds of a model's areas may be, and the widest; None where nothing was asked.
+    tolerance: float | None
+    reached: float | None
+
+
+def tally_predictions(
+    predictions: pl.DataFrame | pl.LazyFrame,
+    *,
+    thresholds: Thresholds = "auto",
+    by: str | Sequence[str] | None = None,
+    progress: bool = False,
+) -> Tally:
+    """Count as ``count_confusion`` does, and say what became of every row.
+
+    Raises
+    ------
+    InvalidRowsError, ParameterError, SchemaError
+        As ``count_confusion`` does.
+    """
+    scan = scan_behind(predictions)
+    group = ["model", *kept_keys(scan.keys, by)]
+    chosen = _chosen(scan, thresholds, progress)
+    grid = chosen.grid
+    counts, rows_by_code = _count(scan, group, grid, progress)
+    seen = sum(rows_by_code.values())
+    if scan.rows not in (None, seen):
+        msg = "the rows that were read are not the rows that the log has"
+        raise SourceError(msg, where=scan.source.where, found=f"{seen:,} of {scan.rows:,} rows")
+    return Tally(
+        counts=counts.select(*group, "threshold", "tp", "fp", "fn", "tn", _resolution(chosen, len(counts))),
+        where=scan.source.where,
+        files=len(scan.source.files),
+        counted=rows_by_code.get(0, 0),
+        dropped=scan.reasons(rows_by_code),
+        tolerance=chosen.tolerance,
+        reached=chosen.reached,
+    )
+
+
+def _chosen(scan: Scan, thresholds: Thresholds, progress: bool) -> Chosen:
+    """Return the thresholds to count at."""
+    if isinstance(thresholds, str) and thresholds == "exact":
+        return Chosen(None)
+    if isinstance(thresholds, str) and thresholds == "auto":
+        thresholds = auto_thresholds()
+    if isinstance(thresholds, AutoThresholds):
+        return choose_thresholds(scan, thresholds, progress=progress)
+    return Chosen(check_thresholds(thresholds))
+
+
+def _resolution(chosen: Chosen, rows: int) -> pl.Expr | pl.Series:
+    if chosen.grid is None or chosen.resolved is None:
+        return pl.lit("exact" if chosen.grid is None else "grid").alias("resolution")
+    words = np.where(chosen.resolved, "exact", "grid")
+    return pl.Series("resolution", np.tile(words, rows // len(words)), dtype=pl.String)
+
+
+def _count(
+    scan: Scan, group: list[str], grid: NDArray[np.float64] | None, progress: bool
+) -> tuple[pl.DataFrame, dict[int, int]]:
+    schema = scan.raw.collect_schema()
+
+    def count(groups: GroupNumbers) -> tuple[pl.DataFrame, dict[int, int]]:
+        if grid is None:
+            return count_exact(scan, groups, progress=progress)
+        return count_grid(scan, groups, grid, progress=progress)
+
+    return with_group_numbers({key: schema[key] for key in group}, count)

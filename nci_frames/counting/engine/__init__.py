@@ -1,0 +1,1 @@
+"""Checked rows -> cells: batches, groups, digitising, and the two ways to count."""

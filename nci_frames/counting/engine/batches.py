@@ -1,0 +1,109 @@
+"""A scan -> batches of NumPy arrays: group numbers, scores and labels of the valid rows."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.counting.engine.groups import GroupNumbers
+from nci_frames.counting.engine.progress import rows_shown
+from nci_frames.counting.logs.rows import REASON
+from nci_frames.counting.logs.scan import Scan
+
+__all__ = ["BATCH_ROWS", "Batch", "read_batches"]
+
+#: Rows that are read at a time.
+BATCH_ROWS = 1 << 17
+#: Rows that are worked on at a time: larger arrays would be returned to the system and cleared for each use.
+_SLICE_ROWS = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some valid rows."""
+
+    numbers: NDArray[np.int64]
+    scores: NDArray[np.floating]
+    labels: NDArray[np.bool_]
+    weights: NDArray[np.float64] | None
+
+
+def read_batches(
+    scan: Scan,
+    groups: GroupNumbers,
+    rows_by_code: dict[int, int],
+    *,
+    progress: bool = False,
+    batch_rows: int = BATCH_ROWS,
+) -> Iterator[Batch]:
+    """Yield the valid rows of a scan, and count all rows by the code of their validity.
+
+    Parameters
+    ----------
+    scan
+        What to read.
+    groups
+        Numbers the groups as they are met.
+    rows_by_code
+        The rows are counted here.
+    progress
+        Whether to show how far it is.
+    batch_rows
+        Rows at a time.
+
+    Raises
+    ------
+    InvalidRowsError
+        At the first batch with an invalid row, if the scan is not told to drop such rows.
+    """
+    weighted = "weight" in scan.raw.collect_schema()
+    # 0 and 1 are the classes; from 2 on, why the row is not valid.
+    kind = pl.when(pl.col(REASON) > 0).then(pl.col(REASON) + 1).otherwise(pl.col("label").cast(pl.UInt8))
+    rows = scan.raw.select(
+        *groups.keys,
+        groups.hash.alias("__hash"),
+        "score",
+        kind.alias("__kind"),
+        *(["weight"] if weighted else []),
+    )
+    shown = rows_shown(scan.rows, len(scan.source.files), show=progress)
+    with shown as advance, _one_row_group_ahead(local=bool(scan.source.files)):
+        # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
+        for whole in rows.collect_batches(chunk_size=batch_rows, maintain_order=weighted):
+            batch, read = whole, len(whole)
+            if read and int(batch["__kind"].max()) > 1:  # type: ignore[arg-type]
+                if scan.on_invalid == "raise":
+                    scan.refuse()
+                for bad, count in batch["__kind"].filter(batch["__kind"] > 1).value_counts().rows():
+                    rows_by_code[bad - 1] = rows_by_code.get(bad - 1, 0) + count
+                batch = batch.filter(pl.col("__kind") < 2)
+            rows_by_code[0] = rows_by_code.get(0, 0) + len(batch)
+            for part in batch.iter_slices(_SLICE_ROWS):
+                yield Batch(
+                    groups.numbers(part["__hash"].to_numpy(), part),
+                    part["score"].to_numpy(),
+                    part["__kind"].to_numpy().view(np.bool_),
+                    part["weight"].to_numpy() if weighted else None,
+                )
+            advance(read)
+
+
+@contextmanager
+def _one_row_group_ahead(*, local: bool) -> Iterator[None]:
+    """Let Polars read local files one row group ahead: more take a third more memory, and no less time.
+
+    Remote stores keep what Polars chooses, which hides their latency; so does whoever chose for themselves.
+    """
+    variable = "POLARS_ROW_GROUP_PREFETCH_SIZE"
+    if not local or variable in os.environ:
+        yield
+        return
+    os.environ[variable] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(variable, None)

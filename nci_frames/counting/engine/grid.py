@@ -1,0 +1,91 @@
+"""Counting on a grid of thresholds: rows -> cell codes -> counts, batch by batch in bounded memory.
+
+A cell is a group, a bin between two thresholds, and a class. Polars reads the rows and hashes their keys;
+NumPy turns each batch into cell codes and counts them. The memory is that of the cells, not of the rows.
+"""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.counting.engine.batches import BATCH_ROWS, read_batches
+from nci_frames.counting.engine.cells import DENSE_CELLS, CellCounts, Counts
+from nci_frames.counting.engine.digitising import Digitiser
+from nci_frames.counting.engine.groups import GroupNumbers
+from nci_frames.counting.logs.scan import Scan
+
+__all__ = ["count_grid", "holds_one_score"]
+
+
+def count_grid(
+    scan: Scan,
+    groups: GroupNumbers,
+    grid: NDArray[np.float64],
+    *,
+    progress: bool = False,
+    batch_rows: int = BATCH_ROWS,
+    dense_cells: int = DENSE_CELLS,
+) -> tuple[pl.DataFrame, dict[int, int]]:
+    """Count every group at every threshold.
+
+    Parameters
+    ----------
+    scan
+        What to count.
+    groups
+        Numbers of the groups; it learns them here.
+    grid
+        Thresholds, strictly ascending.
+    progress
+        Whether to show how far it is.
+    batch_rows
+        Rows at a time; it changes the speed alone.
+    dense_cells
+        Up to so many cells are one array, more are kept sparsely; it changes speed and memory alone.
+
+    Returns
+    -------
+    The keys, threshold, tp, fp, fn, tn, sorted; and the rows by the code of their validity.
+
+    Raises
+    ------
+    InvalidRowsError
+        If a row is not valid and the scan is not told to drop such rows.
+    """
+    schema = scan.raw.collect_schema()
+    dtype: type[np.floating] = np.float32 if schema["score"] == pl.Float32 else np.float64
+    digitise = Digitiser(grid, dtype)
+    cells = CellCounts(weighted="weight" in schema, dense_cells=dense_cells)
+    rows_by_code: dict[int, int] = {}
+    for batch in read_batches(scan, groups, rows_by_code, progress=progress, batch_rows=batch_rows):
+        codes = batch.numbers
+        codes *= digitise.bins
+        codes += digitise(batch.scores)
+        codes *= 2
+        codes += batch.labels
+        cells.add(codes, batch.weights)
+    counted = cells.take(2 * digitise.bins * len(groups)).reshape(len(groups), digitise.bins, 2)
+    return _table(groups, grid, counted), rows_by_code
+
+
+def holds_one_score(grid: NDArray[np.float64], dtype: type[np.floating]) -> NDArray[np.bool_]:
+    """Tell of each threshold whether no score but itself lies from it to before the next."""
+    edges = grid.astype(dtype)
+    return np.append(edges[1:] <= np.nextafter(edges[:-1], dtype(np.inf)), np.isinf(edges[-1:]))
+
+
+def _table(groups: GroupNumbers, grid: NDArray[np.float64], in_bins: Counts) -> pl.DataFrame:
+    """Accumulate the cells (group, bin, class) from the highest bin down, and lay them out by group."""
+    order = groups.order()
+    # In place, and a column at a time: the table is larger than all the cells.
+    np.cumsum(in_bins[:, ::-1], axis=1, out=in_bins[:, ::-1])
+    table = groups.frame()[np.repeat(order.astype(np.uint32), len(grid))].with_columns(
+        threshold=pl.Series(np.tile(grid, len(groups)))
+    )
+    for label, positive, negative in ((1, "tp", "fn"), (0, "fp", "tn")):
+        # The first bin is below every threshold: its rows are never positive, but they are rows.
+        reached = in_bins[order, 1:, label]
+        table = table.with_columns(pl.Series(positive, reached.ravel()))
+        below = np.subtract(in_bins[order, :1, label], reached)
+        table = table.with_columns(pl.Series(negative, below.ravel()))
+    return table.select(*groups.keys, "threshold", "tp", "fp", "fn", "tn")

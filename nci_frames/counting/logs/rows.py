@@ -1,0 +1,142 @@
+"""A log's columns -> the columns of predictions, and of each row why it is not a valid one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from nci_frames.counting.logs.sources import FILE
+
+__all__ = ["REASON", "REASONS", "Columns", "Positive", "count_rows", "is_text", "raw_predictions"]
+
+Positive = str | float | bool | None
+
+#: Name of the column of a raw scan that says why a row is not a valid prediction (0: it is valid).
+REASON = "__reason"
+
+#: What the codes in that column mean.
+REASONS = (
+    "valid",
+    "label is null",
+    "label is neither 0 nor 1",
+    "score is null",
+    "score is NaN",
+    "weight is not a finite number >= 0",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which column of a log plays which part."""
+
+    model: str | None
+    label: str
+    scores: Mapping[str, str]  # score column by model; a single "" where the model is a column
+    keys: Mapping[str, str]  # column by the name that the key gets
+    weight: str | None
+    unit: str | None
+
+    def needed(self) -> dict[str, str]:
+        """Return every column with its role."""
+        needed = {self.label: "label", **dict.fromkeys(self.scores.values(), "score")}
+        if self.model is not None:
+            needed[self.model] = "model"
+        needed |= {column: "fold" if key == "fold" else "segments" for key, column in self.keys.items()}
+        if self.weight is not None:
+            needed[self.weight] = "weight"
+        if self.unit is not None:
+            needed[self.unit] = "unit"
+        return needed
+
+
+def is_text(dtype: pl.DataType) -> bool:
+    """Tell whether values of a type are texts, however they are encoded."""
+    return dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
+def raw_predictions(
+    frame: pl.LazyFrame, schema: pl.Schema, columns: Columns, positive: Positive
+) -> pl.LazyFrame:
+    """Bring a log to the columns of predictions, and say of each row why it is not valid."""
+    file = [FILE] if FILE in frame.collect_schema() else []
+    named: list[pl.Expr] = [
+        *(pl.col(column).pipe(_key, schema[column]).alias(key) for key, column in columns.keys.items()),
+        pl.col(columns.label).pipe(_label, schema[columns.label], positive).alias("label"),
+        *([pl.col(columns.weight).cast(pl.Float64).alias("weight")] if columns.weight else []),
+        *([pl.col(columns.unit).pipe(_key, schema[columns.unit]).alias("unit")] if columns.unit else []),
+        _label_reason(columns.label, schema[columns.label], positive).alias(REASON),
+        *map(pl.col, file),
+    ]
+    if columns.model is not None:
+        score = columns.scores[""]
+        long = frame.select(
+            pl.col(columns.model).cast(pl.String).alias("model"),
+            *named,
+            pl.col(score).pipe(_score, schema[score]).alias("score"),
+        )
+    else:
+        # One scan for all models: each score column becomes rows of its own.
+        scores = {f"__score_{place}": column for place, column in enumerate(columns.scores.values())}
+        names = dict(zip(scores, columns.scores, strict=True))
+        wide = frame.select(
+            *named, *(pl.col(column).pipe(_score, schema[column]).alias(s) for s, column in scores.items())
+        )
+        index = [name for name in wide.collect_schema() if name not in scores]
+        long = wide.unpivot(on=list(scores), index=index, variable_name="model", value_name="score")
+        long = long.with_columns(pl.col("model").replace_strict(names, return_dtype=pl.String))
+    weight = ["weight"] if columns.weight else []
+    unit = ["unit"] if columns.unit else []
+    return long.with_columns(_reason(weighted=columns.weight is not None).alias(REASON)).select(
+        "model", *columns.keys, "label", "score", *weight, *unit, REASON, *file
+    )
+
+
+def count_rows(frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
+    """Count the rows of each value of a column, in 64 bits (``len`` has 32)."""
+    one = pl.lit(1, pl.Int64).alias("rows")
+    # The ones must be a column: a literal inside an aggregation is one value, however many rows there are.
+    return frame.select(column, one).group_by(column).agg(pl.col("rows").sum()).sort(column)
+
+
+def _key(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    return key.cast(pl.String) if is_text(dtype) else key
+
+
+def _label(label: pl.Expr, dtype: pl.DataType, positive: Positive) -> pl.Expr:
+    if positive is not None:
+        return label.pipe(_key, dtype) == pl.lit(positive)
+    return label if dtype == pl.Boolean else label == 1
+
+
+def _label_reason(label: str, dtype: pl.DataType, positive: Positive) -> pl.Expr:
+    cases = [(1, pl.col(label).is_null())]
+    if positive is None and dtype.is_numeric():
+        cases.append((2, (pl.col(label) != 0) & (pl.col(label) != 1)))
+    return _first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
+
+
+def _score(score: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Keep the precision of the log, in which scores and thresholds are compared."""
+    if dtype in (pl.Float32, pl.Float64):
+        return score
+    return score.cast(pl.Float32 if dtype == pl.Float16 else pl.Float64)
+
+
+def _reason(*, weighted: bool) -> pl.Expr:
+    cases = [
+        (3, pl.col("score").is_null()),
+        (4, pl.col("score").is_nan()),
+    ]
+    if weighted:
+        valid = pl.col("weight").is_finite() & (pl.col("weight") >= 0)
+        cases.append((5, ~valid.fill_null(value=False)))
+    by_value = _first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
+    return pl.when(pl.col(REASON) > 0).then(REASON).otherwise(by_value)
+
+
+def _first_reason(cases: list[tuple[int, pl.Expr]], *, otherwise: pl.Expr) -> pl.Expr:
+    """Return the code of the first case that holds."""
+    reason = otherwise
+    for code, holds in reversed(cases):
+        reason = pl.when(holds).then(pl.lit(code, pl.UInt8)).otherwise(reason)
+    return reason

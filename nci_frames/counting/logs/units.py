@@ -1,0 +1,122 @@
+"""Units -> buckets, by a hash that is the same on every machine and in every version.
+
+Neither Python's hash nor Polars' promises that, so the hash is written out here: FNV-1a over the UTF-8 bytes
+of a text, or a whole number as it is, then the finaliser of SplitMix64.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.arguments import check_whole
+from nci_frames.counting.logs.scan import predictions_of, scan_behind
+from nci_frames.errors import ParameterError, SchemaError
+
+__all__ = ["bucket_of_units", "unit_buckets"]
+
+_FNV_OFFSET = np.uint64(0xCBF29CE484222325)
+_FNV_PRIME = np.uint64(0x100000001B3)
+
+
+def unit_buckets(predictions: pl.DataFrame | pl.LazyFrame, /, *, buckets: int = 256) -> pl.LazyFrame:
+    """Add the key ``bucket``: all rows of a unit, under every model, fall into one of a few buckets.
+
+    Counted by it, a log can be resampled so that the rows of a user, host or patient stay together:
+    ``bootstrap(counts, by="bucket")``.
+
+    Parameters
+    ----------
+    predictions
+        What ``scan_predictions`` returned with a unit, or a frame with the columns of predictions.
+    buckets
+        How many, from 2 to 1,000,000. The counts grow with them.
+
+    Returns
+    -------
+    The predictions, lazily, and:
+
+    ====== ===== ============================= ====================
+    column dtype meaning                       null where
+    ====== ===== ============================= ====================
+    bucket Int64 from 0 to before *buckets*    the row has no unit
+    ====== ===== ============================= ====================
+
+    Raises
+    ------
+    ParameterError
+        If *buckets* is out of range, or ``bucket`` is a key already.
+    SchemaError
+        If *predictions* has no unit.
+
+    Notes
+    -----
+    The bucket is SplitMix64's finaliser of FNV-1a over the UTF-8 bytes of a text, or of a whole number as 64
+    bits, modulo *buckets*. A unit may have rows of both classes.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({
+    ...     "model": "a", "label": [0, 1, 1], "score": [0.1, 0.4, 0.8], "unit": ["ann", "ann", "bob"]
+    ... })
+    >>> nf.unit_buckets(log, buckets=100).collect()["bucket"].to_list()
+    [56, 56, 64]
+    """
+    check_whole("buckets", buckets, 2, 1_000_000)
+    scan = scan_behind(predictions)
+    schema = scan.raw.collect_schema()
+    if "unit" not in schema:
+        raise SchemaError.missing_column("unit", "unit", scan.source.where, list(schema))
+    if "bucket" in scan.keys:
+        raise ParameterError("the predictions already have a key 'bucket'", hint="rename it in the log")
+    bucket = pl.col("unit").map_batches(
+        lambda units: bucket_of_units(units, buckets), return_dtype=pl.Int64, is_elementwise=True
+    )
+    with_files = scan.raw_with_files
+    return predictions_of(
+        replace(
+            scan,
+            keys=(*scan.keys, "bucket"),
+            raw=scan.raw.with_columns(bucket=bucket),
+            raw_with_files=None if with_files is None else with_files.with_columns(bucket=bucket),
+        )
+    )
+
+
+def bucket_of_units(units: pl.Series, buckets: int) -> pl.Series:
+    """Return the bucket of each unit; null stays null."""
+    hashed = _mixed(_fnv1a(units) if units.dtype == pl.String else _as_64_bits(units))
+    numbers = pl.Series((hashed % np.uint64(buckets)).astype(np.int64))
+    return pl.select(pl.when(units.is_not_null()).then(numbers)).to_series().rename(units.name)
+
+
+def _as_64_bits(units: pl.Series) -> NDArray[np.uint64]:
+    whole = units.fill_null(0)
+    signed = whole.dtype.is_signed_integer()
+    return whole.cast(pl.Int64 if signed else pl.UInt64).to_numpy().astype(np.uint64)
+
+
+def _fnv1a(texts: pl.Series) -> NDArray[np.uint64]:
+    """Hash all texts together, byte by byte; those that have ended are left as they are."""
+    _, ends, data = texts.fill_null("").rechunk().to_arrow().buffers()
+    bounds = np.frombuffer(ends, np.int64, len(texts) + 1)
+    letters = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    hashes = np.full(len(texts), _FNV_OFFSET)
+    going, place = np.arange(len(texts)), bounds[:-1]
+    while True:
+        inside = place < bounds[going + 1]
+        going, place = going[inside], place[inside]
+        if not len(going):
+            return hashes
+        hashes[going] = (hashes[going] ^ letters[place]) * _FNV_PRIME
+        place = place + 1
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread every bit of the input over all bits of the output."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

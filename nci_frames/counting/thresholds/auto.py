@@ -1,0 +1,78 @@
+"""Thresholds as fine as certified areas need, and no finer."""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nci_frames.counting.engine.grid import holds_one_score
+from nci_frames.counting.logs.rows import REASON, count_rows
+from nci_frames.counting.logs.scan import Scan
+from nci_frames.counting.thresholds.grids import AutoThresholds
+from nci_frames.counting.thresholds.refining import ModelCounts, fewest, refine, worst
+from nci_frames.typing import Floats
+
+__all__ = ["EXACT_ROWS", "Chosen", "choose_thresholds"]
+
+#: A log of up to so many rows is counted at every distinct score: some 400 MB of counts.
+EXACT_ROWS = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Thresholds, and the greatest width of the certified bounds of the areas of a model counted on them."""
+
+    #: None stands for every distinct score.
+    grid: Floats | None
+    #: Of each threshold, whether no other score lies from it to before the next. None stands for all or none.
+    resolved: NDArray[np.bool_] | None = None
+    #: None where it was not asked for.
+    reached: float | None = None
+    tolerance: float | None = None
+
+
+def choose_thresholds(scan: Scan, wish: AutoThresholds, *, progress: bool = False) -> Chosen:
+    """Choose thresholds for a log.
+
+    Parameters
+    ----------
+    scan
+        The log.
+    wish
+        What must be known how well.
+    progress
+        Whether to show how far each pass over the log is.
+    """
+    rows = count_rows(scan.raw, REASON).collect()["rows"].sum() if scan.rows is None else scan.rows
+    if rows <= EXACT_ROWS:
+        return Chosen(None, None, 0.0, wish.tolerance)
+    measure = functools.partial(_widths, prevalence=wish.prevalence)
+    fine, dtype = refine(scan, measure, wish.tolerance, progress=progress)
+    # What the finest grid cannot reach, fewer thresholds need not either.
+    enough = max(wish.tolerance, 1.02 * worst(measure(fine)))
+    kept = fewest(fine, measure, enough, dtype)
+    grid = np.union1d(fine.grid[kept], wish.also)
+    return Chosen(grid, holds_one_score(grid, dtype), worst(measure(fine.only(kept, dtype))), wish.tolerance)
+
+
+def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:
+    """Return how much every bin adds to the width of the bounds, for each area (row) of each model.
+
+    The worst case is taken a little worse than it can be (the precision at the start of the bin with all its
+    negatives already counted), which needs no logarithm; the certified bounds are narrower.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # From the highest bin down; a model that lacks a class has no areas.
+        recall = counts.positives[:, ::-1] / counts.positives.sum(axis=1, keepdims=True)
+        false = counts.negatives[:, ::-1] / counts.negatives.sum(axis=1, keepdims=True)
+        tpr1, fpr1 = recall.cumsum(axis=1), false.cumsum(axis=1)
+        tpr0, fpr0 = tpr1 - recall, fpr1 - false
+        widths = [recall * false]
+        for eta in prevalence:
+            k = (1 - eta) / eta
+            best = tpr1 / (tpr1 + k * fpr0)
+            least = tpr0 / (tpr0 + k * fpr1)
+            widths.append(recall * (best - np.where(np.isnan(least), best, least)))
+    stacked = np.nan_to_num(np.vstack(widths)[:, ::-1], nan=0.0)
+    return np.where(counts.tied, 0.0, np.maximum(stacked, 0.0))

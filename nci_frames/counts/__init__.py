@@ -1,0 +1,1 @@
+"""Counts -> counts: add up, pool, and what "exact" means."""

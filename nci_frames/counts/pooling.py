@@ -1,0 +1,155 @@
+"""Counts -> counts: they are additive, so folds, days and files are joined by adding."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from nci_frames.counts.resolution import has_every_score
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.schemas import COUNTS, collect
+
+__all__ = ["merge_counts", "pool_counts"]
+
+_COUNTS = ("tp", "fp", "fn", "tn")
+
+
+def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    """Add up counts of different rows: of two days, two files, two machines.
+
+    Parameters
+    ----------
+    *counts
+        Counts frames with the same keys. On a grid all must have the same thresholds; exact counts need
+        not, and merge exactly.
+
+    Returns
+    -------
+    A counts frame with the keys of the first, sorted by model, keys and threshold.
+
+    Raises
+    ------
+    ParameterError
+        If no frame is given, or thresholds or resolutions differ.
+    SchemaError
+        If a frame is not a counts frame, or has other keys than the first.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> day = pl.DataFrame({
+    ...     "model": ["a"], "threshold": [0.5], "tp": [60], "fp": [1], "fn": [40], "tn": [999]
+    ... })
+    >>> nf.merge_counts(day, day).row(0)
+    ('a', 0.5, 120, 2, 80, 1998)
+    """
+    if not counts:
+        raise ParameterError.out_of_range("counts", counts, "at least one counts frame")
+    frames = [_counts_alone(frame) for frame in counts]
+    columns = frames[0].columns
+    for frame in frames[1:]:
+        if sorted(frame.columns) != sorted(columns):
+            missing = sorted(set(columns) ^ set(frame.columns))
+            raise SchemaError.missing_column(missing[0], "key", "one of the counts frames", frame.columns)
+    sources = [
+        frame.select(columns).with_columns(__source=pl.lit(source, pl.Int64))
+        for source, frame in enumerate(frames)
+    ]
+    return _add(pl.concat(sources), ["model", *COUNTS.keys(columns)], ["__source"])
+
+
+def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
+    """Sum a key away, for example the folds.
+
+    Parameters
+    ----------
+    counts
+        A counts frame.
+    over
+        The key or keys to sum away.
+
+    Returns
+    -------
+    A counts frame without those keys, sorted by model, remaining keys and threshold.
+
+    Raises
+    ------
+    ParameterError
+        If thresholds or resolutions differ between the groups that are summed.
+    SchemaError
+        If *counts* is not a counts frame, or lacks a key of *over*.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> folds = pl.DataFrame({
+    ...     "model": ["a", "a"], "fold": ["1", "2"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 50], "fp": [1, 2], "fn": [40, 50], "tn": [999, 998],
+    ... })
+    >>> nf.pool_counts(folds, over="fold").row(0)
+    ('a', 0.5, 110, 3, 90, 1997)
+    """
+    frame = _counts_alone(counts)
+    dropped = [over] if isinstance(over, str) else list(over)
+    keys = COUNTS.keys(frame.columns)
+    for key in dropped:
+        if key not in keys:
+            raise SchemaError.missing_column(key, "over", "the keys of the counts frame", keys)
+    return _add(frame, ["model", *(key for key in keys if key not in dropped)], dropped)
+
+
+def _counts_alone(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    """Return checked counts without what rates add to them, which is not additive."""
+    return collect(counts, COUNTS).drop(COUNTS.derived, strict=False)
+
+
+def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:
+    """Sum the groups that share *keys* and differ in *members*."""
+    exact = frame.select(has_every_score(frame.columns, [*keys, *members])).to_series()
+    if exact.any() and not exact.all():
+        msg = "exact counts and counts on a grid cannot be added"
+        raise ParameterError(msg, hint="count both with the same thresholds")
+    columns = [c for c in frame.columns if c not in members]
+    add = _add_exact if len(frame) and exact.all() else _add_grid
+    added = add(frame, keys, members)
+    return added.select(columns).sort(*keys, "threshold")
+
+
+def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:
+    """Add row by row: every member has the same thresholds."""
+    # Floats are added in one order, so that a run can be repeated to the bit.
+    ordered = frame.sort(pl.all())
+    resolved = [pl.col("resolution").max()] if "resolution" in frame.columns else []  # "grid" > "exact"
+    added = ordered.group_by(*keys, "threshold", maintain_order=True).agg(
+        pl.col(_COUNTS).sum(), *resolved, __members=pl.len()
+    )
+    # Each threshold must have been counted for each member; two grids of one size are still two grids.
+    whole = frame.group_by(keys).agg(__all=pl.struct(*members).n_unique() if members else pl.lit(1))
+    uneven = added.join(whole, on=keys, nulls_equal=True).filter(pl.col("__members") != pl.col("__all"))
+    if len(uneven):
+        msg = "counts with different thresholds cannot be added"
+        raise ParameterError(
+            msg,
+            where=f"model {uneven['model'][0]!r}",
+            hint='count with the same thresholds, or with thresholds="exact"',
+        )
+    return added
+
+
+def _add_exact(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:
+    """Add the rows at each distinct score, then accumulate again from the highest score down."""
+    member = [*keys, *members]
+    rows_at_score = pl.col("tp", "fp").diff().fill_null(pl.col("tp", "fp")).over(member)
+    steps = (
+        frame.sort(*member, "threshold", descending=[False] * len(member) + [True])
+        .with_columns(rows_at_score)
+        .group_by(*keys, "threshold", maintain_order=True)
+        .agg(pl.col("tp", "fp").sum())
+    )
+    descending = steps.sort(*keys, "threshold", descending=[False] * len(keys) + [True])
+    counts = descending.with_columns(pl.col("tp", "fp").cum_sum().over(keys))
+    positives, negatives = pl.col("tp").last().over(keys), pl.col("fp").last().over(keys)
+    return counts.with_columns(
+        fn=positives - pl.col("tp"), tn=negatives - pl.col("fp"), resolution=pl.lit("exact")
+    )

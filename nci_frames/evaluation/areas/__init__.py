@@ -1,0 +1,1 @@
+"""Counts -> areas under curves, with certified bounds."""

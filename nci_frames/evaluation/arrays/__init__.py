@@ -1,0 +1,1 @@
+"""Frames -> NumPy: the arrays that areas, crossovers and resampling compute on."""

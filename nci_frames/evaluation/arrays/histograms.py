@@ -1,0 +1,149 @@
+"""Counts -> how many rows of each class lie between neighbouring thresholds, group by group."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.errors import ParameterError
+from nci_frames.schemas import COUNTS, RATES, collect
+from nci_frames.typing import Floats
+
+__all__ = ["Histogram", "histograms", "is_exact", "whole_counts"]
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """The rows of one group, by class and by bin, as the score falls.
+
+    The rows of bin i reach ``thresholds[i]`` and no higher one; the last bin has those that reach none.
+    """
+
+    #: The model and the keys: one row.
+    group: pl.DataFrame
+    #: Descending; one fewer than there are bins.
+    thresholds: Floats
+    positives: Rows
+    negatives: Rows
+
+    @property
+    def where(self) -> str:
+        """The group's name for messages."""
+        return ", ".join(f"{key} {value!r}" for key, value in self.group.row(0, named=True).items())
+
+    def labelled(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return *table* with the group's model and keys before its columns."""
+        return self.group[np.zeros(len(table), np.int64)].hstack(table)
+
+    @property
+    def observed_prevalence(self) -> float:
+        """Positives among all rows; NaN where there are none."""
+        positives, negatives = self.positives.sum(), self.negatives.sum()
+        return float(positives / (positives + negatives)) if positives + negatives else float("nan")
+
+    def reached(self, thresholds: Sequence[float], *, exact: bool) -> NDArray[np.int64]:
+        """Return, for each threshold asked for, how many bins are positive decisions at it.
+
+        Raises
+        ------
+        ParameterError
+            If the counts of a grid do not tell.
+        """
+        unknown = [t for t in thresholds if not exact and t not in self.thresholds]
+        if unknown:
+            msg = f"{unknown[0]:g} is not among the thresholds that were counted"
+            raise ParameterError(msg, where=self.where)
+        return np.searchsorted(-self.thresholds, -np.asarray(thresholds), side="right")
+
+    def places_in(self, pooled: "Histogram") -> NDArray[np.int64]:
+        """Return the bin of *pooled*, which has all thresholds of this one, that each bin belongs to."""
+        if len(self.thresholds) == len(pooled.thresholds):
+            return np.arange(len(self.thresholds) + 1)
+        places = pooled.reached(self.thresholds.tolist(), exact=True) - 1
+        return np.append(places, len(pooled.thresholds))
+
+    def condensed(self) -> "Histogram":
+        """Join neighbouring bins without positives: no area under a curve can tell their negatives apart."""
+        lone = self.positives == 0
+        kept = np.flatnonzero(~(lone[:-1] & lone[1:]))
+        return self.coarser(self.thresholds[kept].tolist(), exact=True)
+
+    def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "Histogram":
+        """Return the histogram whose bins lie between *thresholds*, each of which was counted."""
+        descending = np.sort(np.asarray(thresholds, np.float64))[::-1]
+        ends = np.append(self.reached(descending.tolist(), exact=exact), len(self.positives))
+        positives, negatives = (
+            np.diff(np.append(0, np.cumsum(rows))[ends], prepend=0)
+            for rows in (self.positives, self.negatives)
+        )
+        return Histogram(self.group, descending, positives, negatives)
+
+
+def whole_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    """Return checked counts of rows; what rates add to counts is left out.
+
+    Raises
+    ------
+    ParameterError
+        If the counts are sums of weights, or null.
+    SchemaError
+        If *counts* is not a counts frame.
+    """
+    frame = collect(counts, COUNTS)
+    keys = RATES.keys(frame.columns)
+    frame = frame.select("model", *keys, "threshold", "tp", "fp", "fn", "tn", pl.col("^resolution$"))
+    cells = frame.select("tp", "fp", "fn", "tn")
+    if not all(dtype.is_integer() for dtype in cells.dtypes):
+        msg = "sampling needs whole rows, but these counts are sums of weights"
+        raise ParameterError(msg, found=str(dict(cells.schema)), hint="count without the weight column")
+    if any(cells.null_count().row(0)):
+        raise ParameterError("counts must not be null", hint="leave out operating points that have a reason")
+    return frame
+
+
+def is_exact(counts: pl.DataFrame) -> bool:
+    """Tell whether every group has a row for each of its distinct scores."""
+    return "resolution" in counts.columns and bool((counts["resolution"] == "exact").all())
+
+
+def histograms(counts: pl.DataFrame) -> list[Histogram]:
+    """Return the histograms of all groups of whole counts, in the order of their keys.
+
+    Raises
+    ------
+    ParameterError
+        If the counts cannot be those of one set of rows.
+    """
+    keys = ["model", *COUNTS.keys(counts.columns)]
+    # One column is reversed by its sign, so that null keys stay first, as everywhere.
+    frame = counts.sort(*keys, -pl.col("threshold"))
+    changed = frame.select(pl.any_horizontal(pl.col(k).ne_missing(pl.col(k).shift()) for k in keys))
+    starts = changed.to_series().to_numpy().copy()
+    starts[:1] = True
+    first = np.flatnonzero(starts)
+    threshold = frame["threshold"].to_numpy()
+    classes = [
+        (frame[reached].to_numpy(), (frame[reached] + frame[missed]).to_numpy())
+        for reached, missed in (("tp", "fn"), ("fp", "tn"))
+    ]
+    found = []
+    groups = frame[first].select(keys)
+    for place, (begin, end) in enumerate(itertools.pairwise([*first, len(frame)])):
+        bins = [np.diff(reached[begin:end], prepend=0, append=total[begin]) for reached, total in classes]
+        whole = all((total[begin:end] == total[begin]).all() for _, total in classes)
+        falls = (np.diff(threshold[begin:end]) < 0).all()
+        histogram = Histogram(groups[place], threshold[begin:end], *bins)
+        if not (whole and falls and all((rows >= 0).all() for rows in bins)):
+            msg = "these counts cannot be those of one set of rows"
+            raise ParameterError(
+                msg,
+                where=histogram.where,
+                hint="each group needs one row per threshold, and tp and fp that grow as it falls",
+            )
+        found.append(histogram)
+    return found

@@ -1,0 +1,94 @@
+"""Counts -> the ROC steps of all groups, some groups at a time."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.evaluation.arrays.runs import group_starts, is_sorted
+from nci_frames.typing import Floats
+
+__all__ = ["Curves", "curves_of"]
+
+#: Fewer, and two threads wait for each other; more, and the arrays of a part take much memory.
+_ROWS_AT_A_TIME = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """The ROC steps of some groups, end to end: from one point to the next as the threshold falls.
+
+    A group without positives has NaN for every TPR, one without negatives for every FPR; both end as null.
+    """
+
+    groups: pl.DataFrame  # model and keys
+    start: NDArray[np.int64]  # first step of each group
+    size: NDArray[np.int64]  # number of steps of each group
+    tpr0: Floats
+    tpr1: Floats
+    fpr0: Floats
+    fpr1: Floats
+    tied: NDArray[np.bool_]  # of each step: its rows have one score
+    observed_prevalence: Floats  # of each group
+
+    def sum(self, steps: Floats) -> Floats:
+        """Add up the steps of each group."""
+        return np.add.reduceat(steps, self.start) if len(self.start) else steps
+
+    def rising(self) -> "Curves":
+        """Return the steps in which TPR grows; the others add nothing to any area over recall.
+
+        Every group that has positives has one, and of the others, all NaN, every step is kept.
+        """
+        kept = np.flatnonzero(~(self.tpr1 <= self.tpr0))
+        start = np.searchsorted(kept, self.start)
+        size = np.diff(start, append=len(kept))
+        tpr0, tpr1, fpr0, fpr1 = (rate[kept] for rate in (self.tpr0, self.tpr1, self.fpr0, self.fpr1))
+        tied, observed = self.tied[kept], self.observed_prevalence
+        return Curves(self.groups, start, size, tpr0, tpr1, fpr0, fpr1, tied, observed)
+
+
+def curves_of(frame: pl.DataFrame, keys: list[str]) -> Iterator[Curves]:
+    """Yield some groups at a time and their ROC steps, each group ending at (1, 1)."""
+    first = group_starts(frame, keys)
+    if not is_sorted(frame, keys, first):
+        frame = frame.sort(*keys, "threshold", maintain_order=True)
+        first = group_starts(frame, keys)
+    if frame.is_empty():
+        return
+    # Whole groups, together about so many rows.
+    parts = np.flatnonzero(np.diff(first // _ROWS_AT_A_TIME, prepend=-1))
+    for begin, end in zip(parts, [*parts[1:], len(first)], strict=True):
+        mine = first[begin:end]
+        last = first[end] if end < len(first) else len(frame)
+        yield _steps(frame[int(mine[0]) : int(last)], mine - mine[0], keys)
+
+
+def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str]) -> Curves:
+    """Return the curves of groups whose thresholds ascend from each first row on."""
+    rows = len(ascending)
+    columns = {name: ascending[name].to_numpy().astype(np.float64)[::-1] for name in ("tp", "fp", "fn", "tn")}
+    tied = np.zeros(rows, dtype=bool)
+    if "resolution" in ascending.columns:
+        tied = (ascending["resolution"] == "exact").fill_null(value=False).to_numpy()[::-1]
+    # Turned round, the last group comes first; it is turned back when the steps are laid out.
+    last = np.append(first[1:], rows)[::-1]
+    begin = rows - last
+    end = np.append(begin[1:], rows)
+    positives = (columns["tp"] + columns["fn"])[begin]
+    negatives = (columns["fp"] + columns["tn"])[begin]
+    size = end - begin + 1
+    start = begin + np.arange(len(begin))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # One more step per group: from the lowest threshold to "everything is positive".
+        tpr = np.insert(columns["tp"], end, positives) / np.repeat(positives, size)
+        fpr = np.insert(columns["fp"], end, negatives) / np.repeat(negatives, size)
+        observed = positives / (positives + negatives)
+    tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]]) for rate in (tpr, fpr))
+    tpr0[start] = fpr0[start] = 0.0
+    lowest = start + size - 2
+    tied = np.insert(tied, end, (tpr[lowest] == 1) & (fpr[lowest] == 1))
+    groups = ascending[first[::-1]].select(keys)
+    return Curves(groups, start, size, tpr0, tpr, fpr0, fpr, tied, observed)

@@ -1,0 +1,1 @@
+"""Counts -> every table of a comparison of models."""

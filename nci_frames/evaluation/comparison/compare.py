@@ -1,0 +1,251 @@
+"""Counts -> all tables of a comparison of models."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from nci_frames.arguments import beta_values, check_whole, prevalence_values
+from nci_frames.counts.pooling import pool_counts
+from nci_frames.errors import SchemaError
+from nci_frames.evaluation.areas.areas import compute_areas
+from nci_frames.evaluation.areas.nodes import area_nodes
+from nci_frames.evaluation.comparison.certainty import contenders, own_threshold_certainty, ranking_certainty
+from nci_frames.evaluation.comparison.tables import (
+    Comparison,
+    main_beta,
+    main_prevalences,
+    middle_prevalence,
+    prevalence_range,
+)
+from nci_frames.evaluation.crossovers.decision_map import decision_map
+from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
+from nci_frames.evaluation.crossovers.winners import winner_ranges
+from nci_frames.evaluation.metrics import f_beta
+from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.projection.ranking import rank_models
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.significance.folds import compare_folds
+from nci_frames.evaluation.significance.shift import check_projection
+from nci_frames.schemas import COUNTS, SHIFTS, collect
+
+__all__ = ["compare_models"]
+
+#: What a comparison projects: the metrics of the papers.
+METRICS = ("precision", "recall", "f_beta", "accuracy", "pos_fraction")
+
+
+def compare_models(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    prevalence: float | Sequence[float],
+    beta: float | Sequence[float] = (1.0,),
+    threshold: float = 0.5,
+    segment: str | Sequence[str] = (),
+    fold: str | None = None,
+    repeats: int = 400,
+) -> Comparison:
+    """Compute every table of a comparison of models.
+
+    Parameters
+    ----------
+    counts
+        A counts frame; "exact" counts answer every threshold.
+    prevalence
+        The class balances to compare at, each in [0, 1].
+    beta
+        The weights of recall in F-beta, each in [0, inf].
+    threshold
+        The decision threshold of the operating points. Areas do not depend on it.
+    segment
+        The keys to show apart as well; all other keys (the folds) are pooled.
+    fold
+        The key that tells the folds of a cross-validation apart, by which models are compared as well.
+    repeats
+        Number of resampled logs by which it is found how sure the ranking is, at least 2.
+
+    Returns
+    -------
+    A Comparison.
+
+    Raises
+    ------
+    ParameterError
+        If a prevalence, beta, threshold or *repeats* is out of range.
+    SchemaError
+        If *counts* is not a counts frame, or has no such key.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> counts = nf.count_confusion(log, thresholds="exact")
+    >>> comparison = nf.compare_models(counts, prevalence=[0.01, 0.5])
+    >>> comparison.areas.filter(metric="pr_auc").select("prevalence", "value", "rank").rows()
+    [(0.01, 0.5099009900990099, 1), (0.5, 0.8333333333333333, 1)]
+    """
+    frame = collect(counts, COUNTS)
+    grid, betas = prevalence_values(prevalence), beta_values(beta)
+    if grid is None:
+        grid = compute_rates(frame)["observed_prevalence"].drop_nulls().unique().sort().to_list()
+    keys = COUNTS.keys(frame.columns)
+    segments = [segment] if isinstance(segment, str) else list(segment)
+    for option, names in (("segment", segments), ("fold", [] if fold is None else [fold])):
+        for name in names:
+            if name not in keys:
+                raise SchemaError.missing_column(name, option, "the keys of the counts frame", keys)
+
+    check_whole("repeats", repeats, 2)
+    # Sums of weights have neither binomial bounds nor logs to draw anew.
+    whole = all(frame.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn"))
+
+    def bounded(points: pl.DataFrame) -> pl.DataFrame:
+        return compute_rates(points, interval="wilson") if whole else points
+
+    def tables(counts: pl.DataFrame, rates: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+        points = bounded(select_operating_points(rates, threshold=threshold))
+        # A segment's tables hold thousands of lines, of which nobody reads the bounds.
+        band = whole and not COUNTS.keys(counts.columns)
+        projection = project_rates(points, metrics=METRICS, prevalence=grid, beta=betas, band=band)
+        return points, rank_models(projection), rank_models(compute_areas(counts, prevalence=grid))
+
+    apart = pool_counts(frame, over=[key for key in keys if key not in segments])
+    total = pool_counts(apart, over=segments)
+    rates = compute_rates(total)
+    points, projection, areas = tables(total, rates)
+    by_segment: tuple[pl.DataFrame | None, ...] = (None, None, None)
+    if segments:
+        by_segment = tables(apart, compute_rates(apart))
+    maps = _own_maps(rates)
+    own = rates.join(maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi")
+    best_points = bounded(own.sort("model", "threshold"))
+    # Models that share thresholds still compete at different ones.
+    within = ("metric", "prevalence", "beta")
+    best = rank_models(_best(best_points, maps, grid, betas, band=whole), within=within)
+    observed = _observed(points)
+    main, middle = main_beta(betas), middle_prevalence(grid, observed)
+    certainty = best_certainty = None
+    if whole and best.height:
+        at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
+        by_area = areas.filter(metric="pr_auc")
+        leading = contenders(best.filter(at_beta), by_area, projection.filter(at_beta))
+        first = pl.col("model").is_in(leading)
+        asked = best.filter(first, at_beta, pl.col("prevalence").is_in(main_prevalences(grid, observed)))
+        certainty = ranking_certainty(
+            total.filter(first), points.filter(first), prevalence=grid, beta=main, repeats=repeats
+        )
+        best_certainty = own_threshold_certainty(asked, best_points, repeats=repeats)
+    span = prevalence_range(grid, observed)
+    nodes = compute_areas(total, prevalence=area_nodes(*span)).filter(metric="pr_auc")
+    return Comparison(
+        prevalence=tuple(grid),
+        beta=tuple(betas),
+        threshold=float(threshold),
+        segment=tuple(segments),
+        observed_prevalence=observed,
+        points=points,
+        projection=projection,
+        areas=areas,
+        segment_points=by_segment[0],
+        segment_projection=by_segment[1],
+        segment_areas=by_segment[2],
+        undefined=_undefined(points if by_segment[0] is None else by_segment[0], segments),
+        rates=rates,
+        best_points=best_points,
+        best=best,
+        best_winners=winner_ranges(best_points, metric="f_beta", over="prevalence", beta=main),
+        winners=winner_ranges(points, metric="f_beta", over="prevalence", beta=main),
+        beta_winners=winner_ranges(points, metric="f_beta", over="beta", prevalence=middle),
+        folds=_folds(frame, fold, threshold=threshold, betas=betas, prevalence=middle),
+        decisions=decision_map(rates),
+        area_nodes=nodes,
+        area_winners=area_winners(nodes, *span),
+        certainty=certainty,
+        best_certainty=best_certainty,
+        shifts=_shifts(apart, segments) if whole else None,
+    )
+
+
+def _own_maps(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the decision map of each model alone: its own best threshold for every lambda."""
+    return decision_map(rates.with_columns(pl.col("model").alias("alone"))).drop("alone")
+
+
+def _best(
+    points: pl.DataFrame, maps: pl.DataFrame, grid: list[float], betas: list[float], *, band: bool
+) -> pl.DataFrame:
+    """Return F-beta of each model at its best threshold, at every prevalence and beta."""
+    eta, beta = pl.col("prevalence"), pl.col("beta")
+    places = pl.DataFrame({"prevalence": grid}).join(pl.DataFrame({"beta": betas}), how="cross")
+    # At prevalence 1 everything is precise, so lambda is 0 there whatever beta is.
+    ratio = ((1 - eta) / eta / beta.pow(2)).fill_nan(0.0)
+    chosen = (
+        maps.select(pl.col("model").unique())
+        .join(places.with_columns(ratio.alias("lambda")), how="cross")
+        .sort("lambda")
+        .join_asof(
+            maps.sort("lambda_start"),
+            left_on="lambda",
+            right_on="lambda_start",
+            by="model",
+            check_sortedness=False,
+        )
+        .join(points, on=["model", "threshold"])
+    )
+    values: dict[str, pl.Expr | pl.Series] = {"value": f_beta()}
+    if band:
+        # F-beta rises with TPR and falls with FPR.
+        for side, tpr, fpr in (("lower", "tpr_lower", "fpr_upper"), ("upper", "tpr_upper", "fpr_lower")):
+            bounds = chosen.with_columns(tpr=pl.col(tpr), fpr=pl.col(fpr))
+            values[side] = bounds.select(f_beta()).to_series()
+    return chosen.with_columns(metric=pl.lit("f_beta"), **values).select(
+        "model", "threshold", "metric", "prevalence", "beta", *values
+    )
+
+
+def _observed(points: pl.DataFrame) -> float | None:
+    """Return the share of positives among the rows of all models; None where there are none."""
+    rows = points.select("positives", "negatives").sum()
+    size = rows["positives"][0] + rows["negatives"][0]
+    return rows["positives"][0] / size if size else None
+
+
+def _folds(
+    frame: pl.DataFrame, fold: str | None, *, threshold: float, betas: list[float], prevalence: float
+) -> pl.DataFrame | None:
+    """Compare F-beta over the folds, each at its own operating point; None where there are not two."""
+    if fold is None or frame[fold].n_unique() < 2:
+        return None
+    others = [key for key in COUNTS.keys(frame.columns) if key != fold]
+    points = select_operating_points(compute_rates(pool_counts(frame, over=others)), threshold=threshold)
+    return compare_folds(points, beta=betas, prevalence=prevalence, over=fold)
+
+
+def _shifts(frame: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
+    """Test what projection assumes, segment by segment; None where there is nothing to test."""
+    tables = [
+        check_projection(pool_counts(frame, over=[other for other in segments if other != name]), over=name)
+        .with_columns(pl.lit(name).alias("segment"), pl.col(name).cast(pl.String).alias("value"))
+        .select("model", "segment", "value", *SHIFTS.fixed[1:])
+        for name in segments
+        if frame[name].n_unique() > 1
+    ]
+    return pl.concat(tables) if tables else None
+
+
+def _undefined(points: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
+    """Return the groups that have no tpr or no fpr, and why."""
+    why = (
+        pl.when((pl.col("positives") == 0) & (pl.col("negatives") == 0))
+        .then(pl.lit("no rows"))
+        .when(pl.col("positives") == 0)
+        .then(pl.lit("no positives: tpr, and what depends on it, is undefined"))
+        .when(pl.col("negatives") == 0)
+        .then(pl.lit("no negatives: fpr, and what depends on it, is undefined"))
+        .otherwise("reason")
+    )
+    return points.select("model", *segments, "positives", "negatives", why.alias("reason")).filter(
+        pl.col("reason").is_not_null()
+    )

@@ -1,0 +1,1 @@
+"""Rates or counts -> where the order of models changes, exactly."""

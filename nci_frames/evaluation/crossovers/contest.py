@@ -1,0 +1,155 @@
+"""What a question about order asks for: which metric, over which axis, among which operating points."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from nci_frames.arguments import Prevalences, beta_values, prevalence_values
+from nci_frames.errors import ParameterError, listed
+from nci_frames.evaluation.crossovers.envelope import Places
+from nci_frames.evaluation.metrics import CalledMetric, find_metric
+from nci_frames.schemas import RATES
+from nci_frames.typing import Floats
+
+__all__ = ["Contest", "Over", "Points", "contests", "points_of"]
+
+Over = Literal["prevalence", "beta"]
+
+_VALUES_AT_A_TIME = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """The operating points of one comparison, by model and threshold; those without both rates left out."""
+
+    keys: pl.DataFrame  # one row
+    frame: pl.DataFrame
+    tpr: Floats
+    fpr: Floats
+
+
+def points_of(frame: pl.DataFrame) -> Iterator[Points]:
+    """Yield the points of every value of the keys besides the model."""
+    keys = RATES.keys(frame.columns)
+    ordered = frame.sort(*keys, "model", "threshold", maintain_order=True)
+    parts = ordered.partition_by(keys, maintain_order=True) if keys else [ordered]
+    for part in parts:
+        defined = part.filter(pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null())
+        if len(defined):
+            rates = (defined[rate].cast(pl.Float64).to_numpy() for rate in ("tpr", "fpr"))
+            yield Points(part[:1].select(keys), defined, *rates)
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """A metric over one axis, the other fixed."""
+
+    label: str
+    name: str
+    expression: pl.Expr
+    #: 1 if more is better, -1 if less is.
+    sign: int
+    linear: bool
+    over: Over
+    #: The fixed value of the other axis; None where it plays no part.
+    prevalence: float | None
+    beta: float | None
+
+    @property
+    def constant(self) -> bool:
+        """Whether the order of two points is the same all along the axis."""
+        # Precision orders points by TPR/FPR, whatever the prevalence; F-beta is precision at beta = 0.
+        return (
+            self.over not in self.expression.meta.root_names()
+            or self.name == "precision"
+            or (self.name == "f_beta" and self.over == "prevalence" and self.beta in (0.0, np.inf))
+            or (self.over == "beta" and self.prevalence in (0.0, 1.0))
+        )
+
+    def values(self, points: pl.DataFrame, x: Floats) -> Floats:
+        """Return the value of each row of *points*, by tpr and fpr, at the x beside it; NaN for null."""
+        axes = {"prevalence": self.prevalence, "beta": self.beta, self.over: pl.Series(x)}
+        columns = [
+            value.alias(name) if isinstance(value, pl.Series) else pl.lit(value, pl.Float64).alias(name)
+            for name, value in axes.items()
+        ]
+        value = points.select("tpr", "fpr", *columns).select(self.expression.cast(pl.Float64)).to_series()
+        return value.fill_null(np.nan).to_numpy()
+
+    def best(self, points: Points, rows: Places, x: Floats) -> tuple[Floats, Places]:
+        """Return the best value among some rows at each x, so that more is better, and the row that has it.
+
+        NaN where all are undefined; of equal ones the first row.
+        """
+        value = np.full(len(x), -np.inf)
+        row = np.full(len(x), rows[0])
+        for mine in np.array_split(rows, len(rows) * len(x) // _VALUES_AT_A_TIME + 1):
+            some = points.frame.select("tpr", "fpr")[np.tile(mine, len(x))]
+            values = self.sign * self.values(some, np.repeat(x, len(mine))).reshape(len(x), len(mine))
+            values = np.where(np.isnan(values), -np.inf, values)
+            place = values.argmax(axis=1)
+            largest = values[np.arange(len(x)), place]
+            row = np.where(largest > value, mine[place], row)
+            value = np.maximum(value, largest)
+        return np.where(np.isneginf(value), np.nan, value), row
+
+
+def contests(
+    points: Points,
+    metric: str | pl.Expr,
+    over: Over,
+    prevalence: Prevalences,
+    beta: float | Sequence[float],
+) -> list[Contest]:
+    """Return a contest for every value of the axis that is fixed.
+
+    Raises
+    ------
+    ParameterError
+        If the metric has no better and worse, does not depend on what it is asked over, or an option is out
+        of range.
+    UnknownMetricError
+        If there is no such metric.
+    """
+    if over not in get_args(Over):
+        raise ParameterError.unknown_choice("over", over, get_args(Over))
+    expression = find_metric(metric).expression if isinstance(metric, str) else metric
+    label = expression.meta.output_name()
+    known = find_metric(label)
+    if known.direction == "target":
+        msg = f"the metric {known.name!r} has no better and worse"
+        raise ParameterError(msg, hint="ask for a metric whose direction is maximize or minimize")
+    reads = expression.meta.root_names()
+    fixed = expression.beta if isinstance(expression, CalledMetric) else None
+    if over == "beta" and "beta" not in reads:
+        msg = f"the metric {label!r} does not depend on beta"
+        hint = "leave it out of the call" if fixed is not None else "ask over='prevalence'"
+        raise ParameterError(msg, found="over='beta'", hint=hint)
+    if over == "prevalence" and isinstance(expression, CalledMetric) and expression.prevalence is not None:
+        msg = f"the metric {label!r} was called with a prevalence, so nothing changes over it"
+        raise ParameterError(msg, hint="leave the prevalence out of the call")
+    betas: list[float | None] = (
+        list(beta_values(beta)) if "beta" in reads and over == "prevalence" else [fixed]
+    )
+    etas: list[float | None] = [None]
+    if over == "beta":
+        given = prevalence_values(prevalence)
+        etas = [_observed(points)] if given is None else list(given)
+    sign = 1 if known.direction == "maximize" else -1
+    linear = known.linear_in_prevalence and over == "prevalence"
+    return [Contest(label, known.name, expression, sign, linear, over, eta, b) for eta in etas for b in betas]
+
+
+def _observed(points: Points) -> float:
+    observed = points.frame["observed_prevalence"].unique()
+    if len(observed) > 1:
+        raise ParameterError(
+            "the models were not tested at one prevalence",
+            where=str(points.keys.rows(named=True)[0]) if points.keys.width else None,
+            found=f"observed prevalences {listed(f'{eta:.6g}' for eta in observed.sort())}",
+            hint="give prevalence= as a number",
+        )
+    return float(observed.item())

@@ -1,0 +1,166 @@
+"""Rates -> who is best for every prevalence and beta at once, and who never is."""
+
+import numpy as np
+import polars as pl
+
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.crossovers.contest import points_of
+from nci_frames.evaluation.crossovers.lines import f_beta_envelope
+from nci_frames.evaluation.metrics import find_metric
+from nci_frames.schemas import DECISION_MAP, DOMINANCE, RATES, collect
+
+__all__ = ["decision_map", "find_dominated"]
+
+
+def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta") -> pl.DataFrame:
+    """Return the model and threshold with the highest F-beta for every prevalence and every beta.
+
+    Who is best at (eta, beta) depends on one number alone, lambda = k/beta² with k = (1-eta)/eta, so the
+    whole plane is a list of ranges of lambda: from 0 (recall, or prevalence 1) to infinity (precision, or
+    prevalence 0). Exact, over all models and thresholds, without a grid.
+
+    Parameters
+    ----------
+    rates
+        A rates frame; the operating points that compete, any number for each model. Points without TPR or FPR
+        do not take part.
+    metric
+        "f_beta": only its order depends on lambda alone. For other metrics see ``winner_ranges``.
+
+    Returns
+    -------
+    A row per range, sorted by keys and lambda; the first range begins at 0, the last ends at infinity:
+
+    ============ ======= ========================================= ===================
+    column       dtype   meaning                                   null where
+    ============ ======= ========================================= ===================
+    keys                  as in *rates*; each value has its map    as in *rates*
+    lambda_start Float64 where the range begins, >= 0              never
+    lambda_end   Float64 where it ends; infinity in the last       never
+    model        String  the best model in the range               as in *rates*
+    threshold    Float64 its threshold                             as in *rates*
+    ============ ======= ========================================= ===================
+
+    Of points that are equally good all along a range, the first by model, then by threshold, is named.
+
+    Raises
+    ------
+    ParameterError
+        If *metric* is another one.
+    SchemaError
+        If *rates* is not a rates frame.
+
+    Notes
+    -----
+    (1+beta²)/F_beta - 1 = beta²·(1 + lambda·FPR)/TPR, so the best point has the lowest of the lines
+    1/TPR + lambda·FPR/TPR: the map is their lower envelope. In (logit eta, log beta) the borders are straight
+    lines of slope -1/2: a beta is a prevalence in disguise.
+
+    References
+    ----------
+    Flach and Kull (2015), Precision-Recall-Gain curves, for F-beta as harmonic mean, NIPS 28; Wojciechowski
+    and Woźniak (2024), F-beta-plot, for the winners over beta, arXiv:2404.08709.
+
+    Examples
+    --------
+    Model a finds less and errs less, so it wins where precision counts.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> whole = nf.decision_map(nf.compute_rates(counts))
+    >>> whole.select(pl.col("lambda_start", "lambda_end").round(2), "model").rows()
+    [(0.0, 17.86, 'b'), (17.86, inf, 'a')]
+
+    At prevalence 0.01 and beta 2, lambda is 99/4:
+
+    >>> whole.filter(pl.col("lambda_start") <= 99 / 4, pl.col("lambda_end") > 99 / 4)["model"].item()
+    'a'
+    """
+    if find_metric(metric).name != "f_beta":
+        msg = f"a decision map of {metric!r} is not possible: its order does not depend on lambda alone"
+        raise ParameterError(msg, hint="use metric='f_beta', or winner_ranges for other metrics")
+    frame = collect(rates, RATES)
+    keys = RATES.keys(frame.columns)
+    schema = {key: frame.schema[key] for key in keys} | DECISION_MAP.dtypes()
+    maps = [pl.DataFrame(schema=schema)]
+    for points in points_of(frame):
+        envelope = f_beta_envelope(points.tpr, points.fpr)
+        winners = points.frame[envelope.lines].select(*keys, "model", "threshold")
+        maps.append(
+            winners.with_columns(
+                lambda_start=pl.Series(envelope.starts),
+                lambda_end=pl.Series(np.append(envelope.starts[1:], np.inf)),
+            ).select(list(schema))
+        )
+    return pl.concat(maps)
+
+
+def find_dominated(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
+    """Return the operating points that are nowhere the best: not at any prevalence and beta.
+
+    Parameters
+    ----------
+    rates
+        A rates frame.
+
+    Returns
+    -------
+    A row per such point, sorted by keys, model and threshold:
+
+    =================== ======= ========================================= ===================================
+    column              dtype   meaning                                   null where
+    =================== ======= ========================================= ===================================
+    keys                         as in *rates*                            as in *rates*
+    model, threshold             the point                                as in *rates*
+    tpr, fpr            Float64 its rates                                 never
+    dominating_model    String  a point that finds no fewer positives and no single point is: others beat it,
+    dominating_threshold Float64 raises no more false alarms, and is      one here and another there
+                                better in one of the two
+    =================== ======= ========================================= ===================================
+
+    Points that equal a best one are not listed.
+
+    Raises
+    ------
+    SchemaError
+        If *rates* is not a rates frame.
+
+    Notes
+    -----
+    Of several dominating points the one with the highest TPR, then the lowest FPR, is named.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 50], "fp": [1, 20], "fn": [40, 50], "tn": [999, 980],
+    ... })
+    >>> nf.find_dominated(nf.compute_rates(counts)).select("model", "dominating_model").rows()
+    [('b', 'a')]
+    """
+    frame = collect(rates, RATES)
+    keys = RATES.keys(frame.columns)
+    schema = {key: frame.schema[key] for key in keys} | DOMINANCE.dtypes()
+    tables = [pl.DataFrame(schema=schema)]
+    for points in points_of(frame):
+        best = f_beta_envelope(points.tpr, points.fpr).lines
+        # By FPR, and from every point back to the one before it that finds most.
+        order = np.lexsort((-points.tpr, points.fpr))
+        tpr = points.tpr[order]
+        most_before = np.append(-1.0, np.maximum.accumulate(tpr)[:-1])
+        leader = np.maximum.accumulate(np.where(tpr > most_before, np.arange(len(tpr)), 0))
+        ahead = order[leader[np.searchsorted(points.fpr[order], points.fpr, side="right") - 1]]
+        better = (points.tpr[ahead] > points.tpr) | (points.fpr[ahead] < points.fpr)
+        same = np.isin(points.tpr + 1j * points.fpr, points.tpr[best] + 1j * points.fpr[best])
+        by = points.frame[ahead].select(
+            pl.when(pl.Series(better)).then("model").alias("dominating_model"),
+            pl.when(pl.Series(better)).then("threshold").alias("dominating_threshold"),
+        )
+        tables.append(points.frame.hstack(by).filter(~pl.Series(same)).select(list(schema)))
+    return pl.concat(tables)

@@ -1,0 +1,90 @@
+"""Metrics whose order is that of lines: F-beta over lambda, and what is linear over the prevalence."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from nci_frames.evaluation.crossovers.contest import Contest, Points
+from nci_frames.evaluation.crossovers.envelope import Crossings, Envelope, Places, lower_envelope
+from nci_frames.typing import Floats
+
+__all__ = ["LineContest", "f_beta_envelope", "has_lines"]
+
+
+def f_beta_envelope(tpr: Floats, fpr: Floats) -> Envelope:
+    """Return the points with the highest F-beta over lambda from 0 to infinity.
+
+    A point that finds nothing scores 0 everywhere; if there is no other, the first is named.
+    """
+    some = np.flatnonzero(tpr > 0)
+    if not len(some):
+        return Envelope(np.zeros(1, np.intp), np.zeros(1), np.ones(1), np.zeros(1))
+    found = lower_envelope(1 / tpr[some], fpr[some] / tpr[some])
+    lines = some[found.lines]
+    starts = np.append(0.0, _equal_f_beta(tpr, fpr, lines[:-1], lines[1:]))
+    return Envelope(lines, starts, found.intercepts, found.slopes)
+
+
+def _equal_f_beta(tpr: Floats, fpr: Floats, one: Places, other: Places) -> Floats:
+    """Return the lambda at which two points have one F-beta; by rates, not by their rounded quotients."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Floats = (tpr[one] - tpr[other]) / (fpr[one] * tpr[other] - fpr[other] * tpr[one])
+    return found
+
+
+def has_lines(contest: Contest) -> bool:
+    """Tell whether the order in a contest is that of lines."""
+    return contest.linear or contest.name == "f_beta"
+
+
+@dataclass(frozen=True, slots=True)
+class LineContest:
+    """Operating points as lines of which the lowest is best, over x from 0 to an end."""
+
+    points: Points
+    contest: Contest
+    end: float
+    #: Whether the axis of the contest rises with x.
+    ascending: bool
+    #: Height of each point's line where x is 0 and, if it is linear in the prevalence, where x is 1.
+    at_0: Floats
+    at_1: Floats
+
+    @classmethod
+    def of(cls, points: Points, contest: Contest) -> Self:
+        """Return the lines of a contest that has them."""
+        if contest.name == "f_beta":
+            return cls(points, contest, np.inf, False, points.tpr, points.fpr)
+        ends = (np.full(len(points.frame), eta) for eta in (0.0, 1.0))
+        at_0, at_1 = (-contest.sign * contest.values(points.frame, eta) for eta in ends)
+        return cls(points, contest, 1.0, True, at_0, at_1)
+
+    def envelope(self, rows: Places) -> Envelope:
+        """Return the best of some points over x."""
+        if self.contest.name == "f_beta":
+            found = f_beta_envelope(self.points.tpr[rows], self.points.fpr[rows])
+        else:
+            found = lower_envelope(self.at_0[rows], self.at_1[rows] - self.at_0[rows])
+        inside = found.starts < self.end
+        return Envelope(
+            rows[found.lines][inside], found.starts[inside], found.intercepts[inside], found.slopes[inside]
+        )
+
+    def meet(self, found: Crossings) -> Floats:
+        """Return the x of crossings, to the precision of numbers."""
+        if self.contest.name != "f_beta":
+            return found.x
+        exact = _equal_f_beta(self.points.tpr, self.points.fpr, found.first, found.second)
+        return np.where(np.isfinite(exact), exact, found.x)
+
+    def axis(self, x: Floats) -> Floats:
+        """Return the prevalence or beta at x."""
+        if self.contest.name != "f_beta":
+            return x
+        with np.errstate(divide="ignore"):
+            if self.contest.over == "prevalence":
+                beta = self.contest.beta or 0.0
+                return np.asarray(1 / (1 + x * beta**2))
+            eta = self.contest.prevalence or 0.0
+            return np.asarray(np.sqrt((1 - eta) / eta / x))

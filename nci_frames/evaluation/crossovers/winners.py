@@ -1,0 +1,160 @@
+"""Rates -> the best model and threshold along prevalence or beta."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from nci_frames.arguments import Prevalences
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.crossovers.contest import Contest, Over, Points, contests, points_of
+from nci_frames.evaluation.crossovers.envelope import Places
+from nci_frames.evaluation.crossovers.lines import LineContest, has_lines
+from nci_frames.evaluation.crossovers.search import axis_value, changes_of_best, places_along
+from nci_frames.schemas import RATES, WINNERS, collect
+from nci_frames.typing import Floats
+
+__all__ = ["winner_ranges"]
+
+_ENDS = {"prevalence": 1.0, "beta": np.inf}
+
+
+def winner_ranges(
+    rates: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str | pl.Expr,
+    over: Over,
+    prevalence: Prevalences = "observed",
+    beta: float | Sequence[float] = 1.0,
+    start: float | None = None,
+    end: float | None = None,
+) -> pl.DataFrame:
+    """Return which model, with which threshold, is best in which range of prevalence or of beta.
+
+    Parameters
+    ----------
+    rates
+        A rates frame: the operating points that compete, any number for each model.
+    metric
+        Name or alias of a metric, or a called metric.
+    over
+        "prevalence", at one *beta*; or "beta", at one *prevalence*.
+    prevalence
+        P(y=1) in [0, 1], where *over* is "beta"; or "observed", if that is the same for all models.
+    beta
+        Weight of recall in [0, inf], where *over* is "prevalence" and the metric has a beta.
+    start, end
+        Where to begin and to stop; by default the whole axis: 0 to 1, or 0 to infinity.
+
+    Returns
+    -------
+    A row per range, sorted by keys and start; the ranges follow one another without a gap:
+
+    ========= ======= ============================= =============================================
+    column    dtype   meaning                       null where
+    ========= ======= ============================= =============================================
+    keys               as in *rates*                as in *rates*
+    metric    String  its label                     never
+    over      String  "prevalence" or "beta"        never
+    start     Float64 where the range begins        never
+    end       Float64 where it ends                 never
+    model     String  the best model                as in *rates*
+    threshold Float64 its threshold                 as in *rates*
+    ========= ======= ============================= =============================================
+
+    Of points that are equally good all along a range, the first by model, then by threshold, is named.
+
+    Raises
+    ------
+    ParameterError
+        If the metric has no better and worse, does not depend on what it is asked over, or an option is out
+        of range; or if *prevalence* is "observed" and models differ in it.
+    UnknownMetricError
+        If there is no such metric.
+    SchemaError
+        If *rates* is not a rates frame.
+
+    Notes
+    -----
+    Exact for F-beta and for metrics that are linear in the prevalence (``find_crossovers`` says how); for the
+    others, winners between two of 4,001 places along the axis are not seen if they are the same at both.
+
+    References
+    ----------
+    Wojciechowski and Woźniak (2024), F-beta-plot, arXiv:2404.08709.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> ranges = nf.winner_ranges(nf.compute_rates(counts), metric="f_beta", over="beta", prevalence=0.01)
+    >>> ranges.select(pl.col("start", "end").round(3), "model").rows()
+    [(0.0, 2.355, 'a'), (2.355, inf, 'b')]
+    """
+    frame = collect(rates, RATES)
+    keys = RATES.keys(frame.columns)
+    schema = {key: frame.schema[key] for key in keys} | WINNERS.dtypes()
+    tables = [pl.DataFrame(schema=schema)]
+    for points in points_of(frame):
+        asked = contests(points, metric, over, prevalence, beta)
+        if len(asked) > 1:
+            fixed = "prevalence" if over == "beta" else "beta"
+            raise ParameterError(
+                f"winner_ranges takes one {fixed}", found=f"{len(asked)} of them", hint="call it for each"
+            )
+        begin, stop = _range(over, start, end)
+        ends, rows = _winners(points, asked[0], begin, stop)
+        tables.append(
+            points.frame[rows]
+            .with_columns(
+                metric=pl.lit(asked[0].label),
+                over=pl.lit(over),
+                start=pl.Series(ends[:-1]),
+                end=pl.Series(ends[1:]),
+            )
+            .select(list(schema))
+        )
+    return pl.concat(tables)
+
+
+def _range(over: Over, start: float | None, end: float | None) -> tuple[float, float]:
+    begin = 0.0 if start is None else float(start)
+    stop = _ENDS[over] if end is None else float(end)
+    if not 0 <= begin < stop <= _ENDS[over]:
+        raise ParameterError(
+            f"start and end must be a range of {over}", found=f"{begin:g} to {stop:g}",
+            hint=f"0 <= start < end <= {_ENDS[over]:g}",
+        )  # fmt: skip
+    return begin, stop
+
+
+def _winners(points: Points, contest: Contest, begin: float, stop: float) -> tuple[Floats, Places]:
+    """Return the ends of the ranges, one more than there are ranges, and the best row in each."""
+    everyone = np.arange(len(points.frame))
+    if contest.constant:
+        inside = np.array([0.5 if contest.over == "prevalence" else 1.0])
+        return np.array([begin, stop]), contest.best(points, everyone, inside)[1]
+    if has_lines(contest):
+        lines = LineContest.of(points, contest)
+        envelope = lines.envelope(everyone)
+        borders, rows = lines.axis(envelope.starts[1:]), envelope.lines
+        if not lines.ascending:
+            borders, rows = borders[::-1], rows[::-1]
+    else:
+        over = contest.over
+
+        def best_at(places: Floats) -> Places:
+            return contest.best(points, everyone, axis_value(over, places))[1]
+
+        places = places_along(over)
+        changes = changes_of_best(best_at, places)
+        borders = axis_value(over, changes)
+        rows = best_at((np.append(places[0], changes) + np.append(changes, places[-1])) / 2)
+    inside = (borders > begin) & (borders < stop)
+    first = int((borders <= begin).sum())
+    return np.concatenate([[begin], borders[inside], [stop]]), rows[first : first + int(inside.sum()) + 1]

@@ -1,0 +1,170 @@
+"""Contingency space: counts made from rates, and how far a model travels on the surface of a metric."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from nci_frames.arguments import check_whole
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.imbalance.sensitivity import prevalence_of_ratio, width_of
+from nci_frames.evaluation.projection.projection import labelled_metrics
+from nci_frames.schemas import COUNTS, PATHS, RATES, collect
+
+__all__ = ["confusion_counts", "surface_path_length"]
+
+
+def confusion_counts(
+    *, tpr: float, tnr: float, ratio: float | Sequence[float], size: int, model: str = "model"
+) -> pl.DataFrame:
+    """Return the counts of a classifier with given rates on test sets of given class balance.
+
+    With several ratios it is a family of relatively identical confusion matrices: one classifier, tested on
+    logs that differ in their class balance alone.
+
+    Parameters
+    ----------
+    tpr, tnr
+        True-positive and true-negative rate, each in [0, 1].
+    ratio
+        Negatives per positive, each > 0.
+    size
+        Rows of each test set, at least 2.
+    model
+        What to call the classifier.
+
+    Returns
+    -------
+    A counts frame with the key ``ratio``, sorted by it. Counts are the nearest whole numbers, so the rates
+    are met to half a row.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is out of range.
+
+    References
+    ----------
+    Ahmadzadeh and Angryk (2022).
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> family = nf.confusion_counts(tpr=0.6, tnr=0.9, ratio=[1, 9], size=1000)
+    >>> family.select("ratio", "tp", "fp", "fn", "tn").rows()
+    [(1.0, 300, 50, 200, 450), (9.0, 60, 90, 40, 810)]
+    """
+    for name, rate in (("tpr", tpr), ("tnr", tnr)):
+        if not 0 <= rate <= 1:
+            raise ParameterError.out_of_range(name, rate, "within [0, 1]")
+    check_whole("size", size, 2)
+    ratios = np.unique(np.atleast_1d(np.asarray(ratio, np.float64)))
+    positives = np.rint(size * np.array([prevalence_of_ratio(r) for r in ratios])).astype(np.int64)
+    tp, tn = (np.rint(r * n).astype(np.int64) for r, n in ((tpr, positives), (tnr, size - positives)))
+    counts = pl.DataFrame(
+        {"ratio": ratios, "tp": tp, "fp": size - positives - tn, "fn": positives - tp, "tn": tn}
+    )
+    return counts.select(
+        pl.lit(model).alias("model"), "ratio", pl.lit(0.5).alias("threshold"), "tp", "fp", "fn", "tn"
+    ).pipe(lambda frame: collect(frame, COUNTS))
+
+
+def surface_path_length(
+    rates: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str | pl.Expr,
+    order: str,
+    ratio: float = 1.0,
+    beta: float = 1.0,
+) -> pl.DataFrame:
+    """Return how far each model travels on the surface of a metric while it learns.
+
+    Parameters
+    ----------
+    rates
+        A rates frame with a key that says when: the epoch, the number of rows learnt from. One operating
+        point of each model at each time.
+    metric
+        Name or alias of a metric, or a called metric.
+    order
+        That key; its values are sorted.
+    ratio
+        Negatives per positive, > 0: the surface is that of prevalence 1/(1+ratio).
+    beta
+        Weight of recall in [0, inf], if the metric has one.
+
+    Returns
+    -------
+    A row per model, sorted by model and keys:
+
+    =========== ======= ============================================ =====================================
+    column      dtype   meaning                                      null where
+    =========== ======= ============================================ =====================================
+    model, keys          as in *rates*, without *order*              as in *rates*
+    metric      String  its label                                    never
+    ratio       Float64 as given                                     never
+    steps       Int64   number of steps                              never
+    length      Float64 sum of the steps' lengths in (TPR, TNR, the  a value is undefined, or the range of
+                        metric rescaled to [0, 1])                   the metric infinite
+    =========== ======= ============================================ =====================================
+
+    Raises
+    ------
+    ParameterError
+        If the ratio is out of range, or a model has two points at one time.
+    SchemaError
+        If *rates* is not a rates frame, or has no such key.
+    UnknownMetricError
+        If there is no such metric.
+
+    References
+    ----------
+    Ahmadzadeh and Angryk (2022), section 4, who propose to track a model's learning on the surface,
+    ICIP.
+
+    Examples
+    --------
+    From chance to TPR 0.6 and TNR 0.8, then 0.3 further:
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": "a", "epoch": [1, 2, 3], "threshold": 0.5,
+    ...     "tp": [50, 60, 90], "fp": [50, 20, 20], "fn": [50, 40, 10], "tn": [50, 80, 80],
+    ... })
+    >>> path = nf.surface_path_length(nf.compute_rates(counts), metric="recall", order="epoch")
+    >>> path.select("steps", pl.col("length").round(4)).row(0)
+    (2, 0.7559)
+    """
+    frame = collect(rates, RATES)
+    keys = RATES.keys(frame.columns)
+    if order not in keys:
+        raise SchemaError.missing_column(order, "order", "the keys of the rates", keys)
+    group = ["model", *(key for key in keys if key != order)]
+    twice = frame.group_by(*group, order).len().filter(pl.col("len") > 1)
+    if len(twice):
+        msg = "a model has several operating points at one time"
+        raise ParameterError(
+            msg, where=f"{order}={twice[order][0]!r}", hint="select one operating point first"
+        )
+    ((label, expression),) = labelled_metrics(metric).items()
+    eta = prevalence_of_ratio(ratio)
+    placed = frame.sort(*group, order).with_columns(
+        prevalence=pl.lit(eta), beta=pl.lit(float(beta)), observed_prevalence=pl.lit(eta)
+    )
+    width = width_of(label)
+    axes = (pl.col("tpr"), pl.col("fpr"), expression / (width if np.isfinite(width) else None))
+    moved = sum((axis.diff().over(group) ** 2 for axis in axes), start=pl.lit(0.0)).sqrt()
+    steps = pl.col("__moved").slice(1)
+    return (
+        placed.with_columns(__moved=moved)
+        .group_by(group, maintain_order=True)
+        .agg(
+            metric=pl.lit(label).first(),
+            ratio=pl.lit(float(ratio)).first(),
+            steps=pl.len().cast(pl.Int64) - 1,
+            length=pl.when(steps.null_count() == 0).then(steps.sum()),
+        )
+        .select(*group, *PATHS.fixed[1:])
+    )

@@ -1,0 +1,252 @@
+"""How much a metric changes with the class balance alone: its surface over TPR and TNR, and its warping."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from nci_frames.arguments import beta_values, check_whole
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.metrics import find_metric
+from nci_frames.evaluation.projection.projection import Metrics, labelled_metrics
+from nci_frames.schemas import SENSITIVITY
+from nci_frames.typing import Floats
+
+__all__ = ["agnostic_metrics", "imbalance_sensitivity", "metric_surface", "prevalence_of_ratio", "width_of"]
+
+_TOLERANCE = 1e-7
+_MOST_REGIONS = 2_000
+
+
+def prevalence_of_ratio(ratio: float) -> float:
+    """Return P(y=1) where there are *ratio* negatives per positive.
+
+    Raises
+    ------
+    ParameterError
+        If the ratio is not a finite number > 0.
+    """
+    if not 0 < ratio < float("inf"):
+        raise ParameterError.out_of_range("ratio", ratio, "a finite number > 0 (negatives per positive)")
+    return 1 / (1 + ratio)
+
+
+def width_of(label: str) -> float:
+    """Return the width of a metric's range, which may be infinite."""
+    known = find_metric(label)
+    return known.upper - known.lower
+
+
+def metric_surface(
+    metric: str | pl.Expr, *, ratio: float = 1.0, resolution: int = 101, beta: float = 1.0
+) -> pl.DataFrame:
+    """Return the values of a metric over the contingency space: the unit square of TPR and TNR.
+
+    Parameters
+    ----------
+    metric
+        Name or alias of a metric, or a called metric.
+    ratio
+        Negatives per positive, > 0; the prevalence is 1/(1+ratio).
+    resolution
+        Places along either axis, both ends included, 2 to 2,001.
+    beta
+        Weight of recall in [0, inf], if the metric has one.
+
+    Returns
+    -------
+    A row per place, sorted by tpr and tnr:
+
+    ====== ======= ======================== ===================
+    column dtype   meaning                  null where
+    ====== ======= ======================== ===================
+    tpr    Float64 true-positive rate       never
+    tnr    Float64 true-negative rate       never
+    value  Float64 the metric, in its range it is undefined
+    ====== ======= ======================== ===================
+
+    Raises
+    ------
+    ParameterError
+        If an option is out of range.
+    UnknownMetricError
+        If there is no such metric.
+
+    References
+    ----------
+    Ahmadzadeh and Angryk (2022), Measuring class-imbalance sensitivity of deterministic performance
+    evaluation metrics.
+
+    Examples
+    --------
+    Where half of either class is recognised, a tenth of the positive decisions is right at 9 : 1.
+
+    >>> import nci_frames as nf
+    >>> surface = nf.metric_surface("precision", ratio=9, resolution=3)
+    >>> surface.filter(tpr=0.5, tnr=0.5)["value"].item()
+    0.1
+    """
+    check_whole("resolution", resolution, 2, 2_001)
+    ((_, expression),) = labelled_metrics(metric).items()
+    places = np.linspace(0, 1, resolution)
+    tpr, tnr = np.repeat(places, resolution), np.tile(places, resolution)
+    value = _values([expression], tpr, 1 - tnr, prevalence_of_ratio(ratio), beta)[0]
+    return pl.DataFrame({"tpr": tpr, "tnr": tnr, "value": value}).with_columns(pl.col("value").fill_nan(None))
+
+
+def imbalance_sensitivity(
+    metrics: Metrics, *, ratios: float | Sequence[float], beta: float = 1.0, rescale: bool = True
+) -> pl.DataFrame:
+    """Return how far the surface of a metric moves when the classes are no longer balanced.
+
+    Parameters
+    ----------
+    metrics
+        Names or aliases of metrics, or called metrics.
+    ratios
+        Negatives per positive, each > 0; below 1 positives are in the majority.
+    beta
+        Weight of recall in [0, inf], for the metrics that have one.
+    rescale
+        Whether the metric's range is brought to [0, 1] first, so that metrics can be compared.
+
+    Returns
+    -------
+    A row per metric and ratio, sorted by both:
+
+    =========== ======= =========================================== ==================================
+    column      dtype   meaning                                     null where
+    =========== ======= =========================================== ==================================
+    metric      String  its label                                   never
+    ratio       Float64 negatives per positive                      never
+    sensitivity Float64 volume between the metric's surfaces at 1:1 the range is infinite and cannot
+                        and at this ratio; within [0, 1] if         be rescaled, or the volume is
+                        rescaled, to 1e-6                           infinite
+    =========== ======= =========================================== ==================================
+
+    Raises
+    ------
+    ParameterError
+        If a ratio or beta is out of range.
+    UnknownMetricError
+        If there is no such metric.
+
+    Notes
+    -----
+    ∫∫ |m(TPR, TNR; 1) - m(TPR, TNR; r)| dTPR dTNR by adaptive cubature. The square is cut along both
+    diagonals and each part spread out from its corner, where metrics such as precision jump. For accuracy it
+    is (r-1)/(6(r+1)), which tends to 1/6 as r grows; for precision it tends to 1/2.
+
+    References
+    ----------
+    Ahmadzadeh and Angryk (2022). (The published sum lacks the area of its
+    cells.)
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> found = nf.imbalance_sensitivity(["accuracy", "recall"], ratios=[3, 99])
+    >>> found["sensitivity"].round(6).to_list()
+    [0.083333, 0.163333, 0.0, 0.0]
+    """
+    expressions = labelled_metrics(metrics)
+    etas = {r: prevalence_of_ratio(r) for r in sorted({float(r) for r in np.atleast_1d(ratios).tolist()})}
+    (weight,) = beta_values(float(beta))
+    rows = []
+    for label, expression in expressions.items():
+        width = width_of(label) if rescale else 1.0
+        for ratio, eta in etas.items():
+            volume = _volume(expression, eta, weight) if np.isfinite(width) or _agnostic(expression) else None
+            rows.append((label, ratio, None if volume is None else volume / width))
+    return pl.DataFrame(rows, schema=SENSITIVITY.dtypes(), orient="row").sort("metric", "ratio")
+
+
+def agnostic_metrics(metrics: Metrics, *, beta: float = 1.0) -> pl.DataFrame:
+    """Tell which metrics do not depend on the class balance at all: their sensitivity is 0 at every ratio.
+
+    Parameters
+    ----------
+    metrics
+        Names or aliases of metrics, or called metrics.
+    beta
+        Weight of recall in [0, inf], for the metrics that have one.
+
+    Returns
+    -------
+    A row per metric, sorted:
+
+    ======== ======= ================================== ==========
+    column   dtype   meaning                            null where
+    ======== ======= ================================== ==========
+    metric   String  its label                          never
+    agnostic Boolean whether the balance plays no part  never
+    ======== ======= ================================== ==========
+
+    Raises
+    ------
+    UnknownMetricError
+        If there is no such metric.
+
+    Notes
+    -----
+    The surfaces at 1:1, 1:1000 and 1000:1 are compared on 10,000 points.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> nf.agnostic_metrics(["precision", "tpr", "tss"]).rows()
+    [('precision', False), ('recall', True), ('youden_j', True)]
+    """
+    expressions = labelled_metrics(metrics)
+    tpr, fpr = np.random.default_rng(0).random((2, 10_000))
+    balanced, *skewed = (
+        _values(list(expressions.values()), tpr, fpr, prevalence_of_ratio(ratio), beta)
+        for ratio in (1, 1000, 1 / 1000)
+    )
+    same = [
+        all(np.allclose(mine, other, rtol=1e-9, atol=1e-12, equal_nan=True) for other in others)
+        for mine, *others in zip(balanced, *skewed, strict=True)
+    ]
+    return pl.DataFrame({"metric": list(expressions), "agnostic": same}).sort("metric")
+
+
+def _values(expressions: Sequence[pl.Expr], tpr: Floats, fpr: Floats, eta: float, beta: float) -> Floats:
+    """Return a row of values for each expression, NaN where undefined."""
+    points = pl.DataFrame({"tpr": tpr, "fpr": fpr}).with_columns(
+        prevalence=pl.lit(float(eta)), beta=pl.lit(float(beta)), observed_prevalence=pl.lit(float(eta))
+    )
+    columns = points.select(
+        expression.cast(pl.Float64).fill_null(np.nan).alias(str(place))
+        for place, expression in enumerate(expressions)
+    )
+    return np.stack([column.to_numpy() for column in columns])
+
+
+def _agnostic(expression: pl.Expr) -> bool:
+    return "prevalence" not in expression.meta.root_names()
+
+
+def _volume(expression: pl.Expr, eta: float, beta: float) -> float | None:
+    """Return the volume between the surfaces at prevalence 1/2 and at *eta*; None if it is infinite."""
+    from scipy.integrate import cubature  # noqa: PLC0415  (slow to import, and seldom needed)
+
+    if _agnostic(expression):
+        return 0.0
+
+    def integrand(places: Floats) -> Floats:
+        # The fourth power looks closely at the edges, where surfaces are steep if the ratio is extreme.
+        out, across = places[:, 0], places[:, 1] ** 4
+        # From the corner (0, 0) out, between the edge and the diagonal; the other three parts mirror it.
+        near, far = out * (1 - across / 2), out * across / 2
+        corners = [(near, far), (far, near), (1 - near, 1 - far), (1 - far, 1 - near)]
+        tpr, fpr = (np.concatenate(side) for side in zip(*corners, strict=True))
+        balanced, skewed = (_values([expression], tpr, fpr, e, beta)[0] for e in (0.5, eta))
+        with np.errstate(invalid="ignore"):
+            between = np.nan_to_num(np.abs(balanced - skewed), nan=0.0, posinf=0.0)
+        return np.asarray(between.reshape(4, -1).sum(axis=0) * (out / 2) * 4 * places[:, 1] ** 3)
+
+    found = cubature(
+        integrand, [0.0, 0.0], [1.0, 1.0], rule="gk15", rtol=0, atol=_TOLERANCE,
+        max_subdivisions=_MOST_REGIONS,
+    )  # fmt: skip
+    return float(found.estimate) if found.status == "converged" else None

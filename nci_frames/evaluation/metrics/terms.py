@@ -1,0 +1,56 @@
+"""What the expressions of metrics are made of."""
+
+import polars as pl
+
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.metrics.registry import Parameter
+
+__all__ = [
+    "FPR",
+    "TPR",
+    "beta_of",
+    "eta_of",
+    "negatives_said",
+    "positives_said",
+    "ratio",
+]
+
+TPR = pl.col("tpr")
+FPR = pl.col("fpr")
+
+
+def eta_of(prevalence: Parameter) -> pl.Expr:
+    """Return P(y=1) as an expression: the column ``prevalence`` unless given."""
+    if isinstance(prevalence, pl.Expr):
+        return prevalence
+    if prevalence is None:
+        return pl.col("prevalence")
+    if not 0 <= prevalence <= 1:
+        raise ParameterError.out_of_range("prevalence", prevalence, "within [0, 1]")
+    return pl.lit(float(prevalence))
+
+
+def beta_of(beta: Parameter) -> pl.Expr:
+    """Return beta as an expression: the column ``beta`` unless given."""
+    if isinstance(beta, pl.Expr):
+        return beta
+    if beta is None:
+        return pl.col("beta")
+    if not beta >= 0:
+        raise ParameterError.out_of_range("beta", beta, "a number >= 0 (inf is recall)")
+    return pl.lit(float(beta))
+
+
+def positives_said(eta: pl.Expr) -> pl.Expr:
+    """Return the share of rows predicted positive."""
+    return eta * TPR + (1 - eta) * FPR
+
+
+def negatives_said(eta: pl.Expr) -> pl.Expr:
+    """Return the share of rows predicted negative; as a sum, so that it is exact where it is small."""
+    return eta * (1 - TPR) + (1 - eta) * (1 - FPR)
+
+
+def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
+    """Divide, with 0/0 null instead of NaN; the denominator is not negative, and x/0 does not occur."""
+    return pl.when(denominator > 0).then(numerator / denominator)

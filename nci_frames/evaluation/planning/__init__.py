@@ -1,0 +1,1 @@
+"""How many rows a test set needs, and what the intervals really cover."""

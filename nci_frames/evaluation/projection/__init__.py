@@ -1,0 +1,1 @@
+"""Rates -> values at any prevalence and beta, their bands and ranks."""

@@ -1,0 +1,263 @@
+"""Rates with bounds -> how far precision may be from where it was measured."""
+
+import polars as pl
+
+from nci_frames.arguments import Prevalences
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.projection.projection import project_rates, require_bounds
+from nci_frames.schemas import BAND, RATES, SUPPORT, UNCERTAINTY, collect
+
+__all__ = ["lowest_known_prevalence", "max_precision_uncertainty", "precision_band"]
+
+
+def precision_band(rates: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences) -> pl.DataFrame:
+    """Return precision over prevalence, and what it lies between when TPR and FPR lie within their bounds.
+
+    Parameters
+    ----------
+    rates
+        A rates frame with bounds: ``compute_rates(counts, interval="wilson")``.
+    prevalence
+        P(y=1), each in [0, 1]; or "observed".
+
+    Returns
+    -------
+    A row per operating point and prevalence, sorted by all columns left of ``value``:
+
+    =========== ======= ======================================= ==================================
+    column      dtype   meaning                                 null where
+    =========== ======= ======================================= ==================================
+    model, keys          as in *rates*                          as in *rates*
+    threshold   Float64 as in *rates*                           as in *rates*
+    prevalence  Float64 P(y=1) the value belongs to             "observed", in a group without rows
+    value       Float64 precision, in [0, 1]                    nothing is predicted positive
+    lower       Float64 precision at the lowest TPR and the     a rate has no bounds, or
+                        highest FPR                             nothing can be predicted positive
+    upper       Float64 precision at the highest TPR and the    as for lower
+                        lowest FPR
+    =========== ======= ======================================= ==================================
+
+    Raises
+    ------
+    ParameterError
+        If a prevalence is outside [0, 1].
+    SchemaError
+        If *rates* is not a rates frame, or has no bounds.
+
+    Notes
+    -----
+    The band holds at all prevalences at once, whenever both rates are within their bounds: with the product
+    of their confidences (Corollary 1) at least. For a simultaneous band of 95 % take intervals of level
+    √0.95; ``band_coverage`` tells the actual confidence.
+
+    References
+    ----------
+    Brabec et al. (2020), eqs. 12 and 13, doi:10.1007/978-3-030-50423-6_6.
+
+    Examples
+    --------
+    One false positive among 1,000 negatives: at one positive in a thousand, precision may be a tenth or more.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a"], "threshold": [0.5], "tp": [60], "fp": [1], "fn": [40], "tn": [999]
+    ... })
+    >>> rates = nf.compute_rates(counts, interval="wilson")
+    >>> nf.precision_band(rates, prevalence=0.001).select(pl.col("value", "lower", "upper").round(4)).row(0)
+    (0.3752, 0.0818, 0.7966)
+    """
+    frame = collect(rates, RATES)
+    band = project_rates(frame, metrics="precision", prevalence=prevalence, band=True).drop("metric", "beta")
+    BAND.check(band)
+    return band
+
+
+def max_precision_uncertainty(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
+    """Return the width of the precision band where it is widest, and the prevalence at which that is.
+
+    Parameters
+    ----------
+    rates
+        A rates frame with bounds: ``compute_rates(counts, interval="wilson")``, or with ``half_width=...``.
+
+    Returns
+    -------
+    A row per operating point, sorted by model, keys and threshold:
+
+    ============= ======= ========================================= ===========================
+    column        dtype   meaning                                   null where
+    ============= ======= ========================================= ===========================
+    model, keys            as in *rates*                            as in *rates*
+    threshold     Float64 as in *rates*                             as in *rates*
+    delta         Float64 Δ: upper - lower of the band where it is  a lower bound is 0: then it
+                          widest, in [0, 1)                         tends to 1 (see reason)
+    prevalence    Float64 where it is widest                        as for delta
+    theorem_bound Float64 Theorem 1: delta is at most the larger CV as for delta
+    cv_tpr        Float64 half-width / TPR (the larger half, where  TPR is 0 or undefined
+                          bounds are not symmetric)
+    cv_fpr        Float64 half-width / FPR, likewise                FPR is 0 or undefined
+    reason        String  why delta is undefined                    it is defined
+    ============= ======= ========================================= ===========================
+
+    Raises
+    ------
+    SchemaError
+        If *rates* is not a rates frame, or has no bounds.
+
+    Notes
+    -----
+    With L+ = TPR_upper/FPR_lower and L- = TPR_lower/FPR_upper, Δ = (√L+ - √L-)/(√L+ + √L-), reached at the
+    odds 1/√(L+·L-). Exact, also for bounds that are not symmetric. Δ ≤ max(CV of TPR, CV of FPR), for
+    symmetric bounds with equality if and only if the two are equal.
+
+    References
+    ----------
+    Brabec et al. (2020), eq. 14, Theorem 1 and footnote 4, doi:10.1007/978-3-030-50423-6_6.
+
+    Examples
+    --------
+    Footnote 4: TPR 0.6 ± 0.06 and FPR 0.001 ± 0.0005. The theorem says 0.5 at most; it is 0.313859.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a"], "threshold": [0.5], "tp": [60], "fp": [1], "fn": [40], "tn": [999]
+    ... })
+    >>> rates = nf.compute_rates(counts, half_width=(0.06, 0.0005))
+    >>> found = nf.max_precision_uncertainty(rates)
+    >>> found.select(pl.col("delta", "theorem_bound").round(6), pl.col("prevalence").round(8)).row(0)
+    (0.313859, 0.5, 0.00144855)
+    """
+    frame = collect(rates, RATES)
+    require_bounds(frame)
+    lower, upper = _likelihood_ratios()
+    odds = 1 / (lower * upper).sqrt()
+    cv = {rate: _half_width(rate) / pl.col(rate) for rate in ("tpr", "fpr")}
+    defined = (pl.col("tpr_lower") > 0) & (pl.col("fpr_lower") > 0)
+    keys = ["model", *RATES.keys(frame.columns), "threshold"]
+    table = (
+        frame.with_columns(
+            # (√a - √b)/(√a + √b) is tanh(ln(a/b)/4).
+            delta=pl.when(defined).then(((upper / lower).log() / 4).tanh()),
+            prevalence=pl.when(defined).then(odds / (1 + odds)),
+            cv_tpr=pl.when(pl.col("tpr") > 0).then(cv["tpr"]),
+            cv_fpr=pl.when(pl.col("fpr") > 0).then(cv["fpr"]),
+            reason=pl.coalesce(
+                _no_bounds(frame.columns),
+                pl.when(pl.col("fpr_lower") == 0).then(
+                    pl.lit("the half-width of FPR is not below FPR: delta tends to 1 as prevalence does to 0")
+                ),
+                pl.when(pl.col("tpr_lower") == 0).then(
+                    pl.lit("the half-width of TPR is not below TPR: delta tends to 1 as prevalence does to 1")
+                ),
+            ),
+        )
+        .with_columns(theorem_bound=pl.when(defined).then(pl.max_horizontal("cv_tpr", "cv_fpr")))
+        .select(*keys, "delta", "prevalence", "theorem_bound", "cv_tpr", "cv_fpr", "reason")
+        .sort(keys)
+    )
+    UNCERTAINTY.check(table)
+    return table
+
+
+def lowest_known_prevalence(rates: pl.DataFrame | pl.LazyFrame, /, *, factor: float = 2.0) -> pl.DataFrame:
+    """Return the lowest prevalence at which precision is known to a factor: what a test set can support.
+
+    Parameters
+    ----------
+    rates
+        A rates frame with bounds: ``compute_rates(counts, interval="wilson")``.
+    factor
+        Largest ratio of the band's upper to its lower edge that counts as known, above 1.
+
+    Returns
+    -------
+    A row per operating point, sorted by model, keys and threshold:
+
+    =========== ======= ============================================== =============================
+    column      dtype   meaning                                        null where
+    =========== ======= ============================================== =============================
+    model, keys          as in *rates*                                 as in *rates*
+    threshold   Float64 as in *rates*                                  as in *rates*
+    factor      Float64 as given                                       never
+    prevalence  Float64 from here on upper/lower is at most *factor*;  there is none (see reason)
+                        0 where it is at every prevalence
+    reason      String  why there is none                              there is one
+    =========== ======= ============================================== =============================
+
+    Raises
+    ------
+    ParameterError
+        If *factor* is not above 1.
+    SchemaError
+        If *rates* is not a rates frame, or has no bounds.
+
+    Notes
+    -----
+    At odds o the ratio of the edges is (L+/L-)·(1 + o·L-)/(1 + o·L+), which falls from L+/L- to 1. It is the
+    factor f at o = (1/L- - f/L+)/(f - 1).
+
+    Examples
+    --------
+    60 of 100 positives and 10 of 10,000 negatives say little about precision below 2 in a thousand.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a"], "threshold": [0.5], "tp": [60], "fp": [10], "fn": [40], "tn": [9990]
+    ... })
+    >>> rates = nf.compute_rates(counts, interval="wilson")
+    >>> nf.lowest_known_prevalence(rates, factor=2).select(pl.col("prevalence").round(4)).item()
+    0.0021
+    """
+    if not 1 < factor < float("inf"):
+        raise ParameterError.out_of_range("factor", factor, "a number above 1")
+    frame = collect(rates, RATES)
+    require_bounds(frame)
+    lower, upper = _likelihood_ratios()
+    odds = ((1 / lower - factor / upper) / (factor - 1)).clip(lower_bound=0)
+    known = (pl.col("tpr_lower") > 0).fill_null(value=False) & pl.col("fpr_upper").is_not_null()
+    keys = ["model", *RATES.keys(frame.columns), "threshold"]
+    table = (
+        frame.with_columns(
+            factor=pl.lit(float(factor)),
+            prevalence=pl.when(known).then(odds / (1 + odds)),
+            reason=pl.coalesce(
+                _no_bounds(frame.columns),
+                pl.when(pl.col("tpr_lower") == 0).then(
+                    pl.lit("TPR may be 0, so no precision above 0 is sure at any prevalence")
+                ),
+            ),
+        )
+        .select(*keys, "factor", "prevalence", "reason")
+        .sort(keys)
+    )
+    SUPPORT.check(table)
+    return table
+
+
+def _likelihood_ratios() -> tuple[pl.Expr, pl.Expr]:
+    """Return the smallest and the largest TPR/FPR within the bounds."""
+    return pl.col("tpr_lower") / pl.col("fpr_upper"), pl.col("tpr_upper") / pl.col("fpr_lower")
+
+
+def _half_width(rate: str) -> pl.Expr:
+    value = pl.col(rate)
+    return pl.max_horizontal(pl.col(f"{rate}_upper") - value, value - pl.col(f"{rate}_lower"))
+
+
+def _no_bounds(columns: list[str]) -> pl.Expr:
+    """Return why a rate has no bounds, or null."""
+    told = [pl.col("reason")] if "reason" in columns else []
+    return pl.coalesce(
+        *told,
+        *(
+            pl.when(pl.col(f"{rate}_lower").is_null()).then(
+                pl.when(pl.col(rows) == 0)
+                .then(pl.lit(f"{rate} has no bounds: no {rows}"))
+                .otherwise(pl.lit(f"{rate} has no bounds"))
+            )
+            for rate, rows in (("tpr", "positives"), ("fpr", "negatives"))
+        ),
+    )

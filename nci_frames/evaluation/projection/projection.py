@@ -1,0 +1,280 @@
+"""Rates -> metrics at any prevalence and beta, whole or part by part."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import polars as pl
+
+from nci_frames.arguments import Prevalences, beta_values, prevalence_values
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.metrics import CalledMetric, find_metric
+from nci_frames.schemas import RATES, collect
+
+__all__ = ["labelled_metrics", "project_in_parts", "project_rates", "require_bounds"]
+
+Metrics = str | pl.Expr | Sequence[str | pl.Expr]
+
+_BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
+
+
+def project_rates(
+    rates: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metrics: Metrics,
+    prevalence: Prevalences,
+    beta: float | Sequence[float] = (1.0,),
+    band: bool = False,
+) -> pl.DataFrame:
+    """Say what each operating point is worth at other class balances.
+
+    TPR and FPR do not depend on the class balance, and every metric is a function of them and of the
+    prevalence; this is that function on a grid.
+
+    Parameters
+    ----------
+    rates
+        A rates frame.
+    metrics
+        Names or aliases of metrics (``nci_frames.metrics()`` lists them), or called metrics such as
+        ``nci_frames.f_beta(beta=2)``, which stand for themselves and ignore the grid in what they fix. The
+        label of a called metric is its output name.
+    prevalence
+        P(y=1), each in [0, 1]; or "observed": each row's own ``observed_prevalence``; or "selected": the one
+        that ``select_operating_points`` selected the row for.
+    beta
+        Weights of recall, each in [0, inf], for the metrics that have one.
+    band
+        Add the least and the largest value over the box of the rates' bounds (``compute_rates`` makes them
+        with ``interval=...``).
+
+    Returns
+    -------
+    A row per operating point, metric, prevalence and beta, sorted by all columns left of ``value``:
+
+    =============== ======= ======================================= =============================
+    column          dtype   meaning                                 null where
+    =============== ======= ======================================= =============================
+    model, keys              as in *rates*
+    threshold       Float64 as in *rates*                           as in *rates*
+    metric          String  name of the metric, or label            never
+    prevalence      Float64 P(y=1) the value belongs to             an aliased expression hides it
+    beta            Float64 weight of recall                        it plays no part
+    value           Float64 value of the metric                     undefined (see ``metrics()``)
+    lower, upper    Float64 with *band*: the value lies between     the metric is not monotone in
+                            them, wherever in the box the rates are each rate, or is one's own
+                                                                    expression; or no bounds
+    =============== ======= ======================================= =============================
+
+    Raises
+    ------
+    ParameterError
+        If a prevalence is outside [0, 1], a beta negative or NaN, or two metrics share a label.
+    UnknownMetricError
+        If a name is neither a metric nor an alias.
+    SchemaError
+        If *rates* is not a rates frame, an expression reads a column that it lacks, or a band is asked for
+        and there are no bounds.
+
+    Notes
+    -----
+    A metric that rises or falls with each rate alone takes its extremes over a box at the corners, so the
+    band is exact. If both rates lie in the box, every metric lies in its band at every prevalence and beta
+    at once: the band is simultaneous, with the confidence of the box (see ``band_coverage``).
+
+    References
+    ----------
+    Brabec et al. (2020), eqs. 8, 12, 13, doi:10.1007/978-3-030-50423-6_6.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a"], "threshold": [0.5], "tp": [60], "fp": [1], "fn": [40], "tn": [999]
+    ... })
+    >>> nf.project_rates(
+    ...     nf.compute_rates(counts), metrics="precision", prevalence=[0.001, 0.1]
+    ... )["value"].round(4).to_list()
+    [0.3752, 0.9852]
+    """
+    frame = collect(rates, RATES)
+    return _project(frame, _plan(frame, metrics, prevalence, beta, band=band), band=band)
+
+
+def project_in_parts(
+    rates: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metrics: Metrics,
+    prevalence: Prevalences,
+    beta: float | Sequence[float] = (1.0,),
+    band: bool = False,
+    rows: int = 1_000_000,
+) -> Iterator[pl.DataFrame]:
+    """Project as ``project_rates`` does, one part of the result at a time.
+
+    For projections that do not fit into memory: write, filter or add up each part, and let it go.
+
+    Parameters
+    ----------
+    rates, metrics, prevalence, beta, band
+        As in ``project_rates``.
+    rows
+        Largest number of rows of a part. An operating point is never split, so a part is larger where the
+        grid of one point is.
+
+    Returns
+    -------
+    An iterator over projection frames. One after the other they are what ``project_rates`` returns.
+
+    Raises
+    ------
+    ParameterError
+        If *rows* is below 1, or as in ``project_rates``.
+    SchemaError
+        As in ``project_rates``.
+
+    Examples
+    --------
+    The best F1 of each model at each prevalence, without ever holding the projection.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "a"], "threshold": [0.5, 0.9],
+    ...     "tp": [60, 30], "fp": [10, 0], "fn": [40, 70], "tn": [990, 1000],
+    ... })
+    >>> parts = nf.project_in_parts(
+    ...     nf.compute_rates(counts), metrics="f_beta", prevalence=[0.001, 0.5], rows=2
+    ... )
+    >>> best = [part.group_by("model", "prevalence").agg(pl.max("value")) for part in parts]
+    >>> pl.concat(best).group_by("prevalence").agg(pl.max("value").round(4)).sort("prevalence").rows()
+    [(0.001, 0.4615), (0.5, 0.7453)]
+    """
+    if rows < 1:
+        raise ParameterError.out_of_range("rows", rows, "a whole number >= 1")
+    frame = collect(rates, RATES)
+    grids = _plan(frame, metrics, prevalence, beta, band=band)
+    frame = frame.sort(_identity(frame), maintain_order=True)
+    points = max(1, rows // sum(grid.size for grid in grids))
+    return (_project(part, grids, band=band) for part in frame.iter_slices(points))
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """A metric, and the prevalences and betas at which it is evaluated."""
+
+    label: str
+    expression: pl.Expr
+    #: Several values, or one expression of the rates: a column or a constant.
+    prevalence: list[float] | pl.Expr
+    beta: list[float] | pl.Expr
+    #: Whether the extremes over a box of rates are at its corners.
+    monotone: bool
+
+    @property
+    def size(self) -> int:
+        """The number of rows that an operating point has."""
+        axes = (self.prevalence, self.beta)
+        return math.prod(1 if isinstance(axis, pl.Expr) else len(axis) for axis in axes)
+
+    def project(self, rates: pl.LazyFrame, identity: list[str], *, band: bool) -> pl.LazyFrame:
+        """Evaluate the metric."""
+        for name, axis in (("prevalence", self.prevalence), ("beta", self.beta)):
+            if isinstance(axis, pl.Expr):
+                rates = rates.with_columns(axis.alias(name))
+            else:
+                rates = rates.drop(name, strict=False).join(pl.LazyFrame({name: axis}), how="cross")
+        value = self.expression.cast(pl.Float64)
+        rates = rates.with_columns(metric=pl.lit(self.label), value=value)
+        columns = [*identity, "metric", "prevalence", "beta", "value"]
+        if not band:
+            return rates.select(columns)
+        corners = []
+        for tpr, fpr in product(("tpr_lower", "tpr_upper"), ("fpr_lower", "fpr_upper")):
+            corner = f"__at_{tpr}_{fpr}"
+            # Metrics read tpr and fpr: there is no other way to ask for their value elsewhere.
+            rates = rates.with_columns(tpr=tpr, fpr=fpr).with_columns(value.alias(corner))
+            corners.append(corner)
+        # min_horizontal leaves out a corner at which the metric is 0/0.
+        lower, upper = pl.min_horizontal(corners), pl.max_horizontal(corners)
+        known = pl.all_horizontal(pl.col(_BOUNDS).is_not_null()) & self.monotone
+        return rates.select(*columns, lower=pl.when(known).then(lower), upper=pl.when(known).then(upper))
+
+
+def _identity(frame: pl.DataFrame) -> list[str]:
+    return ["model", *RATES.keys(frame.columns), "threshold"]
+
+
+def _project(frame: pl.DataFrame, grids: list[_Grid], *, band: bool) -> pl.DataFrame:
+    identity = _identity(frame)
+    parts = [grid.project(frame.lazy(), identity, band=band) for grid in grids]
+    return pl.concat(parts).sort(*identity, "metric", "prevalence", "beta", maintain_order=True).collect()
+
+
+def _plan(
+    frame: pl.DataFrame,
+    metrics: Metrics,
+    prevalence: Prevalences,
+    beta: float | Sequence[float],
+    *,
+    band: bool,
+) -> list[_Grid]:
+    """Check what is asked for, and return the grid of each metric."""
+    if band:
+        require_bounds(frame)
+    selected = isinstance(prevalence, str) and prevalence == "selected"
+    if selected and "prevalence" not in frame.columns:
+        raise SchemaError.missing_column("prevalence", "prevalence", "the rates", frame.columns)
+    etas, betas = None if selected else prevalence_values(prevalence), beta_values(beta)
+    grids = []
+    for label, expression in labelled_metrics(metrics).items():
+        reads = set(expression.meta.root_names())
+        missing = reads - {*frame.columns, "prevalence", "beta"}
+        if missing:
+            raise SchemaError.missing_column(
+                min(missing), "column", f"the rates, for the metric {label!r}", frame.columns
+            )
+        called = expression if isinstance(expression, CalledMetric) else None
+        column = pl.col("prevalence" if selected else "observed_prevalence")
+        own_eta: list[float] | pl.Expr = column if etas is None else etas
+        if "prevalence" not in reads if called is None else not called.open:
+            own_eta = pl.lit(None if called is None else called.prevalence, pl.Float64)
+        fixed_beta = pl.lit(None if called is None else called.beta, pl.Float64)
+        monotone = called is not None and find_metric(label).monotone
+        grids.append(_Grid(label, expression, own_eta, betas if "beta" in reads else fixed_beta, monotone))
+    return grids
+
+
+def require_bounds(frame: pl.DataFrame) -> None:
+    """Raise SchemaError unless rates have the bounds that a band needs."""
+    missing = [name for name in _BOUNDS if name not in frame.columns]
+    if missing:
+        maker = 'compute_rates(counts, interval="wilson")'
+        raise SchemaError.not_a_frame("rates frame with bounds", missing, frame.columns, maker)
+
+
+def labelled_metrics(metrics: Metrics) -> dict[str, pl.Expr]:
+    """Return the expression of each metric by its label.
+
+    Raises
+    ------
+    ParameterError
+        If there is no metric, or two share a label.
+    UnknownMetricError
+        If a name is neither a metric nor an alias.
+    """
+    expressions: dict[str, pl.Expr] = {}
+    for metric in [metrics] if isinstance(metrics, str | pl.Expr) else metrics:
+        expression = find_metric(metric).expression if isinstance(metric, str) else metric
+        label = expression.meta.output_name()
+        if label in expressions:
+            msg = f"two metrics have the label {label!r}"
+            raise ParameterError(msg, hint=f"name one of them, e.g. with .alias({label + '_2'!r})")
+        expressions[label] = expression
+    if not expressions:
+        raise ParameterError.out_of_range("metrics", metrics, "at least one metric")
+    return expressions

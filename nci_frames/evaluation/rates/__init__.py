@@ -1,0 +1,1 @@
+"""Counts -> TPR and FPR, their intervals, and the choice of operating points."""

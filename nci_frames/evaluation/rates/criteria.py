@@ -1,0 +1,117 @@
+"""What an operating point shall meet: one criterion, as an expression that says who meets it best."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from nci_frames.arguments import beta_values
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.metrics import find_metric
+
+__all__ = ["Wish", "wish_for"]
+
+_TPR, _FPR, _ETA = pl.col("tpr"), pl.col("fpr"), pl.col("prevalence")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A criterion for operating points."""
+
+    name: str
+    target: float
+    #: Among the points that serve: the highest threshold, the lowest, or the best value.
+    take: Literal["highest", "lowest", "best", "at"]
+    #: Linear in TPR and FPR: a point meets the target where this is >= 0; or, for "best", the value itself.
+    margin: pl.Expr
+    beta: float
+
+    @property
+    def needs_prevalence(self) -> bool:
+        """Whether the criterion depends on the prevalence."""
+        return "prevalence" in self.margin.meta.root_names()
+
+    @property
+    def unattained(self) -> str:
+        """Say why no point serves."""
+        if self.take == "at":
+            return f"{self.target:g} is not among the thresholds that were counted"
+        if self.take == "best":
+            return f"{self.name} is undefined at every threshold"
+        side = "at least" if self.name in ("tpr", "precision") else "at most"
+        return f"no threshold that was counted has a {self.name} of {side} {self.target:g}"
+
+
+def wish_for(
+    targets: Mapping[str, float | None],
+    *,
+    alerts: float | None,
+    volume: float | None,
+    metric: str | pl.Expr | None,
+    beta: float,
+    interpolate: bool,
+) -> Wish:
+    """Return the one criterion among the arguments of ``select_operating_points``.
+
+    Raises
+    ------
+    ParameterError
+        If there is none or several, or a number is out of range.
+    UnknownMetricError
+        If there is no such metric.
+    """
+    given = {name: float(value) for name, value in targets.items() if value is not None}
+    asked = [*given, *(["alerts"] if alerts is not None else []), *(["metric"] if metric is not None else [])]
+    if len(asked) != 1:
+        raise ParameterError(
+            "operating points are selected by exactly one criterion",
+            found=" and ".join(asked) if asked else "none",
+            hint="one of tpr, fpr, precision, pos_fraction, alerts, threshold, metric",
+        )
+    if (alerts is None) != (volume is None):
+        msg = "an alert budget needs both the alerts and the volume"
+        raise ParameterError(msg, hint="e.g. alerts=50, volume=1_000_000")
+    if interpolate and asked[0] in ("threshold", "metric"):
+        msg = f"the criterion {asked[0]!r} cannot be interpolated"
+        raise ParameterError(msg, hint="leave interpolate out")
+    (weight,) = beta_values(float(beta))
+    if metric is not None:
+        return _best(metric, weight)
+    if alerts is not None and volume is not None:
+        if not 0 <= alerts <= volume or not 0 < volume < math.inf:
+            found = f"alerts={alerts!r}, volume={volume!r}"
+            raise ParameterError(
+                "an alert budget is 0 <= alerts <= volume, with a volume above 0", found=found
+            )
+        given = {"pos_fraction": float(alerts) / float(volume)}
+    ((name, target),) = given.items()
+    if math.isnan(target):
+        raise ParameterError.out_of_range(name, target, "a number")
+    if name == "threshold":
+        return Wish(name, target, "at", pl.col("threshold"), weight)
+    if not 0 <= target <= 1:
+        raise ParameterError.out_of_range(name, target, "within [0, 1]")
+    said = _ETA * _TPR + (1 - _ETA) * _FPR
+    margins = {
+        "tpr": _TPR - target,
+        "fpr": target - _FPR,
+        "pos_fraction": target - said,
+        # Precision >= p without its 0/0: what is right, less its share of what is said to be positive.
+        "precision": _ETA * _TPR - target * said,
+    }
+    return Wish(name, target, "highest" if name == "tpr" else "lowest", margins[name], weight)
+
+
+def _best(metric: str | pl.Expr, beta: float) -> Wish:
+    if isinstance(metric, str) and metric == "distance":
+        return Wish("distance", 0.0, "best", -(_FPR**2 + (1 - _TPR) ** 2).sqrt(), beta)
+    expression = find_metric(metric).expression if isinstance(metric, str) else metric
+    label = expression.meta.output_name()
+    direction = find_metric(label).direction
+    if direction == "target":
+        msg = f"the metric {label!r} has no best value"
+        raise ParameterError(msg, hint=f"ask for a target, e.g. {label}=0.01")
+    sign = 1.0 if direction == "maximize" else -1.0
+    return Wish(label, 0.0, "best", sign * expression.cast(pl.Float64), beta)

@@ -1,0 +1,84 @@
+"""Rates -> the operating points on the ROC convex hull: those that some costs make the best."""
+
+import numpy as np
+import polars as pl
+
+from nci_frames.errors import SchemaError
+from nci_frames.evaluation.arrays.runs import group_starts
+from nci_frames.schemas import RATES, collect
+
+__all__ = ["roc_convex_hull"]
+
+
+def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None = None) -> pl.DataFrame:
+    """Return the operating points that are corners of the ROC convex hull of their group.
+
+    Only they are the best for some prevalence and costs; every other point is beaten by a mixture of two of
+    them. (0, 0) and (1, 1) are corners of every hull and are returned where they were counted.
+
+    Parameters
+    ----------
+    rates
+        A rates frame; groups that lack a class have no hull.
+    over
+        A key, or "model", whose values compete for one hull; by default each model has its own.
+
+    Returns
+    -------
+    Rows of *rates*, sorted by model, keys and threshold; of equal points one.
+
+    Raises
+    ------
+    SchemaError
+        If *rates* is not a rates frame, or has no such key.
+
+    References
+    ----------
+    Provost and Fawcett (2001), Robust classification for imprecise environments, doi:10.1023/A:1007601015854.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> hull = nf.roc_convex_hull(nf.compute_rates(nf.count_confusion(log)))
+    >>> hull.select("threshold", "fpr", "tpr").rows()
+    [(0.1, 1.0, 1.0), (0.35, 0.5, 1.0), (0.8, 0.0, 0.5)]
+    """
+    frame = collect(rates, RATES)
+    keys = ["model", *RATES.keys(frame.columns)]
+    if over is not None and over not in keys:
+        raise SchemaError.missing_column(over, "over", "the keys of the rates", keys)
+    group = [key for key in keys if key != over]
+    defined = frame.filter(pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null())
+    ordered = defined.sort(*group, "fpr", "tpr", "threshold", maintain_order=True)
+    if ordered.is_empty():
+        return ordered
+    number = np.zeros(len(ordered), np.int64)
+    if group:
+        number[group_starts(ordered, group)[1:]] = 1
+    number = number.cumsum()
+    # Every hull has the corners (0, 0) and (1, 1), at places -1.
+    groups = np.arange(number[-1] + 1)
+    of = np.concatenate([number, groups, groups])
+    fpr = np.concatenate([ordered["fpr"].to_numpy(), 0.0 * groups, 0.0 * groups + 1])
+    tpr = np.concatenate([ordered["tpr"].to_numpy(), 0.0 * groups, 0.0 * groups + 1])
+    place = np.concatenate([np.arange(len(ordered)), -1 - 0 * groups, -1 - 0 * groups])
+    # Counted points after the corner they equal, so that it is the corner that goes.
+    line = np.lexsort((place, tpr, fpr, of))
+    while True:
+        same = of[line[1:]] == of[line[:-1]]
+        equal = same & (fpr[line[1:]] == fpr[line[:-1]]) & (tpr[line[1:]] == tpr[line[:-1]])
+        before, middle, after = line[:-2], line[1:-1], line[2:]
+        turn = (fpr[middle] - fpr[before]) * (tpr[after] - tpr[before])
+        turn -= (tpr[middle] - tpr[before]) * (fpr[after] - fpr[before])
+        # What does not turn right lies under the line between its neighbours: all such points go at once.
+        under = (of[before] == of[after]) & (turn >= 0)
+        gone = np.append(equal, False)
+        if not equal.any():
+            gone[1:-1] = under
+        if not gone.any():
+            break
+        line = line[~gone]
+    corners = np.sort(place[line])
+    return ordered[corners[corners >= 0]].sort(*keys, "threshold", maintain_order=True)

@@ -1,0 +1,148 @@
+"""Rates -> the operating points that somebody asked for."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import polars as pl
+
+from nci_frames.arguments import Prevalences, prevalence_values
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.rates.criteria import Wish, wish_for
+from nci_frames.evaluation.rates.selection import Runs, interpolated_points, picked_points
+from nci_frames.schemas import RATES, collect
+
+__all__ = ["select_operating_points"]
+
+
+def select_operating_points(
+    rates: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    tpr: float | None = None,
+    fpr: float | None = None,
+    precision: float | None = None,
+    pos_fraction: float | None = None,
+    alerts: float | None = None,
+    volume: float | None = None,
+    threshold: float | None = None,
+    metric: str | pl.Expr | None = None,
+    prevalence: Prevalences | None = None,
+    beta: float = 1.0,
+    interpolate: bool = False,
+) -> pl.DataFrame:
+    """Return one row of rates per group: the point at which to decide, by one criterion.
+
+    Parameters
+    ----------
+    rates
+        A rates frame.
+    tpr
+        At least this TPR, in [0, 1], with the fewest false alarms.
+    fpr
+        At most this FPR, in [0, 1], with the highest TPR.
+    precision
+        At least this precision, in [0, 1], at *prevalence*, with the highest TPR.
+    pos_fraction
+        At most this share of rows predicted positive, in [0, 1], at *prevalence*, with the highest TPR.
+    alerts, volume
+        At most so many alerts where there are so many rows, per day say: *pos_fraction* of their ratio.
+    threshold
+        The decision ``score >= threshold``. Exact rates answer every threshold; those of a grid only the
+        grid's own.
+    metric
+        The best of a metric: a name, an alias, or a called metric; "distance" is the distance to (0, 1).
+    prevalence
+        P(y=1), each in [0, 1], or "observed"; for the criteria that depend on it.
+    beta
+        Weight of recall in [0, inf], if *metric* has one.
+    interpolate
+        Whether to meet a target exactly, on the ROC segment between two neighbouring points (which a random
+        choice between the two thresholds does); for *tpr*, *fpr*, *precision*, *pos_fraction* and *alerts*.
+
+    Returns
+    -------
+    A row per group (and prevalence, if the criterion depends on it), sorted by model, keys and prevalence:
+    the columns of *rates*, and
+
+    ========== ======= ========================================== =================================
+    column     dtype   meaning                                    null where
+    ========== ======= ========================================== =================================
+    prevalence Float64 P(y=1) the point was selected for; only if "observed", in a group without rows
+                       the criterion depends on it
+    reason     String  why there is no such point; counts, rates  there is one
+                       and threshold are then null
+    ========== ======= ========================================== =================================
+
+    An interpolated point has no threshold and no counts. Of points that serve equally well, the one with the
+    highest threshold is taken.
+
+    Raises
+    ------
+    ParameterError
+        If there is not exactly one criterion, a prevalence is missing or plays no part, or a number is out of
+        range.
+    UnknownMetricError
+        If there is no such metric.
+    SchemaError
+        If *rates* is not a rates frame.
+
+    References
+    ----------
+    Landgrebe et al. (2004), Cost-based classifier evaluation for imbalanced problems, who fix TPR at 80 %,
+    doi:10.1007/978-3-540-27868-9_74.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> rates = nf.compute_rates(nf.count_confusion(nf.scan_predictions(log), thresholds="exact"))
+    >>> nf.select_operating_points(rates, threshold=0.5).select("threshold", "tp", "fp").row(0)
+    (0.5, 1, 0)
+    >>> nf.select_operating_points(rates, tpr=0.8).select("threshold", "tpr", "fpr").row(0)
+    (0.35, 1.0, 0.5)
+    >>> nf.select_operating_points(rates, metric="f_beta", prevalence=0.01)["threshold"].item()
+    0.8
+    """
+    frame = collect(rates, RATES).drop("reason", "prevalence", strict=False)
+    wish = wish_for(
+        {
+            "tpr": tpr,
+            "fpr": fpr,
+            "precision": precision,
+            "pos_fraction": pos_fraction,
+            "threshold": threshold,
+        },
+        alerts=alerts,
+        volume=volume,
+        metric=metric,
+        beta=beta,
+        interpolate=interpolate,
+    )
+    etas = _prevalences(wish, prevalence)
+    runs = Runs.of(frame)
+
+    def pick(eta: pl.Expr | None) -> pl.DataFrame:
+        columns = {} if eta is None else {"prevalence": eta}
+        picked = interpolated_points(runs, wish, eta) if interpolate else picked_points(runs, wish, eta)
+        return picked.with_columns(**columns)
+
+    # One prevalence has nothing to do with another.
+    with ThreadPoolExecutor() as threads:
+        points = pl.concat(threads.map(pick, etas))
+    axis = ["prevalence"] if wish.needs_prevalence else []
+    ordered = points.sort("model", *RATES.keys(frame.columns), *axis, maintain_order=True)
+    return ordered.select(*frame.columns, *axis, "reason")
+
+
+def _prevalences(wish: Wish, prevalence: Prevalences | None) -> list[pl.Expr | None]:
+    """Return the prevalence of each selection; None where it plays no part."""
+    if not wish.needs_prevalence:
+        if prevalence is not None:
+            msg = f"the prevalence plays no part in the criterion {wish.name!r}"
+            raise ParameterError(msg, found=f"prevalence={prevalence!r}", hint="leave it out")
+        return [None]
+    if prevalence is None:
+        msg = f"the criterion {wish.name!r} depends on the prevalence"
+        raise ParameterError(msg, hint="give prevalence=, one or several, or 'observed'")
+    etas = prevalence_values(prevalence)
+    return [pl.col("observed_prevalence")] if etas is None else [pl.lit(eta) for eta in etas]

@@ -1,0 +1,123 @@
+"""Counts -> rates: what does not depend on the class balance, and how sure it is."""
+
+import polars as pl
+
+from nci_frames.arguments import check_level
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
+from nci_frames.schemas import COUNTS, collect
+
+__all__ = ["compute_rates"]
+
+
+def compute_rates(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    interval: Interval | None = None,
+    level: float = 0.95,
+    half_width: tuple[float, float] | None = None,
+) -> pl.DataFrame:
+    """Return the true- and false-positive rate of every row of counts.
+
+    Parameters
+    ----------
+    counts
+        A counts frame.
+    interval
+        How bounds of TPR and FPR are found: "wilson" (what reports use; near its level on average),
+        "clopper_pearson" (never below its level), "jeffreys", "agresti_coull", or "hoeffding" (loose).
+        Without it there are no bounds.
+    level
+        Confidence of each rate's interval, in (0, 1).
+    half_width
+        Bounds from half-widths known from elsewhere, in place of *interval*: of TPR and of FPR, each >= 0.
+
+    Returns
+    -------
+    The columns and the order of *counts*, and:
+
+    =================== ======= =================================== ===================
+    column              dtype   meaning                             null where
+    =================== ======= =================================== ===================
+    positives           Int64   tp + fn (Float64 with weights)      never
+    negatives           Int64   fp + tn (Float64 with weights)      never
+    observed_prevalence Float64 positives / all rows, in [0, 1]     there are no rows
+    tpr                 Float64 tp / positives, in [0, 1]           no positives
+    fpr                 Float64 fp / negatives, in [0, 1]           no negatives
+    tpr_lower,          Float64 bounds of the true rate, in [0, 1]; no positives
+    tpr_upper                   only with *interval* or
+                                *half_width*
+    fpr_lower,          Float64 likewise                            no negatives
+    fpr_upper
+    =================== ======= =================================== ===================
+
+    Raises
+    ------
+    ParameterError
+        If the interval is unknown, the level outside (0, 1), a half-width negative, both are given, or
+        counts are sums of weights, whose spread no binomial distribution describes.
+    SchemaError
+        If *counts* is not a counts frame.
+
+    Notes
+    -----
+    Rates of 0 and 1 have bounds, too: no false positive among 100,000 negatives leaves FPR below 3.8e-5
+    (Wilson). The lower bound is 0 where the rate is 0, the upper 1 where it is 1. TPR and FPR come from
+    different rows, so both lie within their bounds with the product of the confidences.
+
+    References
+    ----------
+    Brabec et al. (2020), eqs. 5-7, 9, doi:10.1007/978-3-030-50423-6_6; Brown, Cai and DasGupta (2001),
+    Interval estimation for a binomial proportion, doi:10.1214/ss/1009213286.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a"], "threshold": [0.5], "tp": [60], "fp": [1], "fn": [40], "tn": [999]
+    ... })
+    >>> nf.compute_rates(counts).select("tpr", "fpr", "observed_prevalence").row(0)
+    (0.6, 0.001, 0.09090909090909091)
+
+    Ten times as many negatives as positives, but FPR is the less certain of the two.
+
+    >>> rates = nf.compute_rates(counts, interval="wilson")
+    >>> [round(bound, 4) for bound in rates.select("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper").row(0)]
+    [0.502, 0.6906, 0.0002, 0.0056]
+    """
+    frame = collect(counts, COUNTS)
+    check_level(level)
+    if interval is not None and half_width is not None:
+        msg = "interval and half_width contradict each other"
+        raise ParameterError(msg, found=f"{interval!r} and {half_width!r}", hint="leave one of them out")
+    positives = pl.col("tp") + pl.col("fn")
+    negatives = pl.col("fp") + pl.col("tn")
+    rows = positives + negatives
+    rates = frame.with_columns(
+        positives=positives,
+        negatives=negatives,
+        observed_prevalence=pl.when(rows > 0).then(positives / rows),
+        tpr=pl.when(positives > 0).then(pl.col("tp") / positives),
+        fpr=pl.when(negatives > 0).then(pl.col("fp") / negatives),
+    )
+    if half_width is not None:
+        return rates.with_columns(**_given(*half_width))
+    if interval is None:
+        return rates
+    require_row_counts(frame)
+    tpr = rate_interval(interval, pl.col("tp"), pl.col("positives"), level=level)
+    fpr = rate_interval(interval, pl.col("fp"), pl.col("negatives"), level=level)
+    return rates.with_columns(tpr_lower=tpr[0], tpr_upper=tpr[1], fpr_lower=fpr[0], fpr_upper=fpr[1])
+
+
+def _given(of_tpr: float, of_fpr: float) -> dict[str, pl.Expr]:
+    """Return bounds at given distances from the rates."""
+    bounds = {}
+    for rate, half in (("tpr", of_tpr), ("fpr", of_fpr)):
+        if not half >= 0:
+            raise ParameterError.out_of_range("half_width", half, f"a number >= 0 (of {rate})")
+        bounds[f"{rate}_lower"] = (pl.col(rate) - half).clip(0, 1)
+        bounds[f"{rate}_upper"] = (pl.col(rate) + half).clip(0, 1)
+    return bounds

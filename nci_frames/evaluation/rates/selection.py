@@ -1,0 +1,170 @@
+"""Picking one point of every group, all groups at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.counts.resolution import has_every_score
+from nci_frames.evaluation.arrays.runs import group_starts, is_sorted
+from nci_frames.evaluation.rates.criteria import Wish
+from nci_frames.schemas import RATES
+from nci_frames.typing import Floats
+
+__all__ = ["Runs", "interpolated_points", "picked_points"]
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Rates by model, keys and threshold: the rows of a group follow one another."""
+
+    frame: pl.DataFrame
+    keys: list[str]
+    start: Places  # first row of each group
+    size: Places
+
+    @classmethod
+    def of(cls, rates: pl.DataFrame) -> "Runs":
+        """Sort rates, and add to exact groups the threshold above every score: there nothing is positive."""
+        keys = ["model", *RATES.keys(rates.columns)]
+        frame = rates.with_columns(__exact=pl.lit(value=False))
+        if "resolution" in rates.columns and (rates["resolution"] == "exact").any():
+            frame = rates.with_columns(__exact=has_every_score(rates.columns, keys))
+            exact = frame.filter("__exact")
+            never = exact.unique(keys, keep="first").with_columns(**_never_positive(frame.columns))
+            frame = pl.concat([frame, never])
+        start = group_starts(frame, keys)
+        order = frame[start].select(keys)
+        if not (is_sorted(frame, keys, start) and order.equals(order.sort(keys))):
+            frame = _by_threshold(frame, keys)
+            start = group_starts(frame, keys)
+        return cls(frame, keys, start, np.diff(start, append=len(frame)))
+
+    def values(self, expression: pl.Expr, eta: pl.Expr | None, beta: float) -> Floats:
+        """Return an expression of each row, NaN where it is null."""
+        axes = {"beta": pl.lit(beta)} | ({} if eta is None else {"prevalence": eta})
+        value = expression.cast(pl.Float64).fill_null(np.nan).alias("value")
+        found: Floats = self.frame.lazy().with_columns(**axes).select(value).collect()["value"].to_numpy()
+        return found
+
+    def last(self, holds: NDArray[np.bool_]) -> Places:
+        """Return the last row of each group for which something holds; -1 where there is none."""
+        return self._one_each(np.flatnonzero(holds))
+
+    def first(self, holds: NDArray[np.bool_]) -> Places:
+        """Return the first row of each group for which something holds; -1 where there is none."""
+        return self._one_each(np.flatnonzero(holds)[::-1])
+
+    def _one_each(self, rows: Places) -> Places:
+        found = np.full(len(self.start), -1)
+        # Of several rows of a group the last that is written stays.
+        found[np.searchsorted(self.start, rows, side="right") - 1] = rows
+        return found
+
+    def laid_out(self, rows: Places, reason: str) -> pl.DataFrame:
+        """Return the given row of each group, and a reason instead where it is -1."""
+        found = pl.Series(rows >= 0)
+        lacking = [c for c in self.frame.columns if c not in (*self.keys, "__exact")]
+        return (
+            self.frame[np.where(rows >= 0, rows, self.start)]
+            .with_columns(pl.when(found).then(pl.col(lacking)))
+            .with_columns(reason=pl.when(~found).then(pl.lit(reason)))
+        )
+
+
+def picked_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
+    """Return the counted point of each group that serves best."""
+    if not len(runs.frame):
+        return runs.frame.with_columns(reason=pl.lit(None, pl.String))
+    if wish.take == "at":
+        return _at_threshold(runs, wish)
+    value = runs.values(wish.margin, eta, wish.beta)
+    if wish.take == "best":
+        # NaN is no best value, and equals none.
+        best = np.fmax.reduceat(value, runs.start)
+        return runs.laid_out(runs.last(value == np.repeat(best, runs.size)), wish.unattained)
+    tpr = runs.values(pl.col("tpr"), None, wish.beta)
+    holds = value >= 0
+    if wish.name == "precision":  # 0 of 0 predicted positive is no precision
+        holds &= runs.values(pl.col("tpr") + pl.col("fpr"), None, wish.beta) > 0
+    if wish.take == "highest":
+        return runs.laid_out(runs.last(holds), wish.unattained)
+    lowest = runs.first(holds)
+    # Where lower thresholds add false alarms alone, the highest of them serves as well.
+    as_good = holds & (tpr == np.repeat(np.where(lowest >= 0, tpr[lowest], np.nan), runs.size))
+    return runs.laid_out(runs.last(as_good), wish.unattained)
+
+
+def _at_threshold(runs: Runs, wish: Wish) -> pl.DataFrame:
+    at = runs.frame["threshold"].to_numpy()
+    exact = runs.frame["__exact"].to_numpy()
+    # Between two neighbouring scores of an exact group every threshold decides as the upper one does.
+    holds = np.where(exact, at >= wish.target, at == wish.target)
+    found = runs.laid_out(runs.first(holds), wish.unattained)
+    return found.with_columns(threshold=pl.lit(wish.target))
+
+
+def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
+    """Return the point of each group's ROC polyline, from (0, 0) to (1, 1), that meets the target exactly."""
+    frame = runs.frame
+    if not len(frame):
+        return frame.with_columns(reason=pl.lit(None, pl.String))
+    ends = pl.concat(
+        frame[runs.start].with_columns(
+            threshold=pl.lit(threshold), tpr=pl.col("tpr") * 0 + rate, fpr=pl.col("fpr") * 0 + rate
+        )
+        for threshold, rate in ((-np.inf, 1.0), (np.inf, 0.0))
+    )
+    whole = _by_threshold(pl.concat([frame, ends]), runs.keys)
+    size = runs.size + 2
+    line = Runs(whole, runs.keys, np.cumsum(size) - size, size)
+    margin = line.values(wish.margin, eta, wish.beta)
+    # The last point that serves on the way, and its neighbour that does not: between them the target is met.
+    if wish.take == "highest":
+        inside = line.last(margin >= 0)
+        outside = inside + 1
+    else:
+        serves = margin >= 0
+        serves[line.start + size - 1] = wish.name != "precision"  # at (0, 0) precision is 0/0
+        inside = line.first(serves)
+        outside = inside - 1
+    group_end = np.where(wish.take == "highest", line.start + size - 1, line.start)
+    outside = np.where((inside < 0) | (inside == group_end), inside, outside)
+    at_inside, at_outside = margin[inside], margin[outside]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(at_inside > at_outside, at_inside / (at_inside - at_outside), 0.0)
+    found = line.laid_out(inside, wish.unattained)
+    rates = {}
+    for rate in ("tpr", "fpr"):
+        values = line.values(pl.col(rate), None, wish.beta)
+        between = values[inside] + share * (values[outside] - values[inside])
+        rates[rate] = pl.Series(np.where(inside >= 0, between, np.nan), nan_to_null=True)
+    kept = (*runs.keys, "__exact", "positives", "negatives", "observed_prevalence", "resolution", "reason")
+    lost = [column for column in found.columns if column not in kept]
+    nothing = (pl.lit(None, found.schema[column]).alias(column) for column in lost)
+    return found.with_columns(nothing).with_columns(**rates)
+
+
+def _by_threshold(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Sort by threshold; where infinite scores share theirs with "above every score", by falling rates."""
+    by = [*keys, "threshold", "tpr", "fpr"]
+    return frame.sort(by, descending=[name in ("tpr", "fpr") for name in by], maintain_order=True)
+
+
+def _never_positive(columns: list[str]) -> dict[str, pl.Expr]:
+    """Return what turns a row of rates into that of a threshold above every score."""
+    changed = {
+        "threshold": pl.lit(float("inf")),
+        "tp": pl.col("tp") * 0,
+        "fp": pl.col("fp") * 0,
+        "fn": pl.col("positives"),
+        "tn": pl.col("negatives"),
+        "tpr": pl.col("tpr") * 0,
+        "fpr": pl.col("fpr") * 0,
+    }
+    bounds = (f"{rate}_{side}" for rate in ("tpr", "fpr") for side in ("lower", "upper"))
+    unknown = {name: pl.lit(None, pl.Float64) for name in bounds if name in columns}
+    return changed | unknown

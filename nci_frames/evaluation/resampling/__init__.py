@@ -1,0 +1,1 @@
+"""Counts -> resampled logs, and what varies between them."""

@@ -1,0 +1,146 @@
+"""Counts -> how far a statistic would vary from one log to another: the bootstrap."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from nci_frames.arguments import Prevalences, check_level
+from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.resampling.replicates import Replicates, Statistics, resample
+from nci_frames.schemas import BOOTSTRAP, COUNTS
+
+__all__ = ["bootstrap"]
+
+
+def bootstrap(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    statistic: Statistics,
+    prevalence: Prevalences = "observed",
+    beta: float | Sequence[float] = (1.0,),
+    threshold: float | Sequence[float] | None = None,
+    repeats: int = 1000,
+    seed: int = 0,
+    by: str | None = None,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Resample the log behind the counts many times, and say how far a statistic varies.
+
+    Rows that lie between the same two thresholds are alike, so a log is resampled from its counts alone: a
+    replicate costs the same for a thousand rows and for a billion.
+
+    Parameters
+    ----------
+    counts
+        A counts frame of whole rows, or rates, such as selected operating points.
+    statistic
+        "pr_auc" (average precision), "roc_auc", names or aliases of metrics, called metrics, or a list of
+        these.
+    prevalence
+        P(y=1), each in [0, 1]; or "observed": each group's own, held fixed.
+    beta
+        Weights of recall, each in [0, inf], for the metrics that have one.
+    threshold
+        Where metrics are taken; by default at every threshold of the counts. Areas do not depend on it.
+    repeats
+        Number of resampled logs, at least 2.
+    seed
+        Fixes the draws. Those of a group depend on its keys and not on the other groups.
+    by
+        None draws rows, positives and negatives apart. A key, such as the ``bucket`` of ``unit_buckets``,
+        draws whole values of it, so that rows that belong together stay together; all models get the same
+        draws. It needs at least 20 values.
+    level
+        Share of the replicates between the bounds, in (0, 1).
+
+    Returns
+    -------
+    A row per group and statistic, sorted by all columns left of ``value``:
+
+    =========== ======= ============================================ ======================================
+    column      dtype   meaning                                      null where
+    =========== ======= ============================================ ======================================
+    model, keys          as in *counts*, without *by*                as in *counts*
+    threshold   Float64 where the metric is taken                    areas
+    metric      String  "pr_auc", "roc_auc", or the metric's label   never
+    method      String  rule of the PR area                          not pr_auc
+    prevalence  Float64 P(y=1) the statistic belongs to              it does not depend on it
+    beta        Float64 weight of recall                             it plays no part
+    value       Float64 the statistic of the counts themselves       undefined, as in the metric or area
+    lower,      Float64 percentiles of the replicates, for *level*   fewer than 2 replicates are defined
+    upper
+    std         Float64 standard deviation of the replicates, ddof 1 fewer than 2 replicates are defined
+    repeats     Int64   replicates in which the statistic is defined never
+    =========== ======= ============================================ ======================================
+
+    Raises
+    ------
+    ParameterError
+        If an option is out of range, a threshold was not counted, the counts are sums of weights, or there
+        are too few values of *by*.
+    UnknownMetricError
+        If a name is neither an area nor a metric.
+    SchemaError
+        If *counts* is not a counts frame, or lacks the key *by*.
+
+    Notes
+    -----
+    The rows of a class fall into the bins of a resampled log by a multinomial law with the shares of the
+    counts; that is the row bootstrap of binned scores, exactly. The interval is the percentile interval. At
+    prevalence 0.001 and with 100 positives, those of 95 % for PR-AUC hold the truth in 93 % of logs; the page
+    on resampling says more.
+
+    References
+    ----------
+    Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 13, doi:10.1201/9780429246593.
+
+    Examples
+    --------
+    TPR 0.6 of 100 positives and FPR 0.001 of 1,000 negatives (the paper's Fig. 1): at one positive in a
+    thousand the precision is hardly known.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a"], "threshold": [0.5], "tp": [60], "fp": [1], "fn": [40], "tn": [999]
+    ... })
+    >>> nf.bootstrap(counts, statistic="precision", prevalence=0.001).select(
+    ...     pl.col("value", "lower", "upper").round(2)
+    ... ).row(0)
+    (0.38, 0.15, 1.0)
+    """
+    check_level(level)
+    found = resample(
+        counts, statistic, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
+        by=by,
+    )  # fmt: skip
+    # Group by group: the replicates of all together would take the memory.
+    tables = [_summary(replicates, level) for replicates in found]
+    if not tables:
+        frame = whole_counts(counts)
+        return BOOTSTRAP.empty(frame.select("model", *(k for k in COUNTS.keys(frame.columns) if k != by)))
+    keys = BOOTSTRAP.keys(tables[0].columns)
+    order = ["model", *keys, "threshold", "metric", "method", "prevalence", "beta"]
+    return pl.concat(tables).sort(order, maintain_order=True)
+
+
+def _summary(replicates: Replicates, level: float) -> pl.DataFrame:
+    values = replicates.values
+    defined = (~np.isnan(values)).sum(axis=0)
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    enough = defined >= 2
+    lower, upper, std = np.full((3, len(defined)), np.nan)
+    # Most statistics are defined everywhere, and plain percentiles are much quicker.
+    for some, quantile, deviation in (
+        (defined == len(values), np.quantile, np.std),
+        (enough & (defined < len(values)), np.nanquantile, np.nanstd),
+    ):
+        if some.any():
+            lower[some], upper[some] = quantile(values[:, some], tails, axis=0)
+            std[some] = deviation(values[:, some], axis=0, ddof=1)
+    columns = {"value": replicates.value, "lower": lower, "upper": upper, "std": std}
+    results = [pl.Series(name, column, nan_to_null=True) for name, column in columns.items()]
+    table = replicates.cases.with_columns(*results, pl.Series("repeats", defined.astype(np.int64)))
+    return replicates.histogram.labelled(table)

@@ -1,0 +1,164 @@
+"""Counts -> how often each model is the best one of a resampled log."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from nci_frames.arguments import Prevalences, check_level
+from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.metrics.directions import better_sign
+from nci_frames.evaluation.resampling.replicates import Replicates, resample
+from nci_frames.schemas import BEST_MODELS, COUNTS
+
+__all__ = ["probability_best"]
+
+_CASE = ("metric", "method", "prevalence", "beta")
+
+
+def probability_best(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    statistic: str | pl.Expr = "f_beta",
+    prevalence: Prevalences = "observed",
+    beta: float | Sequence[float] = (1.0,),
+    threshold: float | None = None,
+    repeats: int = 1000,
+    seed: int = 0,
+    by: str | None = None,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Say how often each model is the best at each prevalence and beta, over resampled logs.
+
+    Parameters
+    ----------
+    counts
+        A counts frame of whole rows, or rates. For a metric each model needs one operating point:
+        *threshold*, or a frame with one row of each model.
+    statistic
+        "pr_auc" (average precision), "roc_auc", a name or alias of a metric, or a called metric.
+    prevalence
+        P(y=1), each in [0, 1]; or "observed": each group's own, held fixed.
+    beta
+        Weights of recall, each in [0, inf], if the metric has one.
+    threshold
+        Where the metric is taken. Areas do not depend on it.
+    repeats
+        Number of resampled logs, at least 2.
+    seed
+        Fixes the draws.
+    by
+        None draws the rows of each model apart, as if other rows had been scored, which blurs differences
+        between models of one log. A key such as the ``bucket`` of ``unit_buckets`` draws the same units for
+        all models: the paired comparison.
+    level
+        A model is distinguishable if its p-value is below 1 - level.
+
+    Returns
+    -------
+    A row per key, statistic and model, sorted by all columns left of ``value``:
+
+    =============== ======= =========================================== ================================
+    column          dtype   meaning                                     null where
+    =============== ======= =========================================== ================================
+    keys                     as in *counts*, without *by*               as in *counts*
+    metric          String  "pr_auc", "roc_auc", or the metric's label  never
+    method          String  rule of the PR area                         not pr_auc
+    prevalence      Float64 P(y=1) the values belong to                 each model's own, or no part
+    beta            Float64 weight of recall                            it plays no part
+    model           String  name of the model                           a model of its own
+    value           Float64 the statistic of the counts themselves      undefined
+    probability     Float64 share of the resampled logs in which it is  undefined in all of them
+                            the best; those that tie share
+    p_value         Float64 two-sided, of the best *value* against this the best, or undefined
+    distinguishable Boolean whether it is told from the best            p_value is null, unless the best
+    repeats         Int64   resampled logs in which it is defined       never
+    =============== ======= =========================================== ================================
+
+    Raises
+    ------
+    ParameterError
+        As ``bootstrap`` does, or if a model has several operating points, or the metric no better and worse.
+    UnknownMetricError
+        If it is not known whether more of a metric is better.
+    SchemaError
+        If *counts* is not a counts frame, or lacks the key *by*.
+
+    Notes
+    -----
+    With the smaller of the shares of resampled logs in which the best is not better, and not worse, than the
+    model (each with one added to the number and to the total), the p-value is twice that. Identical models
+    share their probability, and have p-value 1 with *by*. The probability is that of the bootstrap, not a
+    posterior; the p-values are not corrected for the number of models.
+
+    References
+    ----------
+    Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 15, doi:10.1201/9780429246593.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> nf.probability_best(counts, prevalence=[0.01, 0.5]).select(
+    ...     "prevalence", "model", pl.col("value", "probability").round(2), "distinguishable"
+    ... ).rows()
+    [(0.01, 'a', 0.71, 1.0, False), (0.01, 'b', 0.42, 0.0, True), (0.5, 'a', 0.75, 0.0, True),
+    (0.5, 'b', 0.88, 1.0, False)]
+    """
+    check_level(level)
+    found = resample(
+        counts, statistic, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
+        by=by,
+    )  # fmt: skip
+    groups: dict[tuple[object, ...], list[Replicates]] = {}
+    for replicates in found:
+        groups.setdefault(replicates.histogram.group.row(0)[1:], []).append(replicates)
+    frame = whole_counts(counts)
+    keys = [key for key in COUNTS.keys(frame.columns) if key != by]
+    if not groups:
+        return BEST_MODELS.empty(frame.select(keys))
+    first = [*keys, *_CASE, "model"]
+    table = pl.concat(_compared(models, level) for models in groups.values())
+    return table.select(*first, "value", "probability", "p_value", "distinguishable", "repeats").sort(first)
+
+
+def _compared(models: list[Replicates], level: float) -> pl.DataFrame:
+    """Compare the models of one group of keys."""
+    for replicates in models:
+        replicates.check_one_point()
+    sign = better_sign(models[0].cases["metric"][0])
+    value = sign * np.stack([m.value for m in models])  # model, case
+    values = sign * np.stack([m.values for m in models])  # model, replicate, case
+    defined = ~np.isnan(values)
+    comparable = np.where(defined, values, -np.inf)
+    wins = defined & (comparable == comparable.max(axis=0))
+    decided = defined.any(axis=0).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        probability = (wins / np.maximum(wins.sum(axis=0), 1)).sum(axis=1) / decided
+    best = np.argmax(np.where(np.isnan(value), -np.inf, value), axis=0)
+    is_best = (np.arange(len(models))[:, None] == best) & ~np.isnan(value)
+    difference = values[best, :, np.arange(len(best))].T - values
+    both = (~np.isnan(difference)).sum(axis=1)
+    fewer = np.minimum((difference <= 0).sum(axis=1), (difference >= 0).sum(axis=1))
+    p_value = np.minimum(1, 2 * (1 + fewer) / (1 + both))
+    p_value[is_best | (both < 2) | np.isnan(value)] = np.nan
+    etas = np.array([m.cases["prevalence"].fill_null(np.nan).to_numpy() for m in models])
+    one_eta = (etas == etas[0]).all(axis=0)
+    tables = []
+    for place, replicates in enumerate(models):
+        p = pl.Series(p_value[place], nan_to_null=True)
+        table = replicates.cases.with_columns(
+            prevalence=pl.when(pl.Series(one_eta)).then("prevalence"),
+            value=pl.Series(replicates.value, nan_to_null=True),
+            probability=pl.Series(probability[place], nan_to_null=True),
+            p_value=p,
+            distinguishable=pl.when(pl.Series(is_best[place])).then(False).otherwise(p < 1 - level),
+            repeats=pl.Series(defined[place].sum(axis=0).astype(np.int64)),
+        )
+        tables.append(replicates.histogram.labelled(table))
+    return pl.concat(tables)

@@ -1,0 +1,289 @@
+"""Counts -> the statistics of many resampled logs, without the log.
+
+A resampled log is known by its rows in each bin, so a replicate costs the same for a thousand rows and for a
+billion. Either rows are drawn within each class, or whole buckets of units are.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.arguments import Prevalences, beta_values, check_seed, check_whole, prevalence_values
+from nci_frames.counts.pooling import pool_counts
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.areas.replicated import average_precisions, roc_aucs
+from nci_frames.evaluation.arrays.histograms import Histogram, histograms, is_exact, whole_counts
+from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
+from nci_frames.schemas import COUNTS
+from nci_frames.typing import Floats
+
+__all__ = ["LEAST_BUCKETS", "Replicates", "Statistics", "resample"]
+
+Rows = NDArray[np.int64]
+Statistics = str | pl.Expr | Sequence[str | pl.Expr]
+
+#: Fewer buckets than this say too little about how one log differs from another.
+LEAST_BUCKETS = 20
+
+_CASES = ["threshold", "metric", "method", "prevalence", "beta"]
+_CURVES = ("pr_auc", "roc_auc")
+_CELLS_AT_A_TIME = 1 << 21
+
+
+@dataclass(frozen=True, slots=True)
+class Replicates:
+    """The statistics of one group: of the log itself, and of each resampled log."""
+
+    histogram: Histogram
+    #: threshold, metric, method, prevalence and beta of each statistic.
+    cases: pl.DataFrame
+    #: One per case; NaN where undefined.
+    value: Floats
+    #: Of shape (repeats, cases); NaN where undefined.
+    values: Floats
+
+    def check_one_point(self) -> None:
+        """Raise ParameterError if the metric was taken at several thresholds."""
+        thresholds = self.cases["threshold"].n_unique()
+        if thresholds > 1:
+            raise ParameterError(
+                "each model needs one operating point",
+                where=self.histogram.where,
+                found=f"{thresholds} thresholds",
+                hint="name one with threshold=, or leave one row of each model",
+            )
+
+
+def resample(
+    counts: pl.DataFrame | pl.LazyFrame,
+    statistic: Statistics,
+    *,
+    prevalence: Prevalences,
+    beta: float | Sequence[float],
+    threshold: float | Sequence[float] | None,
+    repeats: int,
+    seed: int,
+    by: str | None,
+) -> Iterator[Replicates]:
+    """Yield the replicates of each group of counts, in the order of the keys; the options are bootstrap's.
+
+    Raises
+    ------
+    ParameterError
+        If an option is out of range, a threshold was not counted, the counts are not those of whole rows, or
+        there are too few buckets.
+    SchemaError
+        If *counts* is not a counts frame, or lacks the key *by*.
+    """
+    check_whole("repeats", repeats, 2)
+    check_seed(seed)
+    thresholds = None if threshold is None else np.unique(np.asarray(threshold, np.float64))
+    if thresholds is not None and (not len(thresholds) or np.isnan(thresholds).any()):
+        raise ParameterError.out_of_range("threshold", threshold, "at least one number")
+    asked = [statistic] if isinstance(statistic, str | pl.Expr) else list(statistic)
+    if not asked:
+        raise ParameterError.out_of_range("statistic", statistic, "at least one statistic")
+    grid, betas = prevalence_values(prevalence), beta_values(beta)
+    frame = whole_counts(counts)
+    exact = is_exact(frame)
+
+    samplers: Sequence[_Sampler] = _Rows.of(frame) if by is None else _Buckets.of(frame, by)
+    for whole in samplers:
+        points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
+        statistics = _Statistics(asked, grid, betas, points.tolist(), whole.histogram.observed_prevalence)
+        # Only the rows between what tells replicates apart are drawn: thresholds, or positives.
+        sampler = whole
+        if not statistics.curves:
+            sampler = whole.coarser(points.tolist(), exact=exact)
+        elif len(statistics.curves) == len(asked):
+            sampler, points = whole.condensed(), np.empty(0)
+        histogram = sampler.histogram
+        reached = histogram.reached(points.tolist(), exact=exact)
+        cases, value = statistics.of(histogram.positives[None], histogram.negatives[None], reached)
+        blocks = [statistics.of(*drawn, reached)[1] for drawn in sampler.draws(repeats, seed)]
+        yield Replicates(histogram, cases, value[0], np.concatenate(blocks))
+
+
+class _Sampler(Protocol):
+    """Draws the rows of a group anew."""
+
+    @property
+    def histogram(self) -> Histogram: ...
+
+    def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "_Sampler": ...
+
+    def condensed(self) -> "_Sampler": ...
+
+    def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+        """Yield positives and negatives of some resampled logs at a time, of shape (logs, bins)."""
+
+
+def _blocks(repeats: int, bins: int) -> list[int]:
+    """Cut the replicates into parts whose arrays are not too large."""
+    some = max(1, _CELLS_AT_A_TIME // bins)
+    return [min(some, repeats - start) for start in range(0, repeats, some)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows are drawn with replacement, the positives apart from the negatives."""
+
+    histogram: Histogram
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> "list[_Rows]":
+        return [cls(histogram) for histogram in histograms(frame)]
+
+    def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "_Rows":
+        return _Rows(self.histogram.coarser(thresholds, exact=exact))
+
+    def condensed(self) -> "_Rows":
+        return _Rows(self.histogram.condensed())
+
+    def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+        rng = stream(seed, self.histogram.group.row(0, named=True))
+        for some in _blocks(repeats, len(self.histogram.positives)):
+            positives = draw_with_replacement(rng, self.histogram.positives, some)
+            yield positives, draw_with_replacement(rng, self.histogram.negatives, some)
+
+
+@dataclass(frozen=True, slots=True)
+class _Buckets:
+    """Whole buckets are drawn with replacement, the same ones for every model."""
+
+    #: All buckets together.
+    histogram: Histogram
+    #: Each bucket that has rows of the group, by its place among all buckets.
+    members: dict[int, Histogram]
+    buckets: int
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, by: str) -> "list[_Buckets]":
+        keys = COUNTS.keys(frame.columns)
+        if by not in keys:
+            raise SchemaError.missing_column(by, "by", "the keys of the counts frame", keys)
+        if frame[by].null_count():
+            msg = f"rows without a {by} cannot be drawn along with others"
+            raise ParameterError(msg, hint="leave out the rows that belong to no unit before counting")
+        places = {bucket: place for place, bucket in enumerate(frame[by].unique().sort())}
+        if len(places) < LEAST_BUCKETS:
+            raise ParameterError(
+                f"there are too few values of {by!r} to draw from",
+                found=f"{len(places)}; {LEAST_BUCKETS} are the least",
+                hint="count by more, e.g. by those of unit_buckets(predictions, buckets=256)",
+            )
+        members: dict[tuple[Any, ...], dict[int, Histogram]] = {}
+        for histogram in histograms(frame):
+            rest = histogram.group.drop(by).row(0)
+            members.setdefault(rest, {})[places[histogram.group[by].item()]] = histogram
+        pooled = histograms(pool_counts(frame, over=by))
+        return [cls(histogram, members[histogram.group.row(0)], len(places)) for histogram in pooled]
+
+    def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "_Buckets":
+        members = {place: m.coarser(thresholds, exact=exact) for place, m in self.members.items()}
+        return _Buckets(self.histogram.coarser(thresholds, exact=exact), members, self.buckets)
+
+    def condensed(self) -> "_Buckets":
+        return self.coarser(self.histogram.condensed().thresholds.tolist(), exact=True)
+
+    def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+        rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
+        positives, negatives = self._matrix("positives"), self._matrix("negatives")
+        even = np.ones(self.buckets, np.int64)
+        # All at once: the blocks depend on the bins, which may differ between models, the draws must not.
+        times = draw_with_replacement(rng, even, repeats).astype(np.float64)
+        for part in np.split(times, np.cumsum(_blocks(repeats, positives.shape[1]))[:-1]):
+            # Sums of whole numbers below 2^53 are exact in Float64.
+            yield (positives.T @ part.T).T.astype(np.int64), (negatives.T @ part.T).T.astype(np.int64)
+
+    def _matrix(self, name: str) -> Any:
+        """Return the rows of each bucket (down) and bin (across)."""
+        from scipy.sparse import coo_array  # noqa: PLC0415  (what does not need it does not wait for it)
+
+        bucket, place, rows = [], [], []
+        for number, member in self.members.items():
+            mine = getattr(member, name)
+            occupied = np.flatnonzero(mine)
+            bucket.append(np.full(len(occupied), number))
+            place.append(member.places_in(self.histogram)[occupied])
+            rows.append(mine[occupied])
+        cells = (np.concatenate(bucket), np.concatenate(place))
+        shape = (self.buckets, len(self.histogram.positives))
+        return coo_array((np.concatenate(rows).astype(np.float64), cells), shape).tocsr()
+
+
+class _Statistics:
+    """What is computed of each log of a group."""
+
+    def __init__(
+        self,
+        asked: Sequence[str | pl.Expr],
+        grid: list[float] | None,
+        betas: list[float],
+        points: list[float],
+        observed_prevalence: float,
+    ) -> None:
+        names = [name for name in asked if isinstance(name, str)]
+        self.curves = [curve for curve in _CURVES if curve in names]
+        self._metrics = [name for name in asked if not (isinstance(name, str) and name in _CURVES)]
+        self._etas = [observed_prevalence] if grid is None else grid
+        self._grid, self._betas, self._points = grid, betas, points
+        self._observed = observed_prevalence
+
+    def of(self, positives: Rows, negatives: Rows, reached: Rows) -> tuple[pl.DataFrame, Floats]:
+        """Return the cases, and their values in each log, of shape (logs, cases)."""
+        cases, values = [], []
+        if "pr_auc" in self.curves:
+            cases.append({"metric": "pr_auc", "method": "average_precision", "prevalence": self._etas})
+            values.append(average_precisions(positives, negatives, self._etas))
+        if "roc_auc" in self.curves:
+            cases.append({"metric": "roc_auc"})
+            values.append(roc_aucs(positives, negatives)[:, None])
+        schema = dict(zip(_CASES, [pl.Float64, pl.String, pl.String, pl.Float64, pl.Float64], strict=True))
+        tables = [pl.DataFrame(case).match_to_schema(schema, missing_columns="insert") for case in cases]
+        if self._metrics:
+            table, value = self._of_points(positives, negatives, reached)
+            tables.append(table)
+            values.append(value)
+        return pl.concat(tables).with_columns(pl.col("prevalence").fill_nan(None)), np.hstack(values)
+
+    def _of_points(self, positives: Rows, negatives: Rows, reached: Rows) -> tuple[pl.DataFrame, Floats]:
+        logs, size = len(positives), len(self._points)
+        true, false = (np.insert(rows.cumsum(axis=1), 0, 0, axis=1) for rows in (positives, negatives))
+        tp, fp = (rows[:, reached] for rows in (true, false))
+        fn, tn = true[:, -1:] - tp, false[:, -1:] - fp
+        grids = size * len(self._metrics) * len(self._etas) * len(self._betas)
+        parts = []
+        for part in np.array_split(np.arange(logs), -(-logs * grids // _CELLS_AT_A_TIME)):
+            frame = pl.DataFrame(
+                {
+                    "model": pl.repeat("", len(part) * size, eager=True),
+                    "log": np.repeat(part, size),
+                    "threshold": np.tile(self._points, len(part)),
+                    **{
+                        name: rows[part].ravel()
+                        for name, rows in (("tp", tp), ("fp", fp), ("fn", fn), ("tn", tn))
+                    },
+                }
+            )
+            rates = compute_rates(frame).with_columns(
+                observed_prevalence=pl.lit(self._observed).fill_nan(None)
+            )
+            parts.append(
+                project_rates(
+                    rates,
+                    metrics=self._metrics,
+                    prevalence="observed" if self._grid is None else self._grid,
+                    beta=self._betas,
+                )
+            )
+        # Projections are sorted by log first, then by case, so the values are already those of a matrix.
+        values = pl.concat([part["value"] for part in parts]).to_numpy().reshape(logs, -1)
+        cases = parts[0].head(values.shape[1]).with_columns(method=pl.lit(None, pl.String)).select(_CASES)
+        return cases, values

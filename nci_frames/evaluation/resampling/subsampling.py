@@ -1,0 +1,147 @@
+"""Counts -> what sub-sampling a log to another class balance would have shown, against adjusting it."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.arguments import check_seed, check_whole
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
+from nci_frames.evaluation.resampling.draws import draw_without_replacement, stream
+from nci_frames.schemas import COUNTS, SUBSAMPLES
+
+__all__ = ["subsample_study"]
+
+Rows = NDArray[np.int64]
+
+
+def subsample_study(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    prevalence: float,
+    repeats: int = 30,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Sub-sample a log to a class balance, again and again, and compare its PR curves with the adjusted one.
+
+    The usual way to know the precision at another prevalence is to leave rows out until the classes have it.
+    The other is to adjust the precision by its formula and keep all rows. This shows what the first costs.
+
+    Parameters
+    ----------
+    counts
+        A counts frame of whole rows.
+    prevalence
+        P(y=1) to sub-sample to, between 0 and 1, both excluded. Above the observed one, as in the paper,
+        negatives are left out and all positives kept; below it, positives are left out.
+    repeats
+        Number of sub-samples, at least 1.
+    seed
+        Fixes them. Those of a group depend on its keys and not on the other groups.
+
+    Returns
+    -------
+    A row per group and threshold, sorted by model, keys and threshold:
+
+    =========== ======= ============================================== =================================
+    column      dtype   meaning                                        null where
+    =========== ======= ============================================== =================================
+    model, keys          as in *counts*                                as in *counts*
+    threshold   Float64 as in *counts*                                 never
+    prevalence  Float64 P(y=1) as asked for                            never
+    tpr         Float64 true-positive rate of all rows                 never
+    adjusted    Float64 precision at *prevalence* from all rows        no row is predicted positive
+    mean        Float64 mean precision of the sub-samples              no sub-sample defines it
+    min, max    Float64 their least and greatest precision             as for mean
+    q25, q75    Float64 their quartiles                                as for mean
+    repeats     Int64   sub-samples with a row predicted positive      never
+    =========== ======= ============================================== =================================
+
+    Raises
+    ------
+    ParameterError
+        If an option is out of range, the counts are sums of weights, a group lacks a class, or so many rows
+        would be left out that a class is lost.
+    SchemaError
+        If *counts* is not a counts frame.
+
+    Notes
+    -----
+    The rows left in each bin follow the multivariate hypergeometric law, so all rows with one score are
+    treated alike, and the cost does not depend on the number of rows. The class that is thinned keeps
+    round(rows of the other class times the odds) rows.
+
+    References
+    ----------
+    Brabec et al. (2020), section 5.1 and Fig. 6, doi:10.1007/978-3-030-50423-6_6.
+
+    Examples
+    --------
+    At one positive in a thousand a classifier has TPR 0.6 and FPR 0.001. Adjusted to one in a hundred its
+    precision is 0.86; ten sub-samples spread from less than 0.8 to 1.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a"], "threshold": [0.5], "tp": [30], "fp": [50], "fn": [20], "tn": [49950]
+    ... })
+    >>> nf.subsample_study(counts, prevalence=0.01, repeats=10).select(
+    ...     pl.col("adjusted", "min", "max").round(2)
+    ... ).row(0)
+    (0.86, 0.75, 0.94)
+    """
+    prevalence = float(prevalence)
+    if not 0 < prevalence < 1:
+        raise ParameterError.out_of_range("prevalence", prevalence, "between 0 and 1, both excluded")
+    check_whole("repeats", repeats, 1)
+    check_seed(seed)
+    frame = whole_counts(counts)
+    tables = [_study(histogram, prevalence, repeats, seed) for histogram in histograms(frame)]
+    if not tables:
+        return SUBSAMPLES.empty(frame.select("model", *COUNTS.keys(frame.columns)))
+    # Within a group the rows are descending as its histogram is.
+    return pl.concat(table.reverse() for table in tables)
+
+
+def _study(histogram: Histogram, prevalence: float, repeats: int, seed: int) -> pl.DataFrame:
+    m, n = int(histogram.positives.sum()), int(histogram.negatives.sum())
+    odds = prevalence / (1 - prevalence)
+    # One class is kept whole: the one of which there are too few.
+    kept_positives, kept_negatives = min(m, round(n * odds)), min(n, round(m / odds))
+    if not (kept_positives and kept_negatives):
+        raise ParameterError(
+            f"no log with prevalence {prevalence:g} can be drawn from these rows",
+            where=histogram.where,
+            found=f"{m:,} positives and {n:,} negatives",
+        )
+    rng = stream(seed, histogram.group.row(0, named=True))
+    positives = _drawn(rng, histogram.positives, kept_positives, repeats)
+    negatives = _drawn(rng, histogram.negatives, kept_negatives, repeats)
+    tp, fp = (rows[:, :-1].cumsum(axis=1) for rows in (positives, negatives))
+    tpr, fpr = (rows[:-1].cumsum() / rows.sum() for rows in (histogram.positives, histogram.negatives))
+    with np.errstate(invalid="ignore"):
+        precision = tp / (tp + fp)
+        adjusted = prevalence * tpr / (prevalence * tpr + (1 - prevalence) * fpr)
+    defined = (~np.isnan(precision)).sum(axis=0)
+    some = defined > 0
+    mean, least, q25, q75, most = np.full((5, len(defined)), np.nan)
+    if some.any():
+        mean[some] = np.nanmean(precision[:, some], axis=0)
+        least[some], q25[some], q75[some], most[some] = np.nanquantile(
+            precision[:, some], [0, 0.25, 0.75, 1], axis=0
+        )
+    columns = {"adjusted": adjusted, "mean": mean, "min": least, "q25": q25, "q75": q75, "max": most}
+    table = pl.DataFrame({"threshold": histogram.thresholds}).with_columns(
+        pl.lit(prevalence).alias("prevalence"),
+        pl.Series("tpr", tpr),
+        *(pl.Series(name, values, nan_to_null=True) for name, values in columns.items()),
+        pl.Series("repeats", defined.astype(np.int64)),
+    )
+    return histogram.labelled(table)
+
+
+def _drawn(rng: np.random.Generator, bins: Rows, size: int, repeats: int) -> Rows:
+    if size == bins.sum():
+        return np.broadcast_to(bins, (repeats, len(bins)))
+    return np.stack([draw_without_replacement(rng, bins, size) for _ in range(repeats)])

@@ -1,0 +1,1 @@
+"""Counts or rates -> tests: folds, segments, areas."""

@@ -1,0 +1,27 @@
+"""Corrections of p-values for the number of tests."""
+
+import numpy as np
+
+from nci_frames.typing import Floats
+
+__all__ = ["holm"]
+
+
+def holm(p_values: Floats) -> Floats:
+    """Return Holm's adjusted p-values of each row of an array; NaN is no test, and stays NaN.
+
+    The k-th smallest of n is multiplied by n - k + 1, and none may be below a smaller one's, or above 1. The
+    chance of one or more false rejections in a row is then at most the level, whatever the dependence.
+
+    References
+    ----------
+    Holm (1979), Scandinavian Journal of Statistics 6(2), 65-70, https://www.jstor.org/stable/4615733.
+    """
+    order = np.argsort(p_values, axis=-1)  # NaN last
+    ascending = np.take_along_axis(p_values, order, axis=-1)
+    tests = np.sum(~np.isnan(p_values), axis=-1, keepdims=True)
+    adjusted = np.minimum(ascending * (tests - np.arange(p_values.shape[-1])), 1)
+    adjusted = np.where(np.isnan(ascending), np.nan, np.fmax.accumulate(adjusted, axis=-1))
+    result = np.empty_like(p_values)
+    np.put_along_axis(result, order, adjusted, axis=-1)
+    return result

@@ -1,0 +1,127 @@
+"""Rates of folds -> the values of metrics as one array over cases, models and folds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.arguments import Prevalences
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.metrics import CalledMetric
+from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.schemas import RATES, collect
+from nci_frames.typing import Floats
+
+__all__ = ["CASE", "SUMMARY", "FoldValues", "Metrics"]
+
+Metrics = str | pl.Expr | Sequence[str | pl.Expr]
+
+#: Besides the keys, what the values of one comparison share.
+CASE = ("metric", "prevalence", "beta")
+#: What is said of the folds of one case and model.
+SUMMARY = ("mean", "std", "folds", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class FoldValues:
+    """A metric's values in every case (keys, metric, prevalence, beta), model and fold."""
+
+    keys: list[str]
+    cases: pl.DataFrame
+    models: pl.Series
+    #: Of shape (cases, models, folds); NaN where undefined or missing.
+    values: Floats
+    #: Of the same shape: whether the model has a point there.
+    exists: NDArray[np.bool_]
+    #: The same metrics of all folds' counts together.
+    pooled: pl.DataFrame
+
+    @classmethod
+    def of(
+        cls,
+        rates: pl.DataFrame | pl.LazyFrame,
+        metrics: Metrics,
+        prevalence: Prevalences,
+        beta: float | Sequence[float],
+        over: str | Sequence[str],
+    ) -> "FoldValues":
+        """Project the rates and place the values.
+
+        Raises
+        ------
+        ParameterError
+            If a fold has two operating points of one model, or an option is out of range.
+        SchemaError
+            If *rates* is not a rates frame, or lacks a key of *over*.
+        """
+        frame = collect(rates, RATES)
+        members = [over] if isinstance(over, str) else list(over)
+        all_keys = RATES.keys(frame.columns)
+        for key in members:
+            if key not in all_keys:
+                raise SchemaError.missing_column(key, "over", "the keys of the rates frame", all_keys)
+        keys = [key for key in all_keys if key not in members]
+        twice = frame.filter(pl.struct("model", *all_keys).is_duplicated())
+        if len(twice):
+            raise ParameterError(
+                "a fold has two operating points of one model",
+                where=f"model {twice['model'][0]!r}, {members[0]} {twice[members[0]][0]!r}",
+                hint="choose one with select_operating_points, or by a filter on the threshold",
+            )
+        projected = _project(frame, metrics, prevalence, beta)
+        pooled = compute_rates(
+            frame.group_by("model", *keys)
+            .agg(pl.col("tp", "fp", "fn", "tn").sum())
+            .with_columns(threshold=pl.lit(0.0))
+        )
+        case = [*keys, *CASE]
+        cases, models, folds = (
+            projected.select(columns).unique().sort(columns) for columns in (case, ["model"], members)
+        )
+        shape = (len(cases), len(models), len(folds))
+        place = tuple(
+            projected.join(
+                axis.with_row_index("__place"),
+                on=axis.columns,
+                how="left",
+                nulls_equal=True,
+                maintain_order="left",
+            )["__place"].to_numpy()
+            for axis in (cases, models, folds)
+        )
+        values, exists = np.full(shape, np.nan), np.zeros(shape, np.bool_)
+        values[place], exists[place] = projected["value"].fill_null(np.nan).to_numpy(), True
+        return cls(keys, cases, models["model"], values, exists, _project(pooled, metrics, prevalence, beta))
+
+    def table(self, ddof: int) -> pl.DataFrame:
+        """Return mean, std, folds and skipped of each case and model, in the order of the array."""
+        cases, models, _ = self.values.shape
+        defined = ~np.isnan(self.values)
+        folds = defined.sum(axis=2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = np.where(defined, self.values, 0).sum(axis=2) / folds
+            squares = np.where(defined, (self.values - mean[:, :, None]) ** 2, 0).sum(axis=2)
+            std = np.sqrt(squares / np.where(folds > ddof, folds - ddof, np.nan))
+        skipped = self.exists.any(axis=1).sum(axis=1)[:, None] - folds
+        return self.cases[np.repeat(np.arange(cases), models)].with_columns(
+            model=self.models[np.tile(np.arange(models), cases)],
+            mean=pl.Series(mean.ravel(), nan_to_null=True),
+            std=pl.Series(std.ravel(), nan_to_null=True),
+            folds=pl.Series(folds.ravel().astype(np.int64)),
+            skipped=pl.Series(skipped.ravel().astype(np.int64)),
+        )
+
+
+def _project(
+    frame: pl.DataFrame, metrics: Metrics, prevalence: Prevalences, beta: float | Sequence[float]
+) -> pl.DataFrame:
+    """Project, with null for a prevalence that is each fold's own."""
+    projected = project_rates(frame, metrics=metrics, prevalence=prevalence, beta=beta).drop("threshold")
+    if not isinstance(prevalence, str):
+        return projected
+    asked = [metrics] if isinstance(metrics, str | pl.Expr) else metrics
+    fixed = [m.meta.output_name() for m in asked if isinstance(m, CalledMetric) and not m.open]
+    return projected.with_columns(prevalence=pl.when(pl.col("metric").is_in(fixed)).then("prevalence"))

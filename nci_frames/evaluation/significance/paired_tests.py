@@ -1,0 +1,36 @@
+"""Paired differences -> two-sided p-values of their means."""
+
+import numpy as np
+
+from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
+from nci_frames.typing import Floats
+
+__all__ = ["bootstrap_test", "t_test"]
+
+
+def t_test(differences: Floats, ratio: float) -> Floats:
+    """Return two-sided p-values of the means along the last axis; NaN is no fold."""
+    from scipy.stats import t as student  # noqa: PLC0415  (what does not need it does not wait for it)
+
+    defined = ~np.isnan(differences)
+    n = defined.sum(axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(defined, differences, 0).sum(axis=2) / n
+        squares = np.where(defined, (differences - mean[:, :, None]) ** 2, 0).sum(axis=2)
+        statistic = mean / np.sqrt(squares / (n - 1) * (1 / n + ratio))
+    p_value = 2 * student.sf(np.abs(statistic), np.maximum(n - 1, 1))
+    return np.where((mean == 0) & (squares == 0), 1.0, p_value)
+
+
+def bootstrap_test(differences: Floats, repeats: int, seed: int) -> Floats:
+    """Return two-sided p-values of the means over resampled folds, the same ones for all models."""
+    cases, models, folds = differences.shape
+    times = draw_with_replacement(stream(seed, {}), np.ones(folds, np.int64), repeats).astype(np.float64)
+    p_value = np.ones((cases, models))
+    for model in range(models):
+        difference = differences[:, model]
+        sums = times @ np.nan_to_num(difference).T
+        drawn = times @ (~np.isnan(difference)).astype(np.float64).T > 0
+        below, above = (np.sum(side & drawn, axis=0) for side in (sums <= 0, sums >= 0))
+        p_value[:, model] = np.minimum(1, 2 * (1 + np.minimum(below, above)) / (1 + drawn.sum(axis=0)))
+    return p_value

@@ -1,0 +1,87 @@
+"""Axes: of shares from 0 to 1, and logarithmic ones labelled in powers; places marked on them."""
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from nci_frames.reporting.charts.parts.theme import SOFT
+
+__all__ = ["log_axis", "log_range", "log_scale", "log_x", "observed_rule", "rate_axis", "vertical_rule"]
+
+_AXIS_TITLES = {
+    "fpr": "FPR (false-positive rate), log scale",
+    "ratio": "negatives per positive, log scale",
+    "odds": "odds of the prevalence η/(1-η), log scale",
+    "prevalence": "prevalence η = P(y = 1), log scale",
+    "pos_fraction": "POSfrac: share of rows predicted positive, log scale",
+    "beta": "β, log scale (to the right recall counts more)",
+}
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def rate_axis(field: str, title: str) -> dict[str, Any]:
+    """Return what an axis of a share needs: from 0 to 1, whatever the values."""
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": title,
+        "scale": alt.Scale(domain=[0, 1]),
+        "axis": alt.Axis(tickCount=5, format=".1f"),
+    }
+
+
+def log_range(places: Iterable[float]) -> tuple[float, float]:
+    """Return the ends of a logarithmic axis; one place alone gets a decade on either side."""
+    there = list(places)
+    low, high = min(there), max(there)
+    return (low, high) if low < high else (low / 10, high * 10)
+
+
+def log_x(field: str, name: str, low: float, high: float) -> alt.X:
+    """Encode a field by its place on the logarithmic axis of *name*."""
+    axis, scale = log_axis(name, low, high), log_scale(low, high)
+    return alt.X(field=field, type="quantitative", axis=axis, scale=scale)
+
+
+def log_scale(low: float, high: float) -> alt.Scale:
+    """Return a logarithmic scale between two numbers."""
+    return alt.Scale(type="log", domain=[low, high], nice=False)
+
+
+def log_axis(x: str, low: float, high: float) -> alt.Axis:
+    """Label whole powers of ten; a short axis gets 1, 2 and 5 times each instead."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    powers = {d: 10.0**d for d in decades if low <= 10.0**d <= high}
+    if len(powers) >= (3 if x == "prevalence" else 4):
+        names = {str(d): "1" if d == 0 else f"10{str(d).translate(_SUPERSCRIPTS)}" for d in powers}
+        expression = f"({json.dumps(names, ensure_ascii=False)})[round(log(datum.value) / LN10)]"
+        return alt.Axis(title=_AXIS_TITLES[x], values=list(powers.values()), labelExpr=expression)
+    steps = [float(f"{m}e{d}") for d in decades for m in (1, 2, 5) if low <= float(f"{m}e{d}") <= high]
+    return alt.Axis(title=_AXIS_TITLES[x], values=steps or [low, high], format="~g")
+
+
+def observed_rule(observed: float | None, x: str, low: float, high: float) -> list[alt.Chart]:
+    """Mark the prevalence of the log on an axis of prevalence, or of its odds; 0 has no place there."""
+    if not observed:
+        return []
+    place = observed / (1 - observed) if x == "odds" else observed
+    return vertical_rule(place, x, low, high, f"observed {observed:.3g}")
+
+
+def vertical_rule(mark: float, x: str, low: float, high: float, label: str) -> list[alt.Chart]:
+    """Mark one place of the axis, with a label above the plot where no line runs."""
+    place = math.log(mark / low) / math.log(high / low)
+    align: Any = "left" if place < 0.15 else "right" if place > 0.85 else "center"
+    base = alt.Chart(pl.DataFrame({x: [mark], "label": [label]})).encode(
+        x=alt.X(field=x, type="quantitative", scale=log_scale(low, high))
+    )
+    return [
+        base.mark_rule(color=SOFT, strokeDash=[4, 3], strokeWidth=1.25).properties(name="rule"),
+        base.mark_text(align=align, baseline="bottom", dy=-4, color=SOFT, fontSize=11)
+        .encode(y=alt.value(0), text=alt.Text(field="label", type="nominal"))
+        .properties(name="rule_label"),
+    ]

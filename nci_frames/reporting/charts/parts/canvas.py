@@ -1,0 +1,253 @@
+"""The parts that charts are put together from: a model's colour, its curve, its tooltip, the frame around."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from nci_frames.errors import ParameterError
+from nci_frames.reporting.charts.parts.selection import finite
+from nci_frames.reporting.charts.parts.theme import DASHES, HEIGHT, PALETTE, WIDTH, ModelStyle, config_for
+
+__all__ = [
+    "COARSE",
+    "DOTS",
+    "LINES",
+    "colour",
+    "compose",
+    "curves",
+    "facet",
+    "fills",
+    "panel_size",
+    "prevalence_strokes",
+    "shape",
+    "tooltip",
+    "with_eta",
+]
+
+_LEGEND = "model (click to highlight)"
+
+#: One for each of the strokes.
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
+
+#: A grid of at most so many values shows its points, a finer one only the point under the pointer.
+COARSE = 12
+
+#: Likewise, how deep an area is.
+_DEPTHS = (0.85, 0.45, 0.25, 0.65, 0.15)
+
+#: What the legend shows of a model.
+LINES, DOTS = alt.Legend(), alt.Legend(symbolType="circle", symbolSize=90)
+SQUARES = alt.Legend(symbolType="square", symbolStrokeWidth=0)
+
+
+def colour(
+    style: ModelStyle,
+    *,
+    legend: alt.Legend | None = LINES,
+    field: str = "model",
+    title: str = _LEGEND,
+) -> alt.Color:
+    """Colour by model, as in every other chart of these models; panels with names need no legend."""
+    scale = alt.Scale(domain=list(style.models), range=list(style.colours))
+    return alt.Color(field=field, type="nominal", title=title, scale=scale, legend=legend)
+
+
+def fills(style: ModelStyle) -> dict[str, alt.Color | alt.Opacity]:
+    """Fill by model; areas of models of one colour differ in their depth, as lines do in their stroke."""
+    found: dict[str, alt.Color | alt.Opacity] = {"color": colour(style, legend=SQUARES, title="model")}
+    if style.dashed:
+        depths = [_DEPTHS[DASHES.index(dash)] for dash in style.dashes]
+        # Left to itself Vega-Lite would take the depths for the ends of a continuous range.
+        scale = alt.Scale(type="ordinal", domain=list(style.models), range=depths)
+        found["opacity"] = alt.Opacity(
+            field="model", type="ordinal", title="model", scale=scale, legend=SQUARES
+        )
+    return found
+
+
+def shape(style: ModelStyle) -> alt.Shape:
+    """Tell points of models of one colour apart, as strokes tell lines."""
+    shapes = [_SHAPES[DASHES.index(dash)] for dash in style.dashes]
+    scale = alt.Scale(domain=list(style.models), range=shapes)
+    return alt.Shape(field="model", type="nominal", title=_LEGEND, scale=scale, legend=DOTS)
+
+
+def tooltip(numbers: Mapping[str, str], *, names: Sequence[str] = ("model",)) -> list[alt.Tooltip]:
+    """Show names as they are, and six digits of numbers: field -> title."""
+    return [
+        *(alt.Tooltip(field=name, type="nominal", title=name) for name in names),
+        *(alt.Tooltip(field=f, type="quantitative", title=t, format=".6~g") for f, t in numbers.items()),
+    ]
+
+
+def curves(
+    rows: pl.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    *,
+    style: ModelStyle,
+    numbers: Mapping[str, str],
+    interpolate: Any = "linear",
+    dash: alt.StrokeDash | None = None,
+    clip: bool = False,
+    dots: bool = False,
+    reach: int = 120,
+    names: Sequence[str] = ("model",),
+    inherited: bool = False,
+) -> list[alt.Chart]:
+    """Draw a line per model through its rows in their order, and targets for the pointer.
+
+    Bounds ``lower`` and ``upper`` that differ are shaded; null values leave gaps; *dots* shows every point,
+    and *reach* is the area in which the pointer finds one, in square pixels.
+    *inherited* rows are those of the panels around, of which those with a model are drawn.
+    """
+    chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
+    hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", empty=False)
+    start = alt.Chart().transform_filter("isValid(datum.model)") if inherited else alt.Chart(finite(rows))
+    base = start.encode(x=x, y=y, color=colour(style))
+    # Without order=False Vega-Lite sorts by x, and steps lose their order where x is the same.
+    lines = base.mark_line(interpolate=interpolate, order=False, clip=clip).encode(
+        opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.12))
+    )
+    if dash is not None:
+        lines = lines.encode(strokeDash=dash)
+    elif style.dashed:
+        scale = alt.Scale(domain=list(style.models), range=[list(d) for d in style.dashes])
+        stroke = alt.StrokeDash(field="model", type="nominal", title=_LEGEND, scale=scale)
+        lines = lines.encode(strokeDash=stroke)
+    points = base.mark_point(filled=True, size=50, clip=clip).encode(
+        opacity=alt.condition(hover, alt.value(1.0), alt.value(1.0 if dots else 0.0))
+    )
+    # Wide, unseen targets for the pointer: with nearest=True Vega-Lite 6 shows text fields as "undefined".
+    targets = base.mark_point(filled=True, size=reach, opacity=0, clip=clip)
+    targets = targets.encode(tooltip=tooltip(numbers, names=names))
+    # Names are given, since Altair would take them from a counter and equal charts would differ.
+    return [
+        *_band(rows, base, chosen),
+        lines.add_params(chosen).properties(name="lines"),
+        points.properties(name="points"),
+        targets.add_params(hover).properties(name="targets"),
+    ]
+
+
+def _band(rows: pl.DataFrame, base: alt.Chart, chosen: alt.Parameter) -> list[alt.Chart]:
+    if (
+        not {"lower", "upper"} <= set(rows.columns)
+        or rows.filter(pl.col("lower") < pl.col("upper")).is_empty()
+    ):
+        return []
+    return [
+        base.mark_area()
+        .encode(
+            y=alt.Y(field="lower", type="quantitative"),
+            y2=alt.Y2(field="upper"),
+            opacity=alt.condition(chosen, alt.value(0.15), alt.value(0.03)),
+        )
+        .properties(name="band")
+    ]
+
+
+def with_eta(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the name of the prevalence that `prevalence_strokes` goes by."""
+    return rows.with_columns(eta=pl.col("prevalence").map_elements("{:.3g}".format, return_dtype=pl.String))
+
+
+def prevalence_strokes(prevalence: pl.Series, style: ModelStyle) -> alt.StrokeDash | None:
+    """Give each prevalence a stroke, with a legend at the side; one alone needs none."""
+    names = [f"{eta:.3g}" for eta in prevalence.unique().sort()]
+    if len(names) == 1:
+        return None
+    if len(names) > len(DASHES) or len(set(names)) < len(names):
+        raise ParameterError(
+            f"a chart tells at most {len(DASHES)} prevalences apart, by three digits",
+            found=f"prevalence {', '.join(names[:20])}",
+            hint="select a few of them before drawing",
+        )
+    if len(set(style.colours)) < len(style.models):
+        raise ParameterError(
+            f"a chart of several prevalences tells at most {len(PALETTE)} models apart",
+            found=f"{len(names)} prevalences and {len(style.models)} models",
+            hint="draw one prevalence, or fewer models",
+        )
+    return alt.StrokeDash(
+        field="eta",
+        type="nominal",
+        title="prevalence η",
+        scale=alt.Scale(domain=names, range=[list(dash) for dash in DASHES[: len(names)]]),
+        # Strokes are told from one another only if the legend shows some length of them.
+        legend=alt.Legend(orient="right", symbolSize=900, columns=1),
+    )
+
+
+def compose(
+    layers: Sequence[alt.Chart],
+    *,
+    style: ModelStyle,
+    title: str,
+    subtitle: str,
+    says: str,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+) -> alt.LayerChart:
+    """Lay the layers over one another under a title; *says* is for those who hear the chart."""
+    chart: alt.LayerChart = (
+        alt.layer(*layers)
+        .properties(
+            width=width,
+            height=height,
+            title=alt.TitleParams(text=title, subtitle=subtitle),
+            description=f"{title}: {subtitle}. {says}",
+        )
+        .configure(**config_for(style))
+    )
+    return chart
+
+
+def panel_size(panels: int) -> tuple[int, int]:
+    """Return the size of each of so many panels, at most three in a row, in pixels."""
+    return (WIDTH, HEIGHT) if panels == 1 else (250 if panels == 2 else 200, 170)
+
+
+def facet(
+    rows: pl.DataFrame,
+    layers: Sequence[alt.Chart],
+    *,
+    style: ModelStyle,
+    title: str,
+    subtitle: str,
+    says: str,
+    by: str = "model",
+    order: str | None = None,
+    square: bool = False,
+    height: int | None = None,
+) -> alt.FacetChart:
+    """Lay the layers over one another in a panel per value of a field, at most three in a row.
+
+    The panels are sorted by that value, or by another field.
+    """
+    panels = rows[by].n_unique()
+    width, usual = panel_size(panels)
+    width = min(420, width) if square else width
+    height = height or (width if square else usual)
+    header = alt.Header(title=None, labelLimit=width)
+    config = config_for(style)
+    config["legend"]["offset"] = 24  # below the titles of the axes of the panels
+    sort = alt.EncodingSortField(field=order, op="min") if order else alt.Undefined
+    chart: alt.FacetChart = (
+        alt.layer(*layers)
+        .properties(width=width, height=height)
+        .facet(
+            alt.Facet(field=by, type="nominal", header=header, sort=sort),
+            data=finite(rows),
+            columns=min(3, panels),
+        )
+        # Each panel has an axis below it, also above the gap that an incomplete last row leaves.
+        .resolve_axis(x="independent")
+        .properties(
+            title=alt.TitleParams(text=title, subtitle=subtitle), description=f"{title}: {subtitle}. {says}"
+        )
+        .configure(**config)
+    )
+    return chart

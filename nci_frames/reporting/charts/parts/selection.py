@@ -1,0 +1,173 @@
+"""What the charts share before they draw: which rows, at which place of a grid, and not too many."""
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+from nci_frames.errors import ParameterError
+from nci_frames.reporting.charts.parts.theme import HEIGHT, WIDTH
+from nci_frames.reporting.charts.parts.thinning import TOLERANCE, thin_curves
+from nci_frames.schemas import FrameSchema
+
+__all__ = [
+    "MAX_ROWS",
+    "METRIC_TITLES",
+    "at",
+    "check_rows",
+    "checked_observed",
+    "finite",
+    "fitted",
+    "merged_ranges",
+    "of_metric",
+    "one_comparison",
+    "operating_point",
+    "refuse_doubles",
+    "with_recall",
+]
+
+#: More rows than this make a page slow to open and to scroll.
+MAX_ROWS = 5_000
+
+#: How many times half a pixel curves may be off where they would have too many rows: up to 4 pixels.
+_COARSER = (1, 2, 4, 8)
+
+#: How metrics are written that have another name in print.
+METRIC_TITLES = {"pr_auc": "PR-AUC", "f_beta": "F-beta", "mcc": "MCC"}
+
+
+def of_metric(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """Select the rows of one metric, or say which metrics there are."""
+    rows = frame.filter(pl.col("metric") == metric)
+    if rows.is_empty():
+        raise ParameterError(
+            f"the frame has no rows of metric {metric!r}",
+            found=f"metrics {sorted(frame['metric'].unique().drop_nulls())}",
+            hint="ask for the metric where the frame is made",
+        )
+    return rows
+
+
+def at(rows: pl.DataFrame, column: str, value: float) -> pl.DataFrame:
+    """Select the rows at one value of a grid, or say which values there are."""
+    there = rows[column].drop_nulls().unique().sort().to_list()
+    # A grid is made by logspace, whose 0.01 may differ from the literal in its last digit.
+    match = next((v for v in there if math.isclose(v, value, rel_tol=1e-9)), None)
+    if match is None:
+        shown = ", ".join(f"{v:g}" for v in there[:20]) + (" ..." if len(there) > 20 else "")
+        raise ParameterError(
+            f"the frame has no rows at {column} {value:g}",
+            found=f"{column} {shown or 'nowhere'}",
+            hint="ask for one of these values, or add this one where the frame is made",
+        )
+    return rows.filter(pl.col(column) == match)
+
+
+def operating_point(rows: pl.DataFrame) -> str:
+    """Say at which threshold the models decide."""
+    thresholds = rows["threshold"].unique().to_list()
+    if len(thresholds) == 1 and thresholds[0] is not None:
+        return f"threshold {thresholds[0]:g}"
+    return "each model's own threshold"
+
+
+def checked_observed(observed: float | None) -> float | None:
+    """Refuse what is no prevalence."""
+    if observed is not None and not 0 <= observed <= 1:
+        raise ParameterError.out_of_range("observed", observed, "a prevalence in [0, 1], or None")
+    return observed
+
+
+def finite(rows: pl.DataFrame) -> pl.DataFrame:
+    """Replace infinite thresholds and ends of ranges by null, since JSON has no infinity."""
+    return rows.with_columns(pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64)))
+
+
+def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """Return the defined points of a metric over recall: model, threshold, prevalence, the metric, recall."""
+    place = ["model", "threshold", "prevalence"]
+    shown = of_metric(frame, metric).rename({"value": metric})
+    refuse_doubles(shown, *place)
+    recall = of_metric(frame, "recall").select("model", "threshold", recall="value").unique()
+    refuse_doubles(recall, "model", "threshold")
+    rows = (
+        shown.select(*place, metric)
+        .join(recall, on=["model", "threshold"], how="left", nulls_equal=True)
+        .drop_nulls([metric, "recall", "prevalence"])
+    )
+    if rows.is_empty():
+        raise ParameterError("there is no point to draw", found=f"{shown.height:,} rows without both metrics")
+    return rows
+
+
+def check_rows(rows: pl.DataFrame, hint: str = "use a coarser grid, or draw fewer models") -> None:
+    """Raise ParameterError if there are more rows than a chart shows."""
+    if rows.height > MAX_ROWS:
+        models = f", models: {rows['model'].n_unique():,}" if "model" in rows.columns else ""
+        raise ParameterError(
+            f"a chart shows at most {MAX_ROWS:,} rows",
+            found=f"{rows.height:,} rows{models}",
+            hint=hint,
+        )
+
+
+def fitted(
+    rows: pl.DataFrame,
+    x: str,
+    y: str | Sequence[str],
+    *,
+    within: str | list[str] = "model",
+    log_x: bool = True,
+    size: tuple[int, int] = (WIDTH, HEIGHT),
+) -> tuple[pl.DataFrame, str]:
+    """Return as few rows as a chart shows, and a note if its curves are off by more than half a pixel.
+
+    Curves of many small steps, and many of them, need a coarser tolerance than one that no eye sees.
+    """
+    rows = finite(rows)
+    if rows.height <= MAX_ROWS:
+        return rows, ""
+    width, height = size
+    thin = rows
+    for times in _COARSER:
+        tolerance = TOLERANCE * times
+        thin = thin_curves(
+            rows, x, y, within=within, log_x=log_x, tolerance=tolerance, width=width, height=height
+        )
+        if thin.height <= MAX_ROWS:
+            return thin, "" if times == 1 else f"; drawn to within {tolerance:g} px"
+    check_rows(thin)
+    return thin, ""
+
+
+def refuse_doubles(rows: pl.DataFrame, *place: str) -> None:
+    """Refuse several rows at one place of the chart, and say in which keys they differ."""
+    doubled = rows.filter(pl.struct(place).is_duplicated())
+    if doubled.is_empty():
+        return
+    same = doubled.join(doubled.select(place).head(1), on=list(place), nulls_equal=True)
+    values = {"value", "lower", "upper", "rank", "gap"}
+    varying = [c for c in same.columns if c not in values and same[c].n_unique() > 1]
+    *rest, last = place
+    raise ParameterError(
+        f"the frame has several rows for one {', '.join(rest)} and {last}",
+        found=f"{same.height} rows that differ in {', '.join(map(repr, varying)) or 'the value alone'}",
+        hint="select one operating point, and one value of each key, before drawing",
+    )
+
+
+def one_comparison(frame: pl.DataFrame, schema: FrameSchema) -> None:
+    """Refuse a frame with keys, each value of which has a picture of its own."""
+    keys = schema.keys(frame.columns)
+    if keys:
+        raise ParameterError(
+            "the chart shows one comparison",
+            found=f"the key {keys[0]!r}",
+            hint="filter one of its values, and drop it",
+        )
+
+
+def merged_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
+    """Join neighbouring ranges of one model, whatever its thresholds in them."""
+    runs = ranges.sort(start).group_by(pl.col("model").rle_id().alias("run"), maintain_order=True)
+    return runs.agg(pl.col("model").first(), pl.col(start).first(), pl.col(end).last()).drop("run")

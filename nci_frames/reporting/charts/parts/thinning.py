@@ -1,0 +1,83 @@
+"""Curves of many points -> fewer points that draw the same picture, to half a pixel."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.typing import Floats
+
+__all__ = ["TOLERANCE", "thin_curves"]
+
+#: How far a point that is left out may lie from the line that is drawn, in pixels.
+TOLERANCE = 0.5
+
+#: A saw would lose one tooth a turn. After so many turns its lines are halved as well.
+_PATIENCE = 40
+
+_Flags = NDArray[np.bool_]
+
+
+def thin_curves(
+    rows: pl.DataFrame,
+    x: str,
+    y: str | Sequence[str],
+    *,
+    within: str | list[str],
+    width: int,
+    height: int,
+    log_x: bool = False,
+    tolerance: float = TOLERANCE,
+) -> pl.DataFrame:
+    """Leave out the rows whose points the straight lines between the others pass within *tolerance* pixels.
+
+    The rows of a curve follow one another, in the order in which they are drawn. Axes run over the range of
+    the rows or wider. The rule is that of Ramer, Douglas and Peucker, for all curves at once: the ends are
+    kept, then from every line the farthest point beyond the tolerance, until there is none. Several *y*, such
+    as a value and its bounds, are kept together; a null in one of them parts its curve, and stays.
+    """
+    if rows.is_empty():
+        return rows
+    names = [y] if isinstance(y, str) else list(y)
+    nulls = [pl.col(name).is_null().alias(f"{name} is null") for name in names]
+    curve = rows.select(pl.struct(within, *nulls).rle_id()).to_series().to_numpy()
+    across = _pixels(rows[x].log() if log_x else rows[x], width)
+    # Nulls lie on one line, of which the ends stay.
+    up = np.stack([_pixels(rows[name].fill_null(strategy="min").fill_null(0), height) for name in names])
+    return rows.filter(pl.Series(_corners(across, up, curve, tolerance)))
+
+
+def _pixels(values: pl.Series, size: int) -> Floats:
+    places = values.to_numpy().astype(np.float64)
+    low, high = places.min(), places.max()
+    return np.asarray((places - low) * (size / (high - low) if high > low else 0.0))
+
+
+def _corners(x: Floats, y: Floats, curve: NDArray[np.uint32], tolerance: float) -> _Flags:
+    change = curve[1:] != curve[:-1]
+    kept: _Flags = np.r_[True, change] | np.r_[change, True]
+    turns = 0
+    while True:
+        anchors = np.flatnonzero(kept)
+        line = np.cumsum(kept) - 1
+        start, end = anchors[line], anchors[np.minimum(line + 1, len(anchors) - 1)]
+        distance = np.where(kept, 0.0, _distance(x, y, start, end).max(axis=0))
+        farthest = np.maximum.reduceat(distance, anchors)
+        far = np.flatnonzero((distance > tolerance) & (distance == farthest[line]))
+        if not len(far):
+            return kept
+        split = far[np.unique(line[far], return_index=True)[1]]
+        kept[split] = True
+        turns += 1
+        if turns > _PATIENCE:
+            kept[(start[split] + end[split]) // 2] = True
+
+
+def _distance(x: Floats, y: Floats, start: NDArray[np.int64], end: NDArray[np.int64]) -> Floats:
+    """Return how far each point is, in each y, from the line between two others, not from beyond its ends."""
+    dx, dy = x[end] - x[start], y[:, end] - y[:, start]
+    length = dx * dx + dy * dy
+    along = (x - x[start]) * dx + (y - y[:, start]) * dy
+    share = np.clip(np.divide(along, length, out=np.zeros_like(y), where=length > 0), 0, 1)
+    return np.hypot(x - x[start] - share * dx, y - y[:, start] - share * dy)

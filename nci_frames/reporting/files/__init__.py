@@ -1,0 +1,1 @@
+"""Charts and tables -> files."""

@@ -1,0 +1,149 @@
+"""A comparison -> what a report says of it, in whatever form: verdicts, changes of order, rows to show."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import polars as pl
+
+from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.findings.verdicts import Order, Verdict, read_leads, read_order, read_verdict
+
+__all__ = ["TITLE", "Answer", "Role", "Summary", "summarise"]
+
+TITLE = "How the models compare as the class balance changes"
+
+Role = Literal["lowest", "observed", "middle", "highest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Who is best at one prevalence, by each measure."""
+
+    prevalence: float
+    #: Why this prevalence was picked; "observed" is the nearest to that of the log.
+    roles: tuple[Role, ...]
+    verdicts: Mapping[str, Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a report says, by three measures.
+
+    "own" is F-beta of each model at its own best threshold, "f_beta" that at the threshold of the
+    comparison, "pr_auc" the area over all thresholds.
+    """
+
+    #: The beta of F-beta over prevalence.
+    beta: float
+    #: The prevalence of what is shown at one prevalence only.
+    prevalence: float
+    #: The names of the measures for people.
+    measures: Mapping[str, str]
+    #: The rows of each measure over prevalence.
+    rankings: Mapping[str, pl.DataFrame]
+    #: The rows of "own" and "f_beta" over beta.
+    over_beta: Mapping[str, pl.DataFrame]
+    answers: tuple[Answer, ...]
+    orders: Mapping[str, Order]
+    #: The values of each segment's keys, and its rows of PR-AUC at the one prevalence.
+    segments: tuple[tuple[Mapping[str, object], pl.DataFrame], ...]
+
+
+def summarise(comparison: Comparison, /) -> Summary:
+    """Read what a report says from the tables of a comparison.
+
+    >>> import nci_frames as nf
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
+    >>> summarise(comparison).answers[0].verdicts["pr_auc"].best
+    ('a',)
+    """
+    beta, prevalence = comparison.main_beta, comparison.middle_prevalence
+    own, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
+    rankings = {
+        "own": own.filter(beta=beta),
+        "f_beta": f_beta.filter(beta=beta),
+        "pr_auc": comparison.areas.filter(metric="pr_auc"),
+    }
+    orders = {measure: read_order(rows) for measure, rows in rankings.items()}
+    span = {"low": comparison.prevalence[0], "high": comparison.prevalence[-1]}
+    exact = {"own": comparison.best_winners, "f_beta": comparison.winners}
+    # Areas are not known at prevalence 0 and 1 from those between.
+    if span["low"] > 0 and span["high"] < 1:
+        exact["pr_auc"] = comparison.area_winners
+    for measure, winners in exact.items():
+        leads = read_leads(winners, **span)
+        if leads:
+            orders[measure] = replace(orders[measure], leads=leads, exact=True)
+    return Summary(
+        beta=beta,
+        prevalence=prevalence,
+        measures={
+            "own": f"F{beta:g}, each model at its own best threshold",
+            "f_beta": f"F{beta:g} at threshold {comparison.threshold:g}",
+            "pr_auc": "PR-AUC",
+        },
+        rankings=rankings,
+        over_beta={"own": own.filter(prevalence=prevalence), "f_beta": f_beta.filter(prevalence=prevalence)},
+        answers=_answers(comparison, rankings),
+        orders=orders,
+        segments=_segments(comparison, prevalence),
+    )
+
+
+def _answers(comparison: Comparison, rankings: Mapping[str, pl.DataFrame]) -> tuple[Answer, ...]:
+    inner: Role = "middle" if comparison.observed_prevalence is None else "observed"
+    picked: Sequence[tuple[float, Role]] = [
+        (comparison.prevalence[0], "lowest"),
+        (comparison.middle_prevalence, inner),
+        (comparison.prevalence[-1], "highest"),
+    ]
+    sure = {
+        "own": comparison.best_certainty,
+        "f_beta": _of(comparison.certainty, "f_beta"),
+        "pr_auc": _of(comparison.certainty, "pr_auc"),
+    }
+    # The bounds of an area are those of a coarse grid, not those of other logs as beside them.
+    areas = rankings["pr_auc"].drop("lower", "upper", strict=False)
+    bounded = {
+        "own": _with_false_positives(rankings["own"], comparison.best_points),
+        "f_beta": _with_false_positives(rankings["f_beta"], comparison.points),
+        "pr_auc": areas,
+    }
+    return tuple(
+        Answer(
+            prevalence=eta,
+            roles=tuple(role for at, role in picked if at == eta),
+            verdicts={
+                name: read_verdict(rows.filter(prevalence=eta), certainty=_at(sure[name], eta))
+                for name, rows in bounded.items()
+            },
+        )
+        for eta in comparison.main_prevalences
+    )
+
+
+def _with_false_positives(ranking: pl.DataFrame, points: pl.DataFrame) -> pl.DataFrame:
+    return ranking.join(points.select("model", "threshold", "fp"), on=["model", "threshold"], how="left")
+
+
+def _of(certainty: pl.DataFrame | None, metric: str) -> pl.DataFrame | None:
+    return None if certainty is None else certainty.filter(pl.col("metric") == metric)
+
+
+def _at(certainty: pl.DataFrame | None, prevalence: float) -> pl.DataFrame | None:
+    return None if certainty is None else certainty.filter(pl.col("prevalence") == prevalence)
+
+
+def _segments(
+    comparison: Comparison, prevalence: float
+) -> tuple[tuple[Mapping[str, object], pl.DataFrame], ...]:
+    if not comparison.segment or comparison.segment_areas is None:
+        return ()
+    keys = list(comparison.segment)
+    rows = comparison.segment_areas.filter(metric="pr_auc", prevalence=prevalence)
+    groups = rows.sort(*keys, "rank", "model", nulls_last=True).partition_by(
+        keys, as_dict=True, maintain_order=True
+    )
+    return tuple((dict(zip(keys, values, strict=True)), group) for values, group in groups.items())

@@ -1,0 +1,1 @@
+"""A comparison -> pages: HTML, Markdown, JSON and terminal."""

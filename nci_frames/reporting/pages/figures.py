@@ -1,0 +1,250 @@
+"""A comparison -> the charts of its report, each under a name that can be that of a file."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.comparison.certainty import contenders
+from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.evaluation.metrics import f_beta as f_beta_of
+from nci_frames.evaluation.projection.bands import max_precision_uncertainty, precision_band
+from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.projection.segments import decompose_difference
+from nci_frames.reporting import charts
+from nci_frames.reporting.charts.parts.thinning import thin_curves
+from nci_frames.reporting.tables.numbers import format_grid
+
+__all__ = ["MOST_MODELS", "Figure", "report_charts", "report_figures", "shown_models"]
+
+Chart = alt.LayerChart | alt.FacetChart
+
+#: More models than this no reader tells apart by colour and stroke.
+MOST_MODELS = 12
+
+#: Bands of more models than this hide one another.
+_MOST_BANDS = 4
+
+#: Panels of a chart of segments, and models whose differences between segments are explained.
+_MOST_PANELS, _MOST_REASONS = 12, 3
+
+#: Curves of so many points are thinned before they are projected, on a canvas far finer than any screen.
+_MANY_POINTS, _CANVAS = 50_000, (20_000, 10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One chart of a report: its name, how it is drawn, and what the page's controls do to it."""
+
+    name: str
+    title: str
+    draw: Callable[[], Chart]
+    #: Whether it shows segments, and so stands with them.
+    by_segment: bool
+    #: "rule": the axis along which the page marks its prevalence or beta; "points": the two fields of marks
+    #: that follow them; "recomputed": the variable that changes the values.
+    live: Mapping[str, str]
+
+
+def shown_models(comparison: Comparison, /, *, most: int = MOST_MODELS) -> list[str]:
+    """Return the models that charts show: the few that come nearest to the top anywhere, sorted."""
+    at_beta = pl.col("beta") == comparison.main_beta
+    areas = comparison.areas.filter(metric="pr_auc")
+    rankings = (comparison.best.filter(at_beta), areas, comparison.projection.filter(at_beta))
+    # Where nothing is defined, the charts say so of every model.
+    return contenders(*rankings, most=most) or comparison.points["model"].unique().sort().to_list()
+
+
+def report_figures(comparison: Comparison, /) -> list[Figure]:
+    """Return the figures of a report, in their order; none is drawn yet."""
+    models = shown_models(comparison)
+    among = pl.col("model").is_in(models)
+    beta, prevalence = comparison.main_beta, comparison.middle_prevalence
+    observed, grid = comparison.observed_prevalence, comparison.prevalence
+    points = comparison.points.filter(among)
+    bands = len(models) <= _MOST_BANDS
+    own = _without_bounds(comparison.best.filter(among))
+    projection = comparison.projection.filter(among)
+    projection = projection if bands else _without_bounds(projection)
+    areas = comparison.areas.filter(among)
+    certainty = comparison.certainty
+    curves = cache(lambda: _curves(comparison.rates.filter(among)))
+    shared: dict[str, Any] = {"observed": observed, "models": models}
+    drawn: dict[str, tuple[str, Callable[[], Chart], Mapping[str, str]]] = {
+        "p3": (
+            "Precision over prevalence",
+            lambda: charts.chart_p3(projection, **shared),
+            {"rule": "prevalence"},
+        ),
+        "f-own": (
+            f"F{beta:g} over prevalence",
+            lambda: charts.chart_f_beta_over_prevalence(own, beta=beta, **shared),
+            {"rule": "prevalence", "recomputed": "beta", "measure": "own"},
+        ),
+        "f-prevalence": (
+            f"F{beta:g} over prevalence",
+            lambda: charts.chart_f_beta_over_prevalence(projection, beta=beta, **shared),
+            {"rule": "prevalence", "recomputed": "beta", "measure": "threshold"},
+        ),
+        "f-beta": (
+            "F-beta over beta",
+            lambda: charts.chart_f_beta_over_beta(projection, prevalence=prevalence, **shared),
+            {"rule": "beta", "recomputed": "prevalence", "measure": "threshold"},
+        ),
+        "pr-auc": (
+            "PR-AUC over prevalence",
+            lambda: charts.chart_pr_auc_over_prevalence(areas, **shared),
+            {"rule": "prevalence"},
+        ),
+        "ranks": (
+            "Rank by PR-AUC over prevalence",
+            lambda: charts.chart_rank_over_prevalence(areas.filter(metric="pr_auc"), **shared),
+            {"rule": "prevalence"},
+        ),
+        "decisions": (
+            "Decision map of F-beta",
+            lambda: charts.chart_decision_map(comparison.decisions, **shared),
+            {"points": "odds beta"},
+        ),
+        "winners": (
+            f"Who is best by F{beta:g} over prevalence",
+            lambda: charts.chart_winner_ranges(comparison.best_winners, **shared),
+            {"rule": "prevalence"},
+        ),
+        "roc": (
+            "ROC curves, logarithmic FPR",
+            lambda: charts.chart_roc(curves(), log_x=True, models=models),
+            {"points": "fpr tpr"},
+        ),
+        "pr": (
+            "Precision and recall",
+            lambda: charts.chart_pr(_curve_points(curves(), comparison, "precision"), models=models),
+            {},
+        ),
+        "work": (
+            "Recall over the share of predicted positives",
+            lambda: charts.chart_pos_fraction(
+                _curve_points(curves(), comparison, "pos_fraction"), log_x=True, models=models
+            ),
+            {},
+        ),
+    }
+    if certainty is not None:
+        by_area = certainty.filter(among, pl.col("metric") == "pr_auc")
+        drawn["probability"] = (
+            "Probability of being best by PR-AUC",
+            lambda: charts.chart_probability_best(by_area, **shared),
+            {"rule": "prevalence"},
+        )
+        few = points.filter(pl.col("model").is_in(shown_models(comparison, most=_MOST_PANELS // 2)))
+        drawn["uncertainty"] = (
+            "Where precision is least certain",
+            lambda: charts.chart_precision_uncertainty(
+                precision_band(few, prevalence=grid), max_precision_uncertainty(few), **shared
+            ),
+            {},
+        )
+    folds = comparison.folds
+    if folds is not None:
+        drawn["folds"] = (
+            f"F-beta plot at η = {format_grid(prevalence)}: mean and standard deviation over the folds",
+            lambda: charts.chart_f_beta_plot(
+                folds, comparison.beta_winners, models=models, shown=() if bands else _fold_bands(comparison)
+            ),
+            {"rule": "beta"},
+        )
+    figures = [Figure(name, title, draw, False, live) for name, (title, draw, live) in drawn.items()]
+    return [*figures, *_segment_figures(comparison, models)]
+
+
+def _fold_bands(comparison: Comparison) -> list[str]:
+    """Return the few models whose bands are drawn: who wins at a beta compared, then who is near the top."""
+    lowest, highest = comparison.beta[0], comparison.beta[-1]
+    winners = comparison.beta_winners.filter(pl.col("start") < highest, pl.col("end") > lowest)["model"]
+    return list(dict.fromkeys([*winners, *shown_models(comparison, most=_MOST_BANDS)]))[:_MOST_BANDS]
+
+
+def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figure]:
+    """Return small multiples of the segments, and why they differ, where there is one key of segments."""
+    points, areas = comparison.segment_points, comparison.segment_areas
+    if points is None or areas is None or len(comparison.segment) != 1:
+        return []
+    (key,) = comparison.segment
+    rows = pl.col("positives") + pl.col("negatives")
+    sizes = points.group_by(key).agg(rows.sum()).sort("positives", key, descending=[True, False])
+    largest = sizes.head(_MOST_PANELS).select(key)
+    some = "" if len(largest) == len(sizes) else f", the {len(largest)} largest of {len(sizes)} segments"
+    among = pl.col("model").is_in(models)
+
+    def shown(table: pl.DataFrame) -> pl.DataFrame:
+        return table.filter(among).join(largest, on=key, how="semi", nulls_equal=True)
+
+    leading = comparison.best_winners["model"].unique(maintain_order=True).head(_MOST_REASONS).to_list()
+    f_beta = f_beta_of(beta=comparison.main_beta).alias(f"F{comparison.main_beta:g}")
+
+    def differences() -> Chart:
+        reference = largest[key].drop_nulls().first()
+        at = shown(points).filter(pl.col("model").is_in(leading))
+        return charts.chart_decomposition(
+            decompose_difference(at, metric=f_beta, between=key, reference=reference)
+        )
+
+    return [
+        Figure(
+            "segments",
+            f"PR-AUC over prevalence by segment{some}",
+            lambda: charts.chart_segments(
+                shown(areas), segment=key, metric="pr_auc", observed=shown(points), models=models
+            ),
+            True,
+            {},
+        ),
+        Figure(
+            "differences", f"Why segments differ in F{comparison.main_beta:g}{some}", differences, True, {}
+        ),
+    ]
+
+
+def report_charts(comparison: Comparison, /) -> dict[str, Chart]:
+    """Draw the charts of a report; one that cannot be drawn is left out."""
+    return dict(_drawn(report_figures(comparison)))
+
+
+def _drawn(figures: Sequence[Figure]) -> Iterator[tuple[str, Chart]]:
+    for figure in figures:
+        try:
+            yield figure.name, figure.draw()
+        except ParameterError:
+            continue
+
+
+def _without_bounds(table: pl.DataFrame) -> pl.DataFrame:
+    return table.drop("lower", "upper", strict=False)
+
+
+def _curves(rates: pl.DataFrame) -> pl.DataFrame:
+    """Thin long curves on logarithmic FPR, where precision at any prevalence keeps its shape."""
+    defined = rates.filter(pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null())
+    if defined.height <= _MANY_POINTS:
+        return defined
+    least = pl.col("fpr").filter(pl.col("fpr") > 0).min()
+    width, height = _CANVAS
+    across = pl.max_horizontal("fpr", least / 10).log()
+    ordered = defined.with_columns(across=across).sort("model", "fpr", "tpr")
+    # A rising curve passes a column of pixels between the first and the last of its points there.
+    column = ((pl.col("across") / pl.col("across").min()) * width).floor()
+    run = ordered.select(pl.struct("model", column).rle_id()).to_series()
+    ends = run.ne_missing(run.shift()) | run.ne_missing(run.shift(-1))
+    passing = ordered.filter(ends)
+    return thin_curves(passing, "across", "tpr", within="model", width=width, height=height).drop("across")
+
+
+def _curve_points(curves: pl.DataFrame, comparison: Comparison, metric: str) -> pl.DataFrame:
+    """Project a metric and recall of every point: at the main prevalences, or at one for many models."""
+    main = [eta for eta in comparison.main_prevalences if 0 < eta < 1]
+    shown = main if curves["model"].n_unique() <= _MOST_BANDS else [comparison.middle_prevalence]
+    return project_rates(curves, metrics=[metric, "recall"], prevalence=shown)

@@ -1,0 +1,279 @@
+"""A comparison -> one HTML page that needs nothing but itself: no network, no server, no other file."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import polars as pl
+import vl_convert
+
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.files import replacing
+from nci_frames.reporting.charts.parts.theme import DARK
+from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
+from nci_frames.reporting.findings.verdicts import read_assumption
+from nci_frames.reporting.pages.figures import MOST_MODELS, Figure, report_figures, shown_models
+from nci_frames.reporting.pages.live import live_numbers
+from nci_frames.reporting.tables import great_tables, numbers
+
+__all__ = ["render_report", "write_report"]
+
+#: A page with a table for each of a thousand segments helps nobody; the frames hold them all.
+_SEGMENTS, _OVERTAKINGS, _SHIFTS_SHOWN = 24, 12, 20
+
+_SCRIPTS = ("numbers.js", "tables.js", "charts.js", "controls.js", "start.js")
+_ROLES = {
+    "lowest": "the lowest compared",
+    "middle": "the middle of those compared",
+    "highest": "the highest compared",
+}
+
+
+def write_report(
+    comparison: Comparison,
+    /,
+    path: str | Path,
+    *,
+    title: str = TITLE,
+    facts: Sequence[tuple[str, str]] = (),
+) -> Path:
+    """Write a comparison as one self-contained HTML page.
+
+    The page is written beside its target and then moved over it: a reader sees the old page or the new
+    one, and a failure leaves the old one as it was. Equal arguments give equal bytes.
+
+    Parameters
+    ----------
+    comparison
+        The tables to show.
+    path
+        The file to write; folders above it are made.
+    title
+        Title of the page.
+    facts
+        Pairs of label and value about the data, e.g. files read and rows dropped.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Raises
+    ------
+    ParameterError
+        The path is a folder.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
+    >>> folder = getfixture("tmp_path")
+    >>> nf.write_report(comparison, folder / "report.html", facts=[("rows", "4")]).name
+    'report.html'
+    """
+    with replacing(path, what="report") as file:
+        file.write_bytes(render_report(comparison, title=title, facts=facts).encode("utf-8"))
+    return Path(path)
+
+
+def render_report(
+    comparison: Comparison, /, *, title: str = TITLE, facts: Sequence[tuple[str, str]] = ()
+) -> str:
+    """Return the page as text; see ``write_report``."""
+    summary = summarise(comparison)
+    scripts = [_bundle(), *map(_own, _SCRIPTS)]
+    models = sorted(comparison.points["model"].unique())
+    drawn = shown_models(comparison)
+    return _template().render(
+        title=title,
+        policy=_policy(scripts),
+        css=_own("report.css"),
+        scripts=scripts,
+        comparison=comparison,
+        summary=summary,
+        models=models,
+        observed=comparison.observed_prevalence,
+        roles=_roles(comparison),
+        shown_overtakings=_OVERTAKINGS,
+        tables=_tables(comparison, summary),
+        figures=[_figure(figure) for figure in report_figures(comparison)],
+        drawn=drawn if len(drawn) < len(models) else None,
+        most_models=MOST_MODELS,
+        live=_script_json(live_numbers(comparison)),
+        dark=_script_json(DARK),
+        segments=_segments(summary),
+        shown_segments=_SEGMENTS,
+        points=_points(comparison),
+        undefined=comparison.undefined.to_dicts(),
+        assumption=read_assumption(comparison.shifts),
+        shifts=_largest_shifts(comparison.shifts),
+        facts=[(str(label), str(value)) for label, value in facts],
+        methods=sorted(summary.rankings["pr_auc"]["method"].drop_nulls().unique()),
+        folds=_fold_count(comparison.folds),
+        repeats=None if comparison.certainty is None else comparison.certainty["repeats"].max(),
+        f_name=f"F{summary.beta:g}",
+    )
+
+
+def _roles(comparison: Comparison) -> dict[str, str]:
+    observed = comparison.observed_prevalence
+    return _ROLES if observed is None else {**_ROLES, "observed": f"nearest to the log's {observed:.3g}"}
+
+
+def _tables(comparison: Comparison, summary: Summary) -> list[dict[str, Any]]:
+    """Return the ranked tables, each with what the page must know to compute it anew."""
+    beta, eta = summary.beta, summary.prevalence
+    own, at = "each model at its own best threshold", f"at threshold {comparison.threshold:g}"
+    over_beta = f"F-beta over beta at prevalence η = {numbers.format_grid(eta)}"
+    wanted: list[tuple[str, str, str, pl.DataFrame, dict[str, Any], str | None]] = [
+        ("own", f"F{beta:g} over prevalence", own, summary.rankings["own"], {"beta": beta}, "own"),
+        ("f", f"F{beta:g} over prevalence", at, summary.rankings["f_beta"], {"beta": beta}, "threshold"),
+        ("beta", over_beta, own, summary.over_beta["own"], {"over": "beta", "prevalence": eta}, "own"),
+        ("pr-auc", "PR-AUC over prevalence", "all thresholds", summary.rankings["pr_auc"], {}, None),
+    ]
+    found = []
+    for name, caption, where, rows, options, measure in wanted:
+        if rows.is_empty():
+            continue
+        over = options.get("over", "prevalence")
+        metric = "f_beta" if measure else "pr_auc"
+        table = great_tables.ranked_table(rows, metric=metric, **options)
+        models, grid = great_tables.ranked_rows(rows, over=over)
+        live = {"rows": models, "grid": grid, "over": over, "measure": measure}
+        told = f"table-{name}-live" if measure and float("inf") not in grid else None
+        found.append(
+            {
+                "name": f"table-{name}",
+                "html": great_tables.table_html(
+                    table, name=f"table-{name}", caption=caption, rest=f", {where}", live=told
+                ),
+                "live": _script_json(live) if told else None,
+            }
+        )
+    if comparison.best.height:
+        caption = "Who has the highest F-beta at each prevalence and beta"
+        table = great_tables.winner_table(comparison.best)
+        page = great_tables.table_html(table, name="table-winners", caption=caption, rest=f", {own}")
+        found.append({"name": "table-winners", "html": page, "live": None})
+    return found
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    """Return a chart with its title as text and its specification as harmless JSON."""
+    shown = {"name": figure.name, "title": figure.title, "by_segment": figure.by_segment, "wide": False}
+    try:
+        # The tests of each chart hold it against Vega-Lite's schema, which takes longer than to draw it.
+        spec = figure.draw().to_dict(validate=False)
+    except ParameterError as error:
+        # No model has a value, or too many have one: the tables still say what there is.
+        return {**shown, "missing": error.what}
+    heading = spec.pop("title")
+    panels = "layer" not in spec
+    if not panels:
+        spec["width"] = "container"
+    return {
+        **shown,
+        "subtitle": heading["subtitle"],
+        "description": spec["description"],
+        "spec": _script_json(spec),
+        "live": figure.live,
+        "wide": panels,
+        "missing": None,
+    }
+
+
+def _points(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return what was counted of each model, and how closely its PR-AUC is known."""
+    areas = comparison.areas.filter(metric="pr_auc").group_by("model")
+    known = areas.agg(((pl.col("upper") - pl.col("lower")) / 2).max().alias("known"))
+    return comparison.points.join(known, on="model", how="left").sort("model").to_dicts()
+
+
+def _fold_count(folds: pl.DataFrame | None) -> int | None:
+    return None if folds is None else folds.select((pl.col("folds") + pl.col("skipped")).max()).item()
+
+
+def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
+    """Return the differences between segments, the largest first."""
+    if shifts is None:
+        return []
+    differing = shifts.filter(pl.col("verdict") == "differs", pl.col("test") == "ks")
+    order = ["statistic", "model", "segment", "value", "class"]
+    return differing.sort(order, descending=[True, *[False] * 4]).head(_SHIFTS_SHOWN).to_dicts()
+
+
+def _segments(summary: Summary) -> list[dict[str, Any]]:
+    """Return the models by PR-AUC for each segment at one prevalence, so that segments can be compared."""
+    caption = f"PR-AUC at η = {numbers.format_grid(summary.prevalence)}"
+    return [
+        {
+            "names": list(names.items()),
+            "table": great_tables.table_html(
+                great_tables.ranked_list(rows, value_title="PR-AUC"),
+                name=f"segment-{number}",
+                caption=caption,
+            )
+            if number < _SEGMENTS
+            else None,
+        }
+        for number, (names, rows) in enumerate(summary.segments)
+    ]
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("nci_frames.reporting.pages", package_path=""),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "grid": numbers.format_grid,
+        "value": numbers.format_value,
+        "count": numbers.format_count,
+        "one_in": numbers.format_one_in,
+        "threshold": numbers.format_threshold,
+        "percent": numbers.format_percent,
+    }
+    return environment.get_template("report.html.jinja")
+
+
+def _own(name: str) -> str:
+    return resources.files("nci_frames.reporting.pages").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _bundle() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script that cannot close its own element."""
+    # The stub of vl-convert forgets that the snippet is optional.
+    bundle = vl_convert.javascript_bundle()  # type: ignore[call-arg]
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """Allow the scripts of this page by their hashes, and nothing from anywhere else."""
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+        for script in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _script_json(spec: Mapping[str, Any]) -> str:
+    """Write JSON in which no letter can end the script element that holds it."""
+    text = json.dumps(spec, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return text.translate({ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"})

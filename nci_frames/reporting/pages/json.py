@@ -1,0 +1,122 @@
+"""A comparison -> a summary for other programs: JSON that docs/report.schema.json describes."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
+from nci_frames.reporting.findings.verdicts import Order, read_assumption
+
+__all__ = ["SCHEMA_VERSION", "render_json"]
+
+#: Raised when a reader of the older form would misread the newer one.
+SCHEMA_VERSION = 1
+
+_KEYS = {
+    "points": ("model", "threshold", "tp", "fp", "fn", "tn", "positives", "negatives", "tpr", "fpr"),
+    "pr_auc": ("model", "prevalence", "method", "value", "lower", "upper", "rank", "gap"),
+    "roc_auc": ("model", "value", "lower", "upper", "rank", "gap"),
+    "own_over_prevalence": ("model", "prevalence", "threshold", "value", "rank", "gap"),
+    "own_over_beta": ("model", "beta", "threshold", "value", "rank", "gap"),
+    "f_beta_over_prevalence": ("model", "prevalence", "value", "rank", "gap"),
+    "f_beta_over_beta": ("model", "beta", "value", "rank", "gap"),
+    "shifts": ("model", "segment", "value", "class", "test", "rows", "statistic", "adjusted", "verdict"),
+}
+
+
+def render_json(
+    comparison: Comparison, /, *, title: str = TITLE, facts: Sequence[tuple[str, str]] = ()
+) -> str:
+    """Return the summary as text. Equal arguments give equal text.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
+    >>> json.loads(render_json(comparison))["answers"][0]["verdicts"]["pr_auc"]["best"]
+    ['a']
+    """
+    summary = summarise(comparison)
+    content = {
+        "schema": SCHEMA_VERSION,
+        "title": title,
+        "prevalence": comparison.prevalence,
+        "beta": comparison.beta,
+        "threshold": comparison.threshold,
+        "observed_prevalence": comparison.observed_prevalence,
+        "segment": comparison.segment,
+        "models": sorted(comparison.points["model"].unique()),
+        "answers": [dataclasses.asdict(answer) for answer in summary.answers],
+        "orders": {measure: _order(order) for measure, order in summary.orders.items()},
+        "main": {"prevalence": summary.prevalence, "beta": summary.beta},
+        "tables": _tables(comparison, summary),
+        "segments": [
+            {"segment": names, "pr_auc": rows.select("model", "value", "rank", "gap").to_dicts()}
+            for names, rows in summary.segments
+        ],
+        "undefined": _undefined(comparison),
+        "assumption": read_assumption(comparison.shifts),
+        "facts": [{"label": str(label), "value": str(value)} for label, value in facts],
+    }
+    return json.dumps(_plain(content), ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"
+
+
+def _order(order: Order) -> dict[str, Any]:
+    return {
+        "changes": bool(order.overtakings),
+        "exact": order.exact,
+        "leads": [{"models": lead.models, "from": lead.start, "to": lead.end} for lead in order.leads],
+        "overtakings": [
+            {"winner": change.winner, "loser": change.loser, "between": [change.before, change.after]}
+            for change in order.overtakings
+        ],
+    }
+
+
+def _tables(comparison: Comparison, summary: Summary) -> dict[str, list[dict[str, Any]] | None]:
+    frames = {
+        "points": comparison.points.sort("model"),
+        "pr_auc": summary.rankings["pr_auc"],
+        "roc_auc": comparison.areas.filter(metric="roc_auc"),
+        "own_over_prevalence": summary.rankings["own"],
+        "own_over_beta": summary.over_beta["own"],
+        "f_beta_over_prevalence": summary.rankings["f_beta"],
+        "f_beta_over_beta": summary.over_beta["f_beta"],
+        "shifts": comparison.shifts,
+    }
+    return {
+        name: None if frame is None else frame.select(_KEYS[name]).to_dicts()
+        for name, frame in frames.items()
+    }
+
+
+def _undefined(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return the groups without rates; the names of segments are data, so they stand apart from the keys."""
+    return [
+        {
+            "model": row["model"],
+            "segment": {name: row[name] for name in comparison.segment},
+            **{name: row[name] for name in ("positives", "negatives", "reason")},
+        }
+        for row in comparison.undefined.to_dicts()
+    ]
+
+
+def _plain(value: object) -> object:
+    """Turn what JSON cannot hold into what it can: infinities into words, NaN into null, dates into text."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            if math.isnan(value):
+                return None
+            return value if math.isfinite(value) else "infinity" if value > 0 else "-infinity"
+        case Mapping():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case _:
+            return str(value)

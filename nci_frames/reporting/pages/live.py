@@ -1,0 +1,77 @@
+"""A comparison -> the numbers from which the page answers other prevalences and betas by itself."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+
+from nci_frames.evaluation.comparison.tables import Comparison
+
+__all__ = ["live_numbers"]
+
+
+def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
+    """Return counts, areas and ranges of a comparison, as values that JSON has.
+
+    =========== ==================================================================================
+    key         value
+    =========== ==================================================================================
+    models      the names, sorted; everything below names a model by its place here
+    threshold   the threshold of ``points``
+    prevalence, ``[lowest, highest, first]`` that the page offers
+    beta
+    points      of each model ``[tp, fp, positives, negatives]`` and, where there are any, the bounds
+                ``[tpr lower, upper, fpr lower, upper]``; null without rates
+    best        of each model the operating points that are its best somewhere:
+                ``[threshold, tp, fp]``, by threshold; null is infinity
+    classes     of each model ``[positives, negatives]``
+    areas       of each model PR-AUC at Chebyshev's points of the logit of the prevalence; null without
+    decisions   ``[lambda start, lambda end, model, threshold]``; null is infinity
+    =========== ==================================================================================
+
+    Rates are sent as counts: a quotient of whole numbers is the same here and there, to the last bit.
+    """
+    models = comparison.points["model"].unique().sort().to_list()
+    place = {model: number for number, model in enumerate(models)}
+    low, high = comparison.prevalence_range
+    first = min(max(comparison.middle_prevalence, low), high)
+    points = _by_model(comparison.points, models, ["tp", "fp", "positives", "negatives"])
+    bounds = _by_model(comparison.points, models, ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"])
+    best = _by_model(comparison.best_points, models, ["threshold", "tp", "fp"])
+    classes = _by_model(comparison.best_points, models, ["positives", "negatives"])
+    areas = _by_model(comparison.area_nodes.sort("prevalence"), models, ["value"])
+    ranges = comparison.decisions.select("lambda_start", "lambda_end", "model", "threshold")
+    return {
+        "models": models,
+        "threshold": _number(comparison.threshold),
+        "prevalence": [low, high, first],
+        "beta": [*comparison.beta_range, comparison.main_beta],
+        "points": [
+            None if not rows or None in rows[0] else [*rows[0], *(bounds[model][0] if bounds[model] else [])]
+            for model, rows in points.items()
+        ],
+        "best": list(best.values()),
+        "classes": [rows[0] if rows else None for rows in classes.values()],
+        "areas": [
+            None if not rows or [None] in rows else [value for (value,) in rows] for rows in areas.values()
+        ],
+        "decisions": [
+            [_number(start), _number(end), place[model], _number(threshold)]
+            for start, end, model, threshold in ranges.iter_rows()
+        ],
+    }
+
+
+def _by_model(frame: pl.DataFrame, models: Iterable[str], columns: list[str]) -> dict[str, list[list[Any]]]:
+    """Return the rows of each model as lists; none where the frame lacks the columns."""
+    rows: dict[str, list[list[Any]]] = {model: [] for model in models}
+    if set(columns) <= set(frame.columns):
+        for model, *values in frame.select("model", *columns).iter_rows():
+            rows[model].append([_number(value) for value in values])
+    return rows
+
+
+def _number(value: float | None) -> float | None:
+    """Return what JSON can say: infinity and what is undefined are null."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,129 @@
+"""A comparison -> one Markdown page, to be read on a code host or in a terminal."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+import jinja2
+import polars as pl
+from markupsafe import Markup
+
+from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.findings.summary import TITLE, Role, Summary, summarise
+from nci_frames.reporting.findings.verdicts import read_assumption
+from nci_frames.reporting.tables.great_tables import pick_evenly
+from nci_frames.reporting.tables.markdown import literal
+from nci_frames.reporting.tables.numbers import (
+    format_count,
+    format_grid,
+    format_percent,
+    format_threshold,
+    format_value,
+)
+
+__all__ = ["render_markdown"]
+
+#: A page with a thousand segments helps nobody; the frames hold them all.
+_SEGMENTS, _OVERTAKINGS, _COLUMNS = 24, 12, 6
+
+_ROLES: Mapping[Role, str] = MappingProxyType(
+    {"lowest": "lowest", "observed": "nearest to the log's", "middle": "middle", "highest": "highest"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A ranked table: models as rows, a few values of the grid as columns."""
+
+    title: str
+    grid: list[float]
+    rows: list[tuple[str, list[dict[str, Any] | None]]]
+
+
+def render_markdown(
+    comparison: Comparison, /, *, title: str = TITLE, facts: Sequence[tuple[str, str]] = ()
+) -> str:
+    """Return the page as text. Equal arguments give equal text.
+
+    >>> import nci_frames as nf
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
+    >>> render_markdown(comparison, title="four rows").splitlines()[0]
+    '# four rows'
+    """
+    summary = summarise(comparison)
+    return _template().render(
+        title=title,
+        comparison=comparison,
+        summary=summary,
+        roles=_ROLES,
+        models=sorted(comparison.points["model"].unique()),
+        tables=_tables(comparison, summary),
+        points=comparison.points.sort("model").to_dicts(),
+        undefined=comparison.undefined.to_dicts(),
+        assumption=read_assumption(comparison.shifts),
+        facts=[(str(label), str(value)) for label, value in facts],
+        shown_overtakings=_OVERTAKINGS,
+        shown_segments=_SEGMENTS,
+    )
+
+
+def _tables(comparison: Comparison, summary: Summary) -> list[_Ranked]:
+    eta = format_grid(summary.prevalence)
+    places = {"own": "each model at its own best threshold", "f_beta": f"threshold {comparison.threshold:g}"}
+    return [
+        *(
+            _ranked(rows, "prevalence", f"{summary.measures[measure]}, over prevalence")
+            for measure, rows in summary.rankings.items()
+        ),
+        *(
+            _ranked(rows, "beta", f"F-beta over beta at prevalence {eta}, {places[measure]}")
+            for measure, rows in summary.over_beta.items()
+        ),
+    ]
+
+
+def _ranked(ranking: pl.DataFrame, over: str, title: str) -> _Ranked:
+    grid = pick_evenly(ranking[over].drop_nulls().unique().sort().to_list(), _COLUMNS)
+    cells = {(row["model"], row[over]): row for row in ranking.iter_rows(named=True)}
+    first = ranking.filter(pl.col(over).is_in(grid[:1])).sort("rank", "model", nulls_last=True)
+    return _Ranked(title, grid, [(name, [cells.get((name, at)) for at in grid]) for name in first["model"]])
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("nci_frames.reporting.pages", package_path=""),
+        # What is not Markup already is text from the data, or might be.
+        autoescape=True,
+        finalize=lambda value: value if isinstance(value, Markup) else _markup(literal(str(value))),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "grid": _trusted(format_grid),
+        "value": _trusted(format_value),
+        "count": _trusted(format_count),
+        "percent": _trusted(format_percent),
+        "threshold": _trusted(format_threshold),
+        "name": _name,
+    }
+    return environment.get_template("report.md.jinja")
+
+
+def _trusted(form: Callable[[Any], str]) -> Callable[[Any], Markup]:
+    """Say that what a function makes of a number is no markup."""
+    return lambda number: _markup(form(number))
+
+
+def _name(value: object) -> Markup:
+    """Write a value from the data; one that could not be seen is put into words."""
+    return _markup("*missing*" if value is None else literal(str(value)) or "*empty*")
+
+
+def _markup(text: str) -> Markup:
+    return Markup(text)  # noqa: S704 - escaped for Markdown, or made of a number

@@ -1,0 +1,1 @@
+"""Frames -> tables for people: great tables, numbers, Markdown."""
