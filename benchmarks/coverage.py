@@ -25,7 +25,7 @@ def covered(law: ScoreLaw, positives: int, logs: int, repeats: int) -> tuple[flo
     for log in range(logs):
         scores = law.sample(np.random.default_rng([positives, log]), labels)
         counts = nf.count_confusion(pl.DataFrame({"model": "m", "label": labels, "score": scores}))
-        table = nf.bootstrap(counts, statistic="pr_auc", prevalence=PREVALENCE, repeats=repeats, seed=log)
+        table = nf.bootstrap(counts, metric="pr_auc", prevalence=PREVALENCE, repeats=repeats, seed=log)
         found.append(table.select("value", "lower", "upper").row(0))
     value, lower, upper = np.array(found).T
     above, below = np.mean(upper < truth), np.mean(lower > truth)

@@ -28,7 +28,7 @@ def main() -> None:
             prevalence=PREVALENCES,
             beta=BETAS,
             threshold=middle,
-            segment="segment",
+            segments="segment",
         )
         compared = time.perf_counter()
         page = render_report(comparison)

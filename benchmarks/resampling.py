@@ -53,12 +53,12 @@ def main() -> None:
         counts = drawn_counts(rows)
         timed(
             f"1,000 replicates of PR-AUC at 50 prevalences, 8 models, 1,024 thresholds, {rows:,} rows each",
-            lambda: nf.bootstrap(counts, statistic="pr_auc", prevalence=PREVALENCES),  # noqa: B023
+            lambda: nf.bootstrap(counts, metric="pr_auc", prevalence=PREVALENCES),  # noqa: B023
         )
     counts = drawn_counts(10**8, buckets=256)
     timed(
         "the same by 256 buckets, 100,000,000 rows each",
-        lambda: nf.bootstrap(counts, statistic="pr_auc", prevalence=PREVALENCES, by="bucket"),
+        lambda: nf.bootstrap(counts, metric="pr_auc", prevalence=PREVALENCES, units="bucket"),
     )
     rng, units = np.random.default_rng(0), 500_000
     label = rng.random(units) < 0.3

@@ -179,14 +179,14 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         "F1 over prevalence in each segment, with the prevalence observed there.",
         lambda d: nf.chart_segments(
             nf.project_rates(d.segments, metrics="f_beta", prevalence=GRID),
-            segment="segment",
+            segments="segment",
             observed=d.segments,
         ),
     ),
     "decomposition": (
         "Why precision differs between segments: their class balance, or the model.",
         lambda d: nf.chart_decomposition(
-            nf.decompose_difference(d.segments, metric="precision", between="segment", reference="medium")
+            nf.decompose_difference(d.segments, metric="precision", over="segment", reference="medium")
         ),
     ),
     "rank_over_prevalence": (
@@ -208,7 +208,7 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
     "probability_best": (
         "How sure the winner by PR-AUC is, by resampling the counts.",
         lambda d: nf.chart_probability_best(
-            nf.probability_best(d.on_grid, statistic="pr_auc", prevalence=GRID[::5], repeats=200),
+            nf.probability_best(d.on_grid, metric="pr_auc", prevalence=GRID[::5], repeats=200),
             observed=d.observed,
         ),
     ),

@@ -24,7 +24,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         logs = write_demo_logs(Path(folder)) / "dataset=digits"
         counts = nf.count_confusion(nf.scan_predictions(str(logs), segments="segment"), thresholds="exact")
-        comparison = nf.compare_models(counts, prevalence=PREVALENCES, beta=BETAS, segment="segment")
+        comparison = nf.compare_models(counts, prevalence=PREVALENCES, beta=BETAS, segments="segment")
         page = write_report(comparison, Path(folder, "report.html"), title="Ten classifiers of digits")
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

@@ -23,9 +23,8 @@ from .evaluation.comparison.compare import compare_models as compare_models
 from .evaluation.comparison.tables import Comparison as Comparison
 from .evaluation.crossovers.crossovers import find_crossovers as find_crossovers
 from .evaluation.crossovers.decision_map import decision_map as decision_map
-from .evaluation.crossovers.decision_map import find_dominated as find_dominated
+from .evaluation.crossovers.decision_map import find_never_best as find_never_best
 from .evaluation.crossovers.winners import winner_ranges as winner_ranges
-from .evaluation.imbalance.contingency import confusion_counts as confusion_counts
 from .evaluation.imbalance.contingency import surface_path_length as surface_path_length
 from .evaluation.imbalance.sensitivity import agnostic_metrics as agnostic_metrics
 from .evaluation.imbalance.sensitivity import imbalance_sensitivity as imbalance_sensitivity
@@ -64,9 +63,9 @@ from .evaluation.metrics import specificity as specificity
 from .evaluation.metrics import youden_j as youden_j
 from .evaluation.planning.coverage import band_coverage as band_coverage
 from .evaluation.planning.coverage import interval_coverage as interval_coverage
-from .evaluation.planning.planning import expected_counts as expected_counts
+from .evaluation.planning.expected import expected_counts as expected_counts
 from .evaluation.planning.planning import required_samples as required_samples
-from .evaluation.projection.bands import lowest_known_prevalence as lowest_known_prevalence
+from .evaluation.projection.bands import lowest_supported_prevalence as lowest_supported_prevalence
 from .evaluation.projection.bands import max_precision_uncertainty as max_precision_uncertainty
 from .evaluation.projection.bands import precision_band as precision_band
 from .evaluation.projection.predictive_values import predictive_value_interval as predictive_value_interval

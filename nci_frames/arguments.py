@@ -14,6 +14,7 @@ __all__ = [
     "check_seed",
     "check_whole",
     "nearest",
+    "prevalence_of_ratio",
     "prevalence_values",
 ]
 
@@ -90,3 +91,16 @@ def nearest(grid: Sequence[float], value: float) -> float:
     if value <= 0:
         return min(grid, key=lambda g: abs(g - value))
     return min(grid, key=lambda g: abs(math.log(g / value)) if g > 0 else math.inf)
+
+
+def prevalence_of_ratio(ratio: float) -> float:
+    """Return P(y=1) where there are *ratio* negatives per positive.
+
+    Raises
+    ------
+    ParameterError
+        If the ratio is not a finite number > 0.
+    """
+    if not 0 < ratio < float("inf"):
+        raise ParameterError.out_of_range("ratio", ratio, "a finite number > 0 (negatives per positive)")
+    return 1 / (1 + ratio)

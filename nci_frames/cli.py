@@ -112,7 +112,7 @@ def main() -> None:
     \b
     Example:
       nci-frames demo
-      nci-frames report logs/ --prevalence 0.0001,0.001,0.01 --segment country --out report
+      nci-frames report logs/ --prevalence 0.0001,0.001,0.01 --segments country --out report
     """
 
 
@@ -165,7 +165,7 @@ def output_options(command: C) -> C:
 @click.argument("logs", nargs=-1, required=True)
 @comparison_options
 @output_options
-@click.option("--segment", "-s", "segments", multiple=True, help="Column to report apart; may be repeated.")
+@click.option("--segments", "-s", "segments", multiple=True, help="Column to report apart; may be repeated.")
 @click.option(
     "--out",
     "-o",
@@ -212,7 +212,7 @@ def report(
 
     \b
     Example:
-      nci-frames report 'logs/**/*.parquet' --fold fold --segment country \\
+      nci-frames report 'logs/**/*.parquet' --fold fold --segments country \\
           --prevalence 1e-4:0.5:log:50 --beta 0.25:4:log:33 --out report
       nci-frames report logs/ --format html,md,json --tables parquet,csv --charts svg
 
@@ -344,8 +344,8 @@ def plan(
 def _support(
     positives: int, negatives: int, tpr: float, fpr: float, factor: float, level: float
 ) -> Iterator[tuple[str, "pl.DataFrame"]]:
-    from nci_frames.evaluation.planning.planning import expected_counts
-    from nci_frames.evaluation.projection.bands import lowest_known_prevalence, max_precision_uncertainty
+    from nci_frames.evaluation.planning.expected import expected_counts
+    from nci_frames.evaluation.projection.bands import lowest_supported_prevalence, max_precision_uncertainty
     from nci_frames.evaluation.rates.rates import compute_rates
 
     counts = expected_counts(positives=positives, negatives=negatives, tpr=tpr, fpr=fpr)
@@ -353,7 +353,7 @@ def _support(
     columns = ["tpr", "tpr_lower", "tpr_upper", "fpr", "fpr_lower", "fpr_upper"]
     yield f"the rates, Wilson intervals of confidence {level:g}", rates.select("model", "threshold", *columns)
     yield "where the precision band is widest (delta)", max_precision_uncertainty(rates)
-    support = lowest_known_prevalence(rates, factor=factor)
+    support = lowest_supported_prevalence(rates, factor=factor)
     yield f"from this prevalence on, precision is known to a factor of {factor:g}", support
 
 

@@ -98,7 +98,7 @@ def run_report(job: ReportJob) -> Published:
         prevalence=job.prevalence,
         beta=job.beta,
         threshold=job.threshold,
-        segment=job.segments,
+        segments=job.segments,
         # Whatever the log calls its folds, the key of the predictions is "fold".
         fold=None if job.columns.get("fold") is None else "fold",
     )

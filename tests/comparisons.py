@@ -30,7 +30,7 @@ def comparison(
     models: Mapping[str, tuple[float | None, float | None]] = MODELS,
     *,
     segments: Sequence[str | None] = (),
-    segment: str = "country",
+    key: str = "country",
     folds: int = 0,
     prevalence: Sequence[float] = GRID,
     beta: Sequence[float] = BETAS,
@@ -39,11 +39,11 @@ def comparison(
 
     There may be segments or folds, but not both.
     """
-    key, values = ("fold", [str(i) for i in range(folds)]) if folds else (segment, segments)
+    apart_by, values = ("fold", [str(i) for i in range(folds)]) if folds else (key, segments)
     # Each segment shifts the false-positive rate, so that the order of models differs between them.
     apart = [
         _counts({m: _shifted(r, i) for m, r in models.items()}).with_columns(
-            pl.lit(value, dtype=pl.String).alias(key)
+            pl.lit(value, dtype=pl.String).alias(apart_by)
         )
         for i, value in enumerate(values)
     ]
@@ -52,7 +52,7 @@ def comparison(
         prevalence=prevalence,
         beta=beta,
         threshold=THRESHOLD,
-        segment=segment if segments else (),
+        segments=key if segments else (),
         fold="fold" if folds else None,
         repeats=50,
     )

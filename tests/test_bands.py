@@ -121,7 +121,7 @@ def test_operating_points_without_bounds_say_why() -> None:
     for thresholds, reason in (("exact", "tpr has no bounds"), ([0.5], "0.9 is not among the thresholds")):
         counts = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
         point = nf.select_operating_points(nf.compute_rates(counts, interval="wilson"), threshold=0.9)
-        for table in (nf.max_precision_uncertainty(point), nf.lowest_known_prevalence(point)):
+        for table in (nf.max_precision_uncertainty(point), nf.lowest_supported_prevalence(point)):
             assert table["prevalence"].item() is None
             assert table["reason"].item().startswith(reason)
         assert nf.precision_band(point, prevalence=0.1).select("lower", "upper").row(0) == (None, None)
@@ -132,14 +132,14 @@ def test_bands_need_bounds() -> None:
     calls = (
         lambda: nf.precision_band(bare, prevalence=0.1),
         lambda: nf.max_precision_uncertainty(bare),
-        lambda: nf.lowest_known_prevalence(bare),
+        lambda: nf.lowest_supported_prevalence(bare),
         lambda: nf.project_rates(bare, metrics="precision", prevalence=0.1, band=True),
     )
     for call in calls:
         with pytest.raises(nf.SchemaError, match=r"lacks 'tpr_lower'(.|\n)*interval=\"wilson\""):
             call()
     with pytest.raises(nf.ParameterError, match=r"factor must be a number above 1\n  found: 1.0"):
-        nf.lowest_known_prevalence(RATES, factor=1.0)
+        nf.lowest_supported_prevalence(RATES, factor=1.0)
 
 
 def searched(expression: pl.Expr, row: dict[str, Any], eta: float, beta: float) -> tuple[float, float]:
@@ -217,8 +217,8 @@ def test_a_classifier_that_never_says_positive() -> None:
 
 
 @pytest.mark.parametrize("factor", [1.1, 2.0, 10.0])
-def test_from_the_lowest_known_prevalence_on_the_edges_keep_to_the_factor(factor: float) -> None:
-    for row in nf.lowest_known_prevalence(RATES.lazy(), factor=factor).iter_rows(named=True):
+def test_from_the_lowest_supported_prevalence_on_the_edges_keep_to_the_factor(factor: float) -> None:
+    for row in nf.lowest_supported_prevalence(RATES.lazy(), factor=factor).iter_rows(named=True):
         of_model = RATES.filter(model=row["model"])
         if row["prevalence"] == 0:  # everywhere: the edges differ most as the prevalence tends to 0
             assert (
@@ -238,7 +238,7 @@ def test_what_no_or_every_prevalence_supports() -> None:
         {"model": list("abc"), "threshold": [0.5] * 3, "tp": [0, 600, 0], "fp": [1, 9000, 1],
          "fn": [10, 400, 0], "tn": [99, 1000, 99]}
     )  # fmt: skip
-    table = nf.lowest_known_prevalence(nf.compute_rates(counts, interval="wilson"), factor=2)
+    table = nf.lowest_supported_prevalence(nf.compute_rates(counts, interval="wilson"), factor=2)
     assert table["prevalence"].to_list() == [None, 0.0, None]
     assert table["reason"].to_list() == [
         "TPR may be 0, so no precision above 0 is sure at any prevalence",

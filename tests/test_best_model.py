@@ -22,7 +22,7 @@ def points(**tp: int) -> pl.DataFrame:
 
 def test_two_binomials() -> None:
     """Recalls of 30 and 33 of 50: the probability that one binomial exceeds another, ties as half."""
-    table = nf.probability_best(points(a=30, b=33), statistic="recall", repeats=20_000)
+    table = nf.probability_best(points(a=30, b=33), metric="recall", repeats=20_000)
     a, b = (stats.binom(50, n / 50).pmf(np.arange(51)) for n in (30, 33))
     joint = np.outer(a, b)
     expected = np.triu(joint, 1).sum() + np.trace(joint) / 2
@@ -43,7 +43,7 @@ def test_identical_models_share() -> None:
     counts = nf.count_confusion(nf.unit_buckets(twice, buckets=50), thresholds=[-0.5, 0.5])
     for statistic, options in (("pr_auc", {}), ("f_beta", {"threshold": 0.5, "beta": [0.5, 2]})):
         table = nf.probability_best(
-            counts, statistic=statistic, prevalence=[0.01, 0.1], by="bucket", **options
+            counts, metric=statistic, prevalence=[0.01, 0.1], units="bucket", **options
         )  # type: ignore[arg-type]
         assert set(table["probability"]) == {0.5}
         assert set(table.filter(model="twin")["p_value"]) == {1.0}
@@ -59,10 +59,8 @@ def test_pairing_by_units_tells_more_than_rows_apart() -> None:
     log = pl.DataFrame({"unit": np.arange(4000), "label": label, "good": score, "noisy": worse})
     scan = nf.scan_predictions(log, scores={m: m for m in ("good", "noisy")}, unit="unit")
     counts = nf.count_confusion(nf.unit_buckets(scan), thresholds=np.linspace(-3, 5, 200).tolist())
-    paired = nf.probability_best(counts, statistic="roc_auc", by="bucket").filter(model="noisy")
-    apart = nf.probability_best(nf.pool_counts(counts, over="bucket"), statistic="roc_auc").filter(
-        model="noisy"
-    )
+    paired = nf.probability_best(counts, metric="roc_auc", units="bucket").filter(model="noisy")
+    apart = nf.probability_best(nf.pool_counts(counts, over="bucket"), metric="roc_auc").filter(model="noisy")
     delong = nf.compare_auc(scan)["p_value"].item()
     assert paired["p_value"].item() < apart["p_value"].item()
     assert paired["p_value"].item() == pytest.approx(delong, abs=0.02)
@@ -73,29 +71,29 @@ def test_minimised_undefined_and_keys() -> None:
     if "false_alarms" not in nf.metrics()["name"]:
         nf.register_metric("false_alarms", pl.col("fpr"), range=(0, 1), direction="minimize")
     counts = nf.count_confusion(random_log(3000), thresholds=[0.5])
-    table = nf.probability_best(counts, statistic="false_alarms")
+    table = nf.probability_best(counts, metric="false_alarms")
     assert table.columns[:7] == ["fold", "country", "metric", "method", "prevalence", "beta", "model"]
     assert table.equals(table.sort(table.columns[:7]))
     shares = table.group_by("fold", "country").agg(pl.col("probability").sum())["probability"]
     assert shares.to_list() == pytest.approx([1.0] * len(shares))
     for _, pair in table.group_by("fold", "country"):
         assert pair.sort("value")["p_value"][0] is None  # the fewest false alarms are the best
-    never = nf.probability_best(points(a=30, b=0), statistic="precision", prevalence=0.1)
+    never = nf.probability_best(points(a=30, b=0), metric="precision", prevalence=0.1)
     assert never.select("model", "probability", "p_value", "distinguishable", "repeats").rows() == [
         ("a", 1.0, None, False, 1000),
         ("b", 0.0, None, None, 0),
     ]
     rates = nf.select_operating_points(nf.compute_rates(counts), threshold=0.5)
-    assert_frame_equal(nf.probability_best(rates, statistic="false_alarms"), table)
-    empty = nf.probability_best(counts.clear(), statistic="recall")
-    assert_frame_equal(empty, nf.probability_best(counts, statistic="recall", repeats=2).clear())
+    assert_frame_equal(nf.probability_best(rates, metric="false_alarms"), table)
+    empty = nf.probability_best(counts.clear(), metric="recall")
+    assert_frame_equal(empty, nf.probability_best(counts, metric="recall", repeats=2).clear())
 
 
 def test_at_the_observed_prevalence_of_each_model() -> None:
     """Where models have different balances no one prevalence can be named."""
     counts = points(a=30, b=33).with_columns(tn=pl.Series([100, 200]))
-    assert nf.probability_best(counts, statistic="accuracy")["prevalence"].to_list() == [None, None]
-    same = nf.probability_best(points(a=30, b=33), statistic="accuracy")["prevalence"].to_list()
+    assert nf.probability_best(counts, metric="accuracy")["prevalence"].to_list() == [None, None]
+    same = nf.probability_best(points(a=30, b=33), metric="accuracy")["prevalence"].to_list()
     assert same == [1 / 3, 1 / 3]
 
 
@@ -103,10 +101,10 @@ def test_at_the_observed_prevalence_of_each_model() -> None:
     ("options", "message"),
     [
         ({"level": -1}, "level must be between 0 and 1"),
-        ({"statistic": "pos_fraction", "threshold": 0.0}, "'pos_fraction' has no better and worse"),
-        ({"statistic": "recall"}, "each model needs one operating point(.|\n)*found: 2 thresholds"),
-        ({"statistic": "recall", "threshold": 0.3}, "0.3 is not among the thresholds"),
-        ({"statistic": "roc_auc", "by": "week"}, "missing column 'week'"),
+        ({"metric": "pos_fraction", "threshold": 0.0}, "'pos_fraction' has no better and worse"),
+        ({"metric": "recall"}, "each model needs one operating point(.|\n)*found: 2 thresholds"),
+        ({"metric": "recall", "threshold": 0.3}, "0.3 is not among the thresholds"),
+        ({"metric": "roc_auc", "units": "week"}, "missing column 'week'"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:

@@ -22,7 +22,7 @@ def plain(tmp_path_factory):
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
     models = {**{name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(HOSTILE)}, "empty": (None, 0.1)}
-    tables = comparison(models, segments=[*HOSTILE, None], segment=HOSTILE[0])
+    tables = comparison(models, segments=[*HOSTILE, None], key=HOSTILE[0])
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     return write_report(tables, path, title=HOSTILE[1], facts=[(name, name) for name in HOSTILE])
 

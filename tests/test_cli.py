@@ -36,7 +36,16 @@ def run(*arguments: str) -> Result:
 
 def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    options = ["--segment", "country", "--fold", "fold", "--out", str(out), "--prevalence", "1e-4:0.5:log:10"]
+    options = [
+        "--segments",
+        "country",
+        "--fold",
+        "fold",
+        "--out",
+        str(out),
+        "--prevalence",
+        "1e-4:0.5:log:10",
+    ]
     done = subprocess.run(
         [*COMMAND, "report", str(log), *options, "--beta", "0.25:4:log:5"],
         capture_output=True,
@@ -107,7 +116,7 @@ def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
     log.write_parquet(tmp_path / "log.parquet")
     out = tmp_path / "out"
     done = run(
-        "report", str(tmp_path / "log.parquet"), "--out", str(out), "--segment", "=country|<b>",
+        "report", str(tmp_path / "log.parquet"), "--out", str(out), "--segments", "=country|<b>",
         "-p", "0.01,0.1", "--format", "html,md,json", "--tables", "csv,md,parquet", "--charts", "svg",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
@@ -190,7 +199,7 @@ def test_dropped_rows_are_reported(tmp_path: Path) -> None:
         (["--tables", "xlsx"], 2, "'xlsx' is not one of 'parquet', 'csv', 'md'."),
         (["--charts", "svg,,png"], 2, "'' is not one of 'svg', 'png', 'json'."),
         (["--on-invalid", "ignore"], 2, "'ignore' is not one of 'raise', 'drop'"),
-        (["--segment", "contry"], 4, "error: missing column 'contry'"),
+        (["--segments", "contry"], 4, "error: missing column 'contry'"),
         (["--score", "p"], 4, "error: missing column 'p' (the score)"),
         (["--threshold", "nan"], 2, "error: threshold must be a number"),
     ],
@@ -281,7 +290,7 @@ def test_a_plan_says_what_a_test_set_supports() -> None:
         (["--positives", "100", "--tpr", "0.5", "--fpr", "0.1"], "A test set is --positives, --negatives"),
         (
             ["--positives", "0", "--negatives", "9", "--tpr", "0.5", "--fpr", "0.1"],
-            "positives must be at least 1",
+            "positives must be a whole number >= 1",
         ),
         (
             ["--positives", "9", "--negatives", "9", "--tpr", "0.5", "--fpr", "0.1", "--factor", "0"],

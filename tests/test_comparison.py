@@ -38,7 +38,7 @@ def test_a_comparison_holds_the_tables_of_the_functions() -> None:
     log = random_log(800)
     counts = nf.count_confusion(log, thresholds="exact")
     grid, betas = [0.01, 0.3], [0.5, 1.0]
-    comparison = nf.compare_models(counts, prevalence=grid, beta=betas, threshold=0.4, segment="country")
+    comparison = nf.compare_models(counts, prevalence=grid, beta=betas, threshold=0.4, segments="country")
     pooled = nf.count_confusion(log, thresholds="exact", by=[])
     rates = nf.compute_rates(pooled)
     points = nf.compute_rates(nf.select_operating_points(rates, threshold=0.4), interval="wilson")
@@ -51,7 +51,7 @@ def test_a_comparison_holds_the_tables_of_the_functions() -> None:
     assert comparison.observed_prevalence == pytest.approx(log["label"].mean())
     assert comparison.undefined.is_empty()
     with pytest.raises(nf.SchemaError, match="did you mean 'country'"):
-        nf.compare_models(counts, prevalence=grid, segment="contry")
+        nf.compare_models(counts, prevalence=grid, segments="contry")
 
 
 def test_the_folds_are_those_of_counting_each_at_the_threshold() -> None:
@@ -59,7 +59,7 @@ def test_the_folds_are_those_of_counting_each_at_the_threshold() -> None:
     grid, betas = [0.01, 0.25, 0.6], [0.0, 0.5, 1.0, 2.0]
     options: dict[str, Any] = {"prevalence": grid, "beta": betas, "threshold": 0.4}
     counts = nf.count_confusion(log, thresholds="exact")
-    comparison = nf.compare_models(counts, fold="fold", segment="country", **options)
+    comparison = nf.compare_models(counts, fold="fold", segments="country", **options)
     apart = nf.compute_rates(nf.count_confusion(log, thresholds=[0.4], by="fold"))
     assert comparison.folds is not None
     assert_frame_equal(comparison.folds, nf.compare_folds(apart, beta=betas, prevalence=0.25))
@@ -161,7 +161,7 @@ def test_every_log_can_be_compared(log: pl.DataFrame, thresholds: Any) -> None:
         counts,
         prevalence=[0.0, 0.2, 1.0],
         beta=[0.0, 1.0, 2.0, float("inf")],
-        segment="segment",
+        segments="segment",
         fold="day",
         repeats=2,
     )
@@ -185,7 +185,7 @@ def test_groups_of_one_class_are_named_with_the_reason() -> None:
         {"model": "a", "country": ["at", "at", "de"], "label": [True, False, False], "score": [0.9, 0.1, 0.2]}
     )
     comparison = nf.compare_models(
-        nf.count_confusion(log, thresholds="exact"), prevalence=0.1, segment="country"
+        nf.count_confusion(log, thresholds="exact"), prevalence=0.1, segments="country"
     )
     assert comparison.undefined.select("model", "country", "positives", "reason").rows() == [
         ("a", "de", 0, "no positives: tpr, and what depends on it, is undefined")
@@ -201,7 +201,7 @@ def test_what_projection_assumes_is_tested_over_the_segments() -> None:
     sentences = []
     for rows in (log, shifted):
         counts = nf.count_confusion(rows, thresholds=np.linspace(-3, 4, 50).tolist())
-        comparison = nf.compare_models(counts, prevalence=[0.01, 0.1], segment="country")
+        comparison = nf.compare_models(counts, prevalence=[0.01, 0.1], segments="country")
         assert comparison.shifts is not None
         expected = nf.check_projection(counts, over="country")
         assert comparison.shifts["adjusted"].to_list() == expected["adjusted"].to_list()

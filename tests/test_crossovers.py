@@ -99,7 +99,7 @@ def test_a_large_map_equals_brute_force_at_a_million_points() -> None:
 @given(points=points)
 def test_dominated_points_never_win(points: list[tuple[str, int, int]]) -> None:
     rates = rates_of(*points)
-    dominated = nf.find_dominated(rates)
+    dominated = nf.find_never_best(rates)
     named = rates.select("model", "threshold", "tpr", "fpr").iter_rows()
     by_name = {(model, threshold): (tpr, fpr) for model, threshold, tpr, fpr in named}
     winners = set(nf.decision_map(rates).select("model", "threshold").rows())

@@ -125,10 +125,14 @@ def draw_all(**models):
             nf.metric_surface("precision", ratio=9, resolution=11), metric="precision", ratio=9
         ),
         "segments": nf.chart_segments(
-            tables.segment_areas, segment="country", metric="pr_auc", observed=tables.segment_points, **models
+            tables.segment_areas,
+            segments="country",
+            metric="pr_auc",
+            observed=tables.segment_points,
+            **models,
         ),
         "decomposition": nf.chart_decomposition(
-            nf.decompose_difference(by_country, metric="precision", between="country")
+            nf.decompose_difference(by_country, metric="precision", over="country")
         ),
     }
 

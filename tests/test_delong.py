@@ -133,7 +133,10 @@ def test_too_few_rows() -> None:
         (paired().filter(pl.int_range(8) != 5), "not scored the same units(.|\n)*4 rows of model 'a', 3 of"),
         (paired(unit=[1, 2, 3, 4, 1, 2, 3, 5]), "two models have not scored the same units"),
         (paired(label=[0, 0, 1, 1, 0, 1, 1, 1]), "different labels under two models(.|\n)*unit 2"),
-        (paired(unit=[1, 2, 3, 3] * 2), "scored a unit twice(.|\n)*unit 3 under model 'a'(.|\n)*by='bucket'"),
+        (
+            paired(unit=[1, 2, 3, 3] * 2),
+            "a unit twice(.|\n)*unit 3 under model 'a'(.|\n)*units='bucket'",
+        ),
         (paired(unit=[1, 2, 3, None] * 2), "a row belongs to no unit(.|\n)*found: 2 rows"),
         (paired().drop("unit"), "missing column 'unit'"),
         (paired(weight=1.0), "DeLong's test knows no weights"),

@@ -91,7 +91,7 @@ def python_says(tables, eta, beta):
     within = ["metric", "prevalence", "beta"]
     best = nf.rank_models(
         nf.project_rates(own, metrics=["f_beta", "precision"], prevalence="selected", beta=beta),
-        within=within,
+        by=within,
     )
     at = nf.rank_models(nf.project_rates(tables.points, metrics="f_beta", prevalence=eta, beta=beta))
     areas = nf.rank_models(nf.compute_areas(counts(), prevalence=eta)).filter(metric="pr_auc")
@@ -163,7 +163,7 @@ def test_the_ranked_tables_follow(visit, tables):
     best = nf.select_operating_points(tables.rates, metric="f_beta", prevalence=live["grid"], beta=beta)
     values = nf.rank_models(
         nf.project_rates(best, metrics="f_beta", prevalence="selected", beta=beta),
-        within=["prevalence"],
+        by=["prevalence"],
     )
     for row in cells(visit.page, "table-own"):
         for at, cell in zip(live["grid"], row[1:], strict=True):
@@ -344,7 +344,7 @@ def test_the_page_is_soon_ready(visit):
 
 def test_hostile_names_stay_text_wherever_the_sliders_go(browser, tmp_path):
     models = {name: (0.9 - 0.1 * i, 0.2 / 3**i) for i, name in enumerate([*HOSTILE, "#1f2328"])}
-    tables = comparison(models, segments=[*HOSTILE, None], segment=HOSTILE[1])
+    tables = comparison(models, segments=[*HOSTILE, None], key=HOSTILE[1])
     path = write_report(tables, tmp_path / "r.html")
     with Visit(browser, path, viewport=DESKTOP, color_scheme="dark") as visit:
         named = set()

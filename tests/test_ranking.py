@@ -74,7 +74,7 @@ def test_shared_thresholds_are_compared_one_by_one() -> None:
         (0.5, "a", 1),
         (0.5, "b", 1),
     ]
-    together = nf.rank_models(nf.project_rates(rates, metrics="accuracy", prevalence=0.5), within=["metric"])
+    together = nf.rank_models(nf.project_rates(rates, metrics="accuracy", prevalence=0.5), by=["metric"])
     assert sorted(together["rank"].to_list()) == [1, 1, 1, 1]
 
 
@@ -96,6 +96,6 @@ def test_errors() -> None:
     with pytest.raises(nf.UnknownMetricError, match="unknown metric 'found'"):
         nf.rank_models(own)
     with pytest.raises(nf.SchemaError, match="missing column 'country'"):
-        nf.rank_models(nf.project_rates(rates, metrics="recall", prevalence=0.5), within=["country"])
+        nf.rank_models(nf.project_rates(rates, metrics="recall", prevalence=0.5), by=["country"])
     with pytest.raises(nf.SchemaError, match="not a projection frame"):
         nf.rank_models(rates)

@@ -74,9 +74,7 @@ def page():
 
 @pytest.fixture(scope="module")
 def hostile_page():
-    tables = comparison(
-        {**HOSTILE_MODELS, "empty": (None, 0.1)}, segments=[*HOSTILE, None], segment=HOSTILE[0]
-    )
+    tables = comparison({**HOSTILE_MODELS, "empty": (None, 0.1)}, segments=[*HOSTILE, None], key=HOSTILE[0])
     return Page(render_report(tables, title=HOSTILE[1], facts=[(name, name) for name in HOSTILE]))
 
 
@@ -318,7 +316,7 @@ def test_a_comparison_from_counts_is_shown_with_its_limits():
         nf.count_confusion(log, thresholds="exact"),
         prevalence=[0, 1e-6, 0.01, 1],
         beta=[0, 0.5, 2, math.inf],
-        segment="country",
+        segments="country",
     )
     text = Page(render_report(tables)).text
     assert "no positives" in text

@@ -32,12 +32,12 @@ SEGMENTS = [*NAMES, None]
 
 def hostile() -> Comparison:
     models = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(NAMES)}
-    return comparison({**models, "none": (None, 0.1)}, segments=SEGMENTS, segment="=a|<b>{{7*7}}")
+    return comparison({**models, "none": (None, 0.1)}, segments=SEGMENTS, key="=a|<b>{{7*7}}")
 
 
 def real() -> Comparison:
     counts = nf.count_confusion(nf.scan_predictions(random_log(400), segments="country"), thresholds="exact")
-    return nf.compare_models(counts, prevalence=[0, 0.01, 0.3, 1], beta=[0, 1, math.inf], segment="country")
+    return nf.compare_models(counts, prevalence=[0, 0.01, 0.3, 1], beta=[0, 1, math.inf], segments="country")
 
 
 def parsed(tables: Comparison, **options: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from tests.logs import exact_counts, random_log, small_logs
 
 PREVALENCES = [0.0, 1e-4, 0.3, 1.0]
 OPTIONS: dict[str, Any] = {
-    "prevalence": "observed", "beta": 1.0, "threshold": None, "repeats": 1000, "seed": 0, "by": None
+    "prevalence": "observed", "beta": 1.0, "threshold": None, "repeats": 1000, "seed": 0, "units": None
 }  # fmt: skip
 
 
@@ -26,12 +26,12 @@ OPTIONS: dict[str, Any] = {
 @settings(max_examples=50)
 def test_values_are_those_of_areas_and_projections(log: pl.DataFrame, thresholds: Any) -> None:
     counts = nf.count_confusion(log, thresholds=thresholds)
-    table = nf.bootstrap(counts, statistic=["pr_auc", "roc_auc", "f_beta"], prevalence=PREVALENCES, repeats=2)
+    table = nf.bootstrap(counts, metric=["pr_auc", "roc_auc", "f_beta"], prevalence=PREVALENCES, repeats=2)
     areas = nf.compute_areas(counts, prevalence=PREVALENCES)
     same = table.filter(pl.col("metric") != "f_beta").select(areas.columns[:-2])
     assert_frame_equal(same, areas.select(same.columns), abs_tol=1e-12, rel_tol=0)
     # Without metrics fewer bins are needed.
-    alone = nf.bootstrap(counts, statistic=["roc_auc", "pr_auc"], prevalence=PREVALENCES, repeats=2)
+    alone = nf.bootstrap(counts, metric=["roc_auc", "pr_auc"], prevalence=PREVALENCES, repeats=2)
     assert_frame_equal(alone.select(same.columns), same, abs_tol=1e-12, rel_tol=0)
     projection = nf.project_rates(nf.compute_rates(counts), metrics="f_beta", prevalence=PREVALENCES)
     assert_frame_equal(table.filter(metric="f_beta").select(projection.columns), projection)
@@ -83,7 +83,7 @@ def test_the_law_is_that_of_the_row_bootstrap() -> None:
 
 def test_bounds_are_percentiles_of_the_replicates() -> None:
     counts = nf.count_confusion(random_log(), thresholds="exact", by=[])
-    table = nf.bootstrap(counts, statistic="roc_auc", repeats=300, seed=3, level=0.8)
+    table = nf.bootstrap(counts, metric="roc_auc", repeats=300, seed=3, level=0.8)
     for found in resample(counts, "roc_auc", **OPTIONS | {"repeats": 300, "seed": 3}):
         row = table.filter(pl.col("model") == found.histogram.group["model"][0]).row(0, named=True)
         values = np.sort(found.values[:, 0])
@@ -95,37 +95,35 @@ def test_bounds_are_percentiles_of_the_replicates() -> None:
 
 def test_a_group_does_not_depend_on_the_others_nor_on_the_order() -> None:
     counts = nf.count_confusion(random_log(), thresholds=[-1.0, 0.0, 1.0])
-    whole = nf.bootstrap(counts, statistic=["precision", "pr_auc"], repeats=20)
+    whole = nf.bootstrap(counts, metric=["precision", "pr_auc"], repeats=20)
     shuffled = nf.bootstrap(
-        counts.sample(fraction=1, shuffle=True, seed=1).lazy(), statistic=["precision", "pr_auc"], repeats=20
+        counts.sample(fraction=1, shuffle=True, seed=1).lazy(), metric=["precision", "pr_auc"], repeats=20
     )
     assert_frame_equal(whole, shuffled)
-    alone = nf.bootstrap(
-        counts.filter(model="forest", fold="2"), statistic=["precision", "pr_auc"], repeats=20
-    )
+    alone = nf.bootstrap(counts.filter(model="forest", fold="2"), metric=["precision", "pr_auc"], repeats=20)
     assert_frame_equal(alone, whole.filter(model="forest", fold="2"))
-    other = nf.bootstrap(counts, statistic=["precision", "pr_auc"], repeats=20, seed=1)
+    other = nf.bootstrap(counts, metric=["precision", "pr_auc"], repeats=20, seed=1)
     assert not other["lower"].equals(whole["lower"])
 
 
 def test_undefined_replicates_are_left_out_and_counted() -> None:
     """One of 10 positives and none of 10 negatives is found: precision is 0/0 in (9/10)^10 of the logs."""
     counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [1], "fp": [0], "fn": [9], "tn": [10]})
-    row = nf.bootstrap(counts, statistic="precision", prevalence=0.1).row(0, named=True)
+    row = nf.bootstrap(counts, metric="precision", prevalence=0.1).row(0, named=True)
     assert row["value"] == row["lower"] == row["upper"] == 1
     assert 1000 - row["repeats"] == pytest.approx(1000 * 0.9**10, abs=4 * np.sqrt(1000 * 0.35 * 0.65))
     none = counts.with_columns(pl.col("tp", "fn") * 0)
-    row = nf.bootstrap(none, statistic=["recall", "pr_auc"], prevalence=0.1).row(0, named=True)
+    row = nf.bootstrap(none, metric=["recall", "pr_auc"], prevalence=0.1).row(0, named=True)
     assert [row[name] for name in ("value", "lower", "upper", "std", "repeats")] == [None] * 4 + [0]
 
 
 def test_points_at_a_threshold_each() -> None:
     """Rates, and exact counts at any number; the rows above it are all that matters."""
     counts = exact_counts([True, False, True, False], [0.9, 0.8, 0.4, 0.1])
-    table = nf.bootstrap(nf.compute_rates(counts), statistic="recall", threshold=[0.5, 2.0], repeats=50)
+    table = nf.bootstrap(nf.compute_rates(counts), metric="recall", threshold=[0.5, 2.0], repeats=50)
     assert table.select("threshold", "value").rows() == [(0.5, 0.5), (2.0, 0.0)]
-    assert nf.bootstrap(counts, statistic="recall", repeats=2)["threshold"].to_list() == [0.1, 0.4, 0.8, 0.9]
-    assert nf.bootstrap(counts.clear(), statistic="recall").columns == table.columns
+    assert nf.bootstrap(counts, metric="recall", repeats=2)["threshold"].to_list() == [0.1, 0.4, 0.8, 0.9]
+    assert nf.bootstrap(counts.clear(), metric="recall").columns == table.columns
 
 
 def unit_log(units: int = 400, rows: int = 5, seed: int = 0) -> pl.DataFrame:
@@ -140,10 +138,10 @@ def unit_log(units: int = 400, rows: int = 5, seed: int = 0) -> pl.DataFrame:
 
 def test_rows_of_a_unit_stay_together() -> None:
     log = unit_log()
-    by_rows = nf.bootstrap(nf.count_confusion(log), statistic="roc_auc")["std"][0]
-    one_row_each = nf.bootstrap(nf.count_confusion(log.unique("unit")), statistic="roc_auc")["std"][0]
+    by_rows = nf.bootstrap(nf.count_confusion(log), metric="roc_auc")["std"][0]
+    one_row_each = nf.bootstrap(nf.count_confusion(log.unique("unit")), metric="roc_auc")["std"][0]
     counts = nf.count_confusion(nf.unit_buckets(log, buckets=128))
-    by_buckets = nf.bootstrap(counts, statistic="roc_auc", by="bucket")
+    by_buckets = nf.bootstrap(counts, metric="roc_auc", units="bucket")
     # Five equal rows say no more than one: by rows the bootstrap is too sure by the root of 5.
     assert one_row_each / by_rows == pytest.approx(np.sqrt(5), rel=0.1)
     assert by_buckets["std"][0] == pytest.approx(one_row_each, rel=0.2)
@@ -159,7 +157,7 @@ def test_the_law_is_that_of_the_unit_bootstrap() -> None:
     log = log.with_columns(score=np.round(rng.normal(log["label"].to_numpy(), 1), 1))
     for thresholds in ("exact", [-0.5, 0.0, 0.5, 1.0]):
         counts = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
-        (mine,) = resample(counts, ["pr_auc", "recall"], **OPTIONS | {"by": "bucket", "threshold": 0.5})
+        (mine,) = resample(counts, ["pr_auc", "recall"], **OPTIONS | {"units": "bucket", "threshold": 0.5})
         label, score = log["label"].to_numpy(), log["score"].to_numpy()
         if thresholds != "exact":
             score = np.digitize(score, thresholds)  # type: ignore[arg-type]
@@ -179,7 +177,7 @@ def test_all_models_get_the_same_buckets() -> None:
     log = unit_log(rows=1)
     twice = pl.concat([log, log.with_columns(model=pl.lit("b"))])
     counts = nf.count_confusion(nf.unit_buckets(twice, buckets=64), thresholds=[0.0, 1.0])
-    a, b = resample(counts, "precision", **OPTIONS | {"by": "bucket"})
+    a, b = resample(counts, "precision", **OPTIONS | {"units": "bucket"})
     assert (a.values == b.values).all()
 
 
@@ -190,34 +188,34 @@ def test_all_models_get_the_same_buckets() -> None:
         ({"level": float("nan")}, "found: nan"),
         ({"repeats": 1}, "repeats must be a whole number >= 2"),
         ({"seed": -1}, "seed must be a whole number from 0"),
-        ({"statistic": []}, "statistic must be at least one statistic"),
-        ({"statistic": "pr_auk"}, "unknown metric 'pr_auk'"),
+        ({"metric": []}, "metric must be at least one metric"),
+        ({"metric": "pr_auk"}, "unknown metric 'pr_auk'"),
         ({"prevalence": 2}, r"prevalence must be within \[0, 1\]"),
-        ({"statistic": "recall", "threshold": 0.25}, "0.25 is not among the thresholds.*\n.*model 'a'"),
-        ({"statistic": ["recall", "roc_auc"], "threshold": 0.25}, "0.25 is not among the thresholds"),
+        ({"metric": "recall", "threshold": 0.25}, "0.25 is not among the thresholds.*\n.*model 'a'"),
+        ({"metric": ["recall", "roc_auc"], "threshold": 0.25}, "0.25 is not among the thresholds"),
         ({"threshold": float("nan")}, "threshold must be at least one number"),
-        ({"by": "bucket"}, "missing column 'bucket'"),
+        ({"units": "bucket"}, "missing column 'bucket'"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     counts = exact_counts([True, False], [0.1, 0.2]).drop("resolution")
     with pytest.raises(nf.NciFramesError, match=message):
-        nf.bootstrap(counts, **{"statistic": "roc_auc"} | options)
+        nf.bootstrap(counts, **{"metric": "roc_auc"} | options)
 
 
 def test_counts_that_cannot_be_resampled() -> None:
     counts = exact_counts([True, False], [0.1, 0.2])
     with pytest.raises(nf.ParameterError, match="these counts are sums of weights"):
-        nf.bootstrap(counts.with_columns(pl.col("tp").cast(pl.Float64)), statistic="roc_auc")
+        nf.bootstrap(counts.with_columns(pl.col("tp").cast(pl.Float64)), metric="roc_auc")
     with pytest.raises(nf.ParameterError, match="counts must not be null"):
-        nf.bootstrap(counts.with_columns(tp=pl.lit(None, pl.Int64)), statistic="roc_auc")
+        nf.bootstrap(counts.with_columns(tp=pl.lit(None, pl.Int64)), metric="roc_auc")
     with pytest.raises(nf.ParameterError, match="cannot be those of one set of rows\n  where: model 'a'"):
-        nf.bootstrap(pl.concat([counts, counts]), statistic="roc_auc")
+        nf.bootstrap(pl.concat([counts, counts]), metric="roc_auc")
     with pytest.raises(nf.SchemaError, match="not a counts frame"):
-        nf.bootstrap(counts.drop("fp"), statistic="roc_auc")
+        nf.bootstrap(counts.drop("fp"), metric="roc_auc")
     few = nf.count_confusion(nf.unit_buckets(unit_log(), buckets=19), thresholds=[0.0])
     with pytest.raises(nf.ParameterError, match=r"too few values of 'bucket'(.|\n)*found: 19; 20"):
-        nf.bootstrap(few, statistic="roc_auc", by="bucket")
+        nf.bootstrap(few, metric="roc_auc", units="bucket")
     nobody = unit_log().with_columns(unit=pl.lit(None, pl.String))
     with pytest.raises(nf.ParameterError, match="rows without a bucket cannot be drawn"):
-        nf.bootstrap(nf.count_confusion(nf.unit_buckets(nobody)), statistic="roc_auc", by="bucket")
+        nf.bootstrap(nf.count_confusion(nf.unit_buckets(nobody)), metric="roc_auc", units="bucket")

@@ -40,7 +40,7 @@ def lines_of(spec):
 
 
 def test_a_panel_for_each_segment_and_null_last_as_missing():
-    spec = nf.chart_segments(precision(rates_of()), segment="country").to_dict()
+    spec = nf.chart_segments(precision(rates_of()), segments="country").to_dict()
     rows = pl.DataFrame(lines_of(spec))
     assert rows.select("place", "segment").unique().sort("place")["segment"].to_list() == [
         "de",
@@ -53,7 +53,7 @@ def test_a_panel_for_each_segment_and_null_last_as_missing():
 
 
 def test_a_segment_called_missing_is_not_that_without_a_name():
-    spec = nf.chart_segments(precision(rates_of(("missing", None))), segment="country").to_dict()
+    spec = nf.chart_segments(precision(rates_of(("missing", None))), segments="country").to_dict()
     assert {row["segment"] for row in panel_rows(spec)} == {"missing", "missing (null)"}
 
 
@@ -67,14 +67,14 @@ def test_a_segment_called_missing_is_not_that_without_a_name():
 )
 def test_segments_are_sorted_by_their_values(segments, names):
     rates = rates_of(segments)
-    spec = nf.chart_segments(precision(rates), segment="country", observed=rates).to_dict()
+    spec = nf.chart_segments(precision(rates), segments="country", observed=rates).to_dict()
     rows = pl.DataFrame(panel_rows(spec), infer_schema_length=None)
     assert rows.select("place", "segment").unique().sort("place")["segment"].to_list() == names
 
 
 def test_values_and_colours_are_those_of_the_frame():
     projection = precision(rates_of())
-    spec = nf.chart_segments(projection, segment="country").to_dict()
+    spec = nf.chart_segments(projection, segments="country").to_dict()
     drawn = sorted((r["model"], r["prevalence"], r["value"]) for r in lines_of(spec))
     wanted = projection.filter(pl.col("prevalence") > 0).select("model", "prevalence", "value")
     assert drawn == sorted(wanted.rows())
@@ -87,53 +87,53 @@ def test_values_and_colours_are_those_of_the_frame():
 
 def test_each_segment_has_the_prevalence_that_was_observed_there():
     rates = rates_of()
-    spec = nf.chart_segments(precision(rates), segment="country", observed=rates).to_dict()
+    spec = nf.chart_segments(precision(rates), segments="country", observed=rates).to_dict()
     marks = {row["segment"]: row["observed"] for row in panel_rows(spec) if row["observed"] is not None}
     seen = dict(rates.select("country", "observed_prevalence").unique().rows())
     assert marks == {"us": seen["us"], "de": seen["de"], "missing": seen[None]}
     assert len(set(marks.values())) == 3
     assert "observed" in spec["title"]["subtitle"]
-    bare = nf.chart_segments(precision(rates), segment="country").to_dict()
+    bare = nf.chart_segments(precision(rates), segments="country").to_dict()
     assert "observed" not in [part["name"] for part in bare["spec"]["layer"]]
 
 
 def test_areas_and_rankings_have_panels_too():
     areas = nf.compute_areas(rates_of(), prevalence=GRID)
-    spec = nf.chart_segments(nf.rank_models(areas), segment="country", metric="pr_auc").to_dict()
+    spec = nf.chart_segments(nf.rank_models(areas), segments="country", metric="pr_auc").to_dict()
     assert spec["title"]["text"] == "PR-AUC by segment"
     with pytest.raises(ParameterError, match=r"several metrics\n.*'pr_auc', 'roc_auc'\n.*metric="):
-        nf.chart_segments(areas, segment="country")
+        nf.chart_segments(areas, segments="country")
 
 
 def test_values_outside_0_and_1_have_an_axis_of_their_own():
     spread = precision(rates_of()).with_columns(value=3 * pl.col("value") - 1)
-    scale = panel_layer(nf.chart_segments(spread, segment="country").to_dict(), "lines")["encoding"]["y"]
+    scale = panel_layer(nf.chart_segments(spread, segments="country").to_dict(), "lines")["encoding"]["y"]
     assert "scale" not in scale
 
 
 def test_too_many_segments_are_refused():
     many = rates_of(tuple(f"s{i:02d}" for i in range(13)))
     with pytest.raises(ParameterError, match=r"at most 12 segments\n.*13 values of 'country'\n.*select"):
-        nf.chart_segments(precision(many), segment="country")
+        nf.chart_segments(precision(many), segments="country")
     twelve = precision(many).filter(pl.col("country") != "s12")
-    assert nf.chart_segments(twelve, segment="country", observed=many).to_dict()
+    assert nf.chart_segments(twelve, segments="country", observed=many).to_dict()
 
 
 def test_what_has_no_panels_is_refused():
     projection = precision(rates_of())
     with pytest.raises(SchemaError, match=r"missing column 'contry'(.|\n)*did you mean 'country'"):
-        nf.chart_segments(projection, segment="contry")
+        nf.chart_segments(projection, segments="contry")
     with pytest.raises(SchemaError, match="missing column 'model'"):
-        nf.chart_segments(projection, segment="model")
+        nf.chart_segments(projection, segments="model")
     with pytest.raises(ParameterError, match=r"several rows for one country, model and prevalence"):
-        nf.chart_segments(pl.concat([projection, projection]), segment="country")
+        nf.chart_segments(pl.concat([projection, projection]), segments="country")
     with pytest.raises(ParameterError, match="no value to draw"):
-        nf.chart_segments(projection.with_columns(value=pl.lit(None, pl.Float64)), segment="country")
+        nf.chart_segments(projection.with_columns(value=pl.lit(None, pl.Float64)), segments="country")
 
 
 def test_hostile_names_of_segments_and_models_occur_only_as_data():
     rates = rates_of(HOSTILE, HOSTILE, key=HOSTILE[0])
-    spec = nf.chart_segments(precision(rates), segment=HOSTILE[0], observed=rates).to_dict()
+    spec = nf.chart_segments(precision(rates), segments=HOSTILE[0], observed=rates).to_dict()
     assert {row["segment"] for row in panel_rows(spec)} == set(HOSTILE)
     rest = repr(without_data(spec))
     assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
@@ -143,7 +143,7 @@ def test_many_models_in_many_segments_are_thinned_to_the_size_of_a_panel():
     many = rates_of(tuple(f"s{i:02d}" for i in range(12)), tuple(f"m{i:02d}" for i in range(60)))
     grid = [10 ** (-4 + k / 14) for k in range(50)]
     projection = nf.project_rates(many, metrics="precision", prevalence=grid)
-    spec = nf.chart_segments(projection, segment="country", observed=many).to_dict()
+    spec = nf.chart_segments(projection, segments="country", observed=many).to_dict()
     rows = lines_of(spec)
     assert len(rows) <= 5_000 < projection.height
     assert len({(row["segment"], row["model"]) for row in rows}) == 12 * 60
@@ -151,7 +151,7 @@ def test_many_models_in_many_segments_are_thinned_to_the_size_of_a_panel():
 
 
 def parts_of(rates, **options):
-    return nf.decompose_difference(rates, metric="precision", between="country", **options)
+    return nf.decompose_difference(rates, metric="precision", over="country", **options)
 
 
 def bars(spec):
@@ -208,18 +208,18 @@ def test_what_has_no_decomposition_says_so():
 
 def test_one_metric_and_one_key_are_drawn():
     two = rates_of().with_columns(month=pl.lit("1"))
-    spec = nf.chart_decomposition(parts_of(two), between="country").to_dict()
+    spec = nf.chart_decomposition(parts_of(two), over="country").to_dict()
     assert spec["title"]["text"] == "Why segments differ in precision"
-    with pytest.raises(ParameterError, match=r"several keys\n.*'country', 'month'\n.*between="):
+    with pytest.raises(ParameterError, match=r"several keys\n.*'country', 'month'\n.*over="):
         nf.chart_decomposition(parts_of(two))
     with pytest.raises(SchemaError, match="missing column 'week'"):
-        nf.chart_decomposition(parts_of(two), between="week")
+        nf.chart_decomposition(parts_of(two), over="week")
     mixed = pl.concat([parts_of(two), parts_of(two).with_columns(metric=pl.lit("mcc"))])
     with pytest.raises(ParameterError, match=r"parts of one metric\n.*'mcc', 'precision'"):
-        nf.chart_decomposition(mixed, between="country")
+        nf.chart_decomposition(mixed, over="country")
     with pytest.raises(ParameterError, match=r"several rows for one country and model\n.*'month'"):
         nf.chart_decomposition(
-            pl.concat([parts_of(two), parts_of(two).with_columns(month=pl.lit("2"))]), between="country"
+            pl.concat([parts_of(two), parts_of(two).with_columns(month=pl.lit("2"))]), over="country"
         )
     with pytest.raises(ParameterError, match="at most 40 segments"):
         nf.chart_decomposition(parts_of(rates_of(tuple(f"s{i}" for i in range(50)))))
@@ -227,7 +227,7 @@ def test_one_metric_and_one_key_are_drawn():
 
 def test_hostile_names_of_decomposed_segments_occur_only_as_data():
     rates = rates_of(HOSTILE, HOSTILE, key=HOSTILE[1])
-    parts = nf.decompose_difference(rates, metric="precision", between=HOSTILE[1])
+    parts = nf.decompose_difference(rates, metric="precision", over=HOSTILE[1])
     spec = nf.chart_decomposition(parts).to_dict()
     assert {row["segment"] for row in panel_rows(spec)} == set(HOSTILE)
     rest = repr(without_data(spec))
@@ -239,7 +239,7 @@ def test_the_charts_are_values_without_infinity_or_nan(observed):
     rates = rates_of()
     seen = rates if observed else None
     charts = [
-        lambda: nf.chart_segments(precision(rates), segment="country", observed=seen),
+        lambda: nf.chart_segments(precision(rates), segments="country", observed=seen),
         lambda: nf.chart_decomposition(parts_of(rates)),
     ]
     for draw in charts:

@@ -29,7 +29,7 @@ def test_the_parts_of_accuracy_by_hand() -> None:
     """TPR .8, FPR .1 at eta .5 against TPR .6, FPR .2 at eta .2: accuracy is linear, so the mean of the other
     factor multiplies each difference."""
     rates = cells(("at", 40, 5, 10, 45), ("de", 12, 16, 8, 64))
-    row = nf.decompose_difference(rates, metric="accuracy", between="country").row(0, named=True)
+    row = nf.decompose_difference(rates, metric="accuracy", over="country").row(0, named=True)
     assert row["value"] == pytest.approx(0.2 * 0.6 + 0.8 * 0.8)
     assert row["reference_value"] == pytest.approx(0.85)
     # d accuracy / d eta is TPR - (1-FPR): -.1 there, -.2 here
@@ -55,8 +55,8 @@ def test_parts_sum_to_the_whole_and_change_sign_with_the_reference(
 ) -> None:
     rates = cells(("at", *there), ("de", *here))
     parts = ["difference", "due_to_prevalence", "due_to_rates"]
-    one = nf.decompose_difference(rates, metric=metric, between="country", reference="at")
-    other = nf.decompose_difference(rates, metric=metric, between="country", reference="de")
+    one = nf.decompose_difference(rates, metric=metric, over="country", reference="at")
+    other = nf.decompose_difference(rates, metric=metric, over="country", reference="de")
     for found, turned in zip(one.select(parts).row(0), other.select(parts).row(0), strict=True):
         assert (found is None) == (turned is None)
         assert found is None or found == pytest.approx(-turned, abs=1e-14)
@@ -77,7 +77,7 @@ def test_every_segment_period_and_threshold_is_compared_with_its_like() -> None:
     table = nf.decompose_difference(
         RATES.sample(fraction=1, shuffle=True, seed=2).lazy(),
         metric=nf.f_beta(beta=2),
-        between="country",
+        over="country",
         reference="de",
     )
     assert table.select("model", "country", "threshold").rows() == [
@@ -94,14 +94,13 @@ def test_every_segment_period_and_threshold_is_compared_with_its_like() -> None:
     assert table.filter(country="at")["value"].to_list() == values.filter(country="at")["value"].to_list()
     # The segment that is null is the first in order, and so the reference unless another is named.
     assert (
-        nf.decompose_difference(RATES, metric="recall", between="country")["reference"].unique().item()
-        is None
+        nf.decompose_difference(RATES, metric="recall", over="country")["reference"].unique().item() is None
     )
 
 
 def test_operating_points_are_compared_at_the_thresholds_that_they_have() -> None:
     points = cells(("at", 40, 5, 10, 45), ("de", 12, 16, 8, 64)).with_columns(threshold=pl.Series([0.3, 0.7]))
-    table = nf.decompose_difference(points, metric="precision", between="country")
+    table = nf.decompose_difference(points, metric="precision", over="country")
     assert table.select("threshold", "reason").rows() == [(0.7, None)]
 
 
@@ -117,7 +116,7 @@ def test_reasons(rows: list[tuple[str, int, int, int, int]], reason: str) -> Non
     rates = cells(*rows)
     # A rate that is undefined but not needed for precision at its own prevalence is 0.
     rates = rates.with_columns(pl.col("tpr", "fpr").fill_null(0.0))
-    table = nf.decompose_difference(rates, metric="precision", between="country")
+    table = nf.decompose_difference(rates, metric="precision", over="country")
     assert table["reason"].item().startswith(reason)
     assert table.select("due_to_prevalence", "due_to_rates").row(0) == (None, None)
 
@@ -125,28 +124,28 @@ def test_reasons(rows: list[tuple[str, int, int, int, int]], reason: str) -> Non
 def test_an_infinite_metric_has_no_parts() -> None:
     rates = cells(("at", 4, 1, 1, 4), ("de", 4, 0, 1, 5))
     ratio = (pl.col("tpr") / pl.col("fpr")).alias("ratio")
-    table = nf.decompose_difference(rates, metric=ratio, between="country")
+    table = nf.decompose_difference(rates, metric=ratio, over="country")
     assert table.select("metric", "value", "reason").row(0) == ("ratio", math.inf, "the metric is infinite")
     assert table.select("due_to_prevalence", "due_to_rates").row(0) == (None, None)
 
 
 def test_a_segment_without_a_partner() -> None:
     rates = RATES.filter((pl.col("country") != "at") | (pl.col("threshold") > 0))
-    table = nf.decompose_difference(rates, metric="recall", between="country", reference="at")
+    table = nf.decompose_difference(rates, metric="recall", over="country", reference="at")
     lonely = table.filter(pl.col("reason").is_not_null())
     assert lonely["threshold"].unique().sort().to_list() == [-0.5, 0.0]
     assert lonely["reason"].unique().to_list() == ["the reference has no such operating point"]
     assert table.filter(threshold=0.5)["difference"].null_count() == 0
-    assert nf.decompose_difference(RATES.clear(), metric="recall", between="country").is_empty()
+    assert nf.decompose_difference(RATES.clear(), metric="recall", over="country").is_empty()
 
 
 def test_wrong_requests() -> None:
     with pytest.raises(nf.SchemaError, match=r"missing column 'contry'(.|\n)*did you mean 'country'"):
-        nf.decompose_difference(RATES, metric="recall", between="contry")
+        nf.decompose_difference(RATES, metric="recall", over="contry")
     with pytest.raises(nf.ParameterError, match="reference must be one of 'None', 'at', 'de'"):
-        nf.decompose_difference(RATES, metric="recall", between="country", reference="fr")
+        nf.decompose_difference(RATES, metric="recall", over="country", reference="fr")
     with pytest.raises(nf.ParameterError, match="beta must be a number >= 0"):
-        nf.decompose_difference(RATES, metric="f_beta", between="country", beta=-1)
+        nf.decompose_difference(RATES, metric="f_beta", over="country", beta=-1)
     with pytest.raises(nf.SchemaError, match="missing column 'segment'"):
         nf.roll_up(RATES, over="segment", metrics="recall")
     odd = RATES.filter((pl.col("country") != "at") | (pl.col("threshold") > 0))

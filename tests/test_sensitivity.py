@@ -102,7 +102,7 @@ def test_a_surface_has_the_metric_at_every_place() -> None:
 
 @given(tpr=st.floats(0, 1), tnr=st.floats(0, 1), ratio=st.floats(1 / 50, 50), size=st.integers(200, 10**9))
 def test_relatively_identical_matrices(tpr: float, tnr: float, ratio: float, size: int) -> None:
-    family = nf.confusion_counts(tpr=tpr, tnr=tnr, ratio=[ratio, 1.0], size=size)
+    family = nf.expected_counts(tpr=tpr, fpr=1 - tnr, ratio=[ratio, 1.0], size=size)
     assert family.select("tp", "fp", "fn", "tn").sum_horizontal().to_list() == [size] * len(family)
     rates = nf.compute_rates(family)
     half_a_row = 0.5000001 / pl.min_horizontal("positives", "negatives")
@@ -114,7 +114,7 @@ def test_relatively_identical_matrices(tpr: float, tnr: float, ratio: float, siz
 
 def test_the_special_classifiers_of_the_slides() -> None:
     counts = pl.concat(
-        nf.confusion_counts(tpr=tpr, tnr=tnr, ratio=3, size=400, model=model)
+        nf.expected_counts(tpr=tpr, fpr=1 - tnr, ratio=3, size=400, model=model)
         for model, tpr, tnr in (
             ("perfect", 1, 1),
             ("worst", 0, 0),
@@ -142,7 +142,7 @@ def test_the_length_of_a_path() -> None:
         "tn": [80, 50, 80, 90, 90],
     })  # fmt: skip
     rates = nf.compute_rates(epochs)
-    path = nf.surface_path_length(rates, metric="hss", order="epoch", ratio=4)
+    path = nf.surface_path_length(rates, metric="hss", over="epoch", ratio=4)
     eta = 0.2
     points = []
     for tpr, tnr in ((0.5, 0.5), (0.6, 0.8), (0.9, 0.8)):
@@ -153,8 +153,8 @@ def test_the_length_of_a_path() -> None:
     assert path["length"].to_list() == pytest.approx([expected, 0.0])
     assert path["steps"].to_list() == [2, 1]
     undefined = rates.with_columns(tpr=pl.lit(None, pl.Float64))
-    assert nf.surface_path_length(undefined, metric="hss", order="epoch")["length"].to_list() == [None, None]
-    lone = nf.surface_path_length(rates.filter(epoch=1), metric="hss", order="epoch")
+    assert nf.surface_path_length(undefined, metric="hss", over="epoch")["length"].to_list() == [None, None]
+    lone = nf.surface_path_length(rates.filter(epoch=1), metric="hss", over="epoch")
     assert lone["length"].to_list() == [0.0, 0.0]
 
 
@@ -165,8 +165,8 @@ def test_the_length_of_a_path() -> None:
         (lambda: nf.metric_surface("precision", resolution=1), "resolution must be a whole number from 2"),
         (lambda: nf.metric_surface("prec"), "unknown metric 'prec'"),
         (lambda: nf.imbalance_sensitivity("f_beta", ratios=9, beta=-1), "beta must be a number >= 0"),
-        (lambda: nf.confusion_counts(tpr=2, tnr=1, ratio=1, size=9), r"tpr must be within \[0, 1\]"),
-        (lambda: nf.confusion_counts(tpr=1, tnr=1, ratio=1, size=1), "size must be a whole number >= 2"),
+        (lambda: nf.expected_counts(tpr=2, fpr=0, ratio=1, size=9), r"tpr must be within \[0, 1\]"),
+        (lambda: nf.expected_counts(tpr=1, fpr=0, ratio=1, size=1), "size must be a whole number >= 2"),
     ],
 )
 def test_bad_arguments(call: Any, message: str) -> None:
@@ -175,8 +175,8 @@ def test_bad_arguments(call: Any, message: str) -> None:
 
 
 def test_a_path_needs_one_point_at_a_time() -> None:
-    counts = nf.confusion_counts(tpr=0.5, tnr=0.5, ratio=[1, 2], size=100)
-    with pytest.raises(nf.SchemaError, match=r"missing column 'epoch' \(the order\)"):
-        nf.surface_path_length(nf.compute_rates(counts), metric="hss", order="epoch")
+    counts = nf.expected_counts(tpr=0.5, fpr=0.5, ratio=[1, 2], size=100)
+    with pytest.raises(nf.SchemaError, match=r"missing column 'epoch' \(the over\)"):
+        nf.surface_path_length(nf.compute_rates(counts), metric="hss", over="epoch")
     with pytest.raises(nf.ParameterError, match="several operating points at one time"):
-        nf.surface_path_length(nf.compute_rates(pl.concat([counts, counts])), metric="hss", order="ratio")
+        nf.surface_path_length(nf.compute_rates(pl.concat([counts, counts])), metric="hss", over="ratio")

@@ -34,7 +34,7 @@ def ranking(rates: pl.DataFrame) -> pl.DataFrame:
 
 def best(rates: pl.DataFrame) -> pl.DataFrame:
     counts = rates.filter(threshold=0.6).select("model", "threshold", "tp", "fp", "fn", "tn")
-    return nf.probability_best(counts, statistic="f_beta", prevalence=[0.001, 0.1, 0.5], repeats=40)
+    return nf.probability_best(counts, metric="f_beta", prevalence=[0.001, 0.1, 0.5], repeats=40)
 
 
 DRAW: dict[str, Any] = {

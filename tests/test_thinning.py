@@ -41,7 +41,7 @@ def test_no_point_left_out_is_farther_than_half_a_pixel(curves):
         schema=["model", "x", "y", "place"],
         orient="row",
     )
-    thin = thin_curves(rows, "x", "y", within="model", **SIZE)
+    thin = thin_curves(rows, "x", "y", by="model", **SIZE)
     low, high = (rows.select(f("x", "y")).row(0) for f in (pl.min, pl.max))
     spans = [h - lo or 1.0 for h, lo in zip(high, low, strict=True)]
     pixel = lambda r: (r["x"] / spans[0] * 520, r["y"] / spans[1] * 300)  # noqa: E731
@@ -57,14 +57,14 @@ def test_no_point_left_out_is_farther_than_half_a_pixel(curves):
 
 def test_corners_stay_and_straight_points_go():
     steps = pl.DataFrame({"model": "a", "x": [0.0, 0, 0, 0.5, 1, 1], "y": [0.0, 0.2, 0.7, 0.7, 0.7, 1]})
-    kept = thin_curves(steps, "x", "y", within="model", **SIZE)
+    kept = thin_curves(steps, "x", "y", by="model", **SIZE)
     assert kept.select("x", "y").rows() == [(0, 0), (0, 0.7), (1, 0.7), (1, 1)]
 
 
 def test_a_logarithmic_axis_keeps_what_a_linear_one_hides():
     x = np.geomspace(1e-6, 1, 2001)
     curve = pl.DataFrame({"model": "a", "x": x, "y": np.sin(3 * np.log10(x)) / 2 + 0.5})
-    linear, log = (thin_curves(curve, "x", "y", within="model", log_x=log, **SIZE) for log in (False, True))
+    linear, log = (thin_curves(curve, "x", "y", by="model", log_x=log, **SIZE) for log in (False, True))
     assert log.filter(pl.col("x") < 1e-3).height > 20
     assert linear.height < curve.height
     assert log.height < curve.height / 10
@@ -107,14 +107,14 @@ def test_the_held_point_is_chosen_before_thinning():
 
 def test_nothing_is_thinned_to_nothing():
     empty = pl.DataFrame(schema={"model": pl.String, "x": pl.Float64, "y": pl.Float64})
-    assert thin_curves(empty, "x", "y", within="model", **SIZE).is_empty()
+    assert thin_curves(empty, "x", "y", by="model", **SIZE).is_empty()
 
 
 def test_a_value_and_its_bounds_are_kept_together():
     x = np.linspace(0, 1, 1001)
     bounds = {"lower": 0.2 + 0.1 * np.sin(4 * x), "value": 0.5 + 0 * x, "upper": 0.9 - 0.2 * x**2}
     curve = pl.DataFrame({"model": "a", "x": x, **bounds})
-    kept = thin_curves(curve, "x", list(bounds), within="model", **SIZE)
+    kept = thin_curves(curve, "x", list(bounds), by="model", **SIZE)
     assert 5 < kept.height < 300
     for name in bounds:
         span = curve[name].max() - curve[name].min() or 1.0
@@ -124,7 +124,7 @@ def test_a_value_and_its_bounds_are_kept_together():
 
 def test_nulls_stay_gaps():
     rows = pl.DataFrame({"model": "a", "x": range(12), "y": [0.5] * 4 + [None] * 4 + [0.5] * 4})
-    kept = thin_curves(rows, "x", "y", within="model", **SIZE)
+    kept = thin_curves(rows, "x", "y", by="model", **SIZE)
     assert kept.select("x", "y").rows() == [(0, 0.5), (3, 0.5), (4, None), (7, None), (8, 0.5), (11, 0.5)]
 
 
@@ -194,7 +194,7 @@ def test_the_tolerance_is_the_least_that_suffices():
 
 def test_a_saw_keeps_its_teeth_and_takes_few_turns():
     rows = saw(1, 4_000, 1.0)
-    assert thin_curves(rows, "x", "y", within="model", width=40_000, height=300).equals(rows)
+    assert thin_curves(rows, "x", "y", by="model", width=40_000, height=300).equals(rows)
 
 
 def test_points_are_never_left_out():

@@ -181,7 +181,7 @@ def _not_paired(what: str, where: str, found: str) -> InvalidRowsError:
         where=where,
         found=found,
         hint="every model needs one row of each unit; for several rows of a unit use "
-        "bootstrap(counts, by='bucket')",
+        "bootstrap(counts, units='bucket')",
     )
 
 

@@ -10,7 +10,7 @@ __all__ = [
     "CROSSOVERS",
     "DECISION_MAP",
     "DECOMPOSITION",
-    "DOMINANCE",
+    "NEVER_BEST",
     "PATHS",
     "ROLL_UP",
     "SENSITIVITY",
@@ -52,9 +52,9 @@ DECISION_MAP = FrameSchema(
         THRESHOLD,
     ),
 )
-DOMINANCE = FrameSchema(
-    "dominated points",
-    "find_dominated(rates)",
+NEVER_BEST = FrameSchema(
+    "never best",
+    "find_never_best(rates)",
     (
         MODEL,
         THRESHOLD,
@@ -91,7 +91,7 @@ AGNOSTIC = FrameSchema(
 )
 PATHS = FrameSchema(
     "paths",
-    "surface_path_length(rates, metric=..., order=...)",
+    "surface_path_length(rates, metric=..., over=...)",
     (
         MODEL,
         METRIC,
@@ -102,7 +102,7 @@ PATHS = FrameSchema(
 )
 DECOMPOSITION = FrameSchema(
     "decomposition",
-    "decompose_difference(rates, metric=..., between=...)",
+    "decompose_difference(rates, metric=..., over=...)",
     (
         MODEL,
         THRESHOLD,

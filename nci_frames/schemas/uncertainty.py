@@ -49,7 +49,7 @@ UNCERTAINTY = FrameSchema(
 )
 SUPPORT = FrameSchema(
     "support",
-    "lowest_known_prevalence(rates, factor=...)",
+    "lowest_supported_prevalence(rates, factor=...)",
     (
         MODEL,
         THRESHOLD,
@@ -72,7 +72,7 @@ SAMPLES = FrameSchema(
 _DEFINED = Column("repeats", (pl.Int64,), "resampled logs in which the value is defined")
 BOOTSTRAP = FrameSchema(
     "bootstrap",
-    "bootstrap(counts, statistic=...)",
+    "bootstrap(counts, metric=...)",
     (
         MODEL,
         Column("threshold", (pl.Float64,), "where the metric is taken", "the value is an area"),

@@ -24,7 +24,7 @@ def unit_buckets(predictions: pl.DataFrame | pl.LazyFrame, /, *, buckets: int = 
     """Add the key ``bucket``: all rows of a unit, under every model, fall into one of a few buckets.
 
     Counted by it, a log can be resampled so that the rows of a user, host or patient stay together:
-    ``bootstrap(counts, by="bucket")``.
+    ``bootstrap(counts, units="bucket")``.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def ranking_certainty(
     a log counted at each of its scores takes no longer than one counted at a thousand.
     """
     steps = _fewer_steps(counts)
-    by_area = probability_best(steps, statistic="pr_auc", prevalence=prevalence, repeats=repeats)
+    by_area = probability_best(steps, metric="pr_auc", prevalence=prevalence, repeats=repeats)
     return pl.concat([by_area, _of_points(points, prevalence, beta, repeats)])
 
 
@@ -57,7 +57,7 @@ def own_threshold_certainty(best: pl.DataFrame, points: pl.DataFrame, *, repeats
 def _of_points(points: pl.DataFrame, prevalence: Sequence[float], beta: float, repeats: int) -> pl.DataFrame:
     # A threshold that was not counted has no rows to draw from.
     cells = points.select(_CELLS).drop_nulls("tp")
-    return probability_best(cells, statistic="f_beta", prevalence=prevalence, beta=beta, repeats=repeats)
+    return probability_best(cells, metric="f_beta", prevalence=prevalence, beta=beta, repeats=repeats)
 
 
 def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:

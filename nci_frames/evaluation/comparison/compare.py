@@ -42,7 +42,7 @@ def compare_models(
     prevalence: float | Sequence[float],
     beta: float | Sequence[float] = (1.0,),
     threshold: float = 0.5,
-    segment: str | Sequence[str] = (),
+    segments: str | Sequence[str] = (),
     fold: str | None = None,
     repeats: int = 400,
 ) -> Comparison:
@@ -58,7 +58,7 @@ def compare_models(
         The weights of recall in F-beta, each in [0, inf].
     threshold
         The decision threshold of the operating points. Areas do not depend on it.
-    segment
+    segments
         The keys to show apart as well; all other keys (the folds) are pooled.
     fold
         The key that tells the folds of a cross-validation apart, by which models are compared as well.
@@ -91,8 +91,8 @@ def compare_models(
     if grid is None:
         grid = compute_rates(frame)["observed_prevalence"].drop_nulls().unique().sort().to_list()
     keys = COUNTS.keys(frame.columns)
-    segments = [segment] if isinstance(segment, str) else list(segment)
-    for option, names in (("segment", segments), ("fold", [] if fold is None else [fold])):
+    segments = [segments] if isinstance(segments, str) else list(segments)
+    for option, names in (("segments", segments), ("fold", [] if fold is None else [fold])):
         for name in names:
             if name not in keys:
                 raise SchemaError.missing_column(name, option, "the keys of the counts frame", keys)
@@ -123,7 +123,7 @@ def compare_models(
     best_points = bounded(own.sort("model", "threshold"))
     # Models that share thresholds still compete at different ones.
     within = ("metric", "prevalence", "beta")
-    best = rank_models(_best(best_points, maps, grid, betas, band=whole), within=within)
+    best = rank_models(_best(best_points, maps, grid, betas, band=whole), by=within)
     observed = _observed(points)
     main, middle = main_beta(betas), middle_prevalence(grid, observed)
     certainty = best_certainty = None
@@ -143,7 +143,7 @@ def compare_models(
         prevalence=tuple(grid),
         beta=tuple(betas),
         threshold=float(threshold),
-        segment=tuple(segments),
+        segments=tuple(segments),
         observed_prevalence=observed,
         points=points,
         projection=projection,
@@ -227,8 +227,8 @@ def _shifts(frame: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None
     """Test what projection assumes, segment by segment; None where there is nothing to test."""
     tables = [
         check_projection(pool_counts(frame, over=[other for other in segments if other != name]), over=name)
-        .with_columns(pl.lit(name).alias("segment"), pl.col(name).cast(pl.String).alias("value"))
-        .select("model", "segment", "value", *SHIFTS.fixed[1:])
+        .with_columns(pl.lit(name).alias("key"), pl.col(name).cast(pl.String).alias("value"))
+        .select("model", "key", "value", *SHIFTS.fixed[1:])
         for name in segments
         if frame[name].n_unique() > 1
     ]

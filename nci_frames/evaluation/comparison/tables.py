@@ -22,7 +22,7 @@ class Comparison:
     #: The decision threshold of the operating points.
     threshold: float
     #: The key columns that were kept apart, e.g. ("country",); empty when everything is pooled.
-    segment: tuple[str, ...]
+    segments: tuple[str, ...]
     #: Positives among all rows of the log; null where a log has no rows.
     observed_prevalence: float | None
     #: Rates of each model at the threshold, pooled over all keys.
@@ -68,7 +68,7 @@ class Comparison:
     #: The same for F-beta of each model at its own best threshold, at the ``main_prevalences``.
     best_certainty: pl.DataFrame | None
     #: Whether the scores of each class have one law in all segments, as projection assumes: the columns of
-    #: ``check_projection`` with ``segment`` (which key) and ``value`` (of it, as text); None if not tested.
+    #: ``check_projection`` with ``key`` (which one) and ``value`` (of it, as text); None if not tested.
     shifts: pl.DataFrame | None
 
     @property

@@ -7,9 +7,9 @@ from nci_frames.errors import ParameterError
 from nci_frames.evaluation.crossovers.contest import points_of
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
 from nci_frames.evaluation.metrics import find_metric
-from nci_frames.schemas import DECISION_MAP, DOMINANCE, RATES, collect
+from nci_frames.schemas import DECISION_MAP, NEVER_BEST, RATES, collect
 
-__all__ = ["decision_map", "find_dominated"]
+__all__ = ["decision_map", "find_never_best"]
 
 
 def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta") -> pl.DataFrame:
@@ -99,7 +99,7 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
     return pl.concat(maps)
 
 
-def find_dominated(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
+def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
     """Return the operating points that are nowhere the best: not at any prevalence and beta.
 
     Parameters
@@ -141,12 +141,12 @@ def find_dominated(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
     ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
     ...     "tp": [60, 50], "fp": [1, 20], "fn": [40, 50], "tn": [999, 980],
     ... })
-    >>> nf.find_dominated(nf.compute_rates(counts)).select("model", "dominating_model").rows()
+    >>> nf.find_never_best(nf.compute_rates(counts)).select("model", "dominating_model").rows()
     [('b', 'a')]
     """
     frame = collect(rates, RATES)
     keys = RATES.keys(frame.columns)
-    schema = {key: frame.schema[key] for key in keys} | DOMINANCE.dtypes()
+    schema = {key: frame.schema[key] for key in keys} | NEVER_BEST.dtypes()
     tables = [pl.DataFrame(schema=schema)]
     for points in points_of(frame):
         best = f_beta_envelope(points.tpr, points.fpr).lines

@@ -1,72 +1,15 @@
-"""Contingency space: counts made from rates, and how far a model travels on the surface of a metric."""
-
-from collections.abc import Sequence
+"""Contingency space: how far a model travels on the surface of a metric."""
 
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import check_whole
+from nci_frames.arguments import prevalence_of_ratio
 from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.evaluation.imbalance.sensitivity import prevalence_of_ratio, width_of
+from nci_frames.evaluation.imbalance.sensitivity import width_of
 from nci_frames.evaluation.projection.projection import labelled_metrics
-from nci_frames.schemas import COUNTS, PATHS, RATES, collect
+from nci_frames.schemas import PATHS, RATES, collect
 
-__all__ = ["confusion_counts", "surface_path_length"]
-
-
-def confusion_counts(
-    *, tpr: float, tnr: float, ratio: float | Sequence[float], size: int, model: str = "model"
-) -> pl.DataFrame:
-    """Return the counts of a classifier with given rates on test sets of given class balance.
-
-    With several ratios it is a family of relatively identical confusion matrices: one classifier, tested on
-    logs that differ in their class balance alone.
-
-    Parameters
-    ----------
-    tpr, tnr
-        True-positive and true-negative rate, each in [0, 1].
-    ratio
-        Negatives per positive, each > 0.
-    size
-        Rows of each test set, at least 2.
-    model
-        What to call the classifier.
-
-    Returns
-    -------
-    A counts frame with the key ``ratio``, sorted by it. Counts are the nearest whole numbers, so the rates
-    are met to half a row.
-
-    Raises
-    ------
-    ParameterError
-        If an argument is out of range.
-
-    References
-    ----------
-    Ahmadzadeh and Angryk (2022).
-
-    Examples
-    --------
-    >>> import nci_frames as nf
-    >>> family = nf.confusion_counts(tpr=0.6, tnr=0.9, ratio=[1, 9], size=1000)
-    >>> family.select("ratio", "tp", "fp", "fn", "tn").rows()
-    [(1.0, 300, 50, 200, 450), (9.0, 60, 90, 40, 810)]
-    """
-    for name, rate in (("tpr", tpr), ("tnr", tnr)):
-        if not 0 <= rate <= 1:
-            raise ParameterError.out_of_range(name, rate, "within [0, 1]")
-    check_whole("size", size, 2)
-    ratios = np.unique(np.atleast_1d(np.asarray(ratio, np.float64)))
-    positives = np.rint(size * np.array([prevalence_of_ratio(r) for r in ratios])).astype(np.int64)
-    tp, tn = (np.rint(r * n).astype(np.int64) for r, n in ((tpr, positives), (tnr, size - positives)))
-    counts = pl.DataFrame(
-        {"ratio": ratios, "tp": tp, "fp": size - positives - tn, "fn": positives - tp, "tn": tn}
-    )
-    return counts.select(
-        pl.lit(model).alias("model"), "ratio", pl.lit(0.5).alias("threshold"), "tp", "fp", "fn", "tn"
-    ).pipe(lambda frame: collect(frame, COUNTS))
+__all__ = ["surface_path_length"]
 
 
 def surface_path_length(
@@ -74,7 +17,7 @@ def surface_path_length(
     /,
     *,
     metric: str | pl.Expr,
-    order: str,
+    over: str,
     ratio: float = 1.0,
     beta: float = 1.0,
 ) -> pl.DataFrame:
@@ -87,7 +30,7 @@ def surface_path_length(
         point of each model at each time.
     metric
         Name or alias of a metric, or a called metric.
-    order
+    over
         That key; its values are sorted.
     ratio
         Negatives per positive, > 0: the surface is that of prevalence 1/(1+ratio).
@@ -101,7 +44,7 @@ def surface_path_length(
     =========== ======= ============================================ =====================================
     column      dtype   meaning                                      null where
     =========== ======= ============================================ =====================================
-    model, keys          as in *rates*, without *order*              as in *rates*
+    model, keys          as in *rates*, without *over*               as in *rates*
     metric      String  its label                                    never
     ratio       Float64 as given                                     never
     steps       Int64   number of steps                              never
@@ -133,24 +76,22 @@ def surface_path_length(
     ...     "model": "a", "epoch": [1, 2, 3], "threshold": 0.5,
     ...     "tp": [50, 60, 90], "fp": [50, 20, 20], "fn": [50, 40, 10], "tn": [50, 80, 80],
     ... })
-    >>> path = nf.surface_path_length(nf.compute_rates(counts), metric="recall", order="epoch")
+    >>> path = nf.surface_path_length(nf.compute_rates(counts), metric="recall", over="epoch")
     >>> path.select("steps", pl.col("length").round(4)).row(0)
     (2, 0.7559)
     """
     frame = collect(rates, RATES)
     keys = RATES.keys(frame.columns)
-    if order not in keys:
-        raise SchemaError.missing_column(order, "order", "the keys of the rates", keys)
-    group = ["model", *(key for key in keys if key != order)]
-    twice = frame.group_by(*group, order).len().filter(pl.col("len") > 1)
+    if over not in keys:
+        raise SchemaError.missing_column(over, "over", "the keys of the rates", keys)
+    group = ["model", *(key for key in keys if key != over)]
+    twice = frame.group_by(*group, over).len().filter(pl.col("len") > 1)
     if len(twice):
         msg = "a model has several operating points at one time"
-        raise ParameterError(
-            msg, where=f"{order}={twice[order][0]!r}", hint="select one operating point first"
-        )
+        raise ParameterError(msg, where=f"{over}={twice[over][0]!r}", hint="select one operating point first")
     ((label, expression),) = labelled_metrics(metric).items()
     eta = prevalence_of_ratio(ratio)
-    placed = frame.sort(*group, order).with_columns(
+    placed = frame.sort(*group, over).with_columns(
         prevalence=pl.lit(eta), beta=pl.lit(float(beta)), observed_prevalence=pl.lit(eta)
     )
     width = width_of(label)

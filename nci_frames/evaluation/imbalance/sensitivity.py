@@ -5,30 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import beta_values, check_whole
-from nci_frames.errors import ParameterError
+from nci_frames.arguments import beta_values, check_whole, prevalence_of_ratio
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.projection.projection import Metrics, labelled_metrics
 from nci_frames.schemas import SENSITIVITY
 from nci_frames.typing import Floats
 
-__all__ = ["agnostic_metrics", "imbalance_sensitivity", "metric_surface", "prevalence_of_ratio", "width_of"]
+__all__ = ["agnostic_metrics", "imbalance_sensitivity", "metric_surface", "width_of"]
 
 _TOLERANCE = 1e-7
 _MOST_REGIONS = 2_000
-
-
-def prevalence_of_ratio(ratio: float) -> float:
-    """Return P(y=1) where there are *ratio* negatives per positive.
-
-    Raises
-    ------
-    ParameterError
-        If the ratio is not a finite number > 0.
-    """
-    if not 0 < ratio < float("inf"):
-        raise ParameterError.out_of_range("ratio", ratio, "a finite number > 0 (negatives per positive)")
-    return 1 / (1 + ratio)
 
 
 def width_of(label: str) -> float:

@@ -11,7 +11,7 @@ from nci_frames.arguments import check_level
 from nci_frames.errors import ParameterError
 from nci_frames.schemas import SAMPLES
 
-__all__ = ["PlanningMethod", "expected_counts", "required_samples"]
+__all__ = ["PlanningMethod", "required_samples"]
 
 PlanningMethod = Literal["hoeffding", "exact"]
 
@@ -253,41 +253,3 @@ def _missed(rate: float, fewest: float, most: float, first: int, last: int) -> f
     )
     above = float(betainc(most + 1, last - most, rate)) if most < last else 0.0
     return below + above
-
-
-def expected_counts(*, positives: int, negatives: int, tpr: float, fpr: float) -> pl.DataFrame:
-    """Return the counts that a test set of this size should give: for rates that are not measured yet.
-
-    Parameters
-    ----------
-    positives, negatives
-        Rows of each class, at least 1.
-    tpr, fpr
-        Rates that are expected, in [0, 1].
-
-    Returns
-    -------
-    A counts frame with one row, of the model "planned" at threshold 0.5, rounded to whole rows.
-
-    Raises
-    ------
-    ParameterError
-        If a number or a rate is out of range.
-
-    Examples
-    --------
-    >>> import nci_frames as nf
-    >>> counts = nf.expected_counts(positives=100, negatives=10_000, tpr=0.6, fpr=0.001)
-    >>> rates = nf.compute_rates(counts, interval="wilson")
-    >>> nf.lowest_known_prevalence(rates, factor=2)["prevalence"].round(4).item()
-    0.0021
-    """
-    for name, rows in (("positives", positives), ("negatives", negatives)):
-        if rows < 1:
-            raise ParameterError.out_of_range(name, rows, "at least 1")
-    for name, rate in (("tpr", tpr), ("fpr", fpr)):
-        if not 0 <= rate <= 1:
-            raise ParameterError.out_of_range(name, rate, "within [0, 1]")
-    tp, fp = round(positives * tpr), round(negatives * fpr)
-    cells = {"tp": [tp], "fp": [fp], "fn": [positives - tp], "tn": [negatives - fp]}
-    return pl.DataFrame({"model": ["planned"], "threshold": [0.5], **cells})

@@ -7,7 +7,7 @@ from nci_frames.errors import ParameterError
 from nci_frames.evaluation.projection.projection import project_rates, require_bounds
 from nci_frames.schemas import BAND, RATES, SUPPORT, UNCERTAINTY, collect
 
-__all__ = ["lowest_known_prevalence", "max_precision_uncertainty", "precision_band"]
+__all__ = ["lowest_supported_prevalence", "max_precision_uncertainty", "precision_band"]
 
 
 def precision_band(rates: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences) -> pl.DataFrame:
@@ -161,7 +161,9 @@ def max_precision_uncertainty(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataF
     return table
 
 
-def lowest_known_prevalence(rates: pl.DataFrame | pl.LazyFrame, /, *, factor: float = 2.0) -> pl.DataFrame:
+def lowest_supported_prevalence(
+    rates: pl.DataFrame | pl.LazyFrame, /, *, factor: float = 2.0
+) -> pl.DataFrame:
     """Return the lowest prevalence at which precision is known to a factor: what a test set can support.
 
     Parameters
@@ -208,7 +210,7 @@ def lowest_known_prevalence(rates: pl.DataFrame | pl.LazyFrame, /, *, factor: fl
     ...     "model": ["a"], "threshold": [0.5], "tp": [60], "fp": [10], "fn": [40], "tn": [9990]
     ... })
     >>> rates = nf.compute_rates(counts, interval="wilson")
-    >>> nf.lowest_known_prevalence(rates, factor=2).select(pl.col("prevalence").round(4)).item()
+    >>> nf.lowest_supported_prevalence(rates, factor=2).select(pl.col("prevalence").round(4)).item()
     0.0021
     """
     if not 1 < factor < float("inf"):

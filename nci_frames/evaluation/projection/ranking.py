@@ -14,23 +14,21 @@ _AREA_METRICS = ("roc_auc", "pr_auc")
 _RESULTS = ("value", "lower", "upper", "rank", "gap")
 
 
-def rank_models(
-    table: pl.DataFrame | pl.LazyFrame, /, *, within: Sequence[str] | None = None
-) -> pl.DataFrame:
+def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | None = None) -> pl.DataFrame:
     """Rank the models in every comparison of a projection or of areas.
 
     Parameters
     ----------
     table
         A projection or an areas frame.
-    within
+    by
         The columns whose values make one comparison. By default all but the model and the results: metric,
         method, prevalence, beta and keys. The threshold belongs to them if all models have the same
         thresholds; if not, as with operating points or exact counts, each (model, threshold) competes.
 
     Returns
     -------
-    The columns of *table*, sorted by *within*, rank, model and threshold, and:
+    The columns of *table*, sorted by *by*, rank, model and threshold, and:
 
     ====== ======= ======================================= ==========================================
     column dtype   meaning                                 null where
@@ -45,7 +43,7 @@ def rank_models(
     UnknownMetricError
         If it is not known whether more of a metric is better; ``register_metric`` tells.
     SchemaError
-        If *table* is neither a projection nor areas, or lacks a column of *within*.
+        If *table* is neither a projection nor areas, or lacks a column of *by*.
 
     Examples
     --------
@@ -62,10 +60,10 @@ def rank_models(
     frame = table.collect() if isinstance(table, pl.LazyFrame) else table
     schema: FrameSchema = AREAS if "method" in frame.columns else PROJECTION
     frame = collect(frame, schema).drop("rank", "gap", strict=False)
-    comparison = _comparison(frame, schema) if within is None else list(within)
+    comparison = _comparison(frame, schema) if by is None else list(by)
     for column in comparison:
         if column not in frame.columns:
-            raise SchemaError.missing_column(column, "within", f"the {schema.name} frame", frame.columns)
+            raise SchemaError.missing_column(column, "by", f"the {schema.name} frame", frame.columns)
 
     directions = {name: _direction(name) for name in frame["metric"].unique()}
 

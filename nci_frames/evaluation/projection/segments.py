@@ -20,7 +20,7 @@ def decompose_difference(
     /,
     *,
     metric: str | pl.Expr,
-    between: str,
+    over: str,
     reference: object = None,
     beta: float = 1.0,
 ) -> pl.DataFrame:
@@ -32,14 +32,14 @@ def decompose_difference(
     Parameters
     ----------
     rates
-        A rates frame with the key *between*. Segments are compared at equal thresholds; if each has but one
+        A rates frame with the key *over*. Segments are compared at equal thresholds; if each has but one
         operating point, at those.
     metric
         Name or alias of a metric, or a called metric.
-    between
+    over
         The key whose values are compared, e.g. "country" or "month".
     reference
-        The value of *between* that the others are compared with; the first in order unless given.
+        The value of *over* that the others are compared with; the first in order unless given.
     beta
         Weight of recall in [0, inf], for a metric that has one.
 
@@ -54,7 +54,7 @@ def decompose_difference(
     threshold            Float64 as in *rates*                                as in *rates*
     metric               String  name of the metric, or label                 never
     beta                 Float64 weight of recall                             it plays no part
-    reference            String  value of *between* compared with             that value is null
+    reference            String  value of *over* compared with                that value is null
     prevalence           Float64 observed here                                there are no rows
     reference_prevalence Float64 observed in the reference                    no such operating point
     value                Float64 metric here, at its own prevalence           undefined
@@ -68,7 +68,7 @@ def decompose_difference(
     Raises
     ------
     ParameterError
-        If *reference* is not a value of *between*, or beta is out of range.
+        If *reference* is not a value of *over*, or beta is out of range.
     UnknownMetricError
         If *metric* is neither a metric nor an alias.
     SchemaError
@@ -95,19 +95,19 @@ def decompose_difference(
     ...     "model": ["a", "a"], "month": ["1", "2"], "threshold": [0.5, 0.5],
     ...     "tp": [90, 18], "fp": [10, 10], "fn": [10, 2], "tn": [90, 90],
     ... })
-    >>> parts = nf.decompose_difference(nf.compute_rates(counts), metric="precision", between="month")
+    >>> parts = nf.decompose_difference(nf.compute_rates(counts), metric="precision", over="month")
     >>> parts.select(pl.col("difference", "due_to_prevalence", "due_to_rates").round(4)).row(0)
     (-0.2571, -0.2571, 0.0)
     """
     frame = collect(rates, RATES)
-    keys = _require_keys(frame, [between])
-    known = frame[between].unique().sort().to_list()
+    keys = _require_keys(frame, [over])
+    known = frame[over].unique().sort().to_list()
     if reference is not None and reference not in known:
         raise ParameterError.unknown_choice("reference", reference, [str(value) for value in known])
     base_value = reference if reference is not None else next(iter(known), None)
-    in_base = pl.col(between).eq_missing(pl.lit(base_value, frame.schema[between]))
+    in_base = pl.col(over).eq_missing(pl.lit(base_value, frame.schema[over]))
 
-    same = ["model", *(key for key in keys if key != between), *_threshold(frame, keys)]
+    same = ["model", *(key for key in keys if key != over), *_threshold(frame, keys)]
     base = frame.filter(in_base).select(
         *same, __eta="observed_prevalence", __tpr="tpr", __fpr="fpr", __met=pl.lit(value=True)
     )

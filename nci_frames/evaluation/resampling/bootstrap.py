@@ -1,4 +1,4 @@
-"""Counts -> how far a statistic would vary from one log to another: the bootstrap."""
+"""Counts -> how far a metric would vary from one log to another: the bootstrap."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.resampling.replicates import Replicates, Statistics, resample
+from nci_frames.evaluation.resampling.replicates import Metrics, Replicates, resample
 from nci_frames.schemas import BOOTSTRAP, COUNTS
 
 __all__ = ["bootstrap"]
@@ -17,16 +17,16 @@ def bootstrap(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
     *,
-    statistic: Statistics,
+    metric: Metrics,
     prevalence: Prevalences = "observed",
     beta: float | Sequence[float] = (1.0,),
     threshold: float | Sequence[float] | None = None,
     repeats: int = 1000,
     seed: int = 0,
-    by: str | None = None,
+    units: str | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Resample the log behind the counts many times, and say how far a statistic varies.
+    """Resample the log behind the counts many times, and say how far a metric varies.
 
     Rows that lie between the same two thresholds are alike, so a log is resampled from its counts alone: a
     replicate costs the same for a thousand rows and for a billion.
@@ -35,7 +35,7 @@ def bootstrap(
     ----------
     counts
         A counts frame of whole rows, or rates, such as selected operating points.
-    statistic
+    metric
         "pr_auc" (average precision), "roc_auc", names or aliases of metrics, called metrics, or a list of
         these.
     prevalence
@@ -48,7 +48,7 @@ def bootstrap(
         Number of resampled logs, at least 2.
     seed
         Fixes the draws. Those of a group depend on its keys and not on the other groups.
-    by
+    units
         None draws rows, positives and negatives apart. A key, such as the ``bucket`` of ``unit_buckets``,
         draws whole values of it, so that rows that belong together stay together; all models get the same
         draws. It needs at least 20 values.
@@ -57,33 +57,33 @@ def bootstrap(
 
     Returns
     -------
-    A row per group and statistic, sorted by all columns left of ``value``:
+    A row per group and metric, sorted by all columns left of ``value``:
 
     =========== ======= ============================================ ======================================
     column      dtype   meaning                                      null where
     =========== ======= ============================================ ======================================
-    model, keys          as in *counts*, without *by*                as in *counts*
+    model, keys          as in *counts*, without *units*             as in *counts*
     threshold   Float64 where the metric is taken                    areas
     metric      String  "pr_auc", "roc_auc", or the metric's label   never
     method      String  rule of the PR area                          not pr_auc
-    prevalence  Float64 P(y=1) the statistic belongs to              it does not depend on it
+    prevalence  Float64 P(y=1) the value belongs to                  it does not depend on it
     beta        Float64 weight of recall                             it plays no part
-    value       Float64 the statistic of the counts themselves       undefined, as in the metric or area
+    value       Float64 the metric of the counts themselves          undefined, as in the metric or area
     lower,      Float64 percentiles of the replicates, for *level*   fewer than 2 replicates are defined
     upper
     std         Float64 standard deviation of the replicates, ddof 1 fewer than 2 replicates are defined
-    repeats     Int64   replicates in which the statistic is defined never
+    repeats     Int64   replicates in which the metric is defined    never
     =========== ======= ============================================ ======================================
 
     Raises
     ------
     ParameterError
         If an option is out of range, a threshold was not counted, the counts are sums of weights, or there
-        are too few values of *by*.
+        are too few values of *units*.
     UnknownMetricError
         If a name is neither an area nor a metric.
     SchemaError
-        If *counts* is not a counts frame, or lacks the key *by*.
+        If *counts* is not a counts frame, or lacks the key *units*.
 
     Notes
     -----
@@ -106,21 +106,21 @@ def bootstrap(
     >>> counts = pl.DataFrame({
     ...     "model": ["a"], "threshold": [0.5], "tp": [60], "fp": [1], "fn": [40], "tn": [999]
     ... })
-    >>> nf.bootstrap(counts, statistic="precision", prevalence=0.001).select(
+    >>> nf.bootstrap(counts, metric="precision", prevalence=0.001).select(
     ...     pl.col("value", "lower", "upper").round(2)
     ... ).row(0)
     (0.38, 0.15, 1.0)
     """
     check_level(level)
     found = resample(
-        counts, statistic, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
-        by=by,
+        counts, metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
+        units=units,
     )  # fmt: skip
     # Group by group: the replicates of all together would take the memory.
     tables = [_summary(replicates, level) for replicates in found]
     if not tables:
         frame = whole_counts(counts)
-        return BOOTSTRAP.empty(frame.select("model", *(k for k in COUNTS.keys(frame.columns) if k != by)))
+        return BOOTSTRAP.empty(frame.select("model", *(k for k in COUNTS.keys(frame.columns) if k != units)))
     keys = BOOTSTRAP.keys(tables[0].columns)
     order = ["model", *keys, "threshold", "metric", "method", "prevalence", "beta"]
     return pl.concat(tables).sort(order, maintain_order=True)
@@ -132,7 +132,7 @@ def _summary(replicates: Replicates, level: float) -> pl.DataFrame:
     tails = [(1 - level) / 2, (1 + level) / 2]
     enough = defined >= 2
     lower, upper, std = np.full((3, len(defined)), np.nan)
-    # Most statistics are defined everywhere, and plain percentiles are much quicker.
+    # Most values are defined everywhere, and plain percentiles are much quicker.
     for some, quantile, deviation in (
         (defined == len(values), np.quantile, np.std),
         (enough & (defined < len(values)), np.nanquantile, np.nanstd),

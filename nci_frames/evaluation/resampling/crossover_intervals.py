@@ -28,7 +28,7 @@ def crossover_intervals(
     threshold: float | None = None,
     repeats: int = 1000,
     seed: int = 0,
-    by: str | None = None,
+    units: str | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
     """Say where the F-beta curves of every two models cross, with an interval from resampled logs.
@@ -51,7 +51,7 @@ def crossover_intervals(
         Number of resampled logs, at least 2.
     seed
         Fixes the draws.
-    by
+    units
         None draws the rows of each model apart; a key such as the ``bucket`` of ``unit_buckets`` draws the
         same units for all models.
     level
@@ -64,7 +64,7 @@ def crossover_intervals(
     =========== ======= ============================================== =====================================
     column      dtype   meaning                                        null where
     =========== ======= ============================================== =====================================
-    keys                 as in *counts*, without *by*                  as in *counts*
+    keys                 as in *counts*, without *units*               as in *counts*
     metric      String  "f_beta"                                       never
     model_a     String  the one that is better below the crossover     a model of its own
     model_b     String  the one that is better above it                a model of its own
@@ -81,7 +81,7 @@ def crossover_intervals(
     ParameterError
         As ``bootstrap`` does, or if a model has several operating points.
     SchemaError
-        If *counts* is not a counts frame, or lacks the key *by*.
+        If *counts* is not a counts frame, or lacks the key *units*.
 
     Notes
     -----
@@ -112,7 +112,7 @@ def crossover_intervals(
     fixed = _fixed(over, prevalence, beta)
     found = resample(
         counts, [pl.col("tpr").alias("tpr"), pl.col("fpr").alias("fpr")], prevalence="observed", beta=1.0,
-        threshold=threshold, repeats=repeats, seed=seed, by=by,
+        threshold=threshold, repeats=repeats, seed=seed, units=units,
     )  # fmt: skip
     frame = whole_counts(counts)
     groups: dict[tuple[object, ...], list[Replicates]] = {}
@@ -125,7 +125,7 @@ def crossover_intervals(
         for pair in itertools.permutations(models, 2)
     ]
     crossing = [table for table in tables if table is not None]
-    keys = [key for key in COUNTS.keys(frame.columns) if key != by]
+    keys = [key for key in COUNTS.keys(frame.columns) if key != units]
     if not crossing:
         return CROSSOVER_INTERVALS.empty(frame.select(keys))
     return pl.concat(crossing).select(*keys, *CROSSOVER_INTERVALS.fixed).sort(*keys, "model_a", "model_b")

@@ -20,13 +20,13 @@ def probability_best(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
     *,
-    statistic: str | pl.Expr = "f_beta",
+    metric: str | pl.Expr = "f_beta",
     prevalence: Prevalences = "observed",
     beta: float | Sequence[float] = (1.0,),
     threshold: float | None = None,
     repeats: int = 1000,
     seed: int = 0,
-    by: str | None = None,
+    units: str | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
     """Say how often each model is the best at each prevalence and beta, over resampled logs.
@@ -36,7 +36,7 @@ def probability_best(
     counts
         A counts frame of whole rows, or rates. For a metric each model needs one operating point:
         *threshold*, or a frame with one row of each model.
-    statistic
+    metric
         "pr_auc" (average precision), "roc_auc", a name or alias of a metric, or a called metric.
     prevalence
         P(y=1), each in [0, 1]; or "observed": each group's own, held fixed.
@@ -48,7 +48,7 @@ def probability_best(
         Number of resampled logs, at least 2.
     seed
         Fixes the draws.
-    by
+    units
         None draws the rows of each model apart, as if other rows had been scored, which blurs differences
         between models of one log. A key such as the ``bucket`` of ``unit_buckets`` draws the same units for
         all models: the paired comparison.
@@ -57,18 +57,18 @@ def probability_best(
 
     Returns
     -------
-    A row per key, statistic and model, sorted by all columns left of ``value``:
+    A row per key, metric and model, sorted by all columns left of ``value``:
 
     =============== ======= =========================================== ================================
     column          dtype   meaning                                     null where
     =============== ======= =========================================== ================================
-    keys                     as in *counts*, without *by*               as in *counts*
+    keys                     as in *counts*, without *units*            as in *counts*
     metric          String  "pr_auc", "roc_auc", or the metric's label  never
     method          String  rule of the PR area                         not pr_auc
     prevalence      Float64 P(y=1) the values belong to                 each model's own, or no part
     beta            Float64 weight of recall                            it plays no part
     model           String  name of the model                           a model of its own
-    value           Float64 the statistic of the counts themselves      undefined
+    value           Float64 the metric of the counts themselves         undefined
     probability     Float64 share of the resampled logs in which it is  undefined in all of them
                             the best; those that tie share
     p_value         Float64 two-sided, of the best *value* against this the best, or undefined
@@ -83,13 +83,13 @@ def probability_best(
     UnknownMetricError
         If it is not known whether more of a metric is better.
     SchemaError
-        If *counts* is not a counts frame, or lacks the key *by*.
+        If *counts* is not a counts frame, or lacks the key *units*.
 
     Notes
     -----
     With the smaller of the shares of resampled logs in which the best is not better, and not worse, than the
     model (each with one added to the number and to the total), the p-value is twice that. Identical models
-    share their probability, and have p-value 1 with *by*. The probability is that of the bootstrap, not a
+    share their probability, and have p-value 1 with *units*. The probability is that of the bootstrap, not a
     posterior; the p-values are not corrected for the number of models.
 
     References
@@ -112,14 +112,14 @@ def probability_best(
     """
     check_level(level)
     found = resample(
-        counts, statistic, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
-        by=by,
+        counts, metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
+        units=units,
     )  # fmt: skip
     groups: dict[tuple[object, ...], list[Replicates]] = {}
     for replicates in found:
         groups.setdefault(replicates.histogram.group.row(0)[1:], []).append(replicates)
     frame = whole_counts(counts)
-    keys = [key for key in COUNTS.keys(frame.columns) if key != by]
+    keys = [key for key in COUNTS.keys(frame.columns) if key != units]
     if not groups:
         return BEST_MODELS.empty(frame.select(keys))
     first = [*keys, *_CASE, "model"]

@@ -1,4 +1,4 @@
-"""Counts -> the statistics of many resampled logs, without the log.
+"""Counts -> the metrics of many resampled logs, without the log.
 
 A resampled log is known by its rows in each bin, so a replicate costs the same for a thousand rows and for a
 billion. Either rows are drawn within each class, or whole buckets of units are.
@@ -23,10 +23,10 @@ from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
 from nci_frames.schemas import COUNTS
 from nci_frames.typing import Floats
 
-__all__ = ["LEAST_BUCKETS", "Replicates", "Statistics", "resample"]
+__all__ = ["LEAST_BUCKETS", "Metrics", "Replicates", "resample"]
 
 Rows = NDArray[np.int64]
-Statistics = str | pl.Expr | Sequence[str | pl.Expr]
+Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 
 #: Fewer buckets than this say too little about how one log differs from another.
 LEAST_BUCKETS = 20
@@ -38,10 +38,10 @@ _CELLS_AT_A_TIME = 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class Replicates:
-    """The statistics of one group: of the log itself, and of each resampled log."""
+    """The metrics of one group: of the log itself, and of each resampled log."""
 
     histogram: Histogram
-    #: threshold, metric, method, prevalence and beta of each statistic.
+    #: threshold, metric, method, prevalence and beta of each value.
     cases: pl.DataFrame
     #: One per case; NaN where undefined.
     value: Floats
@@ -62,14 +62,14 @@ class Replicates:
 
 def resample(
     counts: pl.DataFrame | pl.LazyFrame,
-    statistic: Statistics,
+    metric: Metrics,
     *,
     prevalence: Prevalences,
     beta: float | Sequence[float],
     threshold: float | Sequence[float] | None,
     repeats: int,
     seed: int,
-    by: str | None,
+    units: str | None,
 ) -> Iterator[Replicates]:
     """Yield the replicates of each group of counts, in the order of the keys; the options are bootstrap's.
 
@@ -79,34 +79,34 @@ def resample(
         If an option is out of range, a threshold was not counted, the counts are not those of whole rows, or
         there are too few buckets.
     SchemaError
-        If *counts* is not a counts frame, or lacks the key *by*.
+        If *counts* is not a counts frame, or lacks the key *units*.
     """
     check_whole("repeats", repeats, 2)
     check_seed(seed)
     thresholds = None if threshold is None else np.unique(np.asarray(threshold, np.float64))
     if thresholds is not None and (not len(thresholds) or np.isnan(thresholds).any()):
         raise ParameterError.out_of_range("threshold", threshold, "at least one number")
-    asked = [statistic] if isinstance(statistic, str | pl.Expr) else list(statistic)
+    asked = [metric] if isinstance(metric, str | pl.Expr) else list(metric)
     if not asked:
-        raise ParameterError.out_of_range("statistic", statistic, "at least one statistic")
+        raise ParameterError.out_of_range("metric", metric, "at least one metric")
     grid, betas = prevalence_values(prevalence), beta_values(beta)
     frame = whole_counts(counts)
     exact = is_exact(frame)
 
-    samplers: Sequence[_Sampler] = _Rows.of(frame) if by is None else _Buckets.of(frame, by)
+    samplers: Sequence[_Sampler] = _Rows.of(frame) if units is None else _Buckets.of(frame, units)
     for whole in samplers:
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
-        statistics = _Statistics(asked, grid, betas, points.tolist(), whole.histogram.observed_prevalence)
+        wanted = _Wanted(asked, grid, betas, points.tolist(), whole.histogram.observed_prevalence)
         # Only the rows between what tells replicates apart are drawn: thresholds, or positives.
         sampler = whole
-        if not statistics.curves:
+        if not wanted.curves:
             sampler = whole.coarser(points.tolist(), exact=exact)
-        elif len(statistics.curves) == len(asked):
+        elif len(wanted.curves) == len(asked):
             sampler, points = whole.condensed(), np.empty(0)
         histogram = sampler.histogram
         reached = histogram.reached(points.tolist(), exact=exact)
-        cases, value = statistics.of(histogram.positives[None], histogram.negatives[None], reached)
-        blocks = [statistics.of(*drawn, reached)[1] for drawn in sampler.draws(repeats, seed)]
+        cases, value = wanted.of(histogram.positives[None], histogram.negatives[None], reached)
+        blocks = [wanted.of(*drawn, reached)[1] for drawn in sampler.draws(repeats, seed)]
         yield Replicates(histogram, cases, value[0], np.concatenate(blocks))
 
 
@@ -164,25 +164,25 @@ class _Buckets:
     buckets: int
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, by: str) -> "list[_Buckets]":
+    def of(cls, frame: pl.DataFrame, units: str) -> "list[_Buckets]":
         keys = COUNTS.keys(frame.columns)
-        if by not in keys:
-            raise SchemaError.missing_column(by, "by", "the keys of the counts frame", keys)
-        if frame[by].null_count():
-            msg = f"rows without a {by} cannot be drawn along with others"
+        if units not in keys:
+            raise SchemaError.missing_column(units, "units", "the keys of the counts frame", keys)
+        if frame[units].null_count():
+            msg = f"rows without a {units} cannot be drawn along with others"
             raise ParameterError(msg, hint="leave out the rows that belong to no unit before counting")
-        places = {bucket: place for place, bucket in enumerate(frame[by].unique().sort())}
+        places = {bucket: place for place, bucket in enumerate(frame[units].unique().sort())}
         if len(places) < LEAST_BUCKETS:
             raise ParameterError(
-                f"there are too few values of {by!r} to draw from",
+                f"there are too few values of {units!r} to draw from",
                 found=f"{len(places)}; {LEAST_BUCKETS} are the least",
                 hint="count by more, e.g. by those of unit_buckets(predictions, buckets=256)",
             )
         members: dict[tuple[Any, ...], dict[int, Histogram]] = {}
         for histogram in histograms(frame):
-            rest = histogram.group.drop(by).row(0)
-            members.setdefault(rest, {})[places[histogram.group[by].item()]] = histogram
-        pooled = histograms(pool_counts(frame, over=by))
+            rest = histogram.group.drop(units).row(0)
+            members.setdefault(rest, {})[places[histogram.group[units].item()]] = histogram
+        pooled = histograms(pool_counts(frame, over=units))
         return [cls(histogram, members[histogram.group.row(0)], len(places)) for histogram in pooled]
 
     def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "_Buckets":
@@ -218,7 +218,7 @@ class _Buckets:
         return coo_array((np.concatenate(rows).astype(np.float64), cells), shape).tocsr()
 
 
-class _Statistics:
+class _Wanted:
     """What is computed of each log of a group."""
 
     def __init__(

@@ -48,7 +48,7 @@ def chart_probability_best(
     ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
     ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
     ... })
-    >>> best = nf.probability_best(counts, statistic="f_beta", prevalence=[0.001, 0.1], repeats=50)
+    >>> best = nf.probability_best(counts, metric="f_beta", prevalence=[0.001, 0.1], repeats=50)
     >>> nf.chart_probability_best(best).to_dict()["title"]["text"]
     'Probability of being the best'
     """

@@ -51,7 +51,7 @@ def chart_contingency_space(
     Examples
     --------
     >>> import nci_frames as nf
-    >>> counts = nf.confusion_counts(tpr=0.6, tnr=0.9, ratio=9, size=1000)
+    >>> counts = nf.expected_counts(tpr=0.6, fpr=0.1, ratio=9, size=1000)
     >>> nf.chart_contingency_space(nf.compute_rates(counts)).to_dict()["title"]["text"]
     'Base contingency space'
     """

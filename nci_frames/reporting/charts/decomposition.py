@@ -22,7 +22,7 @@ _PARTS = {"due_to_prevalence": "class balance", "due_to_rates": "model (TPR and 
 
 
 def chart_decomposition(
-    decomposition: pl.DataFrame | pl.LazyFrame, /, *, between: str | None = None
+    decomposition: pl.DataFrame | pl.LazyFrame, /, *, over: str | None = None
 ) -> alt.FacetChart:
     """Draw how much of each segment's difference its class balance makes and how much the model.
 
@@ -30,7 +30,7 @@ def chart_decomposition(
     ----------
     decomposition
         What ``decompose_difference`` returned, with one row for each segment and model.
-    between
+    over
         The key whose values were compared; needed where the frame has several keys.
 
     Returns
@@ -43,7 +43,7 @@ def chart_decomposition(
     Raises
     ------
     SchemaError
-        The frame has no key *between*.
+        The frame has no key *over*.
     ParameterError
         The frame has several keys and none is named, several metrics, several rows for one segment and
         model, more than forty segments, or too many rows.
@@ -60,12 +60,12 @@ def chart_decomposition(
     ...     "model": ["a", "a"], "month": ["1", "2"], "threshold": [0.5, 0.5],
     ...     "tp": [90, 18], "fp": [10, 10], "fn": [10, 2], "tn": [90, 90],
     ... })
-    >>> parts = nf.decompose_difference(nf.compute_rates(counts), metric="precision", between="month")
+    >>> parts = nf.decompose_difference(nf.compute_rates(counts), metric="precision", over="month")
     >>> nf.chart_decomposition(parts).to_dict()["title"]["text"]
     'Why segments differ in precision'
     """
     frame = schemas.collect(decomposition, schemas.DECOMPOSITION)
-    key = _key(frame, between)
+    key = _key(frame, over)
     metrics = sorted(frame["metric"].unique())
     if len(metrics) != 1:
         raise ParameterError(
@@ -167,15 +167,15 @@ def chart_decomposition(
     )
 
 
-def _key(frame: pl.DataFrame, between: str | None) -> str:
+def _key(frame: pl.DataFrame, over: str | None) -> str:
     keys = schemas.DECOMPOSITION.keys(frame.columns)
-    if between is None and len(keys) == 1:
+    if over is None and len(keys) == 1:
         return keys[0]
-    if between is None:
+    if over is None:
         raise ParameterError(
             "the frame has several keys" if keys else "the frame has no key",
             found=", ".join(map(repr, keys)) or None,
-            hint="name the one whose values were compared with between=",
+            hint="name the one whose values were compared with over=",
         )
-    check_key(frame, schemas.DECOMPOSITION, between)
-    return between
+    check_key(frame, schemas.DECOMPOSITION, over, option="over")
+    return over

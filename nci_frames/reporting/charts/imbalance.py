@@ -43,7 +43,7 @@ def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> 
     'Imbalance sensitivity'
     """
     rows = schemas.collect(sensitivity, schemas.SENSITIVITY).drop_nulls("sensitivity").sort("metric", "ratio")
-    rows, note = fitted(rows, "ratio", "sensitivity", within="metric")
+    rows, note = fitted(rows, "ratio", "sensitivity", by="metric")
     style = model_style(rows["metric"])
     numbers = {"ratio": "negatives per positive", "sensitivity": "volume between the surfaces"}
     lines = (

@@ -98,7 +98,7 @@ def chart_pos_fraction(
         raise ParameterError("there is no point to draw", found="a share of predicted positives of 0 alone")
     every = rows
     rows, note = fitted(
-        rows, "pos_fraction", "recall", within=["model", "prevalence"], log_x=log_x, size=(WIDTH, 420)
+        rows, "pos_fraction", "recall", by=["model", "prevalence"], log_x=log_x, size=(WIDTH, 420)
     )
     style = model_style(frame["model"].unique(), among=models)
     x = alt.X(**axes.rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))

@@ -147,7 +147,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
         _with_corners(rows) if thinned else rows,
         "recall",
         "precision",
-        within=["model", "prevalence"],
+        by=["model", "prevalence"],
         log_x=False,
         size=(WIDTH, 420),
     )

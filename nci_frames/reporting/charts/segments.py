@@ -28,7 +28,7 @@ def chart_segments(
     values: pl.DataFrame | pl.LazyFrame,
     /,
     *,
-    segment: str,
+    segments: str,
     metric: str | None = None,
     observed: pl.DataFrame | pl.LazyFrame | None = None,
     models: Sequence[str] = (),
@@ -38,9 +38,9 @@ def chart_segments(
     Parameters
     ----------
     values
-        A projection, an areas frame, or the ranking of either, with the key *segment* and one row for each
+        A projection, an areas frame, or the ranking of either, with the key *segments* and one row for each
         of its values, model and prevalence.
-    segment
+    segments
         The key whose values have a panel each, e.g. "country"; at most twelve.
     metric
         The metric to draw; needed where the frame has several.
@@ -52,14 +52,14 @@ def chart_segments(
     Returns
     -------
     altair.FacetChart
-        Panels sorted by the value of *segment*, that without a value as "missing" at the end, with axes in
+        Panels sorted by the value of *segments*, that without a value as "missing" at the end, with axes in
         common. Prevalence 0 is not drawn, and null values leave gaps. More than 5,000 points are thinned to
         half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle then says.
 
     Raises
     ------
     SchemaError
-        A frame has no key *segment*.
+        A frame has no key *segments*.
     ParameterError
         There are more than twelve segments, several metrics or not the one that is named, several rows for
         one segment, model and prevalence, nothing to draw, or too many rows.
@@ -74,33 +74,33 @@ def chart_segments(
     ... })
     >>> rates = nf.compute_rates(counts)
     >>> projection = nf.project_rates(rates, metrics="precision", prevalence=[0.001, 0.01, 0.1])
-    >>> nf.chart_segments(projection, segment="country", observed=rates).to_dict()["title"]["text"]
+    >>> nf.chart_segments(projection, segments="country", observed=rates).to_dict()["title"]["text"]
     'precision by segment'
     """
     areas = "method" in values.collect_schema().names()
     schema = schemas.AREAS if areas else schemas.PROJECTION
     frame = schemas.collect(values, schema)
-    check_key(frame, schema, segment)
+    check_key(frame, schema, segments, option="segments")
     rows = _of_one_metric(frame, metric)
-    rows = rows.filter(pl.col("prevalence") > 0).sort(segment, "model", "prevalence", nulls_last=True)
-    refuse_doubles(rows, segment, "model", "prevalence")
+    rows = rows.filter(pl.col("prevalence") > 0).sort(segments, "model", "prevalence", nulls_last=True)
+    refuse_doubles(rows, segments, "model", "prevalence")
     if rows["value"].drop_nulls().is_empty():
         raise ParameterError("there is no value to draw", found=f"{frame.height:,} rows")
     name = rows["metric"][0]
     title = METRIC_TITLES.get(name, name)
     there = [column for column in ("threshold", "value", "lower", "upper") if column in rows.columns]
-    panels = segment_names(rows, segment)
-    names = rows.select(pl.col(segment).cast(pl.String).alias("key"), *panels).unique()
+    panels = segment_names(rows, segments)
+    names = rows.select(pl.col(segments).cast(pl.String).alias("key"), *panels).unique()
     if names.height > _PANELS:
         raise ParameterError(
             f"a chart shows at most {_PANELS} segments",
-            found=f"{names.height} values of {segment!r}",
+            found=f"{names.height} values of {segments!r}",
             hint="select those to compare before drawing",
         )
     rows = rows.select(*panels, "model", "prevalence", *there)
     heights = [column for column in there if column != "threshold"]
-    rows, note = fitted(rows, "prevalence", heights, within=["place", "model"], size=panel_size(names.height))
-    marks = _observed(observed, segment, names)
+    rows, note = fitted(rows, "prevalence", heights, by=["place", "model"], size=panel_size(names.height))
+    marks = _observed(observed, segments, names)
     low, high = log_range([*rows["prevalence"], *marks["observed"]])
     style = model_style(frame["model"], among=models)
     numbers = {
@@ -162,11 +162,11 @@ def missing_name(segments: pl.Series) -> str:
     return name
 
 
-def check_key(frame: pl.DataFrame, schema: schemas.FrameSchema, segment: str) -> None:
+def check_key(frame: pl.DataFrame, schema: schemas.FrameSchema, key: str, *, option: str) -> None:
     """Raise SchemaError unless the frame has the key."""
     keys = schema.keys(frame.columns)
-    if segment not in keys:
-        raise SchemaError.missing_column(segment, "segment", f"a {schema.name} frame", keys)
+    if key not in keys:
+        raise SchemaError.missing_column(key, option, f"a {schema.name} frame", keys)
 
 
 def _of_one_metric(frame: pl.DataFrame, metric: str | None) -> pl.DataFrame:
@@ -194,7 +194,7 @@ def _observed(rates: pl.DataFrame | pl.LazyFrame | None, segment: str, names: pl
     if rates is None:
         return pl.DataFrame(schema={"segment": pl.String, "place": pl.Int64, "observed": pl.Float64})
     frame = schemas.collect(rates, schemas.RATES)
-    check_key(frame, schemas.RATES, segment)
+    check_key(frame, schemas.RATES, segment, option="segments")
     seen = frame.select(key=pl.col(segment).cast(pl.String), observed="observed_prevalence").unique()
     return (
         names.join(seen.filter(pl.col("observed") > 0), on="key", nulls_equal=True)

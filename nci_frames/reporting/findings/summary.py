@@ -139,9 +139,9 @@ def _at(certainty: pl.DataFrame | None, prevalence: float) -> pl.DataFrame | Non
 def _segments(
     comparison: Comparison, prevalence: float
 ) -> tuple[tuple[Mapping[str, object], pl.DataFrame], ...]:
-    if not comparison.segment or comparison.segment_areas is None:
+    if not comparison.segments or comparison.segment_areas is None:
         return ()
-    keys = list(comparison.segment)
+    keys = list(comparison.segments)
     rows = comparison.segment_areas.filter(metric="pr_auc", prevalence=prevalence)
     groups = rows.sort(*keys, "rank", "model", nulls_last=True).partition_by(
         keys, as_dict=True, maintain_order=True

@@ -171,9 +171,9 @@ def _fold_bands(comparison: Comparison) -> list[str]:
 def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figure]:
     """Return small multiples of the segments, and why they differ, where there is one key of segments."""
     points, areas = comparison.segment_points, comparison.segment_areas
-    if points is None or areas is None or len(comparison.segment) != 1:
+    if points is None or areas is None or len(comparison.segments) != 1:
         return []
-    (key,) = comparison.segment
+    (key,) = comparison.segments
     rows = pl.col("positives") + pl.col("negatives")
     sizes = points.group_by(key).agg(rows.sum()).sort("positives", key, descending=[True, False])
     largest = sizes.head(_MOST_PANELS).select(key)
@@ -190,7 +190,7 @@ def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figu
         reference = largest[key].drop_nulls().first()
         at = shown(points).filter(pl.col("model").is_in(leading))
         return charts.chart_decomposition(
-            decompose_difference(at, metric=f_beta, between=key, reference=reference)
+            decompose_difference(at, metric=f_beta, over=key, reference=reference)
         )
 
     return [
@@ -198,7 +198,7 @@ def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figu
             "segments",
             f"PR-AUC over prevalence by segment{some}",
             lambda: charts.chart_segments(
-                shown(areas), segment=key, metric="pr_auc", observed=shown(points), models=models
+                shown(areas), segments=key, metric="pr_auc", observed=shown(points), models=models
             ),
             True,
             {},
@@ -240,7 +240,7 @@ def _curves(rates: pl.DataFrame) -> pl.DataFrame:
     run = ordered.select(pl.struct("model", column).rle_id()).to_series()
     ends = run.ne_missing(run.shift()) | run.ne_missing(run.shift(-1))
     passing = ordered.filter(ends)
-    return thin_curves(passing, "across", "tpr", within="model", width=width, height=height).drop("across")
+    return thin_curves(passing, "across", "tpr", by="model", width=width, height=height).drop("across")
 
 
 def _curve_points(curves: pl.DataFrame, comparison: Comparison, metric: str) -> pl.DataFrame:

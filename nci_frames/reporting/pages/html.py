@@ -207,7 +207,7 @@ def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
     if shifts is None:
         return []
     differing = shifts.filter(pl.col("verdict") == "differs", pl.col("test") == "ks")
-    order = ["statistic", "model", "segment", "value", "class"]
+    order = ["statistic", "model", "key", "value", "class"]
     return differing.sort(order, descending=[True, *[False] * 4]).head(_SHIFTS_SHOWN).to_dicts()
 
 

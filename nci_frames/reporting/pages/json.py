@@ -23,7 +23,7 @@ _KEYS = {
     "own_over_beta": ("model", "beta", "threshold", "value", "rank", "gap"),
     "f_beta_over_prevalence": ("model", "prevalence", "value", "rank", "gap"),
     "f_beta_over_beta": ("model", "beta", "value", "rank", "gap"),
-    "shifts": ("model", "segment", "value", "class", "test", "rows", "statistic", "adjusted", "verdict"),
+    "shifts": ("model", "key", "value", "class", "test", "rows", "statistic", "adjusted", "verdict"),
 }
 
 
@@ -47,7 +47,7 @@ def render_json(
         "beta": comparison.beta,
         "threshold": comparison.threshold,
         "observed_prevalence": comparison.observed_prevalence,
-        "segment": comparison.segment,
+        "segment_keys": comparison.segments,
         "models": sorted(comparison.points["model"].unique()),
         "answers": [dataclasses.asdict(answer) for answer in summary.answers],
         "orders": {measure: _order(order) for measure, order in summary.orders.items()},
@@ -98,7 +98,7 @@ def _undefined(comparison: Comparison) -> list[dict[str, Any]]:
     return [
         {
             "model": row["model"],
-            "segment": {name: row[name] for name in comparison.segment},
+            "segment": {name: row[name] for name in comparison.segments},
             **{name: row[name] for name in ("positives", "negatives", "reason")},
         }
         for row in comparison.undefined.to_dicts()

@@ -53,7 +53,7 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
         _print(console, f_beta.filter(prevalence=eta), "beta", heading, columns)
     console.print(Text(read_assumption(comparison.shifts), style="dim"))
     for row in comparison.undefined.head(5).iter_rows(named=True):
-        group = ", ".join(repr(row[key]) for key in ("model", *comparison.segment))
+        group = ", ".join(repr(row[key]) for key in ("model", *comparison.segments))
         console.print(Text(f"undefined for {group}: {row['reason']}", style="yellow"))
 
 

@@ -116,7 +116,7 @@ def fitted(
     x: str,
     y: str | Sequence[str],
     *,
-    within: str | list[str] = "model",
+    by: str | list[str] = "model",
     log_x: bool = True,
     size: tuple[int, int] = (WIDTH, HEIGHT),
 ) -> tuple[pl.DataFrame, str]:
@@ -131,9 +131,7 @@ def fitted(
     thin = rows
     for times in _COARSER:
         tolerance = TOLERANCE * times
-        thin = thin_curves(
-            rows, x, y, within=within, log_x=log_x, tolerance=tolerance, width=width, height=height
-        )
+        thin = thin_curves(rows, x, y, by=by, log_x=log_x, tolerance=tolerance, width=width, height=height)
         if thin.height <= MAX_ROWS:
             return thin, "" if times == 1 else f"; drawn to within {tolerance:g} px"
     check_rows(thin)

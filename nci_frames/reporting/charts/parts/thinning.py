@@ -24,13 +24,13 @@ def thin_curves(
     x: str,
     y: str | Sequence[str],
     *,
-    within: str | list[str],
+    by: str | list[str],
     width: int,
     height: int,
     log_x: bool = False,
     tolerance: float = TOLERANCE,
 ) -> pl.DataFrame:
-    """Leave out the rows whose points the straight lines between the others pass within *tolerance* pixels.
+    """Leave out the rows whose points the straight lines between the others pass by *tolerance* pixels.
 
     The rows of a curve follow one another, in the order in which they are drawn. Axes run over the range of
     the rows or wider. The rule is that of Ramer, Douglas and Peucker, for all curves at once: the ends are
@@ -41,7 +41,7 @@ def thin_curves(
         return rows
     names = [y] if isinstance(y, str) else list(y)
     nulls = [pl.col(name).is_null().alias(f"{name} is null") for name in names]
-    curve = rows.select(pl.struct(within, *nulls).rle_id()).to_series().to_numpy()
+    curve = rows.select(pl.struct(by, *nulls).rle_id()).to_series().to_numpy()
     across = _pixels(rows[x].log() if log_x else rows[x], width)
     # Nulls lie on one line, of which the ends stay.
     up = np.stack([_pixels(rows[name].fill_null(strategy="min").fill_null(0), height) for name in names])
