@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.curves import draw_lines
 from nci_frames.reporting.charts.parts.selection import checked_observed, of_metric
@@ -19,6 +20,7 @@ _METHODS = {
 }
 
 
+@documented
 def chart_pr_auc_over_prevalence(
     areas: pl.DataFrame | pl.LazyFrame,
     /,
@@ -36,16 +38,15 @@ def chart_pr_auc_over_prevalence(
     method
         The rule by which the curve was integrated; needed where the frame has several.
     observed
-        The prevalence of the log, marked by a vertical rule.
+        %(observed)s
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------
     altair.LayerChart
-        The curves on a logarithmic axis, with a band where certified bounds differ from the value. More than
-        5,000 points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle
-        then says.
+        The curves on a logarithmic axis, with a band where certified bounds differ from the value.
+        %(thinning)s
 
     Raises
     ------

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import log_range, log_scale, log_x, rate_axis
 from nci_frames.reporting.charts.parts.canvas import colour, facet, panel_size, tooltip
@@ -15,6 +16,7 @@ from nci_frames.reporting.charts.parts.theme import SOFT, model_style
 __all__ = ["chart_precision_uncertainty"]
 
 
+@documented
 def chart_precision_uncertainty(
     band: pl.DataFrame | pl.LazyFrame,
     uncertainty: pl.DataFrame | pl.LazyFrame,
@@ -34,13 +36,13 @@ def chart_precision_uncertainty(
     observed
         The prevalence of the log, marked by a dotted rule.
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------
     altair.FacetChart
-        A panel per model; one whose width is undefined has its curve and no mark. More than 5,000 points are
-        thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle then says.
+        A panel per model; one whose width is undefined has its curve and no mark.
+        %(thinning)s
 
     Raises
     ------

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule, rate_axis
 from nci_frames.reporting.charts.parts.canvas import compose, fills, tooltip
@@ -15,6 +16,7 @@ from nci_frames.reporting.charts.parts.theme import GROUND, model_style
 __all__ = ["chart_probability_best"]
 
 
+@documented
 def chart_probability_best(
     best: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
@@ -25,9 +27,9 @@ def chart_probability_best(
     best
         What ``probability_best`` returned, of one metric and beta and of one value of the keys.
     observed
-        The prevalence of the log, marked by a vertical rule.
+        %(observed)s
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.reporting.charts.parts.canvas import DOTS, colour, compose, tooltip
 from nci_frames.reporting.charts.parts.selection import check_rows, finite
 from nci_frames.reporting.charts.parts.theme import SOFT, model_style
@@ -22,6 +23,7 @@ _SPECIAL = pl.DataFrame({
 _SCALE = alt.Scale(domain=[-0.02, 1.02])
 
 
+@documented
 def chart_contingency_space(
     rates: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()
 ) -> alt.LayerChart:
@@ -32,7 +34,7 @@ def chart_contingency_space(
     rates
         A rates frame; a point per row.
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------

@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule
 from nci_frames.reporting.charts.parts.canvas import compose, curves
@@ -28,6 +29,7 @@ _COST = re.compile(r"(expected_cost|normalised_cost)(\([\w=.,+ -]*\))?")
 _WORST = 2.0
 
 
+@documented
 def chart_cost(
     projection: pl.DataFrame | pl.LazyFrame,
     /,
@@ -46,17 +48,16 @@ def chart_cost(
     metric
         The label of the cost, such as ``"expected_cost(c_fn=20)"``; needed where the frame has several.
     observed
-        The prevalence of the log, marked by a vertical rule.
+        %(observed)s
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------
     altair.LayerChart
         The curves on a logarithmic axis of prevalence, from which 0 is left out. A rule at a normalised cost
-        of 1 marks the better of never and always positive; what costs more than twice that is cut off. More
-        than 5,000 points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the
-        subtitle then says.
+        of 1 marks the better of never and always positive; what costs more than twice that is cut off.
+        %(thinning)s
 
     Raises
     ------

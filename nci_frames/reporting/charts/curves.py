@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule, rate_axis, vertical_rule
 from nci_frames.reporting.charts.parts.canvas import COARSE, compose, curves
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 
+@documented
 def chart_p3(
     projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
@@ -38,16 +40,16 @@ def chart_p3(
         A projection or ranking frame with a row of metric ``precision`` for each model and prevalence;
         or a precision band (``precision_band``).
     observed
-        The prevalence of the log, marked by a vertical rule.
+        %(observed)s
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------
     altair.LayerChart
         The curves on a logarithmic axis, with a band where the frame has bounds; prevalence 0 is not drawn
-        and null values leave gaps. More than 5,000 points are thinned to half a pixel or, where that is not
-        enough, to 1, 2 or 4, as the subtitle then says.
+        and null values leave gaps.
+        %(thinning)s
 
     Raises
     ------
@@ -85,6 +87,7 @@ def chart_p3(
     )
 
 
+@documented
 def chart_f_beta_over_prevalence(
     projection: pl.DataFrame | pl.LazyFrame,
     /,
@@ -102,16 +105,16 @@ def chart_f_beta_over_prevalence(
     beta
         The weight of recall against precision; one that the frame has.
     observed
-        The prevalence of the log, marked by a vertical rule.
+        %(observed)s
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------
     altair.LayerChart
         The curves on a logarithmic axis, with a band where the frame has bounds; prevalence 0 is not drawn
-        and null values leave gaps. More than 5,000 points are thinned to half a pixel or, where that is not
-        enough, to 1, 2 or 4, as the subtitle then says.
+        and null values leave gaps.
+        %(thinning)s
 
     Raises
     ------
@@ -141,6 +144,7 @@ def chart_f_beta_over_prevalence(
     )
 
 
+@documented
 def chart_f_beta_over_beta(
     projection: pl.DataFrame | pl.LazyFrame,
     /,
@@ -160,14 +164,13 @@ def chart_f_beta_over_beta(
     observed
         The prevalence of the log, named in the subtitle for comparison.
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------
     altair.LayerChart
-        The curves on a logarithmic axis with a rule at beta = 1; beta 0 and infinity are not drawn. More than
-        5,000 points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle
-        then says.
+        The curves on a logarithmic axis with a rule at beta = 1; beta 0 and infinity are not drawn.
+        %(thinning)s
 
     Raises
     ------

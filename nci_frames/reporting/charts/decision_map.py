@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.reporting.charts.parts.axes import log_scale, log_x, observed_rule
 from nci_frames.reporting.charts.parts.canvas import compose, fills, tooltip
 from nci_frames.reporting.charts.parts.selection import (
@@ -24,6 +25,7 @@ __all__ = ["chart_decision_map"]
 _ODDS, _BETA = (1e-6, 1.0), (0.1, 10.0)
 
 
+@documented
 def chart_decision_map(
     decisions: pl.DataFrame | pl.LazyFrame,
     /,
@@ -38,7 +40,7 @@ def chart_decision_map(
     decisions
         What ``decision_map`` returned, of one value of the keys.
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
     observed
         The prevalence of the log, marked by a vertical rule if it is on the map, which ends at 1/2.
 

@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import log_axis, log_scale, rate_axis
 from nci_frames.reporting.charts.parts.canvas import colour, compose, curves, tooltip
@@ -29,6 +30,7 @@ _LABEL, _LINE = 74, 13
 _BARS = 42
 
 
+@documented
 def chart_f_beta_plot(
     comparisons: pl.DataFrame | pl.LazyFrame,
     winners: pl.DataFrame | pl.LazyFrame,
@@ -50,7 +52,7 @@ def chart_f_beta_plot(
     prevalence
         The one to draw, where *comparisons* has several.
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
     shown
         The models to draw, where bands of all would hide one another. The bars below are of all of them.
 
@@ -59,8 +61,8 @@ def chart_f_beta_plot(
     altair.LayerChart
         Means with a band of one standard deviation; below them a bar in the colour of the winner, whose
         changes are labelled with their beta, and a mark at each beta where the best mean is told from all
-        others. Beta 0 and infinity are not drawn. More than 5,000 points are thinned to half a pixel or,
-        where that is not enough, to 1, 2 or 4, as the subtitle then says.
+        others. Beta 0 and infinity are not drawn.
+        %(thinning)s
 
     Raises
     ------

@@ -4,6 +4,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.reporting.charts.parts.axes import log_range, log_x
 from nci_frames.reporting.charts.parts.canvas import colour, compose, tooltip
 from nci_frames.reporting.charts.parts.selection import fitted
@@ -12,6 +13,7 @@ from nci_frames.reporting.charts.parts.theme import model_style
 __all__ = ["chart_imbalance_sensitivity"]
 
 
+@documented
 def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
     """Draw how sensitive metrics are to the ratio of the classes, a line per metric.
 
@@ -23,8 +25,8 @@ def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> 
     Returns
     -------
     altair.LayerChart
-        The lines over a logarithmic axis. More than 5,000 points are thinned to half a pixel or, where that
-        is not enough, to 1, 2 or 4, as the subtitle then says.
+        The lines over a logarithmic axis.
+        %(thinning)s
 
     Raises
     ------

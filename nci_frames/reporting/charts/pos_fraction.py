@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts import axes
 from nci_frames.reporting.charts.parts.canvas import (
@@ -22,6 +23,7 @@ from nci_frames.reporting.charts.parts.theme import INK, SOFT, WIDTH, model_styl
 __all__ = ["chart_pos_fraction"]
 
 
+@documented
 def chart_pos_fraction(
     projection: pl.DataFrame | pl.LazyFrame,
     /,
@@ -44,13 +46,13 @@ def chart_pos_fraction(
     log_x
         Whether the share of predicted positives has a logarithmic axis; 0 has no place on it.
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------
     altair.LayerChart
-        A colour per model and a stroke per prevalence. More than 5,000 points are thinned to half a pixel or,
-        where that is not enough, to 1, 2 or 4, as the subtitle then says.
+        A colour per model and a stroke per prevalence.
+        %(thinning)s
 
     Raises
     ------

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule
 from nci_frames.reporting.charts.parts.canvas import COARSE, compose, curves
@@ -20,6 +21,7 @@ from nci_frames.reporting.charts.parts.theme import model_style
 __all__ = ["chart_rank_over_prevalence"]
 
 
+@documented
 def chart_rank_over_prevalence(
     ranking: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
@@ -30,16 +32,15 @@ def chart_rank_over_prevalence(
     ranking
         What ``rank_models`` returned, of one metric, with one row per model and prevalence.
     observed
-        The prevalence of the log, marked by a vertical rule.
+        %(observed)s
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------
     altair.LayerChart
-        Rank 1 on top, over a logarithmic axis; a model without a rank leaves a gap there. More than 5,000
-        points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle then
-        says.
+        Rank 1 on top, over a logarithmic axis; a model without a rank leaves a gap there.
+        %(thinning)s
 
     Raises
     ------

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts import axes
 from nci_frames.reporting.charts.parts.canvas import compose, curves, prevalence_strokes, with_eta
@@ -16,6 +17,7 @@ from nci_frames.reporting.charts.parts.theme import SOFT, WIDTH, model_style
 __all__ = ["chart_pr", "chart_roc"]
 
 
+@documented
 def chart_roc(
     rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False, models: Sequence[str] = ()
 ) -> alt.LayerChart:
@@ -29,14 +31,13 @@ def chart_roc(
         Whether FPR has a logarithmic axis, which shows what matters where positives are rare; points of
         FPR 0 have no place on it.
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------
     altair.LayerChart
         The curves from (0, 0) to (1, 1), and the line of chance; points with an undefined rate are not drawn.
-        More than 5,000 points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the
-        subtitle then says.
+        %(thinning)s
 
     Raises
     ------
@@ -94,6 +95,7 @@ def chart_roc(
     )
 
 
+@documented
 def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()) -> alt.LayerChart:
     """Draw precision-recall curves, a colour per model and a stroke per prevalence.
 
@@ -103,14 +105,14 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
         A projection of many thresholds with both metrics, at one prevalence or a few:
         ``project_rates(rates, metrics=["precision", "recall"], prevalence=[0.01, 0.1])``.
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------
     altair.LayerChart
         Steps between the attained points, so that the area below is the average precision; points with an
-        undefined precision are not drawn. More than 5,000 points are thinned to half a pixel or, where that
-        is not enough, to 1, 2 or 4, as the subtitle then says.
+        undefined precision are not drawn.
+        %(thinning)s
 
     Raises
     ------

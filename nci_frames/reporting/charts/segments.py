@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.reporting.charts.parts.axes import log_range, log_scale, log_x, rate_axis
 from nci_frames.reporting.charts.parts.canvas import curves, facet, panel_size
@@ -24,6 +25,7 @@ __all__ = ["chart_segments", "check_key", "missing_name", "segment_names"]
 _PANELS = 12
 
 
+@documented
 def chart_segments(
     values: pl.DataFrame | pl.LazyFrame,
     /,
@@ -47,14 +49,14 @@ def chart_segments(
     observed
         A rates frame of the same segments: the prevalence that each of them had is marked in its panel.
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------
     altair.FacetChart
         Panels sorted by the value of *segments*, that without a value as "missing" at the end, with axes in
-        common. Prevalence 0 is not drawn, and null values leave gaps. More than 5,000 points are thinned to
-        half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle then says.
+        common. Prevalence 0 is not drawn, and null values leave gaps.
+        %(thinning)s
 
     Raises
     ------

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import rate_axis
 from nci_frames.reporting.charts.parts.canvas import colour, facet, panel_size, tooltip
@@ -15,6 +16,7 @@ from nci_frames.reporting.charts.parts.theme import SOFT, model_style
 __all__ = ["chart_subsamples"]
 
 
+@documented
 def chart_subsamples(
     subsamples: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()
 ) -> alt.FacetChart:
@@ -25,15 +27,14 @@ def chart_subsamples(
     subsamples
         The frame of ``subsample_study(counts, prevalence=...)``, with one value of each key.
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------
     altair.FacetChart
         A panel per model: the adjusted curve, the range of the sub-samples in pale, their quartiles in a
-        stronger shade, and their mean dashed. Where no row is predicted positive there is no point. More than
-        5,000 points are thinned to half a pixel or, where that is not enough, to 1, 2 or 4, as the subtitle
-        then says.
+        stronger shade, and their mean dashed. Where no row is predicted positive there is no point.
+        %(thinning)s
 
     Raises
     ------

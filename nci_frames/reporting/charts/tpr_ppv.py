@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import rate_axis
 from nci_frames.reporting.charts.parts.canvas import DOTS, colour, compose, shape, tooltip
@@ -15,6 +16,7 @@ from nci_frames.reporting.charts.parts.theme import INK, model_style
 __all__ = ["chart_tpr_ppv"]
 
 
+@documented
 def chart_tpr_ppv(
     projection: pl.DataFrame | pl.LazyFrame,
     winners: pl.DataFrame | pl.LazyFrame,
@@ -35,7 +37,7 @@ def chart_tpr_ppv(
     prevalence
         The prevalence that precision belongs to; one that *projection* has.
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
 
     Returns
     -------

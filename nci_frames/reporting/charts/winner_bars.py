@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import log_x, observed_rule
 from nci_frames.reporting.charts.parts.canvas import compose, fills, tooltip
@@ -29,6 +30,7 @@ _LEAST, _MOST = {"prevalence": 1e-5, "beta": 0.1}, {"prevalence": 1.0, "beta": 1
 _LABEL = 46
 
 
+@documented
 def chart_winner_ranges(
     winners: pl.DataFrame | pl.LazyFrame,
     /,
@@ -43,7 +45,7 @@ def chart_winner_ranges(
     winners
         What ``winner_ranges`` returned, of one value of the keys.
     models
-        All models of the comparison, where the frame has but some of them: each keeps its colour.
+        %(models)s
     observed
         The prevalence of the log, marked by a vertical rule where the ranges are of prevalence.
 

@@ -1,0 +1,56 @@
+"""Shared parts of docstrings: each is used, and none is left unfilled in what ``help()`` shows."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import nci_frames as nf
+from nci_frames.docstrings import PARTS, documented
+
+PACKAGE = Path(nf.__file__).parent
+
+
+def sources() -> str:
+    return "\n".join(p.read_text() for p in PACKAGE.rglob("*.py") if p.name != "docstrings.py")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_is_shared(part: str) -> None:
+    assert sources().count(f"%({part})s") >= 2, f"{part} is not shared: write it where it is used"
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_part_is_written_again(part: str) -> None:
+    words = re.sub(r"\s+", " ", sources())
+    assert PARTS[part] not in words, f"write %({part})s instead"
+
+
+@pytest.mark.parametrize("name", nf.__all__)
+def test_help_shows_the_parts(name: str) -> None:
+    assert "%(" not in (inspect.getdoc(getattr(nf, name)) or "")
+
+
+def test_a_part_keeps_the_indentation_and_the_width() -> None:
+    def chart() -> None:
+        """Draw.
+
+        Returns
+        -------
+        Chart
+            %(thinning)s
+        """
+
+    lines = (documented(chart).__doc__ or "").splitlines()
+    filled = [line for line in lines if "pixel" in line]
+    assert len(filled) >= 2
+    assert all(line.startswith(" " * 12) and len(line) <= 110 for line in filled)
+
+
+def test_an_unknown_part_is_an_error() -> None:
+    def chart() -> None:
+        """%(modles)s"""
+
+    with pytest.raises(KeyError, match="modles"):
+        documented(chart)
