@@ -1,4 +1,4 @@
-# Needs python3 (>= 3.11), make and the package registries; everything else goes into .venv.
+# Needs python3 (>= 3.11), make and access to a package index; everything else is installed in .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,39 +11,39 @@ OUT ?= demo-output
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.demo ## real classifiers -> prediction logs -> ranked tables and a report
+demo: $(VENV)/.demo ## train classifiers on real data, print ranked tables, write a report
 	@$(BIN)/nci-frames demo --out $(OUT)
 
-test: $(VENV)/.dev lint ## lint, then all tests (browser tests where Chromium is installed)
-	@command -v chromium >/dev/null || echo "browser tests will be skipped: run 'make browser' to install Chromium"
+test: $(VENV)/.dev lint ## run lint, then all tests (browser tests if Chromium is installed)
+	@command -v chromium >/dev/null || echo "browser tests are skipped: run 'make browser' to install Chromium"
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-lint: $(VENV)/.dev ## ruff, mypy --strict, and the rule of the three storeys
+lint: $(VENV)/.dev ## run ruff, mypy --strict, and the import rules of the layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(VENV)/.dev ## let ruff mend and format the code
+format: $(VENV)/.dev ## fix and format the code with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.dev ## time the kernel against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
+bench: $(VENV)/.dev ## time counting against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
 
-gallery: $(VENV)/.dev ## draw the pictures of the docs anew (needs Chromium)
+gallery: $(VENV)/.dev ## redraw the pictures of the docs (needs Chromium)
 	$(BIN)/python docs/gallery.py
 	$(BIN)/python docs/report_picture.py
 
 browser: ## install Chromium for the browser tests (Debian and Ubuntu; needs root)
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
 
-constraints: ## write constraints.txt anew from the newest versions that fit
+constraints: ## regenerate constraints.txt from the newest compatible versions
 	rm -rf $(VENV)/constraints && $(PYTHON) -m venv $(VENV)/constraints
 	$(VENV)/constraints/bin/python -m pip install --quiet '.[dev]'
 	$(VENV)/constraints/bin/python -m pip freeze --exclude nci_frames > constraints.txt
 
-clean: ## remove everything that was made here
+clean: ## remove everything that make creates
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:

@@ -1,6 +1,6 @@
-"""One contender counts one log; prints seconds, a checksum of the counts, and the process's peak memory.
+"""Let one contender count one log; print the seconds, a checksum of the counts, and the peak memory.
 
-Run by ``benchmarks/run.py``, each time in a process of its own.
+``benchmarks/run.py`` runs it, each time in a new process.
 """
 
 import json
@@ -17,17 +17,17 @@ KEYS = ("model", "fold", "segment")
 
 
 def arbitrary_thresholds(n: int = 1024) -> list[float]:
-    """Sorted thresholds without any pattern."""
+    """Return sorted random thresholds."""
     return np.sort(np.random.default_rng(7).random(n)).tolist()
 
 
 def uniform_thresholds(n: int = 1024) -> list[float]:
-    """Evenly spaced thresholds j/n, so that a threshold's place is an integer part."""
+    """Return the thresholds j/n: floor(score * n) is the bin of a score."""
     return [place / n for place in range(n)]
 
 
 def decode(files: list[str], _: list[float]) -> int:
-    """The floor: read the columns and touch every value."""
+    """Read the columns and touch every value: the lower limit of the time."""
     lf = pl.scan_parquet(files)
     nulls = [pl.col(key).null_count() for key in KEYS]
     lf.select(*nulls, pl.col("score").sum(), pl.col("label").sum()).collect()
@@ -35,7 +35,7 @@ def decode(files: list[str], _: list[float]) -> int:
 
 
 def nci_frames(files: list[str], thresholds: list[float]) -> int:
-    """This library."""
+    """Count with this library."""
     import nci_frames as nf
 
     scan = nf.scan_predictions(files, fold="fold", segments="segment")
@@ -43,7 +43,7 @@ def nci_frames(files: list[str], thresholds: list[float]) -> int:
 
 
 def polars(files: list[str], thresholds: list[float]) -> int:
-    """What is written by hand: bins by sorted search, one group-by, cumulative sums from above."""
+    """Count with hand-written Polars: bins by binary search, one group-by, cumulative sums from above."""
     edges = np.array(thresholds)
 
     def place(scores: pl.Series) -> pl.Series:
@@ -63,17 +63,17 @@ def polars(files: list[str], thresholds: list[float]) -> int:
     places = pl.DataFrame({"bin": np.arange(1, len(edges) + 1, dtype=np.int32)})
     full = binned.select(KEYS).unique().join(places, how="cross")
     positives = binned.filter(label=1).select(*KEYS, "bin", "rows")
-    # Without the rows below the first threshold, which no threshold calls positive.
+    # Rows below the first threshold are not needed: they are negative at every threshold.
     counts = full.join(positives, on=[*KEYS, "bin"], how="left").with_columns(pl.col("rows").fill_null(0))
     tp = counts.sort("bin", descending=True).with_columns(pl.col("rows").cum_sum().over(KEYS))
     return int(tp["rows"].sum())
 
 
 def duckdb_histogram(files: list[str], thresholds: list[float]) -> int:
-    """DuckDB on arbitrary thresholds: histogram over bounds for each group and class."""
+    """Count with DuckDB at arbitrary thresholds: a histogram over bounds for each group and class."""
     import duckdb
 
-    # Its bins are closed above: a bound just below each threshold makes score >= threshold fall above it.
+    # Bins include their upper bound, so each bound is the largest float below its threshold.
     bounds = np.nextafter(np.array(thresholds), -np.inf).tolist()
     duckdb.sql("set threads = 2")
     groups = duckdb.execute(
@@ -90,7 +90,7 @@ def duckdb_histogram(files: list[str], thresholds: list[float]) -> int:
 
 
 def duckdb_group_by(files: list[str], thresholds: list[float]) -> int:
-    """DuckDB on uniform thresholds: the bin is an integer part."""
+    """Count with DuckDB at uniform thresholds: the bin is floor(score * n)."""
     import duckdb
 
     n = len(thresholds)
@@ -106,7 +106,7 @@ def duckdb_group_by(files: list[str], thresholds: list[float]) -> int:
 
 
 def nci_frames_exact(files: list[str], _: list[float]) -> float:
-    """This library: every distinct score, then both areas of every model and fold."""
+    """Count every distinct score with this library, then compute both areas of every model and fold."""
     import nci_frames as nf
 
     counts = nf.count_confusion(nf.scan_predictions(files, fold="fold"), thresholds="exact")
@@ -115,7 +115,7 @@ def nci_frames_exact(files: list[str], _: list[float]) -> float:
 
 
 def scikit_learn_exact(files: list[str], _: list[float]) -> float:
-    """scikit-learn, group by group."""
+    """Compute both areas with scikit-learn, group by group."""
     from sklearn.metrics import average_precision_score, roc_auc_score
 
     log = pl.read_parquet(files, columns=["model", "fold", "label", "score"])
@@ -135,7 +135,7 @@ CONTENDERS: dict[str, Callable[[list[str], list[float]], float]] = {
 
 
 def main() -> None:
-    """Time one contender: its name, "arbitrary" or "uniform", the folder, how often the files are listed."""
+    """Time one contender, given its name, the kind of thresholds, a folder, and how often it is listed."""
     name, kind, folder, times = sys.argv[1:5]
     files = sorted(str(path) for path in Path(folder).glob("*.parquet")) * int(times)
     thresholds = arbitrary_thresholds() if kind == "arbitrary" else uniform_thresholds()

@@ -1,9 +1,9 @@
-"""How often does the bootstrap's interval hold the true PR-AUC? Logs of known laws, simulated and counted.
+"""Measure how often the bootstrap interval contains the true PR-AUC, on simulated logs.
 
     python benchmarks/coverage.py --logs 1000
 
-prints a line for each law and number of positives. The scores follow the laws of synthetic_laws, whose PR-AUC
-is known; each log has so many positives and the negatives of one positive in a thousand.
+prints a line for each model and number of positives. The score distributions are those of `synthetic_laws`,
+so the true PR-AUC is known. Each log has 999 negatives per positive.
 """
 
 import argparse
@@ -18,7 +18,7 @@ PREVALENCE = 0.001
 
 
 def covered(law: ScoreLaw, positives: int, logs: int, repeats: int) -> tuple[float, float, float, float]:
-    """Return the shares of intervals that hold the truth, miss it above, miss it below, and the bias."""
+    """Return the shares of intervals that contain, lie below and lie above the true value, and the bias."""
     truth = law.pr_auc(PREVALENCE)
     labels = np.repeat([True, False], [positives, round(positives * (1 - PREVALENCE) / PREVALENCE)])
     found = []
@@ -34,13 +34,18 @@ def covered(law: ScoreLaw, positives: int, logs: int, repeats: int) -> tuple[flo
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--logs", type=int, default=1000)
-    parser.add_argument("--repeats", type=int, default=1000)
-    parser.add_argument("--positives", type=int, nargs="+", default=[100])
-    parser.add_argument("--models", nargs="+", default=["model_00", "model_03", "model_07"])
+    parser.add_argument("--logs", type=int, default=1000, help="simulated logs for each line")
+    parser.add_argument("--repeats", type=int, default=1000, help="bootstrap replicates of each log")
+    parser.add_argument("--positives", type=int, nargs="+", default=[100], help="positives of each log")
+    parser.add_argument(
+        "--models",
+        nargs="+",
+        default=["model_00", "model_03", "model_07"],
+        help="models of synthetic_laws(8)",
+    )
     given = parser.parse_args()
     laws = synthetic_laws(8)
-    print("law       positives  true PR-AUC  coverage  +/-    truth above  truth below  bias")
+    print("model     positives  true PR-AUC  coverage  +/-    truth above  truth below  bias")
     for positives in given.positives:
         for name in given.models:
             share, above, below, bias = covered(laws[name], positives, given.logs, given.repeats)

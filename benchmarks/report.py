@@ -1,9 +1,9 @@
-"""How long does a large report take, and how large is it?
+"""Measure the time that a large report takes, and the size of its page.
 
     python benchmarks/report.py
 
-prints the seconds from counts to the page, and the size of the page, for 92 models at 1,024 thresholds in 20
-segments, 50 prevalences and 33 betas; and for a page of 10 models.
+prints the seconds from counts to the page and the size of the page, for 10 models in 3 segments and for 92
+models in 20 segments; each with 1,024 thresholds, 50 prevalences and 33 betas.
 """
 
 import time

@@ -1,9 +1,12 @@
-"""How long do a bootstrap from counts and DeLong's tests take?
+"""Measure the time of the bootstrap from counts and of DeLong's test and intervals.
 
     python benchmarks/resampling.py
 
-prints the seconds of 1,000 replicates of PR-AUC at 50 prevalences for 8 models at 1,024 thresholds, for logs
-of 10^4 and 10^8 rows, by rows and by 256 buckets, and of DeLong's paired test of two models on 10^6 rows.
+prints the seconds for
+
+- 1,000 replicates of PR-AUC at 50 prevalences, for 8 models at 1,024 thresholds: of the rows of logs of 10^4
+  and 10^8 rows, and of 256 buckets of units of a log of 10^8 rows;
+- DeLong's paired test of two models on 10^6 rows, and his intervals from the exact counts of the same log.
 """
 
 import time
@@ -20,7 +23,7 @@ THRESHOLDS = np.linspace(0, 1, 1026)[1:-1]
 
 
 def drawn_counts(rows: int, buckets: int = 1, models: int = 8) -> pl.DataFrame:
-    """Counts of a log of known laws: a tenth of the rows are positives."""
+    """Draw the counts of a log with known score distributions; a tenth of the rows are positive."""
     rng, tables = np.random.default_rng(0), []
     for model, law in synthetic_laws(models).items():
         for bucket in range(buckets):
@@ -57,7 +60,7 @@ def main() -> None:
         )
     counts = drawn_counts(10**8, buckets=256)
     timed(
-        "the same by 256 buckets, 100,000,000 rows each",
+        "the same with 256 buckets, 100,000,000 rows each",
         lambda: nf.bootstrap(counts, metric="pr_auc", prevalence=PREVALENCES, units="bucket"),
     )
     rng, units = np.random.default_rng(0), 500_000
@@ -71,9 +74,9 @@ def main() -> None:
         }
     )
     scan = nf.scan_predictions(log, scores={"a": "a", "b": "b"}, unit="unit")
-    timed("DeLong's paired test, 1,000,000 rows", lambda: nf.compare_auc(scan))
+    timed("DeLong's paired test of two models, 1,000,000 rows", lambda: nf.compare_auc(scan))
     exact = nf.count_confusion(scan)
-    timed("DeLong's intervals from exact counts of as many rows", lambda: nf.auc_interval(exact))
+    timed("DeLong's intervals from the exact counts of the same log", lambda: nf.auc_interval(exact))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Compare the kernel with what a user would use instead: the same files, in turn, each in its own process.
+"""Compare counting with what a user would use instead, on the same files, each run in a new process.
 
     python benchmarks/run.py --rows 20_000_000 --times 10 --runs 5
 
-makes a synthetic log of so many rows, lists its files so many times, and runs every contender so many times
-in alternating order. Writes docs/performance.md and docs/performance.png.
+writes a synthetic log with 20,000,000 rows, lists its files 10 times, and runs every contender 5 times in
+alternating order. The results are docs/performance.md and docs/performance.png.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import polars as pl
 from nci_frames.demo import write_synthetic_logs
 
 ROOT = Path(__file__).parents[1]
-#: contender -> (kind of thresholds, what it is)
+#: contender -> (kind of thresholds, description)
 GRID = {
     "decode": ("arbitrary", "decode the columns only (the floor)"),
     "nci_frames": ("arbitrary", "nci_frames, arbitrary thresholds"),
@@ -36,9 +36,9 @@ EXACT = {
     "nci_frames_exact": ("exact", "nci_frames: exact counts, then both areas of each group"),
     "scikit_learn_exact": ("exact", "scikit-learn: both areas, group by group"),
 }
-#: how often the files are listed, as a multiple of --times, to see what grows with the rows
+#: multiples of --times, to measure how time and memory grow with the rows
 SCALES = (0.1, 1, 5)
-#: goal: (contender, against, at most this ratio of medians)
+#: (contender, compared with, largest ratio of medians that meets the goal)
 GOALS = [
     ("nci_frames", "duckdb_histogram", 0.35),
     ("nci_frames", "polars", 0.25),
@@ -49,7 +49,7 @@ GOALS = [
 
 
 def run(name: str, kind: str, folder: str, times: int) -> dict[str, Any]:
-    """Run one contender once, in a process of its own."""
+    """Run one contender once, in a new process."""
     command = [
         sys.executable,
         str(ROOT / "benchmarks" / "contenders.py"),
@@ -63,7 +63,7 @@ def run(name: str, kind: str, folder: str, times: int) -> dict[str, Any]:
 
 
 def measure(contenders: dict[str, tuple[str, str]], folder: str, times: int, runs: int) -> pl.DataFrame:
-    """Run all in turn, and check that those on the same thresholds counted the same."""
+    """Run all in alternating order; check that those with the same thresholds have the same counts."""
     rows = []
     for turn in range(runs):
         names = list(contenders) if turn % 2 == 0 else list(reversed(contenders))
@@ -78,12 +78,14 @@ def measure(contenders: dict[str, tuple[str, str]], folder: str, times: int, run
     counted = frame.filter(pl.col("contender") != "decode")
     differing = counted.group_by("kind").agg(pl.col("checksum").n_unique()).filter(pl.col("checksum") > 1)
     if len(differing):
-        raise SystemExit(f"the contenders do not agree: {counted.select('contender', 'checksum').unique()}")
+        raise SystemExit(
+            f"the contenders counted differently: {counted.select('contender', 'checksum').unique()}"
+        )
     return frame
 
 
 def summary(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the median, least and greatest seconds and the greatest memory of each contender."""
+    """Return the median, minimum and maximum seconds and the peak memory of each contender."""
     return frame.group_by("contender", maintain_order=True).agg(
         median=pl.col("seconds").median(),
         least=pl.col("seconds").min(),
@@ -93,7 +95,7 @@ def summary(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def goals(table: pl.DataFrame) -> list[str]:
-    """Return a line per goal: the ratio of medians that was seen, beside the goal."""
+    """Return a table row per goal: the measured ratio of medians, and the goal."""
     median = dict(table.select("contender", "median").iter_rows())
     return [
         f"| {mine} / {other} | {median[mine] / median[other]:.2f} | at most {most:g} |"
@@ -109,20 +111,20 @@ def section(
     lines = [
         f"## {heading}",
         "",
-        f"Seconds of {runs} runs in alternating order, each in a process of its own.",
+        f"Seconds of {runs} runs in alternating order, each in a new process.",
         "",
     ]
-    lines += ["| what | median s | least | greatest | peak GB |", "| --- | ---: | ---: | ---: | ---: |"]
+    lines += ["| contender | median s | min s | max s | peak GB |", "| --- | ---: | ---: | ---: | ---: |"]
     for row in table.sort("median").iter_rows(named=True):
         what = contenders[row["contender"]][1]
         figures = [f"{row[column]:.2f}" for column in ("median", "least", "greatest", "peak_gb")]
         lines.append(f"| {what} | {' | '.join(figures)} |")
-    return [*lines, "", "| ratio of medians | seen | goal |", "| --- | ---: | --- |", *goals(table), ""]
+    return [*lines, "", "| ratio of medians | measured | goal |", "| --- | ---: | --- |", *goals(table), ""]
 
 
 def scale(folder: str, times: int, rows: int, runs: int) -> list[str]:
-    """Return a section of the page: what grows with the rows, and what does not."""
-    lines = ["## More rows", "", f"nci_frames at 1,024 arbitrary thresholds; medians of {runs} runs.", ""]
+    """Return a section of the page: time and memory for different numbers of rows."""
+    lines = ["## Scaling", "", f"nci_frames at 1,024 arbitrary thresholds; medians of {runs} runs.", ""]
     lines += ["| rows | seconds | peak GB |", "| ---: | ---: | ---: |"]
     for factor in SCALES:
         listed = max(round(factor * times), 1)
@@ -138,9 +140,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--times", type=int, default=10)
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=20_000_000, help="rows of the log")
+    parser.add_argument("--times", type=int, default=10, help="how often the files are listed")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each contender")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         write_synthetic_logs(folder, rows=options.rows)
@@ -153,18 +155,26 @@ def main() -> None:
     lines = [
         "# Performance",
         "",
-        f"Measured by `make bench` on {os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GB, Python "
-        f"{platform.python_version()}, {packages}. The log: 8 models x 10 folds x 20 segments in",
-        f"random order, String keys, Float64 scores; {options.rows:,} rows in Parquet, the files listed",
-        f"{options.times} times. Machines differ and are shared: the ratios say more than the seconds.",
+        "This page compares the time and memory of counting with DuckDB, hand-written Polars and",
+        "scikit-learn. The ratios matter more than the seconds: machines differ, and other programs may run",
+        "at the same time.",
+        "",
+        "| | measured with `make bench` |",
+        "| --- | --- |",
+        f"| machine | {os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GB |",
+        f"| versions | Python {platform.python_version()}, {packages} |",
+        "| groups | 8 models x 10 folds x 20 segments, in random order |",
+        "| columns | String keys, Float64 scores, in Parquet |",
+        f"| rows | {options.rows:,}; the files are listed {options.times} times where there are {rows:,} |",
         "",
         "![Seconds of each contender](performance.png)",
         "",
         *section(f"{rows:,} rows at 1,024 thresholds", GRID, summary(grid), options.runs),
         *scaled,
         *section(f"{options.rows:,} rows at every distinct score", EXACT, summary(exact), options.runs),
-        "[Counting](counting.md) says how. On a grid the memory is that of the cells, not of the rows. Exact",
-        "counts hold a score and a class of every row, and a row of output for every distinct score.",
+        "On a grid, memory grows with the number of cells and not with the rows. Exact counts keep the score",
+        "and class of every row, and return a row for every distinct score. [Counting](counting.md) explains",
+        "both.",
         "",
     ]
     (ROOT / "docs" / "performance.md").write_text("\n".join(lines))

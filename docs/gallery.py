@@ -1,4 +1,4 @@
-"""Draw every chart from real logs: writes docs/gallery/*.png and docs/gallery.md. Run: make gallery."""
+"""Draw every chart from real logs into docs/gallery/*.png, and write docs/gallery.md. Run: make gallery."""
 
 import io
 import math
@@ -26,7 +26,7 @@ MODELS = ("decision_tree", "k_nearest_neighbours", "logistic_regression", "rando
 
 @dataclass(frozen=True)
 class Demo:
-    """Frames of held-out predictions on handwritten digits, the 8 against the rest; each made once."""
+    """Frames of held-out predictions on handwritten digits, the 8 against the rest; each is computed once."""
 
     log: pl.LazyFrame
     segmented: pl.LazyFrame
@@ -41,7 +41,7 @@ class Demo:
 
     @cached_property
     def points(self) -> pl.DataFrame:
-        """One point for each model, with bounds."""
+        """Return one operating point for each model, with bounds."""
         points = nf.select_operating_points(nf.compute_rates(self.counts), threshold=0.5)
         bare = points.select("model", "threshold", "tp", "fp", "fn", "tn")
         return nf.compute_rates(bare, interval="wilson")
@@ -58,7 +58,7 @@ class Demo:
 
     @cached_property
     def segments(self) -> pl.DataFrame:
-        """Rates of thin, medium and bold digits, of which not equally many are an 8."""
+        """Return rates of thin, medium and bold digits; the share of 8s differs between them."""
         counts = nf.count_confusion(self.segmented, thresholds=[0.5])
         return nf.compute_rates(counts)
 
@@ -68,7 +68,7 @@ class Demo:
 
     @cached_property
     def curves(self) -> pl.DataFrame:
-        """Rates at so many thresholds as a curve needs."""
+        """Return rates at enough thresholds for a curve."""
         return nf.compute_rates(self.on_grid)
 
     @cached_property
@@ -78,7 +78,7 @@ class Demo:
 
     @cached_property
     def flagged(self) -> pl.DataFrame:
-        """How many rows two models call positive, and how many of them rightly."""
+        """Return the share of rows that two models predict positive, with recall and precision."""
         two = self.curves.filter(pl.col("model").is_in(MODELS[1:3]))
         metrics = ["pos_fraction", "recall", "precision"]
         return nf.project_rates(two, metrics=metrics, prevalence=[0.001, 0.1, 0.5])
@@ -88,7 +88,7 @@ class Demo:
         return float(self.points["observed_prevalence"][0])
 
 
-#: File name -> one line about the picture, and how it is drawn. A chart is added by one line here.
+#: File name -> caption, and the function that draws the chart. Add an entry here for a new chart.
 PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
     "f_beta_over_beta": (
         "F-beta over beta at one prevalence, with bounds.",
@@ -99,7 +99,7 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         ),
     ),
     "p3": (
-        "Precision over prevalence, with Wilson's bounds.",
+        "Precision over prevalence, with Wilson bounds.",
         lambda d: nf.chart_p3(nf.precision_band(d.points, prevalence=GRID), observed=d.observed),
     ),
     "f_beta_over_prevalence": (
@@ -107,11 +107,11 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         lambda d: nf.chart_f_beta_over_prevalence(d.projection, beta=2, observed=d.observed),
     ),
     "pr_auc_over_prevalence": (
-        "Area under the PR curve over prevalence, with certified bounds of counts on a grid.",
+        "PR-AUC over prevalence, with certified bounds from counts on a grid of thresholds.",
         lambda d: nf.chart_pr_auc_over_prevalence(d.areas, observed=d.observed),
     ),
     "roc": ("ROC curves.", lambda d: nf.chart_roc(d.curves)),
-    "roc_log": ("ROC curves over the logarithm of FPR.", lambda d: nf.chart_roc(d.curves, log_x=True)),
+    "roc_log": ("ROC curves with a logarithmic FPR axis.", lambda d: nf.chart_roc(d.curves, log_x=True)),
     "pr": (
         "Precision-recall curves at several prevalences.",
         lambda d: nf.chart_pr(
@@ -124,7 +124,7 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         ),
     ),
     "precision_uncertainty": (
-        "The precision band of each model, with its greatest width and the prevalence of that.",
+        "The precision band of each model; its largest width is marked.",
         lambda d: nf.chart_precision_uncertainty(
             nf.precision_band(d.points, prevalence=GRID),
             nf.max_precision_uncertainty(d.points),
@@ -132,21 +132,21 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         ),
     ),
     "subsamples": (
-        "Precision of sub-sampled logs: quartiles, range and mean against the adjusted curve.",
+        "Precision of sub-sampled logs: quartiles, range and mean, compared with the adjusted curve.",
         lambda d: nf.chart_subsamples(
             nf.subsample_study(d.on_grid.filter(pl.col("model").is_in(MODELS[1:3])), prevalence=0.01),
             models=MODELS,
         ),
     ),
     "f_beta_plot": (
-        "The F-beta plot: fold means and deviations, winners, exact switches, and the tests.",
+        "The F-beta plot: fold means and standard deviations, best models, exact crossovers, and tests.",
         lambda d: nf.chart_f_beta_plot(
             nf.compare_folds(d.fold_points, beta=BETAS, prevalence=0.01),
             nf.winner_ranges(d.points, metric="f_beta", over="beta", prevalence=0.01),
         ),
     ),
     "tpr_ppv": (
-        "Recall and precision of every operating point, the winners ringed.",
+        "Recall and precision of every operating point; the best by F-beta at some beta are ringed.",
         lambda d: nf.chart_tpr_ppv(
             nf.project_rates(d.curves, metrics=["precision", "recall"], prevalence=0.01),
             nf.decision_map(d.curves),
@@ -154,15 +154,15 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         ),
     ),
     "pos_fraction": (
-        "The POSfrac operating characteristic at several prevalences, held to a TPR of 0.8.",
+        "TPR over the share of predicted positives (POSfrac), at several prevalences; TPR 0.8 is marked.",
         lambda d: nf.chart_pos_fraction(d.flagged, models=MODELS),
     ),
     "pos_fraction_log": (
-        "The same over the logarithm of POSfrac.",
+        "The same with a logarithmic POSfrac axis.",
         lambda d: nf.chart_pos_fraction(d.flagged, log_x=True, models=MODELS),
     ),
     "cost": (
-        "Expected cost over prevalence, a missed positive being worth twenty false alarms.",
+        "Expected cost over prevalence, if a missed positive costs as much as twenty false alarms.",
         lambda d: nf.chart_cost(
             nf.project_rates(d.points, metrics=[nf.expected_cost(c_fn=20)], prevalence=GRID),
             observed=d.observed,
@@ -176,7 +176,7 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         ),
     ),
     "segments": (
-        "F1 over prevalence in each segment, with the prevalence observed there.",
+        "F1 over prevalence in each segment; the observed prevalence is marked.",
         lambda d: nf.chart_segments(
             nf.project_rates(d.segments, metrics="f_beta", prevalence=GRID),
             segments="segment",
@@ -184,29 +184,29 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         ),
     ),
     "decomposition": (
-        "Why precision differs between segments: their class balance, or the model.",
+        "Why precision differs between segments: the class balance, or the rates of the model.",
         lambda d: nf.chart_decomposition(
             nf.decompose_difference(d.segments, metric="precision", over="segment", reference="medium")
         ),
     ),
     "rank_over_prevalence": (
-        "Who is first at which prevalence, by PR-AUC.",
+        "Rank of the models over prevalence, by PR-AUC.",
         lambda d: nf.chart_rank_over_prevalence(
             nf.rank_models(d.areas.filter(metric="pr_auc")), observed=d.observed
         ),
     ),
     "decision_map": (
-        "The best model and threshold for every prevalence and beta.",
+        "The best model and threshold at every prevalence and beta.",
         lambda d: nf.chart_decision_map(nf.decision_map(d.curves), models=MODELS, observed=d.observed),
     ),
     "winner_ranges": (
-        "Who is best in F-beta over beta at prevalence 0.01.",
+        "The best model by F-beta over beta, at prevalence 0.01.",
         lambda d: nf.chart_winner_ranges(
             nf.winner_ranges(d.points, metric="f_beta", over="beta", prevalence=0.01), models=MODELS
         ),
     ),
     "probability_best": (
-        "How sure the winner by PR-AUC is, by resampling the counts.",
+        "Probability that each model is best by PR-AUC, from resampled counts.",
         lambda d: nf.chart_probability_best(
             nf.probability_best(d.on_grid, metric="pr_auc", prevalence=GRID[::5], repeats=200),
             observed=d.observed,
@@ -217,7 +217,7 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         lambda d: nf.chart_contingency_space(d.points),
     ),
     "surface": (
-        "The surfaces of F1 at balance and at 49 negatives per positive: the same models, other values.",
+        "The surface of F1 with balanced classes, and with 49 negatives per positive.",
         lambda _: nf.chart_metric_surface(
             pl.concat(
                 nf.metric_surface("f_beta", ratio=ratio, resolution=50).with_columns(ratio=pl.lit(ratio))
@@ -227,7 +227,7 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         ),
     ),
     "imbalance_sensitivity": (
-        "How far the surfaces of metrics move with the ratio of the classes.",
+        "How much the surface of each metric changes with the ratio of the classes.",
         lambda _: nf.chart_imbalance_sensitivity(
             nf.imbalance_sensitivity(
                 ["precision", "f_beta", "mcc", "accuracy", "hss", "youden_j"],
@@ -239,7 +239,7 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
 
 
 def picture_lines(name: str, line: str) -> list[str]:
-    """Show the light picture or the dark one, as the reader's screen is."""
+    """Return the HTML that shows the light or the dark picture, by the reader's theme."""
     return [
         "<picture>",
         f'<source media="(prefers-color-scheme: dark)" srcset="gallery/{name}-dark.png">',
@@ -249,14 +249,14 @@ def picture_lines(name: str, line: str) -> list[str]:
 
 
 def main(wanted: list[str]) -> None:
-    """Write the page, and the pictures that are wanted, or all."""
+    """Write the page, and the named pictures, or all."""
     folder = HERE / "gallery"
     folder.mkdir(exist_ok=True)
     lines = [
         "# Gallery",
         "",
-        "Held-out predictions of the digit 8 against the rest; `make gallery` draws them anew.",
-        "Dark screens show the dark pictures (`dark_chart`).",
+        "Every chart, drawn from held-out predictions on handwritten digits: the 8 against the rest.",
+        "With a dark theme, the page shows the dark charts (`dark_chart`). `make gallery` draws all again.",
     ]
     with tempfile.TemporaryDirectory() as logs:
         path = write_demo_logs(logs, datasets=["digits"])
@@ -272,7 +272,7 @@ def main(wanted: list[str]) -> None:
             chart = draw(demo)
             for stem, shade in ((name, chart), (f"{name}-dark", nf.dark_chart(chart))):
                 png = vl_convert.vegalite_to_png(shade.to_json(), scale=1)
-                # A palette makes a picture of flat colours a fifth as large, to no eye's loss.
+                # A palette makes the file five times smaller, without a visible difference.
                 picture = Image.open(io.BytesIO(png)).convert("RGB").quantize(255, dither=Image.Dither.NONE)
                 picture.save(folder / f"{stem}.png", optimize=True)
     (HERE / "gallery.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Draw docs/report.png: the top of the demonstration's page, as Chromium shows it. Run: make gallery."""
+"""Draw docs/report.png: the top of the demo report, as shown by Chromium. Run: make gallery."""
 
 import io
 import shutil
@@ -20,7 +20,7 @@ BETAS = [2 ** (-2 + i / 8) for i in range(33)]
 def main() -> None:
     chromium = shutil.which("chromium")
     if chromium is None:
-        sys.exit("no Chromium: run `make browser`")
+        sys.exit("Chromium is not installed: run `make browser`")
     with tempfile.TemporaryDirectory() as folder:
         logs = write_demo_logs(Path(folder)) / "dataset=digits"
         counts = nf.count_confusion(nf.scan_predictions(str(logs), segments="segment"), thresholds="exact")

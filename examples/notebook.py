@@ -1,10 +1,10 @@
-# The notebook of the examples; open it with: marimo edit examples/notebook.py
+# A marimo notebook; open it with: marimo edit examples/notebook.py
 
 import marimo
 
 __generated_with = "0.25.2"
 
-app = marimo.App(app_title="Which model is best at the field's class balance?")
+app = marimo.App(app_title="Which model is best at the class balance of the field?")
 
 
 @app.cell
@@ -23,9 +23,9 @@ def _():
 @app.cell
 def _(mo):
     mo.md("""
-    # Which model is best where 1 in 1,000 is positive, if 1 in 10 is in the test set?
+    # Which model is best when 1 row in 1,000 is positive, but 1 in 10 in the test set?
 
-    A log of 100,000 predictions of four models is counted once; every answer below comes from the counts.
+    A log with 100,000 predictions of four models is counted once. Every result below comes from the counts.
     """)
     return
 

@@ -1,4 +1,4 @@
-"""A log with one score column per model, text labels and a segment, down to a chart as Vega-Lite JSON."""
+"""From a log with one score column per model, text labels and a segment to a chart as Vega-Lite JSON."""
 
 import polars as pl
 

@@ -1,7 +1,7 @@
-"""Which classifier is best where 1 in 1,000 is positive, if 1 in 10 is in the test set?
+"""Find the best classifier when 1 row in 1,000 is positive, but 1 in 10 in the test set.
 
-Makes a log of a million rows whose true curves are known, ranks the models at two class balances, and
-compares with the truth.
+The program writes a synthetic log of a million rows whose true curves are known, ranks the models at both
+prevalences, and shows the true PR-AUC beside the estimate.
 """
 
 import tempfile

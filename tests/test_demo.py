@@ -241,7 +241,7 @@ def test_unknown_data_set_is_named_before_anything_is_written(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"datasets": ()}, "datasets must be at least one name"),
+        ({"datasets": ()}, "datasets must be one or more names"),
         ({"seed": -1}, "seed must be a whole number from 0 to 4,294,967,295"),
         ({"seed": 2**32}, "seed must be a whole number"),
         ({"seed": 0.5}, "seed must be a whole number"),
@@ -562,7 +562,7 @@ def test_the_smallest_log_is_one_row(tmp_path: Path) -> None:
 def test_a_folder_with_files_of_another_log_is_refused(tmp_path: Path) -> None:
     write_synthetic_logs(tmp_path, rows=100, files=3)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    with pytest.raises(ParameterError, match="the folder holds Parquet files of another log") as caught:
+    with pytest.raises(ParameterError, match="the folder contains Parquet files of another log") as caught:
         write_synthetic_logs(tmp_path, rows=100, files=2)
     assert "part-00002.parquet" in (caught.value.found or "")
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

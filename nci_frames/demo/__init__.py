@@ -1,4 +1,4 @@
-"""Prediction logs to try things on: real ones, and synthetic ones whose true curves are known."""
+"""Example prediction logs: real ones, and synthetic ones whose true curves are known."""
 
 from nci_frames.demo.real import TASKS, Task, write_demo_logs
 from nci_frames.demo.synthetic import ScoreLaw, synthetic_laws, write_synthetic_logs

@@ -1,4 +1,4 @@
-"""The modules of the ``demo`` extra, which may not be installed."""
+"""Modules that the extra ``demo`` installs; they may be missing."""
 
 from types import ModuleType
 
@@ -8,5 +8,5 @@ __all__ = ["require"]
 
 
 def require(module: str) -> ModuleType:
-    """Import a module of the extra, or say how to install it."""
+    """Import a module of the extra, or raise an error that says how to install it."""
     return extras.require(module, extra="demo", what="this part of the demonstration needs scikit-learn")

@@ -1,4 +1,4 @@
-"""Real logs: held-out predictions of scikit-learn classifiers on data that ships inside scikit-learn."""
+"""Real logs: held-out predictions of scikit-learn classifiers on data sets that are part of scikit-learn."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -45,16 +45,16 @@ def _mean_of_features(data: Any) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One class of a data set inside scikit-learn, to be told from all others.
+    """A binary classification task: one class of a scikit-learn data set against all others.
 
     Attributes
     ----------
     loader
-        Name of the function of ``sklearn.datasets`` that returns the data.
+        Name of the function of ``sklearn.datasets`` that loads the data.
     positive
-        Name of the class that is positive; all others together are negative.
+        Name of the positive class; all other classes are negative.
     measure
-        Property of the rows by which they are cut into terciles.
+        Returns the property by which the rows are divided into terciles.
     segments
         Names of the terciles, from low to high.
     """
@@ -65,7 +65,7 @@ class Task:
     segments: tuple[str, str, str]
 
     def load(self) -> _Examples:
-        """Return the features, the labels of one class against the rest, and the segment of each row."""
+        """Return the features, the binary labels, and the segment of each row."""
         data = getattr(require("sklearn.datasets"), self.loader)()
         positive = [str(name) for name in data.target_names].index(self.positive)
         measured = self.measure(data)
@@ -84,11 +84,11 @@ TASKS = {
     ),
     "wine": Task("load_wine", "class_2", _feature("alcohol"), ("light", "medium", "strong")),
 }
-"""The data sets that `write_demo_logs` knows, by name."""
+"""The data sets of `write_demo_logs`, by name."""
 
 
 def _classifiers(seed: int) -> dict[str, _Classifier]:
-    """Return untrained classifiers that err in different ways: in ranking, in calibration, in resolution."""
+    """Return untrained classifiers that differ in ranking, calibration and number of distinct scores."""
     discriminant = require("sklearn.discriminant_analysis")
     ensemble = require("sklearn.ensemble")
     pipeline = require("sklearn.pipeline")
@@ -97,13 +97,13 @@ def _classifiers(seed: int) -> dict[str, _Classifier]:
     def scaled(classifier: object) -> Any:
         return pipeline.make_pipeline(preprocessing.StandardScaler(), classifier)
 
-    # An SVC has no probabilities of its own; the sigmoid is fitted on inner folds.
+    # An SVC returns no probabilities; the sigmoid that calibrates it is fitted on inner folds.
     support_vectors = require("sklearn.calibration").CalibratedClassifierCV(
         require("sklearn.svm").SVC(), method="sigmoid", cv=3, ensemble=False
     )
     return {
         "logistic_regression": scaled(require("sklearn.linear_model").LogisticRegression(max_iter=1000)),
-        # Shrinkage, because some pixels of the digits are constant and the covariance is singular.
+        # Some pixels of the digits are constant, so without shrinkage the covariance matrix is singular.
         "linear_discriminant": scaled(discriminant.LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1)),
         "gaussian_naive_bayes": scaled(require("sklearn.naive_bayes").GaussianNB(var_smoothing=0.01)),
         "k_nearest_neighbours": scaled(require("sklearn.neighbors").KNeighborsClassifier(n_neighbors=15)),
@@ -115,7 +115,7 @@ def _classifiers(seed: int) -> dict[str, _Classifier]:
         "hist_gradient_boosting": ensemble.HistGradientBoostingClassifier(
             max_iter=60, max_leaf_nodes=8, random_state=seed
         ),
-        # The loose tolerance ends the training far below max_iter, so that it never warns of too few.
+        # With this tolerance, training stops long before max_iter, so there is no convergence warning.
         "multilayer_perceptron": scaled(
             require("sklearn.neural_network").MLPClassifier(
                 (16,), alpha=0.01, learning_rate_init=0.01, max_iter=1000, tol=1e-3, random_state=seed
@@ -128,9 +128,9 @@ def _classifiers(seed: int) -> dict[str, _Classifier]:
 def _held_out_scores(
     classifier: _Classifier, examples: _Examples, splits: Sequence[tuple[_Rows, _Rows]]
 ) -> Floats:
-    """Return P(positive) of the rows of every test fold, by a classifier trained on the other folds."""
+    """Return P(positive) of the rows of every test fold, from a classifier trained on the other folds."""
     scores = []
-    # On one thread floating-point sums have one order, so the scores do not depend on the number of cores.
+    # One thread adds floating-point numbers in one order, so the scores do not depend on the number of cores.
     with require("threadpoolctl").threadpool_limits(limits=1):
         for train, test in splits:
             classifier.fit(examples.features[train], examples.labels[train])
@@ -139,7 +139,7 @@ def _held_out_scores(
 
 
 def _held_out_predictions(task: Task, seed: int) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Cross-validate every classifier on one task and yield its name and its predictions."""
+    """Cross-validate every classifier on one task; yield its name and its predictions."""
     splitter = require("sklearn.model_selection").RepeatedStratifiedKFold(
         n_splits=_FOLDS, n_repeats=_REPEATS, random_state=seed
     )
@@ -168,47 +168,48 @@ def write_demo_logs(
 ) -> Path:
     """Cross-validate ten classifiers on real data and write their held-out predictions.
 
-    Each data set is made imbalanced in the honest way, one class against the rest: the digit 8 (10 % of the
-    rows), malignant tumours (37 %), the third wine (27 %). Two repeats of stratified five-fold
-    cross-validation predict every row twice with each classifier, each time by a model that did not see it.
-    All three data sets take some 20 s.
+    In each data set, one class is positive and all others are negative: the digit 8 (10 % of the rows),
+    malignant tumours (37 %), or the third wine (27 %). Stratified five-fold cross-validation is repeated
+    twice, so each classifier predicts every row twice, both times without having seen it in training. All
+    three data sets together take about 20 s.
 
     Parameters
     ----------
     path
-        Folder to write to; it is made if need be. Files of an earlier run are replaced one by one, each
+        Folder to write to, created if missing. Files of an earlier run are replaced one by one, each
         atomically.
     datasets
-        Which data sets; the names in `TASKS`.
+        Names of data sets, from `TASKS`.
     seed
-        Fixes folds and classifiers. The same seed and versions give the same values on any number of cores.
+        Seed of the folds and classifiers, in [0, 2**32). The same seed and package versions give the same
+        values, on any number of cores.
 
     Returns
     -------
     Path
-        The folder, laid out as ``dataset=digits/model=logistic_regression/part-0.parquet``. A file has the
-        columns
+        The folder. Its files are ``dataset=digits/model=logistic_regression/part-0.parquet`` and so on, with
+        the columns
 
         ========= ======= =================================================================
         column    dtype   meaning (never null)
         ========= ======= =================================================================
         `fold`    String  repeat and fold, ``"r1f1"`` to ``"r2f5"``
         `segment` String  tercile of a property of the row: ink, mean radius or alcohol
-        `unit`    Int64   number of the row in the data set
-        `label`   Int8    1 for the class that is positive, else 0
-        `score`   Float64 P(positive) as the classifier sees it, in [0, 1]
+        `unit`    Int64   row number in the data set, from 0
+        `label`   Int8    1 for the positive class, else 0
+        `score`   Float64 P(positive) according to the classifier, in [0, 1]
         ========= ======= =================================================================
 
     Raises
     ------
     ParameterError
-        If a data set is unknown or the seed is not in [0, 2**32).
+        If no data set is given, a data set is unknown, or the seed is out of range.
     NciFramesError
         If scikit-learn is not installed.
     """
     names = (datasets,) if isinstance(datasets, str) else tuple(datasets)
     if not names:
-        raise ParameterError.out_of_range("datasets", datasets, "at least one name")
+        raise ParameterError.out_of_range("datasets", datasets, "one or more names")
     for name in names:
         if name not in TASKS:
             raise ParameterError.unknown_choice("datasets", name, tuple(TASKS))

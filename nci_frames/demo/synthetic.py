@@ -1,4 +1,4 @@
-"""Synthetic logs of any size, whose scores follow known laws: their true rates and areas are known."""
+"""Synthetic logs of any size with known score distributions, so that the true rates and areas are known."""
 
 import math
 import os
@@ -24,7 +24,7 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def _log1mexp(x: float) -> float:
-    """Return log(1 - exp(x)) for x <= 0 without cancellation at either end."""
+    """Return log(1 - exp(x)) for x <= 0, without cancellation near 0 or for very negative x."""
     if x == 0:
         return -math.inf
     return math.log(-math.expm1(x)) if x > -math.log(2) else math.log1p(-math.exp(x))
@@ -32,19 +32,19 @@ def _log1mexp(x: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ScoreLaw:
-    """The law that a model's scores follow in each class, and hence its true curves.
+    """The score distribution of a model in each class, which determines its true curves.
 
-    The scores of a class have Kumaraswamy's distribution on [0, 1], whose distribution function and its
-    inverse are both closed: F(x) = 1 - (1 - x^a)^b. With + and - for the classes, the ROC curve behaves as
-    TPR ~ FPR^(b+/b-) near score 1 and as 1-TPR ~ (1-FPR)^(a+/a-) near score 0: one ratio says how early the
-    first positives are found, the other how late the last.
+    The scores of a class have a Kumaraswamy distribution on [0, 1]. Its distribution function
+    F(x) = 1 - (1 - x^a)^b and the inverse have a closed form. With + and - for the classes, the ROC curve
+    behaves as TPR ~ FPR^(b+/b-) near score 1, and as 1-TPR ~ (1-FPR)^(a+/a-) near score 0. The ratio of the
+    b determines how early the first positives are found, the ratio of the a how late the last ones.
 
     Attributes
     ----------
     positive
-        (a, b) of the positive class; both positive and finite.
+        (a, b) of the positive class, both > 0 and finite.
     negative
-        (a, b) of the negative class; both positive and finite.
+        (a, b) of the negative class, both > 0 and finite.
 
     References
     ----------
@@ -53,8 +53,8 @@ class ScoreLaw:
 
     Examples
     --------
-    With equal a, FPR is a power of TPR; here its square, so the area over the ROC curve is 1/3 and
-    PR-AUC = o ln(1/eta), where o are the odds eta/(1-eta).
+    With equal a, FPR is a power of TPR. Here it is the square, so the area above the ROC curve is 1/3, and
+    PR-AUC = o ln(1/eta) with the odds o = eta/(1-eta).
 
     >>> law = ScoreLaw(positive=(1.0, 1.0), negative=(1.0, 2.0))
     >>> law.tpr([0.25, 0.5]), law.fpr([0.25, 0.5])
@@ -72,11 +72,11 @@ class ScoreLaw:
                 raise ParameterError.out_of_range(name, shape, "two positive finite numbers (a, b)")
 
     def tpr(self, threshold: ArrayLike) -> Floats:
-        """Return P(score >= threshold) of a positive, of the shape of *threshold*."""
+        """Return P(score >= threshold) of a positive, in the shape of *threshold*."""
         return _survival(threshold, *self.positive)
 
     def fpr(self, threshold: ArrayLike) -> Floats:
-        """Return P(score >= threshold) of a negative, of the shape of *threshold*."""
+        """Return P(score >= threshold) of a negative, in the shape of *threshold*."""
         return _survival(threshold, *self.negative)
 
     def roc_auc(self) -> float:
@@ -84,9 +84,9 @@ class ScoreLaw:
         return 1.0 - self._integrate_over_recall(lambda _, fpr: fpr)
 
     def pr_auc(self, prevalence: float) -> float:
-        """Return the area under the true precision-recall curve at *prevalence*, to about 1e-10.
+        """Return the area under the true precision-recall curve at *prevalence*.
 
-        Its limits are 0 at prevalence 0 and 1 at prevalence 1.
+        The error is about 1e-10. The area is 0 at prevalence 0, and 1 at prevalence 1.
         """
         _check_prevalence(prevalence)
         if prevalence in (0, 1):
@@ -96,10 +96,10 @@ class ScoreLaw:
         )
 
     def sample(self, rng: np.random.Generator, labels: ArrayLike) -> Floats:
-        """Draw one score for each of *labels* (true: positive), using up one number of *rng* for each."""
+        """Draw a score for each of *labels* (true: positive); each uses one random number of *rng*."""
         is_positive = np.asarray(labels, dtype=np.bool_)
         (a_positive, b_positive), (a_negative, b_negative) = self.positive, self.negative
-        # In (0, 1], so that its logarithm is finite.
+        # 1 - random() is in (0, 1], so its logarithm is finite.
         survival = 1.0 - rng.random(is_positive.shape)
         log_rest = np.log(survival) * np.where(is_positive, 1 / b_positive, 1 / b_negative)
         return np.asarray((-np.expm1(log_rest)) ** np.where(is_positive, 1 / a_positive, 1 / a_negative))
@@ -107,8 +107,8 @@ class ScoreLaw:
     def _integrate_over_recall(self, integrand: Callable[[float, float], float]) -> float:
         """Integrate a function of (tpr, fpr) over tpr from 0 to 1 along the true curve.
 
-        FPR has fractional powers of TPR at one end and of 1-TPR at the other. With TPR = 1/(1+exp(-y)) both
-        become exponential decay in y, which quadrature takes without trouble.
+        FPR behaves as a fractional power of TPR at one end, and 1-FPR as one of 1-TPR at the other. With
+        TPR = 1/(1+exp(-y)), both become exponential decay in y, which quadrature integrates accurately.
         """
         (a_positive, b_positive), (a_negative, b_negative) = self.positive, self.negative
 
@@ -119,7 +119,7 @@ class ScoreLaw:
             tpr = math.exp(log_tpr)
             return tpr / (1.0 + math.exp(y)) * integrand(tpr, fpr)
 
-        # exp(-36) is the precision of Float64: nothing lies beyond.
+        # exp(-36) is about the precision of Float64, so the tails beyond +-36 are negligible.
         area, _ = require("scipy.integrate").quad(
             integrand_over_y, -36.0, 36.0, epsabs=1e-14, epsrel=1e-12, limit=200
         )
@@ -136,20 +136,21 @@ def _check_prevalence(prevalence: float) -> None:
 
 
 def synthetic_laws(n: int) -> dict[str, ScoreLaw]:
-    """Return the laws of the models ``model_00``, ``model_01``, and so on.
+    """Return the score distributions of the models ``model_00``, ``model_01``, and so on.
 
-    They trade early finds against late misses: the ROC curves of any two cross, so which model has the larger
-    PR-AUC depends on the prevalence. The law of a name is the same for every *n*.
+    Models that find the first positives early find the last ones late. The ROC curves of any two models
+    cross, so which of them has the larger PR-AUC depends on the prevalence. A name has the same distributions
+    for every *n*.
 
     Parameters
     ----------
     n
-        How many, at least 1.
+        Number of models, at least 1.
 
     Returns
     -------
     dict of str to ScoreLaw
-        The laws in the order of their numbers.
+        The distributions by model name, in the order of the numbers.
 
     Raises
     ------
@@ -165,18 +166,18 @@ def synthetic_laws(n: int) -> dict[str, ScoreLaw]:
     check_whole("n", n, 1)
     laws = {}
     for i in range(n):
-        # Multiples of the golden ratio never repeat, and however many there are, they spread evenly.
+        # Modulo 1, multiples of the golden ratio never repeat, and any number of them is evenly spread.
         early = i * _GOLDEN % 1.0
         head = 2.0 * 4.0**early
         tail = 5.0 * 0.26**early
-        # Stretches the scores and leaves the ROC curve alone: models differ in their best thresholds, too.
+        # This changes the scores but not the ROC curve, so that models also differ in their best thresholds.
         stretch = (1.0, 0.8, 1.25)[i % 3]
         laws[f"model_{i:02d}"] = ScoreLaw(positive=(stretch * tail, 1.2), negative=(stretch, 1.2 * head))
     return laws
 
 
 class _SyntheticLog(NamedTuple):
-    """What the rows of a synthetic log depend on; the files they are cut into are no part of it."""
+    """Everything that determines the rows of a synthetic log; the division into files does not."""
 
     laws: dict[str, ScoreLaw]
     folds: int
@@ -186,15 +187,15 @@ class _SyntheticLog(NamedTuple):
     seed: int
 
     def _draws(self, stream: int, start: int) -> np.random.Generator:
-        """Return a generator that begins at the number with which *stream* decides on unit *start*.
+        """Return the random generator of *stream*, advanced to the unit *start*.
 
-        Each stream uses up one number a unit, so any stretch of units can be made by itself.
+        Each stream uses one random number per unit, so any range of units can be generated separately.
         """
         bits = np.random.PCG64(np.random.SeedSequence([self.seed, stream]))
         return np.random.Generator(bits.advance(start))
 
     def rows(self, start: int, stop: int) -> pl.DataFrame:
-        """Return the rows of the units from *start* to before *stop*: each unit under every model."""
+        """Return the rows of the units from *start* up to, not including, *stop*: one per unit and model."""
         units, models = stop - start, len(self.laws)
         labels = self._draws(0, start).random(units) < self.prevalence
         segment = (self._draws(1, start).random(units) * self.segments).astype(np.uint32)
@@ -237,38 +238,39 @@ def write_synthetic_logs(
 ) -> Path:
     """Write a log of any size whose true rates and areas are known: those of `synthetic_laws`.
 
-    Every unit is scored by all models, one row each, side by side, so each file holds all models. Given the
-    label, the scores of different models are independent. A model has ``rows // models`` rows; the remaining
-    ``rows % models`` are those of one more unit, which only the first models score. So the total is exact.
+    Every unit is scored by all models. Its rows, one per model, are adjacent, so each file contains all
+    models. Given the label, the scores of different models are independent. Each model has ``rows // models``
+    rows; the remaining ``rows % models`` rows are one more unit, scored by the first models only.
 
     Parameters
     ----------
     path
-        Folder to write to; it is made if need be. Its files of the same names are replaced one by one, each
+        Folder to write to, created if missing. Existing files of the same names are replaced one by one, each
         atomically.
     rows
-        Rows in all, at least 1.
+        Total number of rows, at least 1.
     models
         Number of models, at least 1.
     folds
-        Number of folds, at least 1; the units take turns in them.
+        Number of folds, at least 1; consecutive units are in consecutive folds.
     segments
-        Number of segments, at least 1; each unit falls into one at random, all equally likely.
+        Number of segments, at least 1; each unit is in a random one, all equally likely.
     prevalence
-        Probability with which a unit is positive, in [0, 1], independently of fold and segment.
+        Probability that a unit is positive, in [0, 1], in every fold and segment.
     files
-        Number of files, at most one for each unit. None gives files of about 2,500,000 rows. The rows do not
-        depend on it, the memory does: one file's rows are held at a time.
+        Number of files, from 1 to the number of units. None writes files of about 2,500,000 rows. The rows do
+        not depend on it, but memory does: the rows of one file are in memory at a time.
     dtype
-        Type of the scores. ``"float32"`` rounds them, by at most 3e-8; the true rates are as exact as if the
-        threshold had moved so far.
+        Type of the scores. ``"float32"`` rounds them by at most 3e-8; the effect on the rates is that of
+        a threshold moved by at most as much.
     seed
-        Fixes the rows. A longer log with the same seed begins with the rows of a shorter one.
+        Seed of the rows, in [0, 2**32). A longer log with the same seed starts with the rows of a shorter
+        one.
 
     Returns
     -------
     Path
-        The folder, with files ``part-00000.parquet`` and so on of the columns
+        The folder. Its files are ``part-00000.parquet`` and so on, with the columns
 
         ========= ================ ===========================================
         column    dtype            meaning (never null)
@@ -278,14 +280,14 @@ def write_synthetic_logs(
         `segment` String           ``"segment_00"`` and so on
         `unit`    Int64            number of the unit, from 0
         `label`   Boolean          is the unit positive?
-        `score`   Float64, Float32 drawn from the model's law, in [0, 1]
+        `score`   Float64, Float32 from the model's distribution, in [0, 1]
         ========= ================ ===========================================
 
     Raises
     ------
     ParameterError
-        If an argument is outside what it may be, or the folder holds Parquet files that this log would not
-        replace and that would be read along with it.
+        If an argument is out of range, or the folder contains Parquet files that this log would not
+        replace, so that both would be read together.
 
     Examples
     --------
@@ -311,10 +313,10 @@ def write_synthetic_logs(
     foreign = sorted(set(root.rglob("*.parquet")).difference(targets))
     if foreign:
         raise ParameterError(
-            "the folder holds Parquet files of another log",
+            "the folder contains Parquet files of another log",
             where=repr(str(root)),
-            found=f"{len(foreign)} files, among them {str(foreign[0])!r}",
-            hint="give a folder of its own to each log",
+            found=f"{len(foreign)} files, for example {str(foreign[0])!r}",
+            hint="write each log to a separate folder",
         )
     log = _SyntheticLog(synthetic_laws(models), folds, segments, prevalence, dtype, seed)
     for k, target in enumerate(targets):
