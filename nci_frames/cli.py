@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from nci_frames.errors import InvalidRowsWarning, NciFramesError
+from nci_frames.errors import NciFramesError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -92,7 +92,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except NciFramesError as error:
-            click.echo(f"error: {error}", err=True)
+            click.echo(f"error: {error.for_command_line()}", err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
             click.echo("interrupted: no file is half-written", err=True)
@@ -102,8 +102,9 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 2 wrong argument, 3 unreadable source, 4 wrong columns, 5 invalid rows, "
-    "130 interrupted, 1 an error that nobody foresaw.",
+    epilog="Exit codes: 0 done, 1 a bug, 2 a wrong argument or setting, 3 bad data (unreadable source, wrong "
+    "columns, invalid rows), 4 the output cannot be written, 5 conflict with another run, 10 a gate failed, "
+    "11 a gate is undecided, where that fails, 130 interrupted.",
 )
 @click.version_option(package_name="nci_frames", prog_name="nci-frames")
 def main() -> None:
@@ -375,10 +376,8 @@ def _run(job: "ReportJob") -> None:
     published = run_report(job)
     console = Console(highlight=False)
     print_comparison(published.comparison, console, title=job.title or "")
-    dropped = sum(published.tally.dropped.values())
-    if dropped:
-        reasons = ", ".join(f"{rows:,} {reason}" for reason, rows in published.tally.dropped.items())
-        click.echo(f"{InvalidRowsWarning.__name__}: {dropped:,} rows left out: {reasons}", err=True)
+    for warning in published.tally.warnings:
+        click.echo(f"{type(warning).__name__}: {warning}", err=True)
     click.echo(f"{published.tally.counted:,} predictions counted; report: {published.reports[0]}")
 
 

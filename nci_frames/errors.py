@@ -7,24 +7,36 @@ come from data are shown by ``repr``, so that a hostile name cannot write to the
 exit code meaning
 ========= ============================================================
 0         done
-1         an error that nci_frames did not foresee (please report it)
-2         a wrong argument or option
-3         a source that cannot be read
-4         a column that is missing or has the wrong type
-5         rows that are not valid predictions
+1         a bug (please report it)
+2         a wrong argument or setting
+3         bad data: an unreadable source, wrong columns, invalid rows
+4         the output cannot be written
+5         conflict with another run
+10        a gate failed
+11        a gate is undecided, where that fails
 130       interrupted
 ========= ============================================================
+
+A message names options as the caller knows them: ``positive=1`` in Python, ``--positive 1`` on the
+command line. It is written once, with an ``Option`` in its place.
 """
 
 import difflib
+import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 __all__ = [
     "SHOWN_FILES",
     "InvalidRowsError",
     "InvalidRowsWarning",
+    "MissingPackageError",
     "NciFramesError",
+    "NearlyUniqueKeyWarning",
+    "Option",
+    "OutputError",
     "ParameterError",
     "SchemaError",
     "SourceError",
@@ -50,6 +62,24 @@ def _did_you_mean(name: str, known: Iterable[str]) -> str | None:
     return next((k for k in known if k.lower() == close[0]), None) if close else None
 
 
+#: An option inside a message: these marks are of Unicode's private use, which ``repr`` never shows.
+_OPTION = re.compile("\ue000(.*?)\ue001(.*?)\ue002", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option to be named in a message, with a value that it could have."""
+
+    name: str
+    value: object
+
+    def __str__(self) -> str:
+        return f"\ue000{self.name}={self.value!r}\ue001{self._on_command_line()}\ue002"
+
+    def _on_command_line(self) -> str:
+        return f"--{self.name.replace('_', '-')} {shlex.quote(str(self.value))}"
+
+
 class NciFramesError(Exception):
     """Base of all errors that nci_frames raises on purpose."""
 
@@ -60,8 +90,29 @@ class NciFramesError(Exception):
     ) -> None:
         parts = {"where": where, "found": found, "hint": hint}
         lines = [f"  {name + ':':<6} {text}" for name, text in parts.items() if text]
-        super().__init__("\n".join([what, *lines]))
-        self.what, self.where, self.found, self.hint = what, where, found, hint
+        #: The message, with marks where options are named.
+        self.marked = "\n".join([what, *lines])
+        super().__init__(_in_python(self.marked))
+        self.what, self.where = _in_python(what), where and _in_python(where)
+        self.found, self.hint = found and _in_python(found), hint and _in_python(hint)
+
+    def for_command_line(self) -> str:
+        """Return the message with options as they are given on the command line.
+
+        >>> from nci_frames.errors import NciFramesError, Option
+        >>> error = NciFramesError("no positive label", hint=f"say {Option('on_invalid', 'drop')}")
+        >>> print(error)
+        no positive label
+          hint:  say on_invalid='drop'
+        >>> print(error.for_command_line())
+        no positive label
+          hint:  say --on-invalid drop
+        """
+        return _OPTION.sub(r"\2", self.marked)
+
+
+def _in_python(text: str) -> str:
+    return _OPTION.sub(r"\1", text)
 
 
 class ParameterError(NciFramesError, ValueError):
@@ -121,21 +172,21 @@ class SourceError(NciFramesError):
         """Return the only problem, or one error that tells all of them."""
         if len(problems) == 1:
             return problems[0]
-        told = [f"{place}. {problem}" for place, problem in enumerate(problems, 1)]
+        told = [f"{place}. {problem.marked}" for place, problem in enumerate(problems, 1)]
         return SourceError("\n".join([f"the files of the source have {len(problems)} problems", *told]))
 
 
 class SchemaError(NciFramesError):
     """A column is missing, or has a type that it cannot have."""
 
-    exit_code = 4
+    exit_code = 3
 
     @classmethod
     def missing_column(cls, column: str, role: str, where: str, available: Sequence[str]) -> Self:
         """Build the error for a column that a source or frame lacks."""
         close = _did_you_mean(column, available) or _did_you_mean(role, available)
         hint = f"did you mean {close!r}? " if close else ""
-        option = f"{role}={close or '<name>'!r}"
+        option = Option(role, close or "<name>")
         return cls(
             f"missing column {column!r} (the {role})",
             where=where,
@@ -175,7 +226,7 @@ class SchemaError(NciFramesError):
 class InvalidRowsError(NciFramesError):
     """Rows of a log are not valid predictions."""
 
-    exit_code = 5
+    exit_code = 3
 
     @classmethod
     def from_reasons(cls, reasons: Mapping[str, int], where: str, hint: str) -> Self:
@@ -184,8 +235,34 @@ class InvalidRowsError(NciFramesError):
         return cls("the log has rows that are not valid predictions", where=where, found=found, hint=hint)
 
 
+class OutputError(NciFramesError):
+    """A file or folder cannot be written."""
+
+    exit_code = 4
+
+    @classmethod
+    def unwritable(cls, path: str, error: OSError) -> Self:
+        """Build the error for a path that the system does not let us write."""
+        return cls("the output cannot be written", where=repr(path), found=error.strerror or str(error))
+
+
+class MissingPackageError(NciFramesError):
+    """What was asked for needs a package that is not installed."""
+
+    exit_code = 2
+
+    @classmethod
+    def of_extra(cls, what: str, found: str, extra: str) -> Self:
+        """Build the error for a package of one of the extras."""
+        return cls(what, found=found, hint=f"pip install 'nci_frames[{extra}]'")
+
+
 class InvalidRowsWarning(UserWarning):
-    """Rows that are not valid predictions were left out, as was asked for."""
+    """Rows that are not valid predictions were dropped, as was asked for."""
+
+
+class NearlyUniqueKeyWarning(UserWarning):
+    """A key has nearly as many values as a model has rows, so that its groups tell nothing."""
 
 
 class ToleranceWarning(UserWarning):

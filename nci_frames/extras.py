@@ -3,7 +3,7 @@
 import importlib
 from types import ModuleType
 
-from nci_frames.errors import NciFramesError
+from nci_frames.errors import MissingPackageError
 
 __all__ = ["require"]
 
@@ -13,4 +13,4 @@ def require(module: str, *, extra: str, what: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise NciFramesError(what, found=str(error), hint=f"pip install 'nci_frames[{extra}]'") from error
+        raise MissingPackageError.of_extra(what, str(error), extra) from error

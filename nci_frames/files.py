@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from nci_frames.errors import ParameterError
+from nci_frames.errors import OutputError, ParameterError
 
 __all__ = ["file_kind", "replacing"]
 
@@ -31,7 +31,14 @@ def file_kind(path: str | Path, kinds: Sequence[str]) -> str:
 def replacing(path: str | Path, *, what: str = "file") -> Iterator[Path]:
     """Yield the path of a file to write beside *path*; it takes the place of *path* in one step.
 
-    If the body raises, *path* is as it was before. Folders above it are made.
+    If the body raises, *path* is as it was before. Folders above it are created if missing.
+
+    Raises
+    ------
+    OutputError
+        If the system does not let the file be written: no permission, no space, a read-only disk.
+    ParameterError
+        If *path* is a folder.
     """
     target = Path(path)
     if target.is_dir():
@@ -40,10 +47,13 @@ def replacing(path: str | Path, *, what: str = "file") -> Iterator[Path]:
             found=f"the folder {str(target)!r}",
             hint="add a file name",
         )
-    target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        yield beside
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield beside
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError.unwritable(str(target), error) from error

@@ -20,7 +20,7 @@ from nci_frames.counting.engine.cells import CellCounts
 from nci_frames.counting.engine.digitising import Digitiser
 from nci_frames.counting.engine.grid import count_grid
 from nci_frames.counting.engine.groups import GroupNumbers, HashCollisionError
-from nci_frames.counting.logs.scan import Scan, scan_of
+from nci_frames.counting.logs.reading import Scan, scan_of
 from nci_frames.demo import write_synthetic_logs
 from tests.logs import random_log
 

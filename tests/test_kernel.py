@@ -1,5 +1,6 @@
 import itertools
 import warnings
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -104,7 +105,7 @@ def test_dropped_rows_are_reported_by_reason() -> None:
     )
     scan = nf.scan_predictions(log, on_invalid="drop")
     message = (
-        r"rows left out of the DataFrame: 1 \(label is null\), 1 \(label is neither 0 nor 1\), "
+        r"rows dropped from the DataFrame: 1 \(label is null\), 1 \(label is neither 0 nor 1\), "
         r"1 \(score is null\), 1 \(score is NaN\)"
     )
     with pytest.warns(nf.InvalidRowsWarning, match=message):
@@ -112,7 +113,9 @@ def test_dropped_rows_are_reported_by_reason() -> None:
     assert counts.select(COUNTS).row(0) == (1, 0, 0, 1)
     tally = tally_predictions(scan, thresholds=[0.5])
     assert (tally.counted, sum(tally.dropped.values())) == (2, 4)
-    assert scan.collect().rows() == [("a", True, 0.9), ("a", False, 0.1)]
+    with pytest.warns(nf.InvalidRowsWarning, match=message):
+        rows = scan.collect().rows()
+    assert rows == [("a", True, 0.9), ("a", False, 0.1)]
 
 
 def test_infinite_scores_are_extreme_scores() -> None:
@@ -154,3 +157,27 @@ def test_grids_are_thresholds(make: object) -> None:
     assert np.all(np.diff(grid) > 0)
     with pytest.raises(nf.ParameterError, match="n must be within 2 to 65,535"):
         make(1)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("models", [1, 3])
+@pytest.mark.parametrize("kind", ["row_id", "time"])
+def test_a_key_with_nearly_as_many_values_as_rows_is_named(models: int, kind: str) -> None:
+    rows = 60
+    values = {
+        "row_id": pl.int_range(rows, eager=True),
+        "time": pl.datetime_range(
+            datetime(2026, 1, 1), interval="1s", closed="left", eager=True, end=datetime(2026, 1, 1, 0, 1)
+        ),
+    }[kind]
+    one = pl.DataFrame({"label": [0, 1] * 30, "score": [0.5] * rows, "day": [1, 2, 3] * 20, kind: values})
+    log = pl.concat([one.with_columns(model=pl.lit(str(model))) for model in range(models)])
+    message = f"the key '{kind}' has 60 values for 60 rows of a model"
+    for frame in (
+        log,
+        log.lazy(),
+        nf.scan_predictions(log),
+        nf.scan_predictions(log, segments=["day", kind]),
+    ):
+        with pytest.warns(nf.NearlyUniqueKeyWarning, match=message):
+            nf.count_confusion(frame, thresholds=[0.5])
+        nf.count_confusion(frame, thresholds=[0.5], by="day")

@@ -87,7 +87,7 @@ def test_a_broken_delta_table(tmp_path: Path) -> None:
 def test_a_delta_table_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "_delta_log").mkdir()
     monkeypatch.setitem(sys.modules, "deltalake", None)
-    with pytest.raises(nf.SourceError, match="deltalake is not installed") as error:
+    with pytest.raises(nf.MissingPackageError, match="needs deltalake") as error:
         nf.scan_predictions(tmp_path)
     assert "pip install 'nci_frames[delta]'" in str(error.value)
 
@@ -187,7 +187,11 @@ def test_invalid_rows_name_the_file(tmp_path: Path, name: str) -> None:
     with pytest.raises(nf.InvalidRowsError) as error:
         nf.count_confusion(scan, thresholds=[0.5])
     message = str(error.value)
-    for part in [*parts, f"where: 1 of 2 files: '{tmp_path}/one.parquet'", "hint:  mend the log, or leave"]:
+    for part in [
+        *parts,
+        f"where: 1 of 2 files: '{tmp_path}/one.parquet'",
+        "hint:  fix the log, or skip these rows with on_invalid='drop'",
+    ]:
         assert part in message
     with pytest.raises(nf.InvalidRowsError, match=parts[0].split(": ")[1]):
         scan.collect()

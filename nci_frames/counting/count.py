@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 from nci_frames.counting.engine.exact import count_exact
 from nci_frames.counting.engine.grid import count_grid
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
-from nci_frames.counting.logs.scan import Scan, kept_keys, scan_behind
+from nci_frames.counting.logs.reading import Scan, kept_keys
+from nci_frames.counting.logs.scan import scan_behind
+from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.auto import Chosen, choose_thresholds
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
-from nci_frames.errors import InvalidRowsWarning, SourceError, ToleranceWarning, listed
+from nci_frames.errors import NearlyUniqueKeyWarning, ToleranceWarning
 
 __all__ = ["Tally", "count_confusion", "tally_predictions"]
+
+#: A key with fewer values than this is not suspected of being a row's number or time.
+_MANY_VALUES = 20
 
 
 def count_confusion(
@@ -35,8 +40,8 @@ def count_confusion(
     Parameters
     ----------
     predictions
-        What ``scan_predictions`` returned, or a frame with the columns of predictions; of such a frame all
-        other columns are keys.
+        What ``scan_predictions`` returned, also filtered or changed since; or a frame with the columns of
+        predictions, of which all other columns are keys.
     thresholds
         Strictly ascending numbers (infinities are allowed), such as ``uniform_thresholds(101)`` makes;
         "exact" for every distinct score of each group; or "auto": as fine as it takes to know the areas of
@@ -78,6 +83,8 @@ def count_confusion(
     -----
     InvalidRowsWarning
         If rows were dropped: how many, by reason.
+    NearlyUniqueKeyWarning
+        If a key has nearly as many values as a model has rows, as a row's number or time of day has.
     ToleranceWarning
         If "auto" could not reach its tolerance: what it reached.
 
@@ -90,12 +97,8 @@ def count_confusion(
     [(0.3, 2, 1, 0, 1), (0.5, 1, 0, 1, 2)]
     """
     tally = tally_predictions(predictions, thresholds=thresholds, by=by, progress=progress)
-    if tally.dropped:
-        dropped = listed(f"{rows:,} ({reason})" for reason, rows in tally.dropped.items())
-        warnings.warn(f"rows left out of {tally.where}: {dropped}", InvalidRowsWarning, stacklevel=2)
-    if tally.reached is not None and tally.tolerance is not None and tally.reached > tally.tolerance:
-        msg = f"the areas of {tally.where} are known to {tally.reached:.2g}, not to {tally.tolerance:g}"
-        warnings.warn(f"{msg}; more thresholds would not help", ToleranceWarning, stacklevel=2)
+    for warning in tally.warnings:
+        warnings.warn(warning, stacklevel=2)
     return tally.counts
 
 
@@ -109,8 +112,10 @@ class Tally:
     files: int
     #: Rows that were counted.
     counted: int
-    #: Rows that were left out, by reason.
+    #: Rows that were dropped, by reason.
     dropped: dict[str, int]
+    #: What a user should be told.
+    warnings: tuple[UserWarning, ...]
     #: How wide the certified bounds of a model's areas may be, and the widest; None where nothing was asked.
     tolerance: float | None
     reached: float | None
@@ -134,17 +139,21 @@ def tally_predictions(
     group = ["model", *kept_keys(scan.keys, by)]
     chosen = _chosen(scan, thresholds, progress)
     grid = chosen.grid
-    counts, rows_by_code = _count(scan, group, grid, progress)
-    seen = sum(rows_by_code.values())
-    if scan.rows not in (None, seen):
-        msg = "the rows that were read are not the rows that the log has"
-        raise SourceError(msg, where=scan.source.where, found=f"{seen:,} of {scan.rows:,} rows")
+    counts, rows_by_code, groups = _count(scan, group, grid, progress)
+    scan.need_all_rows(rows_by_code)
+    counted = rows_by_code.get(0, 0)
+    warned = (
+        scan.dropped(rows_by_code),
+        _tolerance_missed(chosen, scan.source.where),
+        _nearly_unique(groups, counted, scan.source.where),
+    )
     return Tally(
         counts=counts.select(*group, "threshold", "tp", "fp", "fn", "tn", _resolution(chosen, len(counts))),
         where=scan.source.where,
         files=len(scan.source.files),
-        counted=rows_by_code.get(0, 0),
+        counted=counted,
         dropped=scan.reasons(rows_by_code),
+        warnings=tuple(warning for warning in warned if warning is not None),
         tolerance=chosen.tolerance,
         reached=chosen.reached,
     )
@@ -170,12 +179,39 @@ def _resolution(chosen: Chosen, rows: int) -> pl.Expr | pl.Series:
 
 def _count(
     scan: Scan, group: list[str], grid: NDArray[np.float64] | None, progress: bool
-) -> tuple[pl.DataFrame, dict[int, int]]:
+) -> tuple[pl.DataFrame, dict[int, int], pl.DataFrame]:
     schema = scan.raw.collect_schema()
 
-    def count(groups: GroupNumbers) -> tuple[pl.DataFrame, dict[int, int]]:
+    def count(groups: GroupNumbers) -> tuple[pl.DataFrame, dict[int, int], pl.DataFrame]:
         if grid is None:
-            return count_exact(scan, groups, progress=progress)
-        return count_grid(scan, groups, grid, progress=progress)
+            counted = count_exact(scan, groups, progress=progress)
+        else:
+            counted = count_grid(scan, groups, grid, progress=progress)
+        return *counted, groups.frame()
 
     return with_group_numbers({key: schema[key] for key in group}, count)
+
+
+def _tolerance_missed(chosen: Chosen, where: str) -> ToleranceWarning | None:
+    if chosen.reached is None or chosen.tolerance is None or chosen.reached <= chosen.tolerance:
+        return None
+    msg = f"the areas of {where} are known to {chosen.reached:.2g}, not to {chosen.tolerance:g}"
+    return ToleranceWarning(f"{msg}; more thresholds would not help")
+
+
+def _nearly_unique(groups: pl.DataFrame, rows: int, where: str) -> NearlyUniqueKeyWarning | None:
+    """Name the keys whose values are more than half as many as the rows of a model, if those are not few."""
+    keys = [key for key in groups.columns if key not in ("model", BUCKET)]
+    values = groups.select(pl.col(keys).n_unique()) if keys else pl.DataFrame()
+    per_model = rows / max(groups["model"].n_unique(), 1)
+    named = [
+        f"{key!r} has {values[key][0]:,} values"
+        for key in keys
+        if values[key][0] >= _MANY_VALUES and values[key][0] > per_model / 2
+    ]
+    if not named:
+        return None
+    msg = f"in {where} the key {' and the key '.join(named)} for {per_model:,.0f} rows of a model"
+    return NearlyUniqueKeyWarning(
+        f"{msg}: nearly every row is a group of its own; choose other keys with by="
+    )

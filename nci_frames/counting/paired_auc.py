@@ -14,7 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.arguments import check_level
-from nci_frames.counting.logs.scan import kept_keys, predictions_of, scan_behind
+from nci_frames.counting.logs.reading import kept_keys, predictions_of
+from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError
 from nci_frames.schemas import AUC_COMPARISONS
 from nci_frames.typing import Floats

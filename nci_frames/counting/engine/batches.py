@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.progress import rows_shown
+from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
-from nci_frames.counting.logs.scan import Scan
 
 __all__ = ["BATCH_ROWS", "Batch", "read_batches"]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nci_frames.counting.engine.batches import Batch, read_batches
 from nci_frames.counting.engine.cells import Counts
 from nci_frames.counting.engine.groups import GroupNumbers
-from nci_frames.counting.logs.scan import Scan
+from nci_frames.counting.logs.reading import Scan
 
 __all__ = ["count_exact"]
 

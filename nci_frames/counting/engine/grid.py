@@ -12,7 +12,7 @@ from nci_frames.counting.engine.batches import BATCH_ROWS, read_batches
 from nci_frames.counting.engine.cells import DENSE_CELLS, CellCounts, Counts
 from nci_frames.counting.engine.digitising import Digitiser
 from nci_frames.counting.engine.groups import GroupNumbers
-from nci_frames.counting.logs.scan import Scan
+from nci_frames.counting.logs.reading import Scan
 
 __all__ = ["count_grid", "holds_one_score"]
 

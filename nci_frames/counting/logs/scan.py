@@ -1,70 +1,18 @@
 """Files, frames, Arrow objects -> one checked ``predictions`` LazyFrame."""
 
-import contextlib
-import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, get_args
+from typing import Any, get_args
 
 import polars as pl
 
-from nci_frames.counting.logs.rows import (
-    REASON,
-    REASONS,
-    Columns,
-    Positive,
-    count_rows,
-    is_text,
-    raw_predictions,
-)
-from nci_frames.counting.logs.sources import FILE, Source, SourceLike, open_source
-from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError, listed
+from nci_frames.counting.logs.labels import as_label, check_labels
+from nci_frames.counting.logs.reading import OnInvalid, Scan, predictions_of, scan_of
+from nci_frames.counting.logs.rows import Columns, Positive, is_text, raw_predictions
+from nci_frames.counting.logs.sources import Source, SourceLike, frame_source, need_columns, open_source
+from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.schemas import PREDICTIONS, RESERVED
 
-__all__ = ["Scan", "kept_keys", "predictions_of", "scan_behind", "scan_of", "scan_predictions"]
-
-OnInvalid = Literal["raise", "drop"]
-
-_HINT = "mend the log, or leave the rows out with on_invalid='drop'"
-
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """What stands behind a predictions LazyFrame: the same rows before the invalid ones are refused."""
-
-    source: Source
-    keys: tuple[str, ...]
-    on_invalid: OnInvalid
-    #: The predictions, also the invalid ones, and the column ``REASON``.
-    raw: pl.LazyFrame
-    #: The same with the file that each row is from.
-    raw_with_files: pl.LazyFrame | None
-    #: Rows that ``raw`` must have according to the footers; None where only reading tells.
-    rows: int | None
-
-    def reasons(self, rows_by_code: Mapping[int, int]) -> dict[str, int]:
-        """Return the number of invalid rows by reason."""
-        return {REASONS[code]: rows for code, rows in sorted(rows_by_code.items()) if code and rows}
-
-    def refuse(self) -> NoReturn:
-        """Raise InvalidRowsError, which says how many rows are invalid and why, and in which files."""
-        where = self.source.where
-        invalid = (self.raw if self.raw_with_files is None else self.raw_with_files).filter(
-            pl.col(REASON) > 0
-        )
-        if self.raw_with_files is not None:
-            files = count_rows(invalid, FILE).collect()
-            where = f"{len(files)} of {len(self.source.files)} files: {listed(map(repr, files[FILE]))}"
-        rows_by_code = dict(count_rows(invalid, REASON).collect().rows())
-        raise InvalidRowsError.from_reasons(self.reasons(rows_by_code), where, _HINT)
-
-
-_SCANS: dict[int, Scan] = {}
-
-
-def scan_of(predictions: pl.LazyFrame) -> Scan | None:
-    """Return the scan behind what ``scan_predictions`` returned; None if it was changed since then."""
-    return _SCANS.get(id(predictions))
+__all__ = ["scan_behind", "scan_predictions"]
 
 
 def scan_predictions(
@@ -75,7 +23,7 @@ def scan_predictions(
     label: str = "label",
     score: str = "score",
     fold: str | None = None,
-    segments: str | Sequence[str] = (),
+    segments: str | Sequence[str] | None = None,
     weight: str | None = None,
     unit: str | None = None,
     scores: Mapping[str, str] | None = None,
@@ -86,7 +34,11 @@ def scan_predictions(
     """Open prediction logs as one lazy frame of checked predictions.
 
     The files, the columns and their types are checked at once (every footer is read); the rows are checked
-    when they are read.
+    when they are read, also if the frame was filtered or changed before: what was dropped is always reported.
+
+    Of a log the columns are read that are named here. One frame of which no column is named is taken to be
+    predictions already, as ``count_confusion`` takes it: ``weight`` and ``unit`` play their parts, and every
+    other column is a key.
 
     Parameters
     ----------
@@ -100,6 +52,7 @@ def scan_predictions(
         The column with the cross-validation fold; it becomes the key ``fold``.
     segments
         The columns by which the log can be cut: country, device, month. They keep their names and values.
+        ``()`` says that there are none.
     weight
         The column with the weight of each row.
     unit
@@ -155,61 +108,67 @@ def scan_predictions(
     """
     if on_invalid not in get_args(OnInvalid):
         raise ParameterError.unknown_choice("on_invalid", on_invalid, get_args(OnInvalid))
-    columns = _columns(model, label, score, fold, segments, weight, unit, scores)
-    opened = open_source(source, columns.needed(), storage_options)
+    named = (fold, segments, weight, unit, scores)
+    frame = frame_source(source)
+    if frame is not None and (model, label, score, *named) == ("model", "label", "score", *[None] * 5):
+        columns = _columns_of_predictions(frame.schema().names())
+    else:
+        columns = _columns(model, label, score, fold, segments or (), weight, unit, scores)
+    if frame is not None:
+        opened = need_columns(frame, columns.needed())
+    else:
+        opened = open_source(source, columns.needed(), storage_options)
+    return predictions_of(_scan(opened, columns, positive, on_invalid))
+
+
+def scan_behind(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
+    """Return the scan behind *predictions*; a frame of somebody's own gets the same checks.
+
+    Raises
+    ------
+    ParameterError
+        If *predictions* is not a frame.
+    SchemaError
+        If it lacks a column, or one has an unusable type.
+    """
+    scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
+    if scan is not None:
+        return scan
+    frame = frame_source(predictions)
+    if frame is None:
+        hint = "open a log with scan_predictions(source)"
+        raise ParameterError("predictions must be a frame", found=type(predictions).__name__, hint=hint)
+    columns = _columns_of_predictions(frame.schema().names())
+    return _scan(need_columns(frame, columns.needed()), columns, None, "raise")
+
+
+def _scan(opened: Source, columns: Columns, positive: Positive, on_invalid: OnInvalid) -> Scan:
     schema = opened.schema()
     _check_types(schema, columns, opened.where)
-    positive = _as_label(positive, schema[columns.label], opened.where)
-    _check_labels(opened, columns.label, schema[columns.label], positive)
+    positive = as_label(positive, schema[columns.label], opened.where)
+    check_labels(opened, columns.label, schema[columns.label], positive)
 
     def raw(frame: pl.LazyFrame) -> pl.LazyFrame:
         return raw_predictions(frame, schema, columns, positive)
 
     with_files = None if opened.frame_with_files is None else raw(opened.frame_with_files)
     rows = None if opened.rows is None else opened.rows * len(columns.scores)
-    return predictions_of(Scan(opened, tuple(columns.keys), on_invalid, raw(opened.frame), with_files, rows))
+    return Scan(opened, tuple(columns.keys), on_invalid, raw(opened.frame), with_files, rows)
 
 
-def predictions_of(scan: Scan) -> pl.LazyFrame:
-    """Return the predictions of a scan, and remember what stands behind them."""
-    predictions = _checked(scan)
-    _SCANS[id(predictions)] = scan
-    weakref.finalize(predictions, _SCANS.pop, id(predictions), None)
-    return predictions
-
-
-def scan_behind(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
-    """Return the scan behind *predictions*; a frame of somebody's own gets the same checks."""
-    scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
-    if scan is not None:
-        return scan
-    columns = predictions.lazy().collect_schema().names()
-    keys = PREDICTIONS.keys(columns)
-    checked = scan_predictions(
-        predictions,
+def _columns_of_predictions(names: Sequence[str]) -> Columns:
+    """Return the parts that columns play by their names alone."""
+    keys = PREDICTIONS.keys(names)
+    return _columns(
+        "model",
+        "label",
+        "score",
         fold="fold" if "fold" in keys else None,
         segments=[key for key in keys if key != "fold"],
-        weight="weight" if "weight" in columns else None,
-        unit="unit" if "unit" in columns else None,
+        weight="weight" if "weight" in names else None,
+        unit="unit" if "unit" in names else None,
+        scores=None,
     )
-    return _SCANS[id(checked)]
-
-
-def kept_keys(keys: Sequence[str], by: str | Sequence[str] | None) -> list[str]:
-    """Return the keys that are kept; None keeps all.
-
-    Raises
-    ------
-    SchemaError
-        If there is no such key.
-    """
-    if by is None:
-        return list(keys)
-    kept = [by] if isinstance(by, str) else list(by)
-    for key in kept:
-        if key not in keys:
-            raise SchemaError.missing_column(key, "by", "the keys of the predictions", keys)
-    return list(dict.fromkeys(kept))
 
 
 def _columns(
@@ -264,66 +223,3 @@ def _check_types(schema: pl.Schema, columns: Columns, where: str) -> None:
     if columns.unit:
         dtype = schema[columns.unit]
         require(columns.unit, dtype.is_integer() or is_text(dtype), "a String or whole number (the unit)")
-
-
-def _as_label(positive: Positive, dtype: pl.DataType, where: str) -> Positive:
-    """Return the positive label in the type of the labels; a command line knows only texts."""
-    fits = positive is None or is_text(dtype) == isinstance(positive, str)
-    if not fits and isinstance(positive, str) and dtype.is_numeric():
-        with contextlib.suppress(ValueError):
-            return float(positive)
-    if not fits:
-        msg = f"positive={positive!r} is of another type than the labels"
-        raise ParameterError(msg, where=where, found=f"{dtype} labels")
-    return positive
-
-
-def _check_labels(source: Source, column: str, dtype: pl.DataType, positive: object) -> None:
-    """Refuse labels of which it is not clear which are positive and which negative."""
-    where = f"column {column!r} of {source.where}"
-    if positive is None:
-        if dtype == pl.Boolean or dtype.is_numeric() or dtype == pl.Null:
-            return
-        seen = source.frame.select(pl.col(column).drop_nulls().unique()).head(5).collect()[column]
-        values = ", ".join(sorted(map(repr, seen.cast(pl.String, strict=False))))
-        msg = "it is not clear which label is the positive one"
-        raise ParameterError(
-            msg,
-            where=where,
-            found=f"{dtype} labels: {values}",
-            hint="say which value is positive, e.g. positive='yes'; labels that are 0/1 or Boolean need none",
-        )
-    seen = source.frame.select(pl.col(column).drop_nulls().unique()).collect()[column].sort()
-    found = ", ".join(map(repr, seen.head(10).to_list())) + (" and more" if len(seen) > 10 else "")
-    if len(seen) > 2:
-        msg = f"the log has {len(seen)} different labels, but a classifier here has two classes"
-        raise InvalidRowsError(
-            msg,
-            where=where,
-            found=found,
-            hint="filter the third label out, or turn the labels into one against the rest",
-        )
-    if len(seen) == 2 and positive not in seen.to_list():
-        msg = f"no row has the positive label {positive!r}"
-        raise InvalidRowsError(msg, where=where, found=f"labels {found}", hint="check how it is spelt")
-
-
-def _checked(scan: Scan) -> pl.LazyFrame:
-    """Refuse or drop the invalid rows of a raw scan."""
-    if scan.on_invalid == "drop":
-        return scan.raw.filter(pl.col(REASON) == 0).drop(REASON)
-
-    def refuse_invalid(batch: pl.DataFrame) -> pl.DataFrame:
-        codes = batch[REASON]
-        if codes.max():
-            rows = codes.value_counts(name="rows").rows()
-            reasons = scan.reasons(dict(rows))
-            raise InvalidRowsError.from_reasons(reasons, scan.source.where, _HINT)
-        return batch
-
-    return scan.raw.map_batches(
-        refuse_invalid,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        streamable=True,
-    ).drop(REASON)

@@ -5,7 +5,6 @@ fails in a second, and the message names the file.
 """
 
 import glob
-import importlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,8 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nci_frames.errors import SHOWN_FILES, NciFramesError, ParameterError, SchemaError, SourceError, listed
+from nci_frames.extras import require
 
-__all__ = ["FILE", "ArrowStream", "Source", "SourceLike", "open_source"]
+__all__ = ["FILE", "ArrowStream", "Source", "SourceLike", "frame_source", "need_columns", "open_source"]
 
 #: Name of the column that says which file a row is from.
 FILE = "__file"
@@ -88,13 +88,9 @@ def open_source(
     """
     if isinstance(source, str | os.PathLike):
         return _open_path(os.fspath(source), needed, storage_options)
-    if isinstance(source, pl.LazyFrame):
-        return _need_columns(Source(source, "the LazyFrame"), needed)
-    if isinstance(source, pl.DataFrame):
-        return _need_columns(Source(source.lazy(), "the DataFrame", rows=len(source)), needed)
-    if isinstance(source, ArrowStream):
-        frame = pl.DataFrame(source)
-        return _need_columns(Source(frame.lazy(), f"the {type(source).__name__}", rows=len(frame)), needed)
+    frame = frame_source(source)
+    if frame is not None:
+        return need_columns(frame, needed)
     if isinstance(source, Sequence) and source:
         return _open_list(source, needed, storage_options)
     raise ParameterError.out_of_range(
@@ -102,11 +98,23 @@ def open_source(
     )
 
 
+def frame_source(source: object) -> Source | None:
+    """Open a frame or an Arrow table; None if the source is neither."""
+    if isinstance(source, pl.LazyFrame):
+        return Source(source, "the LazyFrame")
+    if isinstance(source, pl.DataFrame):
+        return Source(source.lazy(), "the DataFrame", rows=len(source))
+    if isinstance(source, ArrowStream):
+        frame = pl.DataFrame(source)
+        return Source(frame.lazy(), f"the {type(source).__name__}", rows=len(frame))
+    return None
+
+
 def _open_path(path: str, needed: Mapping[str, str], storage_options: Mapping[str, Any] | None) -> Source:
     if _URL.match(path):
-        return _need_columns(_open_url(path, storage_options), needed)
+        return need_columns(_open_url(path, storage_options), needed)
     if _is_delta(path):
-        return _need_columns(_open_delta(path), needed)
+        return need_columns(_open_delta(path), needed)
     return _open_files(_find_files(path), repr(path), needed)
 
 
@@ -282,11 +290,7 @@ def _open_url(url: str, storage_options: Mapping[str, Any] | None) -> Source:
 
 def _open_delta(path: str) -> Source:
     """Open a Delta table: its log, not its folder, says which files and rows it has."""
-    try:
-        deltalake = importlib.import_module("deltalake")
-    except ModuleNotFoundError as error:
-        msg = "the source is a Delta table, and the package deltalake is not installed"
-        raise SourceError(msg, where=repr(path), hint="pip install 'nci_frames[delta]'") from error
+    deltalake = require("deltalake", extra="delta", what=f"the Delta table {path!r} needs deltalake")
     try:
         table = deltalake.DeltaTable(path)
         return Source(pl.scan_delta(table), f"the Delta table {path!r}", rows=table.count())
@@ -295,7 +299,8 @@ def _open_delta(path: str) -> Source:
         raise SourceError(msg, where=repr(path), found=str(error).splitlines()[0]) from error
 
 
-def _need_columns(source: Source, needed: Mapping[str, str]) -> Source:
+def need_columns(source: Source, needed: Mapping[str, str]) -> Source:
+    """Return the source, or raise SchemaError if it lacks a column."""
     schema = source.schema()
     for column, role in needed.items():
         if column not in schema:

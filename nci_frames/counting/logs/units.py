@@ -11,10 +11,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.arguments import check_whole
-from nci_frames.counting.logs.scan import predictions_of, scan_behind
+from nci_frames.counting.logs.reading import predictions_of
+from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.errors import ParameterError, SchemaError
 
-__all__ = ["bucket_of_units", "unit_buckets"]
+__all__ = ["BUCKET", "bucket_of_units", "unit_buckets"]
+
+#: Name of the key that ``unit_buckets`` adds.
+BUCKET = "bucket"
 
 _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nci_frames.counting.engine.grid import holds_one_score
+from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON, count_rows
-from nci_frames.counting.logs.scan import Scan
 from nci_frames.counting.thresholds.grids import AutoThresholds
-from nci_frames.counting.thresholds.refining import ModelCounts, fewest, refine, worst
+from nci_frames.counting.thresholds.refining import ModelCounts, fewest, worst
+from nci_frames.counting.thresholds.scanned import refine_scan, score_type
 from nci_frames.typing import Floats
 
 __all__ = ["EXACT_ROWS", "Chosen", "choose_thresholds"]
@@ -48,7 +49,7 @@ def choose_thresholds(scan: Scan, wish: AutoThresholds, *, progress: bool = Fals
     if rows <= EXACT_ROWS:
         return Chosen(None, None, 0.0, wish.tolerance)
     measure = functools.partial(_widths, prevalence=wish.prevalence)
-    fine, dtype = refine(scan, measure, wish.tolerance, progress=progress)
+    fine, dtype = refine_scan(scan, measure, wish.tolerance, progress=progress), score_type(scan)
     # What the finest grid cannot reach, fewer thresholds need not either.
     enough = max(wish.tolerance, 1.02 * worst(measure(fine)))
     kept = fewest(fine, measure, enough, dtype)

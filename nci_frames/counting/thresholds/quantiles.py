@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.thresholds.refining import ModelCounts, refine
+from nci_frames.counting.thresholds.refining import ModelCounts
+from nci_frames.counting.thresholds.scanned import refine_scan
 from nci_frames.errors import ParameterError
 from nci_frames.typing import Floats
 
@@ -54,9 +55,8 @@ def quantile_thresholds(
     """
     if not 2 <= n <= _MOST:
         raise ParameterError.out_of_range("n", n, f"within 2 to {_MOST:,}")
-    counts, _ = refine(
-        scan_behind(predictions), functools.partial(_too_many, n=n), 1 / (4 * n), progress=progress
-    )
+    too_many = functools.partial(_too_many, n=n)
+    counts = refine_scan(scan_behind(predictions), too_many, 1 / (4 * n), progress=progress)
     rows = (counts.positives + counts.negatives).sum(axis=0)
     below = np.cumsum(rows)[:-1]
     below = below[below < rows.sum()]  # a threshold that no row reaches parts nothing

@@ -1,5 +1,7 @@
 """Where to put thresholds, found by counting: a fine grid that is made finer where it matters.
 
+Who counts makes no difference: a scan in this process, or another engine.
+
 Nothing here depends on the order of rows or files, and the memory is that of the grid.
 """
 
@@ -10,17 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.counting.engine.grid import count_grid, holds_one_score
-from nci_frames.counting.engine.groups import with_group_numbers
-from nci_frames.counting.logs.rows import REASON
-from nci_frames.counting.logs.scan import Scan
+from nci_frames.counting.engine.grid import holds_one_score
 from nci_frames.counting.thresholds.grids import MOST_THRESHOLDS
 from nci_frames.typing import Floats
 
-__all__ = ["ModelCounts", "fewest", "refine", "worst"]
+__all__ = ["CountOnGrid", "ModelCounts", "fewest", "first_grid", "refine", "worst"]
 
-#: A log with no more distinct scores than this gets a threshold at each.
-_FEW_SCORES = 16_384
 _PASSES = 8
 
 
@@ -48,30 +45,33 @@ class ModelCounts:
 #: Tells of each bin how much it adds to what is to become small.
 Measure = Callable[[ModelCounts], Floats]
 
+#: Counts every model on a grid: model, threshold, tp, fp, fn, tn, sorted by the first two, in any engine.
+CountOnGrid = Callable[[Floats], pl.DataFrame]
+
 
 def refine(
-    scan: Scan, measure: Measure, tolerance: float, *, progress: bool = False
-) -> tuple[ModelCounts, type[np.floating]]:
+    count: CountOnGrid, first: Floats, measure: Measure, tolerance: float, dtype: type[np.floating]
+) -> ModelCounts:
     """Count every model on a grid that is refined until what its bins add up to is within a tolerance.
 
     Parameters
     ----------
-    scan
-        What to count.
+    count
+        Counts every model on a grid.
+    first
+        The grid to begin with, such as ``first_grid`` makes.
     measure
         Returns, for each quantity and bin, how much the bin adds to the quantity.
     tolerance
         How large a quantity may be. It is not reached where more passes would not help.
-    progress
-        Whether to show how far each pass is.
+    dtype
+        The type of the scores.
 
     Returns
     -------
-    The counts on the last grid, and the type of the scores.
+    The counts on the last grid.
     """
-    dtype: type[np.floating] = np.float32 if scan.raw.collect_schema()["score"] == pl.Float32 else np.float64
-    grid = _first_grid(scan, dtype)
-    counts = _count(scan, grid, dtype, progress)
+    counts = _in_bins(count(first), first, dtype)
     for _ in range(_PASSES):
         if worst(measure(counts)) <= tolerance:
             break
@@ -79,8 +79,8 @@ def refine(
         finer = _split(kept.grid, measure(kept), dtype)
         if np.isin(finer, counts.grid).all():
             break
-        counts = _count(scan, finer, dtype, progress)
-    return counts, dtype
+        counts = _in_bins(count(finer), finer, dtype)
+    return counts
 
 
 def worst(parts: Floats) -> float:
@@ -126,10 +126,7 @@ def _tied(grid: Floats, dtype: type[np.floating]) -> NDArray[np.bool_]:
     return np.append(False, holds_one_score(grid, dtype))
 
 
-def _count(scan: Scan, grid: Floats, dtype: type[np.floating], progress: bool) -> ModelCounts:
-    table, _ = with_group_numbers(
-        {"model": pl.String()}, lambda groups: count_grid(scan, groups, grid, progress=progress)
-    )
+def _in_bins(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> ModelCounts:
     shape = (len(table) // max(len(grid), 1), len(grid))
 
     def in_bins(reached: str, below: str) -> Floats:
@@ -140,14 +137,21 @@ def _count(scan: Scan, grid: Floats, dtype: type[np.floating], progress: bool) -
     return ModelCounts(grid, in_bins("tp", "fn"), in_bins("fp", "tn"), _tied(grid, dtype))
 
 
-def _first_grid(scan: Scan, dtype: type[np.floating]) -> Floats:
-    """Return every score and its successor if there are few, else a grid that is dense at both ends."""
-    scores = scan.raw.filter(pl.col(REASON) == 0).select("score")
-    few = _few_scores(scores)
+def first_grid(low: float, high: float, dtype: type[np.floating], few: Floats | None = None) -> Floats:
+    """Return the grid to begin with: few scores and their successors, or a grid dense at both ends.
+
+    Parameters
+    ----------
+    low, high
+        The lowest and the highest finite score.
+    dtype
+        The type of the scores.
+    few
+        The distinct scores, if they are few.
+    """
     if few is not None:
         return _distinct(np.append(few, np.nextafter(few.astype(dtype), dtype(np.inf))), dtype)
-    finite = pl.col("score").filter(pl.col("score").is_finite())
-    ends = np.array(scores.select(finite.min().alias("low"), finite.max().alias("high")).collect().row(0))
+    ends = np.array([low, high])
     third = MOST_THRESHOLDS // 3 - 4
     logit = 1 / (1 + np.exp(-np.linspace(-25, 25, third)))
     by_value = ends[0] + np.append(np.linspace(0, 1, third), logit) * (ends[1] - ends[0])
@@ -158,16 +162,6 @@ def _first_grid(scan: Scan, dtype: type[np.floating]) -> Floats:
 
 def _distinct(values: NDArray[np.floating], dtype: type[np.floating]) -> Floats:
     return np.unique(values.astype(dtype)).astype(np.float64)
-
-
-def _few_scores(scores: pl.LazyFrame) -> Floats | None:
-    """Return the distinct scores, or None as soon as there are too many."""
-    known = np.empty(0)
-    for batch in scores.collect_batches(chunk_size=1 << 17, maintain_order=False):
-        known = np.union1d(known, batch["score"].unique().to_numpy())
-        if len(known) > _FEW_SCORES:
-            return None
-    return known
 
 
 def _split(grid: Floats, parts: Floats, dtype: type[np.floating]) -> Floats:

@@ -1,0 +1,162 @@
+"""A scan and the promise that its LazyFrame keeps: every row is counted, dropped and told, or refused.
+
+The promise is part of the plan, not of the Python object: the rows come from a source of ours that checks
+each batch, and says at the end what it dropped. So it holds for whatever is made of the frame: ``filter``,
+``select``, ``head``, ``pl.concat``. A subclass of LazyFrame would lose it in ``pl.concat`` and ``group_by``,
+a hidden column in ``select``.
+"""
+
+import functools
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NoReturn
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from nci_frames.counting.logs.rows import REASON, REASONS, count_rows
+from nci_frames.counting.logs.sources import FILE, Source
+from nci_frames.errors import InvalidRowsError, InvalidRowsWarning, Option, SchemaError, SourceError, listed
+
+__all__ = ["OnInvalid", "Scan", "kept_keys", "predictions_of", "scan_of"]
+
+OnInvalid = Literal["raise", "drop"]
+
+#: Attribute of a LazyFrame that is exactly the predictions of a scan. What Polars makes of it has none.
+_SCAN = "_nci_frames_scan"
+
+_BATCH_ROWS = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What stands behind a predictions LazyFrame: the same rows before the invalid ones are refused."""
+
+    source: Source
+    keys: tuple[str, ...]
+    on_invalid: OnInvalid
+    #: The predictions, also the invalid ones, and the column ``REASON``.
+    raw: pl.LazyFrame
+    #: The same with the file that each row is from.
+    raw_with_files: pl.LazyFrame | None
+    #: Rows that ``raw`` must have according to the footers; None where only reading tells.
+    rows: int | None
+
+    def reasons(self, rows_by_code: Mapping[int, int]) -> dict[str, int]:
+        """Return the number of invalid rows by reason."""
+        return {REASONS[code]: rows for code, rows in sorted(rows_by_code.items()) if code and rows}
+
+    def refuse(self) -> NoReturn:
+        """Raise InvalidRowsError, which says how many rows are invalid and why, and in which files."""
+        where = self.source.where
+        invalid = (self.raw if self.raw_with_files is None else self.raw_with_files).filter(
+            pl.col(REASON) > 0
+        )
+        if self.raw_with_files is not None:
+            files = count_rows(invalid, FILE).collect()
+            where = f"{len(files)} of {len(self.source.files)} files: {listed(map(repr, files[FILE]))}"
+        rows_by_code = dict(count_rows(invalid, REASON).collect().rows())
+        hint = f"fix the log, or skip these rows with {Option('on_invalid', 'drop')}"
+        raise InvalidRowsError.from_reasons(self.reasons(rows_by_code), where, hint)
+
+    def need_all_rows(self, rows_by_code: Mapping[int, int]) -> None:
+        """Raise SourceError if the rows that were read are not those that the footers promise."""
+        seen = sum(rows_by_code.values())
+        if self.rows not in (None, seen):
+            msg = "the rows that were read are not the rows that the log has"
+            raise SourceError(msg, where=self.source.where, found=f"{seen:,} of {self.rows:,} rows")
+
+    def dropped(self, rows_by_code: Mapping[int, int], *, whole: bool = True) -> InvalidRowsWarning | None:
+        """Return the warning that says which rows were dropped, if any were."""
+        reasons = self.reasons(rows_by_code)
+        if not reasons:
+            return None
+        told = listed(f"{rows:,} ({reason})" for reason, rows in reasons.items())
+        read = "" if whole else f", of the first {sum(rows_by_code.values()):,} rows, which were read"
+        return InvalidRowsWarning(f"rows dropped from {self.source.where}: {told}{read}")
+
+
+def scan_of(predictions: pl.LazyFrame) -> Scan | None:
+    """Return the scan behind what ``scan_predictions`` returned; None if it was changed since then."""
+    return getattr(predictions, _SCAN, None)
+
+
+def predictions_of(scan: Scan) -> pl.LazyFrame:
+    """Return the predictions of a scan, which remember what stands behind them."""
+    schema = scan.raw.collect_schema()
+    schema.pop(REASON)
+    predictions = register_io_source(
+        functools.partial(_read, scan), schema=schema, explain_name=f"predictions of {scan.source.where}"
+    )
+    setattr(predictions, _SCAN, scan)
+    return predictions
+
+
+def _read(
+    scan: Scan,
+    with_columns: list[str] | None,
+    predicate: pl.Expr | None,
+    n_rows: int | None,
+    batch_size: int | None,
+) -> Iterator[pl.DataFrame]:
+    """Yield the valid rows, and say at the end what was dropped; Polars calls this when a plan is run."""
+    rows_by_code: dict[int, int] = {}
+    left = n_rows
+    whole = True
+    try:
+        batches = scan.raw.collect_batches(chunk_size=batch_size or _BATCH_ROWS, maintain_order=True)
+        for batch in batches:
+            valid = _valid(scan, batch, rows_by_code)
+            if left is not None:
+                valid = valid.head(left)
+                left -= len(valid)
+            if predicate is not None:
+                valid = valid.filter(predicate)
+            yield valid.drop(REASON) if with_columns is None else valid.select(with_columns)
+            if left == 0:
+                whole = False
+                break
+    except GeneratorExit:
+        _tell(scan, rows_by_code, whole=False)
+        raise
+    if whole:
+        scan.need_all_rows(rows_by_code)
+    _tell(scan, rows_by_code, whole=whole)
+
+
+def _tell(scan: Scan, rows_by_code: Mapping[int, int], *, whole: bool) -> None:
+    dropped = scan.dropped(rows_by_code, whole=whole)
+    if dropped is not None:
+        warnings.warn(dropped, stacklevel=2)
+
+
+def _valid(scan: Scan, batch: pl.DataFrame, rows_by_code: dict[int, int]) -> pl.DataFrame:
+    """Return the valid rows of a batch, and count all its rows by code."""
+    rows = len(batch)
+    if rows and batch[REASON].max():
+        if scan.on_invalid == "raise":
+            scan.refuse()
+        invalid = batch.filter(pl.col(REASON) > 0)[REASON]
+        for code, count in invalid.value_counts().rows():
+            rows_by_code[code] = rows_by_code.get(code, 0) + count
+        batch = batch.filter(pl.col(REASON) == 0)
+    rows_by_code[0] = rows_by_code.get(0, 0) + len(batch)
+    return batch
+
+
+def kept_keys(keys: Sequence[str], by: str | Sequence[str] | None) -> list[str]:
+    """Return the keys that are kept; None keeps all.
+
+    Raises
+    ------
+    SchemaError
+        If there is no such key.
+    """
+    if by is None:
+        return list(keys)
+    kept = [by] if isinstance(by, str) else list(by)
+    for key in kept:
+        if key not in keys:
+            raise SchemaError.missing_column(key, "by", "the keys of the predictions", keys)
+    return list(dict.fromkeys(kept))

@@ -1,0 +1,50 @@
+"""A scan -> what refining needs of it: the first grid, and a function that counts on any grid."""
+
+import numpy as np
+import polars as pl
+
+from nci_frames.counting.engine.grid import count_grid
+from nci_frames.counting.engine.groups import with_group_numbers
+from nci_frames.counting.logs.reading import Scan
+from nci_frames.counting.logs.rows import REASON
+from nci_frames.counting.thresholds.refining import Measure, ModelCounts, first_grid, refine
+from nci_frames.typing import Floats
+
+__all__ = ["refine_scan", "score_type"]
+
+#: A log with no more distinct scores than this gets a threshold at each.
+_FEW_SCORES = 16_384
+
+
+def refine_scan(scan: Scan, measure: Measure, tolerance: float, *, progress: bool = False) -> ModelCounts:
+    """Count every model of a scan on a grid that is refined as ``refine`` says."""
+
+    def count(grid: Floats) -> pl.DataFrame:
+        table, _ = with_group_numbers(
+            {"model": pl.String()}, lambda groups: count_grid(scan, groups, grid, progress=progress)
+        )
+        return table
+
+    dtype = score_type(scan)
+    scores = scan.raw.filter(pl.col(REASON) == 0).select("score")
+    few = _few_scores(scores)
+    low = high = 0.0
+    if few is None:
+        finite = pl.col("score").filter(pl.col("score").is_finite())
+        low, high = scores.select(finite.min().alias("low"), finite.max().alias("high")).collect().row(0)
+    return refine(count, first_grid(low, high, dtype, few), measure, tolerance, dtype)
+
+
+def score_type(scan: Scan) -> type[np.floating]:
+    """Return the type in which scores and thresholds are compared."""
+    return np.float32 if scan.raw.collect_schema()["score"] == pl.Float32 else np.float64
+
+
+def _few_scores(scores: pl.LazyFrame) -> Floats | None:
+    """Return the distinct scores, or None as soon as there are too many."""
+    known = np.empty(0)
+    for batch in scores.collect_batches(chunk_size=1 << 17, maintain_order=False):
+        known = np.union1d(known, batch["score"].unique().to_numpy())
+        if len(known) > _FEW_SCORES:
+            return None
+    return known

@@ -1,0 +1,117 @@
+"""Messages, exit codes, and options that are named as the caller knows them."""
+
+import pickle
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import nci_frames as nf
+from nci_frames import errors
+from nci_frames.cli import main
+from nci_frames.errors import NciFramesError, Option
+from nci_frames.extras import require
+from nci_frames.files import replacing
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def subclasses(kind: type[NciFramesError]) -> list[type[NciFramesError]]:
+    return [kind, *(sub for child in kind.__subclasses__() for sub in subclasses(child))]
+
+
+def test_every_error_has_the_exit_code_of_its_kind() -> None:
+    codes = {kind.__name__: kind.exit_code for kind in subclasses(NciFramesError)}
+    assert codes == {
+        "NciFramesError": 1,
+        "ParameterError": 2,
+        "UnknownMetricError": 2,
+        "MissingPackageError": 2,
+        "SourceError": 3,
+        "SchemaError": 3,
+        "InvalidRowsError": 3,
+        "OutputError": 4,
+    }
+
+
+def test_every_page_has_the_same_exit_codes() -> None:
+    meanings = {
+        0: "done",
+        1: "a bug",
+        2: "a wrong argument or setting",
+        3: "bad data",
+        4: "the output cannot",
+    }
+    meanings |= {5: "conflict with another run", 10: "a gate failed", 11: "a gate is undecided"}
+    meanings |= {130: "interrupted"}
+    page = (DOCS / "errors.md").read_text()
+    help_text = re.sub(r"\s+", " ", CliRunner().invoke(main, ["--help"]).output)
+    for code, meaning in meanings.items():
+        assert f"| {code} | {meaning}" in page
+        assert f"{code} {meaning}" in help_text
+        assert re.search(rf"^{code} +{re.escape(meaning)}", errors.__doc__ or "", re.MULTILINE)
+    for kind in subclasses(NciFramesError)[1:]:
+        assert re.search(rf"`{kind.__name__}`.*\| {kind.exit_code} \|", page)
+
+
+@pytest.mark.parametrize(
+    ("option", "in_python", "on_command_line"),
+    [
+        (Option("positive", 1), "positive=1", "--positive 1"),
+        (Option("on_invalid", "drop"), "on_invalid='drop'", "--on-invalid drop"),
+        (Option("positive", "it's; rm -rf"), 'positive="it\'s; rm -rf"', "--positive 'it'\"'\"'s; rm -rf'"),
+    ],
+)
+def test_an_option_is_named_as_the_caller_knows_it(
+    option: Option, in_python: str, on_command_line: str
+) -> None:
+    error = NciFramesError("what", where="here", found="this", hint=f"say {option} or {option}")
+    assert str(error).splitlines()[-1] == f"  hint:  say {in_python} or {in_python}"
+    assert error.hint == f"say {in_python} or {in_python}"
+    assert error.for_command_line().splitlines()[-1] == f"  hint:  say {on_command_line} or {on_command_line}"
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301
+    both = errors.SourceError.all_of([error, error])
+    assert str(both).count(in_python) == 4
+    assert both.for_command_line().count(on_command_line) == 4
+
+
+def test_a_name_from_data_is_no_option() -> None:
+    error = nf.SchemaError.missing_column("\ue000a=1\ue001--a 1\ue002", "score", "here", [])
+    assert "--a" in str(error)
+    assert str(error).splitlines()[0] == error.for_command_line().splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["--score", "scor"], "did you mean 'score'? Name the column with --score score"),
+        (["--label", "text"], "e.g. --positive yes;"),
+        ([], "fix the log, or skip these rows with --on-invalid drop"),
+    ],
+)
+def test_hints_of_the_command_name_its_options(tmp_path: Path, arguments: list[str], hint: str) -> None:
+    log = pl.DataFrame({"model": "a", "label": [1, 0, None], "score": 0.5, "text": ["yes", "no", "no"]})
+    log.write_parquet(tmp_path / "log.parquet")
+    out = ["--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(main, ["report", str(tmp_path / "log.parquet"), *out, *arguments])
+    assert done.exit_code in (2, 3)
+    assert hint in done.output
+
+
+def test_a_missing_package_is_one_error() -> None:
+    with pytest.raises(nf.MissingPackageError, match="this needs it") as error:
+        require("nci_frames_has_no_such_module", extra="demo", what="this needs it")
+    assert (error.value.exit_code, error.value.hint) == (2, "pip install 'nci_frames[demo]'")
+
+
+def test_an_unwritable_place_is_an_output_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("older")
+    with (
+        pytest.raises(nf.OutputError, match="the output cannot be written") as error,
+        replacing(tmp_path / "file" / "table.csv"),
+    ):
+        pass
+    assert "File exists" in str(error.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
