@@ -140,10 +140,10 @@ class UnknownMetricError(ParameterError):
     """A metric has a name that is neither registered nor an alias."""
 
     @classmethod
-    def from_name(cls, name: str, known: Sequence[str]) -> Self:
-        """Build the error with the nearest known name."""
-        close = _did_you_mean(name, known)
-        hint = f"did you mean {close!r}?" if close else "nci_frames.metrics() lists them all"
+    def from_name(cls, name: str, known: Sequence[str], hint: str | None = None) -> Self:
+        """Build the error with the nearest known name, unless there is a better hint."""
+        close = None if hint else _did_you_mean(name, known)
+        hint = f"did you mean {close!r}?" if close else hint or "nci_frames.metrics() lists them all"
         return cls(f"unknown metric {name!r}", found=f"known are {listed(map(repr, known), 12)}", hint=hint)
 
 

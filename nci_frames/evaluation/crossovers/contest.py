@@ -10,7 +10,8 @@ import polars as pl
 from nci_frames.arguments import Prevalences, beta_values, prevalence_values
 from nci_frames.errors import ParameterError, listed
 from nci_frames.evaluation.crossovers.envelope import Places
-from nci_frames.evaluation.metrics import CalledMetric, find_metric
+from nci_frames.evaluation.metrics import CalledMetric, called_metric
+from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.schemas import RATES
 from nci_frames.typing import Floats
 
@@ -47,23 +48,33 @@ def points_of(frame: pl.DataFrame) -> Iterator[Points]:
 class Contest:
     """A metric over one axis, the other fixed."""
 
-    label: str
-    name: str
-    expression: pl.Expr
-    #: 1 if more is better, -1 if less is.
-    sign: int
-    linear: bool
+    metric: CalledMetric
     over: Over
     #: The fixed value of the other axis; None where it plays no part.
     prevalence: float | None
     beta: float | None
 
     @property
+    def name(self) -> str:
+        """The name of the metric, whatever its settings."""
+        return self.metric.metric.name
+
+    @property
+    def sign(self) -> int:
+        """1 if more is better, -1 if less is."""
+        return better_sign(self.metric.metric)
+
+    @property
+    def linear(self) -> bool:
+        """Whether the metric is linear along the axis."""
+        return self.metric.metric.linear_in_prevalence and self.over == "prevalence"
+
+    @property
     def constant(self) -> bool:
         """Whether the order of two points is the same all along the axis."""
         # Precision orders points by TPR/FPR, whatever the prevalence; F-beta is precision at beta = 0.
         return (
-            self.over not in self.expression.meta.root_names()
+            self.over not in self.metric.meta.root_names()
             or self.name == "precision"
             or (self.name == "f_beta" and self.over == "prevalence" and self.beta in (0.0, np.inf))
             or (self.over == "beta" and self.prevalence in (0.0, 1.0))
@@ -76,7 +87,7 @@ class Contest:
             value.alias(name) if isinstance(value, pl.Series) else pl.lit(value, pl.Float64).alias(name)
             for name, value in axes.items()
         ]
-        value = points.select("tpr", "fpr", *columns).select(self.expression.cast(pl.Float64)).to_series()
+        value = points.select("tpr", "fpr", *columns).select(self.metric.cast(pl.Float64)).to_series()
         return value.fill_null(np.nan).to_numpy()
 
     def best(self, points: Points, rows: Places, x: Floats) -> tuple[Floats, Places]:
@@ -116,31 +127,24 @@ def contests(
     """
     if over not in get_args(Over):
         raise ParameterError.unknown_choice("over", over, get_args(Over))
-    expression = find_metric(metric).expression if isinstance(metric, str) else metric
-    label = expression.meta.output_name()
-    known = find_metric(label)
-    if known.direction == "target":
-        msg = f"the metric {known.name!r} has no better and worse"
-        raise ParameterError(msg, hint="ask for a metric whose direction is maximize or minimize")
-    reads = expression.meta.root_names()
-    fixed = expression.beta if isinstance(expression, CalledMetric) else None
+    called = called_metric(metric)
+    better_sign(called.metric)
+    reads = called.meta.root_names()
     if over == "beta" and "beta" not in reads:
-        msg = f"the metric {label!r} does not depend on beta"
-        hint = "leave it out of the call" if fixed is not None else "ask over='prevalence'"
+        msg = f"the metric {called.label!r} does not depend on beta"
+        hint = "leave it out of the call" if called.beta is not None else "ask over='prevalence'"
         raise ParameterError(msg, found="over='beta'", hint=hint)
-    if over == "prevalence" and isinstance(expression, CalledMetric) and expression.prevalence is not None:
-        msg = f"the metric {label!r} was called with a prevalence, so nothing changes over it"
+    if over == "prevalence" and called.prevalence is not None:
+        msg = f"the metric {called.label!r} was called with a prevalence, so nothing changes over it"
         raise ParameterError(msg, hint="leave the prevalence out of the call")
     betas: list[float | None] = (
-        list(beta_values(beta)) if "beta" in reads and over == "prevalence" else [fixed]
+        list(beta_values(beta)) if "beta" in reads and over == "prevalence" else [called.beta]
     )
     etas: list[float | None] = [None]
     if over == "beta":
         given = prevalence_values(prevalence)
         etas = [_observed(points)] if given is None else list(given)
-    sign = 1 if known.direction == "maximize" else -1
-    linear = known.linear_in_prevalence and over == "prevalence"
-    return [Contest(label, known.name, expression, sign, linear, over, eta, b) for eta in etas for b in betas]
+    return [Contest(called, over, eta, b) for eta in etas for b in betas]
 
 
 def _observed(points: Points) -> float:

@@ -135,7 +135,7 @@ def _found(points: Points, contest: Contest) -> pl.DataFrame:
     table = pl.DataFrame({"value": contest.values(at, x)}).with_columns(
         names[[crossing.better_below for crossing in found]].alias("model_a"),
         names[[crossing.better_above for crossing in found]].alias("model_b"),
-        pl.lit(contest.label).alias("metric"),
+        pl.lit(contest.metric.label).alias("metric"),
         *(
             pl.Series(axis, value) if isinstance(value, np.ndarray) else pl.lit(value, pl.Float64).alias(axis)
             for axis, value in axes.items()

@@ -112,7 +112,7 @@ def winner_ranges(
         tables.append(
             points.frame[rows]
             .with_columns(
-                metric=pl.lit(asked[0].label),
+                metric=pl.lit(asked[0].metric.label),
                 over=pl.lit(over),
                 start=pl.Series(ends[:-1]),
                 end=pl.Series(ends[1:]),

@@ -94,7 +94,7 @@ def surface_path_length(
     placed = frame.sort(*group, over).with_columns(
         prevalence=pl.lit(eta), beta=pl.lit(float(beta)), observed_prevalence=pl.lit(eta)
     )
-    width = width_of(label)
+    width = width_of(expression)
     axes = (pl.col("tpr"), pl.col("fpr"), expression / (width if np.isfinite(width) else None))
     moved = sum((axis.diff().over(group) ** 2 for axis in axes), start=pl.lit(0.0)).sqrt()
     steps = pl.col("__moved").slice(1)

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.arguments import beta_values, check_whole, prevalence_of_ratio
-from nci_frames.evaluation.metrics import find_metric
+from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.projection.projection import Metrics, labelled_metrics
 from nci_frames.schemas import SENSITIVITY
 from nci_frames.typing import Floats
@@ -17,9 +17,15 @@ _TOLERANCE = 1e-7
 _MOST_REGIONS = 2_000
 
 
-def width_of(label: str) -> float:
-    """Return the width of a metric's range, which may be infinite."""
-    known = find_metric(label)
+def width_of(metric: str | pl.Expr) -> float:
+    """Return the width of a metric's range, which may be infinite.
+
+    Raises
+    ------
+    UnknownMetricError
+        If it is not a registered metric, whose range is known.
+    """
+    known = called_metric(metric).metric
     return known.upper - known.lower
 
 
@@ -140,7 +146,7 @@ def imbalance_sensitivity(
     (weight,) = beta_values(float(beta))
     rows = []
     for label, expression in expressions.items():
-        width = width_of(label) if rescale else 1.0
+        width = width_of(expression) if rescale else 1.0
         for ratio, eta in etas.items():
             volume = _volume(expression, eta, weight) if np.isfinite(width) or _agnostic(expression) else None
             rows.append((label, ratio, None if volume is None else volume / width))

@@ -17,6 +17,7 @@ from nci_frames.evaluation.metrics.agreement import (
     mcc,
 )
 from nci_frames.evaluation.metrics.cost import expected_cost, net_benefit, normalised_cost
+from nci_frames.evaluation.metrics.lookup import called_metric, find_metric, value_expression
 from nci_frames.evaluation.metrics.predictive import (
     calibrated_precision,
     f_beta,
@@ -42,7 +43,7 @@ from nci_frames.evaluation.metrics.rates import (
 from nci_frames.evaluation.metrics.registry import (
     CalledMetric,
     Direction,
-    find_metric,
+    Metric,
     metrics,
     register_metric,
 )
@@ -50,9 +51,11 @@ from nci_frames.evaluation.metrics.registry import (
 __all__ = [
     "CalledMetric",
     "Direction",
+    "Metric",
     "accuracy",
     "balanced_accuracy",
     "calibrated_precision",
+    "called_metric",
     "diagnostic_odds_ratio",
     "doolittle",
     "error_rate",
@@ -82,5 +85,6 @@ __all__ = [
     "recall_gain",
     "register_metric",
     "specificity",
+    "value_expression",
     "youden_j",
 ]

@@ -1,23 +1,22 @@
 """Which way is better."""
 
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.metrics import find_metric
+from nci_frames.evaluation.metrics.registry import Metric
 
 __all__ = ["better_sign"]
 
 
-def better_sign(label: str) -> float:
-    """Return the factor that makes more of a metric, or of an area, better: 1 or -1.
+def better_sign(metric: Metric) -> int:
+    """Return the factor that makes more of a metric better: 1 or -1.
 
     Raises
     ------
     ParameterError
         If a metric has no better and worse.
-    UnknownMetricError
-        If it is not known.
     """
-    direction = "maximize" if label in ("pr_auc", "roc_auc") else find_metric(label).direction
-    if direction == "target":
-        msg = f"the metric {label!r} has no better and worse"
-        raise ParameterError(msg, hint="choose one whose direction in metrics() is not 'target'")
-    return 1.0 if direction == "maximize" else -1.0
+    if metric.direction == "target":
+        raise ParameterError(
+            f"the metric {metric.name!r} has no better and worse",
+            hint="choose one whose direction in metrics() is maximize or minimize",
+        )
+    return 1 if metric.direction == "maximize" else -1

@@ -1,24 +1,27 @@
-"""The registry of metrics: what a metric is, and how one is added and found."""
+"""The registry of metrics: what a metric is, and how one is added."""
 
 import functools
 import inspect
+import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, ParamSpec, cast, get_args
 
 import polars as pl
 
-from nci_frames.errors import ParameterError, SchemaError, UnknownMetricError
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.metrics.labels import label_of, settings_of
 
 __all__ = [
     "CalledMetric",
     "Direction",
     "Metric",
     "Parameter",
-    "find_metric",
     "metric",
     "metrics",
+    "names",
     "register_metric",
+    "resolve",
 ]
 
 Direction = Literal["maximize", "minimize", "target"]
@@ -26,9 +29,9 @@ Parameter = float | pl.Expr | None
 P = ParamSpec("P")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Metric:
-    """A metric as data: what ``metrics()`` shows and ``project_rates`` evaluates."""
+    """A metric as data: what ``metrics()`` shows, and how it is evaluated and compared."""
 
     name: str
     aliases: tuple[str, ...]
@@ -37,38 +40,79 @@ class Metric:
     lower: float
     upper: float
     undefined_when: str
+    #: Returns the expression; takes the settings, and prevalence and beta where they play a part.
+    build: Callable[..., "CalledMetric"]
+    #: What a call may set besides prevalence and beta; the label tells it.
+    settings: tuple[str, ...] = ()
     #: Whether the value is exactly linear in the prevalence, so that two models cross at most once.
-    linear_in_prevalence: bool
-    expression: "CalledMetric"
+    linear_in_prevalence: bool = False
     #: Whether it never turns as one rate grows and the other stands still, so that its extremes over a box of
     #: rates are at the corners.
     monotone: bool = True
+    #: Whether a user registered it, who may register it again.
+    own: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The name and the aliases."""
+        return (self.name, *self.aliases)
 
 
 class CalledMetric(pl.Expr):
-    """A metric's expression that remembers the prevalence and the beta it was called with.
+    """A metric's expression that knows its metric, and the prevalence and the beta it was called with.
 
     A projection writes them beside the value, so that no number is without its prevalence. ``alias`` gives
-    an ordinary expression.
+    an ordinary expression, of which nothing is known.
     """
 
-    def __init__(self, expression: pl.Expr, *, prevalence: Parameter = None, beta: Parameter = None) -> None:
+    def __init__(
+        self, metric: Metric, expression: pl.Expr, *, prevalence: Parameter = None, beta: Parameter = None
+    ) -> None:
         self._pyexpr = expression._pyexpr  # noqa: SLF001  (there is no public way to extend an expression)
+        self.metric = metric
         #: Whether the prevalence was left open, so that a grid supplies it.
         self.open = prevalence is None
         self.prevalence = _fixed(prevalence)
         self.beta = _fixed(beta)
 
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        return self.meta.output_name()
+
 
 _REGISTRY: dict[str, Metric] = {}
 
 
+def names() -> list[str]:
+    """Return the names of all metrics, sorted."""
+    return sorted(_REGISTRY)
+
+
+def resolve(label: str) -> tuple[Metric, dict[str, float]] | None:
+    """Return the metric and the settings that a name, an alias or a label stands for; None if there is none.
+
+    A name may itself have brackets, so it is looked up as it is before it is taken apart.
+    """
+    by_word = {word: known for known in _REGISTRY.values() for word in known.words}
+    if label in by_word:
+        return by_word[label], {}
+    name, settings = settings_of(label) or ("", {})
+    known = by_word.get(name)
+    if known is None or not set(settings) <= set(known.settings):
+        return None
+    return known, settings
+
+
 def _add(new: Metric) -> None:
-    taken = {word for other in _REGISTRY.values() for word in (other.name, *other.aliases)}
-    clash = [word for word in (new.name, *new.aliases) if word in taken]
-    if clash:
-        msg = f"the metric name {clash[0]!r} is taken"
-        raise ParameterError(msg, hint="choose another name; nci_frames.metrics() lists them all")
+    for word in new.words:
+        found = resolve(word)
+        if found is not None and not (new.own and found[0].own and found[0].name == new.name):
+            raise ParameterError(
+                f"the metric name {word!r} is taken",
+                found=f"it stands for the metric {found[0].name!r}",
+                hint="choose another name; nci_frames.metrics() lists them all",
+            )
     _REGISTRY[new.name] = new
 
 
@@ -83,7 +127,7 @@ def metric(
     linear_in_prevalence: bool = False,
     monotone: bool = True,
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, CalledMetric]]:
-    """Register the decorated function, and give its expression the metric's name.
+    """Register the decorated function, and give its expression the metric's label.
 
     Parameters
     ----------
@@ -105,25 +149,31 @@ def metric(
 
     def decorate(build: Callable[P, pl.Expr]) -> Callable[P, CalledMetric]:
         name = build.__name__
-        others = [p for p in inspect.signature(build).parameters if p not in ("prevalence", "beta")]
+        parameters = inspect.signature(build).parameters
+        settable = tuple(parameter for parameter in parameters if parameter not in ("prevalence", "beta"))
 
         @functools.wraps(build)
         def call(*args: P.args, **kwargs: P.kwargs) -> CalledMetric:
-            settings = ", ".join(f"{key}={kwargs[key]:g}" for key in others if key in kwargs)
-            label = f"{name}({settings})" if settings else name
+            settings = {key: _number(key, kwargs[key]) for key in settable if key in kwargs}
+            kwargs.update(settings)
             given = {key: cast("Parameter", kwargs.get(key)) for key in ("prevalence", "beta")}
-            return CalledMetric(build(*args, **kwargs).alias(label), **given)
+            return CalledMetric(new, build(*args, **kwargs).alias(label_of(name, settings)), **given)
 
-        _add(
-            Metric(
-                name, aliases, formula, direction, lower, upper, undefined_when, linear_in_prevalence,
-                call(),  # type: ignore[call-arg]
-                monotone,
-            )
+        new = Metric(
+            name, aliases, formula, direction, lower, upper, undefined_when, call, settable,
+            linear_in_prevalence, monotone,
         )  # fmt: skip
+        _add(new)
         return call
 
     return decorate
+
+
+def _number(name: str, value: object) -> float:
+    """Return a setting as the number that it is evaluated with and that its label tells."""
+    if not isinstance(value, numbers.Real):
+        raise ParameterError.out_of_range(name, value, "a number")
+    return float(value) + 0.0  # -0.0 is 0.0
 
 
 def _fixed(parameter: Parameter) -> float | None:
@@ -145,7 +195,8 @@ def register_metric(
     Parameters
     ----------
     name
-        How the metric is called from now on.
+        How the metric is called from now on. If you registered it before, as when a cell of a notebook runs
+        again, the new one replaces it.
     expression
         Polars expression over ``tpr``, ``fpr`` and, where they play a part, ``prevalence`` and ``beta``.
         Let it be null, not NaN, where it is undefined.
@@ -164,7 +215,8 @@ def register_metric(
     Raises
     ------
     ParameterError
-        If a name is taken, the range is empty, or the direction unknown.
+        If a name belongs to a built-in metric or to another one of yours, the range is empty, or the
+        direction unknown.
     SchemaError
         If the expression reads another column.
 
@@ -176,6 +228,11 @@ def register_metric(
     >>> "lift_over_chance" in nf.metrics()["name"]
     True
     """
+    for word in (name, *aliases):
+        if not (isinstance(word, str) and word):
+            raise ParameterError.out_of_range("name", word, "a text that is not empty")
+    if not isinstance(expression, pl.Expr):
+        raise ParameterError.out_of_range("expression", expression, "a Polars expression")
     lower, upper = range
     if not lower < upper:
         raise ParameterError.out_of_range("range", range, "(lower, upper) with lower < upper")
@@ -187,27 +244,17 @@ def register_metric(
         raise SchemaError.wrong_type(
             strange[0], f"the expression of the metric {name!r}", "another column", f"one of {known}"
         )
-    _add(
-        Metric(
-            name, tuple(aliases), formula, direction, float(lower), float(upper),
-            "its expression is null", False, CalledMetric(expression.alias(name)), monotone,
-        )
+    called = expression if isinstance(expression, CalledMetric) else None
+
+    def build() -> CalledMetric:
+        fixed = {} if called is None else {"prevalence": called.prevalence, "beta": called.beta}
+        return CalledMetric(new, expression.alias(name), **fixed)
+
+    new = Metric(
+        name, tuple(aliases), formula, direction, float(lower), float(upper), "its expression is null", build,
+        monotone=monotone, own=True,
     )  # fmt: skip
-
-
-def find_metric(label: str) -> Metric:
-    """Return the metric of a name, an alias, or the label of a called metric such as ``name(c=1)``.
-
-    Raises
-    ------
-    UnknownMetricError
-        If there is none.
-    """
-    name = label.split("(", 1)[0]
-    for known in _REGISTRY.values():
-        if name == known.name or name in known.aliases:
-            return known
-    raise UnknownMetricError.from_name(label, sorted(_REGISTRY))
+    _add(new)
 
 
 def metrics() -> pl.DataFrame:

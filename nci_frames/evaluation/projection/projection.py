@@ -9,7 +9,7 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences, beta_values, prevalence_values
 from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.evaluation.metrics import CalledMetric, find_metric
+from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.schemas import RATES, collect
 
 __all__ = ["labelled_metrics", "project_in_parts", "project_rates", "require_bounds"]
@@ -40,7 +40,9 @@ def project_rates(
     metrics
         Names or aliases of metrics (``nci_frames.metrics()`` lists them), or called metrics such as
         ``nci_frames.f_beta(beta=2)``, which stand for themselves and ignore the grid in what they fix. The
-        label of a called metric is its output name.
+        label of a called metric tells its settings: ``expected_cost(c_fn=20)``. Any other expression over
+        the columns of the rates is evaluated under its own name (``alias``), which must be no metric's; it
+        has no direction, so ``rank_models`` needs it registered (``register_metric``).
     prevalence
         P(y=1), each in [0, 1]; or "observed": each row's own ``observed_prevalence``; or "selected": the one
         that ``select_operating_points`` selected the row for.
@@ -71,7 +73,8 @@ def project_rates(
     Raises
     ------
     ParameterError
-        If a prevalence is outside [0, 1], a beta negative or NaN, or two metrics share a label.
+        If a prevalence is outside [0, 1], a beta negative or NaN, two metrics share a label, or an expression
+        has the name of a metric that it is not.
     UnknownMetricError
         If a name is neither a metric nor an alias.
     SchemaError
@@ -244,7 +247,7 @@ def _plan(
         if "prevalence" not in reads if called is None else not called.open:
             own_eta = pl.lit(None if called is None else called.prevalence, pl.Float64)
         fixed_beta = pl.lit(None if called is None else called.beta, pl.Float64)
-        monotone = called is not None and find_metric(label).monotone
+        monotone = called is not None and called.metric.monotone
         grids.append(_Grid(label, expression, own_eta, betas if "beta" in reads else fixed_beta, monotone))
     return grids
 
@@ -263,17 +266,18 @@ def labelled_metrics(metrics: Metrics) -> dict[str, pl.Expr]:
     Raises
     ------
     ParameterError
-        If there is no metric, or two share a label.
+        If there is no metric, two share a label, or an expression has the name of a metric that it is not.
     UnknownMetricError
         If a name is neither a metric nor an alias.
     """
     expressions: dict[str, pl.Expr] = {}
     for metric in [metrics] if isinstance(metrics, str | pl.Expr) else metrics:
-        expression = find_metric(metric).expression if isinstance(metric, str) else metric
+        expression = value_expression(metric)
         label = expression.meta.output_name()
         if label in expressions:
             msg = f"two metrics have the label {label!r}"
-            raise ParameterError(msg, hint=f"name one of them, e.g. with .alias({label + '_2'!r})")
+            hint = f"project them apart, or register one of them as {label + '_2'!r}"
+            raise ParameterError(msg, hint=hint)
         expressions[label] = expression
     if not expressions:
         raise ParameterError.out_of_range("metrics", metrics, "at least one metric")

@@ -41,7 +41,8 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
     Raises
     ------
     UnknownMetricError
-        If it is not known whether more of a metric is better; ``register_metric`` tells.
+        If a metric is not registered, so that nobody knows whether more of it is better: the label of an
+        expression of your own, unless ``register_metric`` told.
     SchemaError
         If *table* is neither a projection nor areas, or lacks a column of *by*.
 

@@ -9,7 +9,8 @@ import polars as pl
 
 from nci_frames.arguments import beta_values
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.metrics import find_metric
+from nci_frames.evaluation.metrics import called_metric
+from nci_frames.evaluation.metrics.directions import better_sign
 
 __all__ = ["Wish", "wish_for"]
 
@@ -107,11 +108,8 @@ def wish_for(
 def _best(metric: str | pl.Expr, beta: float) -> Wish:
     if isinstance(metric, str) and metric == "distance":
         return Wish("distance", 0.0, "best", -(_FPR**2 + (1 - _TPR) ** 2).sqrt(), beta)
-    expression = find_metric(metric).expression if isinstance(metric, str) else metric
-    label = expression.meta.output_name()
-    direction = find_metric(label).direction
-    if direction == "target":
-        msg = f"the metric {label!r} has no best value"
-        raise ParameterError(msg, hint=f"ask for a target, e.g. {label}=0.01")
-    sign = 1.0 if direction == "maximize" else -1.0
-    return Wish(label, 0.0, "best", sign * expression.cast(pl.Float64), beta)
+    called = called_metric(metric)
+    if called.metric.direction == "target":
+        msg = f"the metric {called.label!r} has no best value"
+        raise ParameterError(msg, hint=f"ask for a target, e.g. {called.label}=0.01")
+    return Wish(called.label, 0.0, "best", better_sign(called.metric) * called.cast(pl.Float64), beta)

@@ -111,7 +111,7 @@ def crossover_intervals(
         raise ParameterError.unknown_choice("over", over, get_args(Over))
     fixed = _fixed(over, prevalence, beta)
     found = resample(
-        counts, [pl.col("tpr").alias("tpr"), pl.col("fpr").alias("fpr")], prevalence="observed", beta=1.0,
+        counts, ["recall", "fpr"], prevalence="observed", beta=1.0,
         threshold=threshold, repeats=repeats, seed=seed, units=units,
     )  # fmt: skip
     frame = whole_counts(counts)
@@ -175,7 +175,7 @@ def _crossover(
 def _rates(replicates: Replicates, values: Floats) -> tuple[Floats, Floats]:
     """Return TPR and FPR."""
     metric = replicates.cases["metric"].to_list()
-    return values[..., metric.index("tpr")], values[..., metric.index("fpr")]
+    return values[..., metric.index("recall")], values[..., metric.index("fpr")]
 
 
 def _position(below: tuple[Floats, Floats], above: tuple[Floats, Floats], over: Over, fixed: float) -> Floats:

@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level
 from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.resampling.replicates import Replicates, resample
 from nci_frames.schemas import BEST_MODELS, COUNTS
@@ -111,6 +112,8 @@ def probability_best(
     (0.5, 'b', 0.88, 1.0, False)]
     """
     check_level(level)
+    is_area = isinstance(metric, str) and metric in ("pr_auc", "roc_auc")
+    sign = 1 if is_area else better_sign(called_metric(metric).metric)
     found = resample(
         counts, metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
         units=units,
@@ -123,15 +126,14 @@ def probability_best(
     if not groups:
         return BEST_MODELS.empty(frame.select(keys))
     first = [*keys, *_CASE, "model"]
-    table = pl.concat(_compared(models, level) for models in groups.values())
+    table = pl.concat(_compared(models, sign, level) for models in groups.values())
     return table.select(*first, "value", "probability", "p_value", "distinguishable", "repeats").sort(first)
 
 
-def _compared(models: list[Replicates], level: float) -> pl.DataFrame:
+def _compared(models: list[Replicates], sign: int, level: float) -> pl.DataFrame:
     """Compare the models of one group of keys."""
     for replicates in models:
         replicates.check_one_point()
-    sign = better_sign(models[0].cases["metric"][0])
     value = sign * np.stack([m.value for m in models])  # model, case
     values = sign * np.stack([m.values for m in models])  # model, replicate, case
     defined = ~np.isnan(values)

@@ -123,5 +123,5 @@ def _project(
     if not isinstance(prevalence, str):
         return projected
     asked = [metrics] if isinstance(metrics, str | pl.Expr) else metrics
-    fixed = [m.meta.output_name() for m in asked if isinstance(m, CalledMetric) and not m.open]
+    fixed = [m.label for m in asked if isinstance(m, CalledMetric) and not m.open]
     return projected.with_columns(prevalence=pl.when(pl.col("metric").is_in(fixed)).then("prevalence"))

@@ -8,6 +8,7 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level, check_seed, check_whole
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.fold_values import CASE, SUMMARY, FoldValues, Metrics
@@ -219,15 +220,15 @@ def compare_folds(
     check_level(level)
     check_whole("repeats", repeats, 100)
     check_seed(seed)
-    values = FoldValues.of(rates, metric, prevalence, beta, over)
+    called = called_metric(metric)
+    sign = better_sign(called.metric)
+    values = FoldValues.of(rates, called, prevalence, beta, over)
     _check_ddof(ddof)
     if values.values.size and values.values.shape[2] < 2:
         msg = "a comparison over folds needs at least two of them"
         raise ParameterError(msg, found=f"{values.values.shape[2]} value of {over!r}")
     table = values.table(ddof)
     shape = values.values.shape[:2]
-    label = table["metric"][0] if len(table) else None
-    sign = better_sign(label) if label is not None else 1.0
     mean = sign * table["mean"].fill_null(np.nan).to_numpy().reshape(shape)
     best = np.argmax(np.where(np.isnan(mean), -np.inf, mean), axis=1) if mean.size else np.zeros(0, int)
     is_best = (np.arange(shape[1]) == best[:, None]) & ~np.isnan(mean)

@@ -1,0 +1,108 @@
+"""What a caller names -> the metric: by name, alias or label, as a called metric, or as an expression."""
+
+import re
+
+import polars as pl
+
+from nci_frames.errors import ParameterError, UnknownMetricError
+from nci_frames.evaluation.metrics.registry import CalledMetric, Metric, names, resolve
+
+__all__ = ["called_metric", "find_metric", "value_expression"]
+
+_F_SCORE = re.compile(r"f[-_ ]?(\d+(?:\.\d+)?)(?:[-_ ]?score)?", re.IGNORECASE)
+_WANTED = "the name of a metric, or a called metric such as nci_frames.f_beta(beta=2)"
+
+
+def find_metric(label: str) -> Metric:
+    """Return the metric of a name, an alias, or the label of a called metric such as ``name(c=1)``.
+
+    Raises
+    ------
+    UnknownMetricError
+        If there is none.
+    """
+    return _found(label)[0]
+
+
+def called_metric(asked: str | pl.Expr) -> CalledMetric:
+    """Return the metric that is asked for, ready to be evaluated and compared.
+
+    Parameters
+    ----------
+    asked
+        A name, an alias or a label; a called metric; or the expression that was registered under its name.
+
+    Raises
+    ------
+    UnknownMetricError
+        If there is none, or an expression is that of no metric, so that nobody knows which way is better.
+    """
+    if isinstance(asked, CalledMetric):
+        return asked
+    if isinstance(asked, pl.Expr):
+        label = _output_name(asked)
+        known = _registered_as(asked, label)
+        if known is not None:
+            return known
+        hint = "an expression has no direction: register_metric gives it one; a called metric needs no alias"
+        raise UnknownMetricError.from_name(label, names(), hint=hint)
+    found, settings = _found(asked)
+    return found.build(**settings)
+
+
+def value_expression(asked: str | pl.Expr) -> pl.Expr:
+    """Return what evaluates to the metric that is asked for; any expression that takes no metric's name does.
+
+    Raises
+    ------
+    ParameterError
+        If an expression has the name of a metric that it is not.
+    UnknownMetricError
+        If a name is that of no metric.
+    """
+    if not isinstance(asked, pl.Expr) or isinstance(asked, CalledMetric):
+        return called_metric(asked)
+    label = _output_name(asked)
+    registered = resolve(label)
+    if registered is None:
+        return asked
+    known = _registered_as(asked, label)
+    if known is not None:
+        return known
+    raise ParameterError(
+        f"the label {label!r} belongs to the metric {registered[0].name!r}, which this expression is not",
+        found=str(asked),
+        hint="give the expression another name with .alias(...), or ask for the metric by its name",
+    )
+
+
+def _registered_as(expression: pl.Expr, label: str) -> CalledMetric | None:
+    """Return the metric that a user registered with this expression and name."""
+    registered = resolve(label)
+    if registered is None or not registered[0].own:
+        return None
+    called = registered[0].build()
+    bare = expression.meta.undo_aliases()
+    return called if bare.meta.eq(called.meta.undo_aliases()) else None
+
+
+def _found(label: object) -> tuple[Metric, dict[str, float]]:
+    if not isinstance(label, str):
+        raise ParameterError.out_of_range("metric", label, _WANTED)
+    found = resolve(label)
+    if found is None:
+        raise UnknownMetricError.from_name(label, names(), hint=_hint(label))
+    return found
+
+
+def _hint(label: str) -> str | None:
+    """Return what to ask for in place of a name that others use."""
+    score = _F_SCORE.fullmatch(label)
+    return f"did you mean 'f_beta', with beta={score[1]}?" if score else None
+
+
+def _output_name(expression: pl.Expr) -> str:
+    try:
+        return expression.meta.output_name()
+    except pl.exceptions.ComputeError:
+        raise ParameterError.out_of_range("metric", str(expression), _WANTED) from None
