@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 
 import nci_frames as nf
 from nci_frames.demo.real import write_demo_logs
-from nci_frames.reporting.pages.html import write_report
+from nci_frames.reporting.pages.write import write_report
 
 PREVALENCES = [10 ** (-4 + i * 0.1) for i in range(38)]
 BETAS = [2 ** (-2 + i / 8) for i in range(33)]

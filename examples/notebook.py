@@ -15,9 +15,8 @@ def _():
 
     import nci_frames as nf
     from nci_frames.demo import write_synthetic_logs
-    from nci_frames.reporting.tables.great_tables import ranked_table
 
-    return mo, nf, ranked_table, tempfile, write_synthetic_logs
+    return mo, nf, tempfile, write_synthetic_logs
 
 
 @app.cell
@@ -65,8 +64,8 @@ def _(comparison, nf):
 
 
 @app.cell
-def _(comparison, ranked_table):
-    ranked_table(comparison.areas, metric="pr_auc", title="PR-AUC over prevalence")
+def _(comparison, nf):
+    nf.ranked_table(comparison.areas, metric="pr_auc", title="PR-AUC over prevalence")
     return
 
 

@@ -114,4 +114,5 @@ from .reporting.charts.parts.theme import dark_chart as dark_chart
 from .reporting.charts.surface_3d import plot_metric_surface_3d as plot_metric_surface_3d
 from .reporting.files.save_chart import save_chart as save_chart
 from .reporting.files.save_table import save_table as save_table
-from .reporting.pages.html import write_report as write_report
+from .reporting.pages.write import write_report as write_report
+from .reporting.tables.great_tables import ranked_table as ranked_table

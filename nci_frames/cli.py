@@ -150,7 +150,7 @@ def output_options(command: C) -> C:
         ),
         click.option(
             "--tables", type=Words("parquet", "csv", "md"), default="parquet", show_default=True,
-            help="The tables behind the report.",
+            help="The tables behind the report, in the folder tables.",
         ),
         click.option(
             "--charts", type=Words("svg", "png", "json"), default=(),

@@ -10,7 +10,7 @@ from nci_frames.errors import OutputError, ParameterError
 __all__ = ["file_kind", "replacing"]
 
 
-def file_kind(path: str | Path, kinds: Sequence[str]) -> str:
+def file_kind(path: str | Path, kinds: Sequence[str], *, what: str = "file") -> str:
     """Return which of *kinds*, such as ``"svg"``, the name of a file ends in, in small or capital letters.
 
     >>> file_kind("charts/p3.SVG", ["svg", "png"])
@@ -18,13 +18,23 @@ def file_kind(path: str | Path, kinds: Sequence[str]) -> str:
     """
     kind = Path(path).suffix.removeprefix(".").lower()
     if kind not in kinds:
+        _refuse_folder(Path(path), what, f"{what}.{kinds[0]}")
         suffixes = ", ".join(f".{kind}" for kind in kinds)
         raise ParameterError(
             f"the name of the file must end in one of {suffixes}",
             found=repr(str(path)),
-            hint="the ending says in which format the file is written",
+            hint=f"the ending says in which format the file is written, e.g. {f'{path}.{kinds[0]}'!r}",
         )
     return kind
+
+
+def _refuse_folder(path: Path, what: str, name: str) -> None:
+    if path.is_dir():
+        raise ParameterError(
+            f"the path of a {what} must be a file",
+            found=f"the folder {str(path)!r}",
+            hint=f"add a file name, e.g. {str(path / name)!r}",
+        )
 
 
 @contextmanager
@@ -41,12 +51,7 @@ def replacing(path: str | Path, *, what: str = "file") -> Iterator[Path]:
         If *path* is a folder.
     """
     target = Path(path)
-    if target.is_dir():
-        raise ParameterError(
-            f"the path of a {what} must be a file",
-            found=f"the folder {str(target)!r}",
-            hint="add a file name",
-        )
+    _refuse_folder(target, what, what + target.suffix)
     beside = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -2,13 +2,10 @@
 
 import math
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
-
-import polars as pl
 
 from nci_frames.counting.count import Tally, tally_predictions
 from nci_frames.counting.logs.scan import scan_predictions
@@ -16,21 +13,12 @@ from nci_frames.counting.thresholds.grids import auto_thresholds
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.compare import compare_models
 from nci_frames.evaluation.comparison.tables import Comparison
-from nci_frames.files import file_kind
 from nci_frames.reporting.files.save_chart import CHART_KINDS, save_chart
 from nci_frames.reporting.files.save_table import TABLE_KINDS, save_table
 from nci_frames.reporting.pages.figures import report_charts
-from nci_frames.reporting.pages.html import render_report
-from nci_frames.reporting.pages.json import render_json
-from nci_frames.reporting.pages.markdown import render_markdown
+from nci_frames.reporting.pages.write import REPORT_KINDS, write_report
 
-__all__ = ["REPORT_KINDS", "Published", "ReportJob", "run_report"]
-
-
-_RENDERERS: Mapping[str, Callable[..., str]] = MappingProxyType(
-    {"html": render_report, "md": render_markdown, "json": render_json}
-)
-REPORT_KINDS = tuple(_RENDERERS)
+__all__ = ["Published", "ReportJob", "run_report"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +65,8 @@ def run_report(job: ReportJob) -> Published:
     Returns
     -------
     The tables, what became of every row, and the paths of the reports (``report.html``), of the tables
-    (``counts``, ``points``, ``projection``, ``areas``, and those of the segments and folds) and of the charts
-    (in the folder ``charts``).
+    (``counts`` and every one of ``Comparison.tables``, in the folder ``tables``) and of the charts (in the
+    folder ``charts``).
 
     Raises
     ------
@@ -137,12 +125,11 @@ def _write(job: ReportJob, tally: Tally, comparison: Comparison, folder: Path) -
     title = {} if job.title is None else {"title": job.title}
     reports = [f"report.{kind}" for kind in dict.fromkeys(job.formats)]
     for name in reports:
-        page = _RENDERERS[file_kind(name, REPORT_KINDS)](comparison, facts=facts, **title)
-        (folder / name).write_text(page, encoding="utf-8", newline="")
+        write_report(comparison, folder / name, facts=facts, **title)
     frames = {
-        f"{name}.{kind}": table
+        f"tables/{name}.{kind}": table
         for kind in dict.fromkeys(job.tables)
-        for name, table in {"counts": tally.counts, **_tables(comparison)}.items()
+        for name, table in {"counts": tally.counts, **comparison.tables}.items()
     }
     for name, frame in frames.items():
         save_table(frame, folder / name)
@@ -159,32 +146,17 @@ def _write(job: ReportJob, tally: Tally, comparison: Comparison, folder: Path) -
 def _publish(unfinished: Path, out: Path) -> None:
     """Move every file to its place, after it is sure that each has one."""
     files = sorted(path.relative_to(unfinished) for path in unfinished.rglob("*") if path.is_file())
-    for folder in {out / file.parent for file in files}:
+    folders = {out / file.parent for file in files}
+    for folder in folders:
         _check_folder(folder)
-        folder.mkdir(exist_ok=True)
     for file in files:
         if (out / file).is_dir():
             msg = "a folder is where a file of the report must be"
             raise ParameterError(msg, found=repr(str(out / file)), hint="name another folder with --out")
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
     for file in files:
         (unfinished / file).replace(out / file)
-
-
-def _tables(comparison: Comparison) -> dict[str, pl.DataFrame]:
-    tables = {
-        "points": comparison.points,
-        "projection": comparison.projection,
-        "areas": comparison.areas,
-        "best": comparison.best,
-        "decisions": comparison.decisions,
-        "certainty": comparison.certainty,
-        "segment_points": comparison.segment_points,
-        "segment_projection": comparison.segment_projection,
-        "segment_areas": comparison.segment_areas,
-        "folds": comparison.folds,
-        "shifts": comparison.shifts,
-    }
-    return {name: table for name, table in tables.items() if table is not None}
 
 
 def _facts(tally: Tally, comparison: Comparison) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from nci_frames.reporting.pages.html import write_report
+from nci_frames.reporting.pages.write import write_report
 from tests.browsing import Visit
 from tests.comparisons import HOSTILE, MODELS, comparison
 

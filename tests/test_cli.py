@@ -14,9 +14,10 @@ from click.testing import CliRunner, Result
 
 from nci_frames.cli import main
 from nci_frames.errors import ParameterError
-from nci_frames.jobs import REPORT_KINDS, ReportJob, run_report
+from nci_frames.jobs import ReportJob, run_report
 from nci_frames.reporting.files.save_chart import CHART_KINDS
 from nci_frames.reporting.files.save_table import TABLE_KINDS
+from nci_frames.reporting.pages.write import REPORT_KINDS
 from tests.hostile import NAMES
 from tests.logs import random_log
 
@@ -56,19 +57,23 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
     assert "PR-AUC over prevalence" in done.stdout
     assert "forest" in done.stdout
     assert f"400 predictions counted; report: {out}/report.html" in done.stdout
-    assert sorted(path.name for path in out.iterdir()) == [
-        "areas.parquet", "best.parquet", "certainty.parquet", "counts.parquet", "decisions.parquet",
-        "folds.parquet", "points.parquet", "projection.parquet",
-        "report.html", "segment_areas.parquet", "segment_points.parquet", "segment_projection.parquet",
-        "shifts.parquet",
-    ]  # fmt: skip
-    areas = pl.read_parquet(out / "areas.parquet")
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", "tables"]
+    tables = {path.stem for path in (out / "tables").iterdir()}
+    assert tables == {*TABLES, *SEGMENTED, "folds"}
+    areas = pl.read_parquet(out / "tables/areas.parquet")
     assert areas.filter(metric="pr_auc")["prevalence"].n_unique() == 10
     assert 'id="spec-folds"' in (out / "report.html").read_text()
 
 
-#: What is written of a log without folds and segments.
-TABLES = ("areas", "best", "certainty", "counts", "decisions", "points", "projection")
+#: What is written of a log without folds and segments, and what there is of segments besides.
+TABLES = (
+    "area_errors", "area_nodes", "area_winners", "areas", "best", "best_certainty", "best_points",
+    "best_winners", "beta_winners", "certainty", "counts", "curve_projection", "curves", "decisions",
+    "points", "precision_bands", "precision_uncertainty", "projection", "rates", "undefined", "winners",
+)  # fmt: skip
+SEGMENTED = (
+    "differences", "segment_areas", "segment_points", "segment_projection", "segment_sizes", "shifts",
+)  # fmt: skip
 
 
 def written(folder: Path) -> set[str]:
@@ -82,7 +87,7 @@ def test_every_format_that_is_asked_for_is_written(log: Path, tmp_path: Path) ->
     done = run("report", str(log), *options, *formats)
     assert done.exit_code == 0, done.output
     assert f"400 predictions counted; report: {out}/report.md" in done.output
-    tables = {f"{name}.{kind}" for name in TABLES for kind in ("csv", "md")}
+    tables = {f"tables/{name}.{kind}" for name in TABLES for kind in ("csv", "md")}
     names = {Path(file).stem for file in written(out / "charts")}
     assert names > {"p3", "f-own", "f-prevalence", "f-beta", "pr-auc", "decisions", "roc"}
     charts = {f"charts/{name}.{kind}" for name in names for kind in ("svg", "json")}
@@ -122,7 +127,9 @@ def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert sorted(json.loads((out / "report.json").read_text())["models"]) == sorted(names[:8])
     assert "<script>alert" not in (out / "report.md").read_text() + (out / "charts/p3.svg").read_text()
-    header, *rows = csv.reader(io.StringIO((out / "segment_points.csv").read_bytes().decode(), newline=""))
+    header, *rows = csv.reader(
+        io.StringIO((out / "tables/segment_points.csv").read_bytes().decode(), newline="")
+    )
     assert "'=country|<b>" in header
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@", "\t", "\r"))]
 
@@ -130,7 +137,7 @@ def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
 def test_nothing_is_moved_where_one_file_has_no_place(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (out / "report.md").mkdir(parents=True)
-    (out / "areas.parquet").write_text("older")
+    (out / "older").write_text("older")
     options = ["--out", str(out), "-p", "0.1"]
     done = run("report", str(log), *options, "--format", "md")
     assert done.exit_code == 2
@@ -139,8 +146,8 @@ def test_nothing_is_moved_where_one_file_has_no_place(log: Path, tmp_path: Path)
     done = run("report", str(log), *options, "--charts", "json")
     assert done.exit_code == 2
     assert "the output must be a folder" in done.output
-    assert sorted(path.name for path in out.iterdir()) == ["areas.parquet", "charts", "report.md"]
-    assert (out / "areas.parquet").read_text() == "older"
+    assert sorted(path.name for path in out.iterdir()) == ["charts", "older", "report.md"]
+    assert (out / "older").read_text() == "older"
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,58 @@ def test_a_comparison_holds_the_tables_of_the_functions() -> None:
     assert comparison.undefined.is_empty()
     with pytest.raises(nf.SchemaError, match="did you mean 'country'"):
         nf.compare_models(counts, prevalence=grid, segments="contry")
+
+
+def test_all_that_a_report_shows_is_among_the_tables() -> None:
+    log = random_log(800)
+    counts = nf.count_confusion(log, thresholds="exact")
+    options: dict[str, Any] = {"prevalence": [0.01, 0.3, 1.0], "beta": [0.5, 1.0], "threshold": 0.4}
+    comparison = nf.compare_models(counts, segments="country", fold="fold", repeats=20, **options)
+    held = {field.name for field in dataclasses.fields(comparison)}
+    single = {"prevalence", "beta", "threshold", "segments", "observed_prevalence", "leading"}
+    assert set(comparison.tables) == held - single
+    assert all(comparison.tables[name] is getattr(comparison, name) for name in comparison.tables)
+    assert sorted(comparison.leading) == sorted(log["model"].unique())
+
+    curves = comparison.curves
+    assert_frame_equal(curves, comparison.rates)
+    assert_frame_equal(
+        comparison.curve_projection,
+        nf.project_rates(curves, metrics=["precision", "pos_fraction", "recall"], prevalence=[0.01, 0.3]),
+    )
+    points = comparison.points
+    assert comparison.precision_bands is not None
+    assert_frame_equal(comparison.precision_bands, nf.precision_band(points, prevalence=[0.01, 0.3, 1.0]))
+    assert comparison.precision_uncertainty is not None
+    assert_frame_equal(comparison.precision_uncertainty, nf.max_precision_uncertainty(points))
+    assert comparison.area_errors["error"].to_list() == [0.0] * len(comparison.area_errors)
+
+    assert comparison.segment_sizes is not None
+    assert dict(comparison.segment_sizes.iter_rows()) == dict(log["country"].value_counts().iter_rows())
+    assert comparison.segment_sizes["rows"].is_sorted(descending=True)
+    assert comparison.differences is not None
+    largest = comparison.segment_sizes["country"].drop_nulls()[0]
+    assert comparison.differences["reference"].unique().to_list() == [largest]
+    assert comparison.segment_points is not None
+    expected = nf.decompose_difference(
+        comparison.segment_points, metric=nf.f_beta(beta=1.0).alias("F1"), over="country", reference=largest
+    )
+    assert_frame_equal(comparison.differences, expected)
+
+    alone = nf.compare_models(counts, repeats=2, **options)
+    assert "differences" not in alone.tables
+    two = nf.compare_models(counts, segments=["country", "fold"], repeats=2, **options)
+    assert two.differences is None
+    assert two.segment_sizes is not None
+    assert two.segment_sizes.columns == ["country", "fold", "rows"]
+
+
+def test_how_far_an_area_may_be_off_is_that_of_the_coarsest_prevalence() -> None:
+    counts = nf.count_confusion(random_log(800), thresholds=[0.2, 0.5], by=[])
+    comparison = nf.compare_models(counts, prevalence=[0.01, 0.3], repeats=2)
+    for model, error in comparison.area_errors.iter_rows():
+        areas = comparison.areas.filter(metric="pr_auc", model=model)
+        assert error == max((areas["upper"] - areas["lower"]) / 2) > 0
 
 
 def test_the_folds_are_those_of_counting_each_at_the_threshold() -> None:

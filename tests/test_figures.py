@@ -5,8 +5,10 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.reporting.pages.figures import MOST_MODELS, _curves, report_figures, shown_models
-from tests.comparisons import comparison
+from nci_frames.evaluation.comparison.curves import report_curves
+from nci_frames.evaluation.comparison.tables import MOST_MODELS
+from nci_frames.reporting.pages.figures import report_figures, shown_models
+from tests.comparisons import MODELS, comparison
 
 
 def test_long_curves_keep_their_shape_at_every_prevalence() -> None:
@@ -15,7 +17,7 @@ def test_long_curves_keep_their_shape_at_every_prevalence() -> None:
     score = rng.normal(label * 1.5, 1)
     log = pl.DataFrame({"model": np.where(np.arange(150_000) % 2, "a", "b"), "label": label, "score": score})
     rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
-    thinned = _curves(rates)
+    thinned = report_curves(rates, ["a", "b"])
     assert thinned.height < rates.height / 10
     assert thinned.join(rates, on=["model", "threshold"], how="anti").is_empty()
     for model in ("a", "b"):
@@ -32,7 +34,8 @@ def test_long_curves_keep_their_shape_at_every_prevalence() -> None:
 
 def test_short_curves_are_left_as_they_are() -> None:
     rates = comparison().rates
-    assert _curves(rates).equals(rates)
+    assert report_curves(rates, list(MODELS)).equals(rates)
+    assert report_curves(rates, ["forest"]).equals(rates.filter(model="forest"))
 
 
 def test_the_models_shown_are_those_nearest_to_the_top() -> None:

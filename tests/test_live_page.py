@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 import nci_frames as nf
-from nci_frames.reporting.pages.html import write_report
+from nci_frames.reporting.pages.write import write_report
 from nci_frames.reporting.tables.numbers import format_grid, format_one_in, format_threshold, format_value
 from tests.browsing import Visit
 from tests.comparisons import HOSTILE, comparison
@@ -159,27 +159,32 @@ def test_the_borders_in_the_sentence_are_those_of_python(visit, tables):
 
 def test_the_ranked_tables_follow(visit, tables):
     eta, beta = move(visit.page, 650, 850)
-    live = json.loads(visit.page.locator("#table-own-live").inner_text())
+    live = json.loads(visit.page.locator("#table-own-over-prevalence-live").inner_text())
     best = nf.select_operating_points(tables.rates, metric="f_beta", prevalence=live["grid"], beta=beta)
     values = nf.rank_models(
         nf.project_rates(best, metrics="f_beta", prevalence="selected", beta=beta),
         by=["prevalence"],
     )
-    for row in cells(visit.page, "table-own"):
+    for row in cells(visit.page, "table-own-over-prevalence"):
         for at, cell in zip(live["grid"], row[1:], strict=True):
             expected = values.filter(model=row[0][0], prevalence=at)
             assert_same(cell[1], expected["value"][0] if expected.height else None)
             assert cell[2] == (expected["rank"][0] if expected.height else None)
-    caption = visit.page.locator("#table-own caption").inner_text()
+    caption = visit.page.locator("#table-own-over-prevalence caption").inner_text()
     assert caption == f"F{format_grid(beta)} over prevalence, each model at its own best threshold"
-    for row in cells(visit.page, "table-beta"):
-        for at, cell in zip(json.loads(visit.page.locator("#table-beta-live").inner_text())["grid"], row[1:],
-                            strict=True):  # fmt: skip
+    betas = json.loads(visit.page.locator("#table-own-over-beta-live").inner_text())["grid"]
+    for row in cells(visit.page, "table-own-over-beta"):
+        for at, cell in zip(betas, row[1:], strict=True):
             point = nf.select_operating_points(
                 tables.rates.filter(model=row[0][0]), metric="f_beta", prevalence=eta, beta=at
             )
             value = nf.project_rates(point, metrics="f_beta", prevalence="selected", beta=at)["value"]
             assert_same(cell[1], value[0] if len(value) else None)
+    for row in cells(visit.page, "table-f-beta-over-beta"):
+        point = tables.points.filter(model=row[0][0])
+        for at, cell in zip(betas, row[1:], strict=True):
+            value = nf.project_rates(point, metrics="f_beta", prevalence=eta, beta=at)["value"]
+            assert_same(cell[1], value[0])
 
 
 def test_the_charts_follow(visit, tables):

@@ -17,10 +17,12 @@ import pytest
 import nci_frames as nf
 from nci_frames.arguments import nearest
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.comparison.cells import pick_evenly
 from nci_frames.reporting.findings.verdicts import Lead, read_order, read_verdict
 from nci_frames.reporting.pages import html as report
-from nci_frames.reporting.pages.html import render_report, write_report
-from nci_frames.reporting.tables.great_tables import pick_evenly, ranked_list, ranked_table, table_html
+from nci_frames.reporting.pages.html import render_report
+from nci_frames.reporting.pages.write import write_report
+from nci_frames.reporting.tables.great_tables import ranked_list, ranked_table, table_html
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid, format_value
 from tests.comparisons import BETAS, GRID, HOSTILE, MODELS, comparison
 
@@ -156,8 +158,8 @@ def test_each_chart_has_a_box_a_description_and_a_specification(page):
 
 
 def test_every_table_has_a_caption_and_heads(page):
-    # Explorer, five ranked, three segments, rates, shifts.
-    assert len(page.all("table")) == len(page.all("caption")) == 1 + 5 + 3 + 2
+    # Explorer, six ranked, three segments, rates, shifts.
+    assert len(page.all("table")) == len(page.all("caption")) == 1 + 6 + 3 + 2
     assert {th["scope"] for th in page.all("th")} == {"col", "row", "colgroup"}
 
 
@@ -299,8 +301,13 @@ def test_an_older_page_is_replaced(tmp_path):
 
 
 def test_a_folder_is_no_target(tmp_path):
-    with pytest.raises(ParameterError, match="must be a file"):
+    with pytest.raises(ParameterError, match=r"must be a file(.|\n)*e\.g\. '.*/report\.html'"):
         write_report(comparison(), tmp_path)
+    with pytest.raises(ParameterError, match=r"must end in one of \.html, \.md, \.json(.|\n)*repdir\.html"):
+        write_report(comparison(), tmp_path / "repdir")
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(ParameterError, match="must be a file"):
+        write_report(comparison(), tmp_path / "report.html")
 
 
 def test_a_comparison_from_counts_is_shown_with_its_limits():
@@ -350,7 +357,7 @@ def test_a_chart_that_cannot_be_drawn_leaves_the_tables():
     zigzag = many.projection.with_columns(value=pl.col("prevalence").rank("dense") % 2 * 1.0)
     source = Page(render_report(replace(many, projection=zigzag)))
     assert "Not drawn: a chart shows at most 5,000 rows" in source.text
-    assert len(source.all("table")) == 1 + 5 + 1
+    assert len(source.all("table")) == 1 + 6 + 1
 
 
 def test_only_the_first_segments_are_shown_and_that_is_said():
@@ -360,7 +367,7 @@ def test_only_the_first_segments_are_shown_and_that_is_said():
         )
     )
     assert "The first 24 of 30 segments are shown." in source.text
-    assert len(source.all("table")) == 1 + 5 + 24 + 2
+    assert len(source.all("table")) == 1 + 6 + 24 + 2
 
 
 def test_the_best_is_bold_and_ranks_stand_beside_the_values():

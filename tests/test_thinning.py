@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nci_frames as nf
+from nci_frames.evaluation.arrays.thinning import TOLERANCE, thin_curves
 from nci_frames.reporting.charts import MAX_ROWS
 from nci_frames.reporting.charts.parts.selection import fitted
-from nci_frames.reporting.charts.parts.thinning import TOLERANCE, thin_curves
 from tests.chart_specs import layer, panel_rows, rows_of
 
 SIZE = {"width": 520, "height": 300}

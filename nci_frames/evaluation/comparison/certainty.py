@@ -6,10 +6,10 @@ import polars as pl
 
 from nci_frames.evaluation.resampling.probability_best import probability_best
 
-__all__ = ["contenders", "own_threshold_certainty", "ranking_certainty"]
+__all__ = ["MOST_RESAMPLED", "contenders", "own_threshold_certainty", "ranking_certainty"]
 
 #: Models beyond so many, by how near they come to the top, are taken to be the best in no resampled log.
-_MOST = 20
+MOST_RESAMPLED = 20
 
 #: Areas of resampled logs are taken over at most so many steps of recall.
 _STEPS = 512
@@ -17,11 +17,12 @@ _STEPS = 512
 _CELLS = ("model", "threshold", "tp", "fp", "fn", "tn")
 
 
-def contenders(*rankings: pl.DataFrame, most: int = _MOST) -> list[str]:
-    """Return the models that come nearest to the top, by their best rank anywhere, then by their mean."""
-    ranks = pl.concat(table.select("model", "rank") for table in rankings).drop_nulls()
-    nearest = ranks.group_by("model").agg(pl.col("rank").min(), mean=pl.col("rank").mean())
-    return nearest.sort("rank", "mean", "model").head(most)["model"].sort().to_list()
+def contenders(*rankings: pl.DataFrame) -> list[str]:
+    """Return the models that have a rank, by their best one anywhere, then by their mean; all if none has."""
+    table = pl.concat(ranking.select("model", "rank") for ranking in rankings)
+    nearest = table.group_by("model").agg(pl.col("rank").min(), mean=pl.col("rank").mean())
+    ranked = nearest.drop_nulls()
+    return (ranked if ranked.height else nearest).sort("rank", "mean", "model")["model"].to_list()
 
 
 def ranking_certainty(

@@ -9,25 +9,36 @@ from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.nodes import area_nodes
-from nci_frames.evaluation.comparison.certainty import contenders, own_threshold_certainty, ranking_certainty
-from nci_frames.evaluation.comparison.tables import (
-    Comparison,
+from nci_frames.evaluation.comparison.certainty import (
+    MOST_RESAMPLED,
+    contenders,
+    own_threshold_certainty,
+    ranking_certainty,
+)
+from nci_frames.evaluation.comparison.curves import project_curves, report_curves
+from nci_frames.evaluation.comparison.own_thresholds import best_values, own_maps
+from nci_frames.evaluation.comparison.places import (
     main_beta,
     main_prevalences,
     middle_prevalence,
     prevalence_range,
 )
+from nci_frames.evaluation.comparison.segment_tables import (
+    segment_differences,
+    segment_shifts,
+    segment_sizes,
+)
+from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
 from nci_frames.evaluation.crossovers.decision_map import decision_map
 from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
 from nci_frames.evaluation.crossovers.winners import winner_ranges
-from nci_frames.evaluation.metrics import f_beta
+from nci_frames.evaluation.projection.bands import max_precision_uncertainty, precision_band
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.folds import compare_folds
-from nci_frames.evaluation.significance.shift import check_projection
-from nci_frames.schemas import COUNTS, SHIFTS, collect
+from nci_frames.schemas import COUNTS, collect
 
 __all__ = ["compare_models"]
 
@@ -116,27 +127,33 @@ def compare_models(
     rates = compute_rates(total)
     points, projection, areas = tables(total, rates)
     by_segment: tuple[pl.DataFrame | None, ...] = (None, None, None)
+    sizes = differences = None
     if segments:
-        by_segment = tables(apart, compute_rates(apart))
-    maps = _own_maps(rates)
+        by_rates = compute_rates(apart)
+        by_segment = tables(apart, by_rates)
+        sizes = segment_sizes(by_rates, segments)
+        differences = segment_differences(by_segment[0], sizes, segments, beta=main_beta(betas))
+    maps = own_maps(rates)
     own = rates.join(maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi")
     best_points = bounded(own.sort("model", "threshold"))
     # Models that share thresholds still compete at different ones.
     within = ("metric", "prevalence", "beta")
-    best = rank_models(_best(best_points, maps, grid, betas, band=whole), by=within)
+    best = rank_models(best_values(best_points, maps, grid, betas, band=whole), by=within)
     observed = _observed(points)
     main, middle = main_beta(betas), middle_prevalence(grid, observed)
+    mains = main_prevalences(grid, observed)
+    at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
+    by_area = areas.filter(metric="pr_auc")
+    leading = contenders(best.filter(at_beta), by_area, projection.filter(at_beta))
     certainty = best_certainty = None
     if whole and best.height:
-        at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
-        by_area = areas.filter(metric="pr_auc")
-        leading = contenders(best.filter(at_beta), by_area, projection.filter(at_beta))
-        first = pl.col("model").is_in(leading)
-        asked = best.filter(first, at_beta, pl.col("prevalence").is_in(main_prevalences(grid, observed)))
+        first = pl.col("model").is_in(leading[:MOST_RESAMPLED])
         certainty = ranking_certainty(
             total.filter(first), points.filter(first), prevalence=grid, beta=main, repeats=repeats
         )
+        asked = best.filter(first, at_beta, pl.col("prevalence").is_in(mains))
         best_certainty = own_threshold_certainty(asked, best_points, repeats=repeats)
+    curves = report_curves(rates, leading[:MOST_MODELS])
     span = prevalence_range(grid, observed)
     nodes = compute_areas(total, prevalence=area_nodes(*span)).filter(metric="pr_auc")
     return Comparison(
@@ -145,6 +162,7 @@ def compare_models(
         threshold=float(threshold),
         segments=tuple(segments),
         observed_prevalence=observed,
+        leading=tuple(leading),
         points=points,
         projection=projection,
         areas=areas,
@@ -164,44 +182,14 @@ def compare_models(
         area_winners=area_winners(nodes, *span),
         certainty=certainty,
         best_certainty=best_certainty,
-        shifts=_shifts(apart, segments) if whole else None,
-    )
-
-
-def _own_maps(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return the decision map of each model alone: its own best threshold for every lambda."""
-    return decision_map(rates.with_columns(pl.col("model").alias("alone"))).drop("alone")
-
-
-def _best(
-    points: pl.DataFrame, maps: pl.DataFrame, grid: list[float], betas: list[float], *, band: bool
-) -> pl.DataFrame:
-    """Return F-beta of each model at its best threshold, at every prevalence and beta."""
-    eta, beta = pl.col("prevalence"), pl.col("beta")
-    places = pl.DataFrame({"prevalence": grid}).join(pl.DataFrame({"beta": betas}), how="cross")
-    # At prevalence 1 everything is precise, so lambda is 0 there whatever beta is.
-    ratio = ((1 - eta) / eta / beta.pow(2)).fill_nan(0.0)
-    chosen = (
-        maps.select(pl.col("model").unique())
-        .join(places.with_columns(ratio.alias("lambda")), how="cross")
-        .sort("lambda")
-        .join_asof(
-            maps.sort("lambda_start"),
-            left_on="lambda",
-            right_on="lambda_start",
-            by="model",
-            check_sortedness=False,
-        )
-        .join(points, on=["model", "threshold"])
-    )
-    values: dict[str, pl.Expr | pl.Series] = {"value": f_beta()}
-    if band:
-        # F-beta rises with TPR and falls with FPR.
-        for side, tpr, fpr in (("lower", "tpr_lower", "fpr_upper"), ("upper", "tpr_upper", "fpr_lower")):
-            bounds = chosen.with_columns(tpr=pl.col(tpr), fpr=pl.col(fpr))
-            values[side] = bounds.select(f_beta()).to_series()
-    return chosen.with_columns(metric=pl.lit("f_beta"), **values).select(
-        "model", "threshold", "metric", "prevalence", "beta", *values
+        shifts=segment_shifts(apart, segments) if whole else None,
+        curves=curves,
+        curve_projection=project_curves(curves, mains),
+        precision_bands=precision_band(points, prevalence=grid) if whole else None,
+        precision_uncertainty=max_precision_uncertainty(points) if whole else None,
+        area_errors=_area_errors(by_area),
+        segment_sizes=sizes,
+        differences=differences,
     )
 
 
@@ -223,16 +211,10 @@ def _folds(
     return compare_folds(points, beta=betas, prevalence=prevalence, over=fold)
 
 
-def _shifts(frame: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
-    """Test what projection assumes, segment by segment; None where there is nothing to test."""
-    tables = [
-        check_projection(pool_counts(frame, over=[other for other in segments if other != name]), over=name)
-        .with_columns(pl.lit(name).alias("key"), pl.col(name).cast(pl.String).alias("value"))
-        .select("model", "key", "value", *SHIFTS.fixed[1:])
-        for name in segments
-        if frame[name].n_unique() > 1
-    ]
-    return pl.concat(tables) if tables else None
+def _area_errors(areas: pl.DataFrame) -> pl.DataFrame:
+    """Return how far each model's area may be from its value, at the prevalence where that is most."""
+    error = ((pl.col("upper") - pl.col("lower")) / 2).max().alias("error")
+    return areas.group_by("model").agg(error).sort("model")
 
 
 def _undefined(points: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:

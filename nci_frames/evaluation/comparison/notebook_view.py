@@ -3,8 +3,9 @@
 import html
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import polars as pl
+
+from nci_frames.evaluation.comparison.cells import Cell, ranked_cells
 
 __all__ = ["overview_html"]
 
@@ -24,20 +25,22 @@ def overview_html(ranking: pl.DataFrame, /, *, observed: float | None) -> str:
     >>> "<td>b</td><td>0.9</td><td>a</td><td>0.2</td>" in overview_html(ranking, observed=None)
     True
     """
-    grid = ranking["prevalence"].drop_nulls().unique().sort()
-    picked = np.unique(np.linspace(0, max(len(grid) - 1, 0), _COLUMNS).round().astype(int))
-    shown = grid.gather(picked) if len(grid) else grid
-    rows = ranking.filter(pl.col("prevalence").is_in(shown.implode())).sort(
+    table = ranked_cells(ranking, over="prevalence", shown=_COLUMNS)
+    rows = ranking.filter(pl.col("prevalence").is_in(table.grid)).sort(
         "prevalence", "rank", "model", nulls_last=True
     )
-    models = rows["model"].unique(maintain_order=True)
-    told = f"Models: {len(models):,}; prevalences: {len(grid):,}; rank 1 is best"
+    models, grid = len(table.rows), ranking["prevalence"].drop_nulls().n_unique()
+    told = f"Models: {models:,}; prevalences: {grid:,}; rank 1 is best"
     if observed is not None:
         told = f"{told}; observed prevalence {observed:.4g}"
-    more = f"<p>Models left out: {len(models) - _MODELS:,}.</p>" if len(models) > _MODELS else ""
+    more = f"<p>Models left out: {models - _MODELS:,}.</p>" if models > _MODELS else ""
     best = _table("Best by PR-AUC", _HEAD, _best(rows))
-    head = ["model", *(_number(at) for at in shown)]
-    ranked = _table("PR-AUC and rank over prevalence", head, _ranked(rows, shown, models))
+    head = ["model", *map(_number, table.grid)]
+    ranked = _table(
+        "PR-AUC and rank over prevalence",
+        head,
+        ([html.escape(model), *map(_cell, cells)] for model, cells in table.rows[:_MODELS]),
+    )
     return f"<div><p>{told}.</p>{best}{ranked}{more}</div>"
 
 
@@ -55,21 +58,10 @@ def _best(rows: pl.DataFrame) -> list[list[str]]:
     ]
 
 
-def _ranked(rows: pl.DataFrame, shown: pl.Series, models: pl.Series) -> list[list[str]]:
-    cells = {
-        (model, at): _cell(value, rank)
-        for model, at, value, rank in rows.select("model", "prevalence", "value", "rank").iter_rows()
-    }
-    return [
-        [html.escape(model), *(cells.get((model, at), _UNDEFINED) for at in shown)]
-        for model in models.head(_MODELS)
-    ]
-
-
-def _cell(value: float | None, rank: int | None) -> str:
-    if rank is None:
-        return _number(value)
-    return f"<b>{_number(value)}</b> (1)" if rank == 1 else f"{_number(value)} ({rank})"
+def _cell(cell: Cell) -> str:
+    if cell.rank is None:
+        return _number(cell.value)
+    return f"<b>{_number(cell.value)}</b> (1)" if cell.rank == 1 else f"{_number(cell.value)} ({cell.rank})"
 
 
 def _names(models: Sequence[str]) -> str:

@@ -1,19 +1,21 @@
 """All tables of one comparison of models: what a report shows and a job stores."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import polars as pl
 
-from nci_frames.arguments import nearest
+from nci_frames.evaluation.comparison import places
 from nci_frames.evaluation.comparison.notebook_view import overview_html
 
-__all__ = ["Comparison", "main_beta", "main_prevalences", "middle_prevalence", "prevalence_range"]
+__all__ = ["MOST_MODELS", "Comparison"]
+
+#: Curves are drawn of at most so many models: more no reader tells apart by colour and stroke.
+MOST_MODELS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The tables of one comparison; every frame is one of those in ``nci_frames.schemas``."""
+    """The tables of one comparison, each an attribute; ``tables`` holds them all by name."""
 
     #: The prevalences compared, ascending; the observed one is not added.
     prevalence: tuple[float, ...]
@@ -25,6 +27,8 @@ class Comparison:
     segments: tuple[str, ...]
     #: Positives among all rows of the log; null where a log has no rows.
     observed_prevalence: float | None
+    #: The models that have a rank anywhere, the nearest to the top first; all models where none has one.
+    leading: tuple[str, ...]
     #: Rates of each model at the threshold, pooled over all keys.
     points: pl.DataFrame
     #: precision, recall, f_beta, accuracy and pos_fraction of the points over prevalence x beta, ranked:
@@ -70,58 +74,63 @@ class Comparison:
     #: Whether the scores of each class have one law in all segments, as projection assumes: the columns of
     #: ``check_projection`` with ``key`` (which one) and ``value`` (of it, as text); None if not tested.
     shifts: pl.DataFrame | None
+    #: The ROC curves of the first ``MOST_MODELS`` of the leading models: a rates frame, of which long curves
+    #: keep the points that draw the same picture.
+    curves: pl.DataFrame
+    #: precision, pos_fraction and recall of the curves at the ``main_prevalences``: a projection frame.
+    curve_projection: pl.DataFrame
+    #: Precision of the points over prevalence with its band, and the width of that band where it is widest:
+    #: the frames of ``precision_band`` and ``max_precision_uncertainty``; None for sums of weights.
+    precision_bands: pl.DataFrame | None
+    precision_uncertainty: pl.DataFrame | None
+    #: How far the PR-AUC of a model may be from its value at any prevalence compared: model, error.
+    area_errors: pl.DataFrame
+    #: Rows of each segment, summed over the models, the largest first: segments, rows; None without segments.
+    segment_sizes: pl.DataFrame | None
+    #: Why F-beta at ``main_beta`` differs between the segments and the largest of them: the columns of
+    #: ``decompose_difference``; None unless there is one key of segments.
+    differences: pl.DataFrame | None
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table that there is, by the name of its attribute, in their order."""
+        held = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in held.items() if isinstance(value, pl.DataFrame)}
 
     @property
     def main_beta(self) -> float:
         """The beta that a summary speaks of: the one compared that is nearest to 1."""
-        return main_beta(self.beta)
+        return places.main_beta(self.beta)
 
     @property
     def middle_prevalence(self) -> float:
         """The prevalence compared that is nearest to the log's own; without that, the middle one."""
-        return middle_prevalence(self.prevalence, self.observed_prevalence)
+        return places.middle_prevalence(self.prevalence, self.observed_prevalence)
 
     @property
     def main_prevalences(self) -> tuple[float, ...]:
         """The prevalences that a summary speaks of: the lowest, the middle and the highest."""
-        return main_prevalences(self.prevalence, self.observed_prevalence)
+        return places.main_prevalences(self.prevalence, self.observed_prevalence)
 
     @property
     def prevalence_range(self) -> tuple[float, float]:
         """The prevalences between which ``area_nodes`` tells every PR-AUC."""
-        return prevalence_range(self.prevalence, self.observed_prevalence)
+        return places.prevalence_range(self.prevalence, self.observed_prevalence)
 
     @property
     def beta_range(self) -> tuple[float, float]:
         """The lowest and the highest beta of a logarithmic axis, a factor of 16 apart at least."""
-        inside = [beta for beta in self.beta if 0 < beta < float("inf")] or [1.0]
-        wide = max(1.0, 4 / (max(inside) / min(inside)) ** 0.5)
-        return min(inside) / wide, max(inside) * wide
+        return places.beta_range(self.beta)
+
+    @property
+    def fold_count(self) -> int | None:
+        """How many folds there are; None where they are not compared."""
+        return (
+            None
+            if self.folds is None
+            else self.folds.select((pl.col("folds") + pl.col("skipped")).max()).item()
+        )
 
     def _repr_html_(self) -> str:
         """Show in a notebook who is best where, by PR-AUC."""
         return overview_html(self.areas.filter(metric="pr_auc"), observed=self.observed_prevalence)
-
-
-def main_beta(betas: Sequence[float]) -> float:
-    """Return the beta nearest to 1, by ratio."""
-    return nearest([beta for beta in betas if 0 < beta < float("inf")] or betas, 1.0)
-
-
-def middle_prevalence(grid: Sequence[float], observed: float | None) -> float:
-    """Return the prevalence of the grid that is nearest to the log's own, or the middle one."""
-    return nearest(grid, grid[len(grid) // 2] if observed is None else observed)
-
-
-def main_prevalences(grid: Sequence[float], observed: float | None) -> tuple[float, ...]:
-    """Return the lowest, a middle and the highest prevalence of the grid."""
-    return tuple(sorted({grid[0], middle_prevalence(grid, observed), grid[-1]}))
-
-
-def prevalence_range(grid: Sequence[float], observed: float | None) -> tuple[float, float]:
-    """Return a range of prevalences within (0, 1), over a decade at least, that holds all that are."""
-    inside = [eta for eta in [*grid, *([] if observed is None else [observed])] if 0 < eta < 1] or [0.1]
-    low, high = min(inside), max(inside)
-    # A range of one prevalence is no range; its odds are spread by the same factor to both sides.
-    wide = max(1.0, (10 / (high * (1 - low) / (low * (1 - high)))) ** 0.5)
-    return low / (low + (1 - low) * wide), high * wide / (high * wide + 1 - high)

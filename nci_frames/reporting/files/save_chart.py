@@ -60,7 +60,7 @@ def save_chart(chart: ChartType, /, path: str | Path, *, scale: float = 2.0) -> 
     >>> nf.save_chart(nf.chart_p3(projection), folder / "p3.svg").name
     'p3.svg'
     """
-    kind = file_kind(path, CHART_KINDS)
+    kind = file_kind(path, CHART_KINDS, what="chart")
     if not 0 < scale <= _MAX_SCALE:
         raise ParameterError.out_of_range("scale", scale, f"above 0 and at most {_MAX_SCALE}")
     content = chart_bytes(chart, kind, scale=scale)

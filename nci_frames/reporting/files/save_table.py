@@ -66,7 +66,7 @@ def save_table(frame: pl.DataFrame | pl.LazyFrame, /, path: str | Path) -> Path:
     | random\_forest | 0.6 |
     | =1+1 |  |
     """
-    kind = file_kind(path, TABLE_KINDS)
+    kind = file_kind(path, TABLE_KINDS, what="table")
     table = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
     with replacing(path, what="table") as file:
         _WRITERS[kind](table, file)

@@ -7,6 +7,7 @@ from typing import Literal
 import polars as pl
 
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.findings.ranked_tables import Measure, RankedTable, ranked_tables
 from nci_frames.reporting.findings.verdicts import Order, Verdict, read_leads, read_order, read_verdict
 
 __all__ = ["TITLE", "Answer", "Role", "Summary", "summarise"]
@@ -23,29 +24,23 @@ class Answer:
     prevalence: float
     #: Why this prevalence was picked; "observed" is the nearest to that of the log.
     roles: tuple[Role, ...]
-    verdicts: Mapping[str, Verdict]
+    verdicts: Mapping[Measure, Verdict]
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a report says, by three measures.
-
-    "own" is F-beta of each model at its own best threshold, "f_beta" that at the threshold of the
-    comparison, "pr_auc" the area over all thresholds.
-    """
+    """What a report says, by three measures; see ``Measure``."""
 
     #: The beta of F-beta over prevalence.
     beta: float
     #: The prevalence of what is shown at one prevalence only.
     prevalence: float
     #: The names of the measures for people.
-    measures: Mapping[str, str]
-    #: The rows of each measure over prevalence.
-    rankings: Mapping[str, pl.DataFrame]
-    #: The rows of "own" and "f_beta" over beta.
-    over_beta: Mapping[str, pl.DataFrame]
+    measures: Mapping[Measure, str]
+    #: The ranked tables, in their order.
+    tables: tuple[RankedTable, ...]
     answers: tuple[Answer, ...]
-    orders: Mapping[str, Order]
+    orders: Mapping[Measure, Order]
     #: The values of each segment's keys, and its rows of PR-AUC at the one prevalence.
     segments: tuple[tuple[Mapping[str, object], pl.DataFrame], ...]
 
@@ -60,15 +55,11 @@ def summarise(comparison: Comparison, /) -> Summary:
     ('a',)
     """
     beta, prevalence = comparison.main_beta, comparison.middle_prevalence
-    own, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
-    rankings = {
-        "own": own.filter(beta=beta),
-        "f_beta": f_beta.filter(beta=beta),
-        "pr_auc": comparison.areas.filter(metric="pr_auc"),
-    }
+    tables = ranked_tables(comparison)
+    rankings = {table.measure: table.rows for table in tables if table.over == "prevalence"}
     orders = {measure: read_order(rows) for measure, rows in rankings.items()}
     span = {"low": comparison.prevalence[0], "high": comparison.prevalence[-1]}
-    exact = {"own": comparison.best_winners, "f_beta": comparison.winners}
+    exact: dict[Measure, pl.DataFrame] = {"own": comparison.best_winners, "f_beta": comparison.winners}
     # Areas are not known at prevalence 0 and 1 from those between.
     if span["low"] > 0 and span["high"] < 1:
         exact["pr_auc"] = comparison.area_winners
@@ -84,29 +75,28 @@ def summarise(comparison: Comparison, /) -> Summary:
             "f_beta": f"F{beta:g} at threshold {comparison.threshold:g}",
             "pr_auc": "PR-AUC",
         },
-        rankings=rankings,
-        over_beta={"own": own.filter(prevalence=prevalence), "f_beta": f_beta.filter(prevalence=prevalence)},
+        tables=tables,
         answers=_answers(comparison, rankings),
         orders=orders,
         segments=_segments(comparison, prevalence),
     )
 
 
-def _answers(comparison: Comparison, rankings: Mapping[str, pl.DataFrame]) -> tuple[Answer, ...]:
+def _answers(comparison: Comparison, rankings: Mapping[Measure, pl.DataFrame]) -> tuple[Answer, ...]:
     inner: Role = "middle" if comparison.observed_prevalence is None else "observed"
     picked: Sequence[tuple[float, Role]] = [
         (comparison.prevalence[0], "lowest"),
         (comparison.middle_prevalence, inner),
         (comparison.prevalence[-1], "highest"),
     ]
-    sure = {
+    sure: dict[Measure, pl.DataFrame | None] = {
         "own": comparison.best_certainty,
         "f_beta": _of(comparison.certainty, "f_beta"),
         "pr_auc": _of(comparison.certainty, "pr_auc"),
     }
     # The bounds of an area are those of a coarse grid, not those of other logs as beside them.
     areas = rankings["pr_auc"].drop("lower", "upper", strict=False)
-    bounded = {
+    bounded: dict[Measure, pl.DataFrame] = {
         "own": _with_false_positives(rankings["own"], comparison.best_points),
         "f_beta": _with_false_positives(rankings["f_beta"], comparison.points),
         "pr_auc": areas,

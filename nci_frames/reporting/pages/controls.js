@@ -72,7 +72,7 @@
   };
 
   // Ranked tables whose columns are a grid of the one, and that depend on the other.
-  const measures = { own: (i, eta, beta) => ownBest(i, eta, beta)?.[3] ?? null, threshold: atThreshold };
+  const measures = { own: (i, eta, beta) => ownBest(i, eta, beta)?.[3] ?? null, f_beta: atThreshold };
   const place = new Map(models.map((model, i) => [model, i]));
   const readRows = (table) => {
     table.nciLive = JSON.parse($(table.dataset.live).textContent);

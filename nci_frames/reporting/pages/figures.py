@@ -2,38 +2,25 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import altair as alt
 import polars as pl
 
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.comparison.certainty import contenders
-from nci_frames.evaluation.comparison.tables import Comparison
-from nci_frames.evaluation.metrics import f_beta as f_beta_of
-from nci_frames.evaluation.projection.bands import max_precision_uncertainty, precision_band
-from nci_frames.evaluation.projection.projection import project_rates
-from nci_frames.evaluation.projection.segments import decompose_difference
+from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
 from nci_frames.reporting import charts
-from nci_frames.reporting.charts.parts.thinning import thin_curves
 from nci_frames.reporting.tables.numbers import format_grid
 
-__all__ = ["MOST_MODELS", "Figure", "report_charts", "report_figures", "shown_models"]
+__all__ = ["Figure", "report_charts", "report_figures", "shown_models"]
 
 Chart = alt.LayerChart | alt.FacetChart
-
-#: More models than this no reader tells apart by colour and stroke.
-MOST_MODELS = 12
 
 #: Bands of more models than this hide one another.
 _MOST_BANDS = 4
 
 #: Panels of a chart of segments, and models whose differences between segments are explained.
 _MOST_PANELS, _MOST_REASONS = 12, 3
-
-#: Curves of so many points are thinned before they are projected, on a canvas far finer than any screen.
-_MANY_POINTS, _CANVAS = 50_000, (20_000, 10_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +39,7 @@ class Figure:
 
 def shown_models(comparison: Comparison, /, *, most: int = MOST_MODELS) -> list[str]:
     """Return the models that charts show: the few that come nearest to the top anywhere, sorted."""
-    at_beta = pl.col("beta") == comparison.main_beta
-    areas = comparison.areas.filter(metric="pr_auc")
-    rankings = (comparison.best.filter(at_beta), areas, comparison.projection.filter(at_beta))
-    # Where nothing is defined, the charts say so of every model.
-    return contenders(*rankings, most=most) or comparison.points["model"].unique().sort().to_list()
+    return sorted(comparison.leading[:most])
 
 
 def report_figures(comparison: Comparison, /) -> list[Figure]:
@@ -64,15 +47,13 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
     models = shown_models(comparison)
     among = pl.col("model").is_in(models)
     beta, prevalence = comparison.main_beta, comparison.middle_prevalence
-    observed, grid = comparison.observed_prevalence, comparison.prevalence
-    points = comparison.points.filter(among)
+    observed = comparison.observed_prevalence
     bands = len(models) <= _MOST_BANDS
     own = _without_bounds(comparison.best.filter(among))
     projection = comparison.projection.filter(among)
     projection = projection if bands else _without_bounds(projection)
     areas = comparison.areas.filter(among)
     certainty = comparison.certainty
-    curves = cache(lambda: _curves(comparison.rates.filter(among)))
     shared: dict[str, Any] = {"observed": observed, "models": models}
     drawn: dict[str, tuple[str, Callable[[], Chart], Mapping[str, str]]] = {
         "p3": (
@@ -117,18 +98,18 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
         ),
         "roc": (
             "ROC curves, logarithmic FPR",
-            lambda: charts.chart_roc(curves(), log_x=True, models=models),
+            lambda: charts.chart_roc(comparison.curves, log_x=True, models=models),
             {"points": "fpr tpr"},
         ),
         "pr": (
             "Precision and recall",
-            lambda: charts.chart_pr(_curve_points(curves(), comparison, "precision"), models=models),
+            lambda: charts.chart_pr(_curve_points(comparison, "precision"), models=models),
             {},
         ),
         "work": (
             "Recall over the share of predicted positives",
             lambda: charts.chart_pos_fraction(
-                _curve_points(curves(), comparison, "pos_fraction"), log_x=True, models=models
+                _curve_points(comparison, "pos_fraction"), log_x=True, models=models
             ),
             {},
         ),
@@ -140,12 +121,12 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
             lambda: charts.chart_probability_best(by_area, **shared),
             {"rule": "prevalence"},
         )
-        few = points.filter(pl.col("model").is_in(shown_models(comparison, most=_MOST_PANELS // 2)))
+    band, widest = comparison.precision_bands, comparison.precision_uncertainty
+    if band is not None and widest is not None:
+        few = pl.col("model").is_in(shown_models(comparison, most=_MOST_PANELS // 2))
         drawn["uncertainty"] = (
             "Where precision is least certain",
-            lambda: charts.chart_precision_uncertainty(
-                precision_band(few, prevalence=grid), max_precision_uncertainty(few), **shared
-            ),
+            lambda: charts.chart_precision_uncertainty(band.filter(few), widest.filter(few), **shared),
             {},
         )
     folds = comparison.folds
@@ -170,12 +151,11 @@ def _fold_bands(comparison: Comparison) -> list[str]:
 
 def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figure]:
     """Return small multiples of the segments, and why they differ, where there is one key of segments."""
-    points, areas = comparison.segment_points, comparison.segment_areas
-    if points is None or areas is None or len(comparison.segments) != 1:
+    points, areas, differences = comparison.segment_points, comparison.segment_areas, comparison.differences
+    sizes = comparison.segment_sizes
+    if points is None or areas is None or differences is None or sizes is None:
         return []
     (key,) = comparison.segments
-    rows = pl.col("positives") + pl.col("negatives")
-    sizes = points.group_by(key).agg(rows.sum()).sort("positives", key, descending=[True, False])
     largest = sizes.head(_MOST_PANELS).select(key)
     some = "" if len(largest) == len(sizes) else f", the {len(largest)} largest of {len(sizes)} segments"
     among = pl.col("model").is_in(models)
@@ -184,15 +164,6 @@ def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figu
         return table.filter(among).join(largest, on=key, how="semi", nulls_equal=True)
 
     leading = comparison.best_winners["model"].unique(maintain_order=True).head(_MOST_REASONS).to_list()
-    f_beta = f_beta_of(beta=comparison.main_beta).alias(f"F{comparison.main_beta:g}")
-
-    def differences() -> Chart:
-        reference = largest[key].drop_nulls().first()
-        at = shown(points).filter(pl.col("model").is_in(leading))
-        return charts.chart_decomposition(
-            decompose_difference(at, metric=f_beta, over=key, reference=reference)
-        )
-
     return [
         Figure(
             "segments",
@@ -204,7 +175,13 @@ def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figu
             {},
         ),
         Figure(
-            "differences", f"Why segments differ in F{comparison.main_beta:g}{some}", differences, True, {}
+            "differences",
+            f"Why segments differ in F{comparison.main_beta:g}{some}",
+            lambda: charts.chart_decomposition(
+                shown(differences).filter(pl.col("model").is_in(leading)), over=key
+            ),
+            True,
+            {},
         ),
     ]
 
@@ -226,25 +203,8 @@ def _without_bounds(table: pl.DataFrame) -> pl.DataFrame:
     return table.drop("lower", "upper", strict=False)
 
 
-def _curves(rates: pl.DataFrame) -> pl.DataFrame:
-    """Thin long curves on logarithmic FPR, where precision at any prevalence keeps its shape."""
-    defined = rates.filter(pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null())
-    if defined.height <= _MANY_POINTS:
-        return defined
-    least = pl.col("fpr").filter(pl.col("fpr") > 0).min()
-    width, height = _CANVAS
-    across = pl.max_horizontal("fpr", least / 10).log()
-    ordered = defined.with_columns(across=across).sort("model", "fpr", "tpr")
-    # A rising curve passes a column of pixels between the first and the last of its points there.
-    column = ((pl.col("across") / pl.col("across").min()) * width).floor()
-    run = ordered.select(pl.struct("model", column).rle_id()).to_series()
-    ends = run.ne_missing(run.shift()) | run.ne_missing(run.shift(-1))
-    passing = ordered.filter(ends)
-    return thin_curves(passing, "across", "tpr", by="model", width=width, height=height).drop("across")
-
-
-def _curve_points(curves: pl.DataFrame, comparison: Comparison, metric: str) -> pl.DataFrame:
-    """Project a metric and recall of every point: at the main prevalences, or at one for many models."""
-    main = [eta for eta in comparison.main_prevalences if 0 < eta < 1]
-    shown = main if curves["model"].n_unique() <= _MOST_BANDS else [comparison.middle_prevalence]
-    return project_rates(curves, metrics=[metric, "recall"], prevalence=shown)
+def _curve_points(comparison: Comparison, metric: str) -> pl.DataFrame:
+    """Select a metric and recall of every point: at the main prevalences, or at one for many models."""
+    table = comparison.curve_projection.filter(pl.col("metric").is_in([metric, "recall"]))
+    many = comparison.curves["model"].n_unique() > _MOST_BANDS
+    return table.filter(prevalence=comparison.middle_prevalence) if many else table

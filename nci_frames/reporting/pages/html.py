@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -14,16 +13,15 @@ import polars as pl
 import vl_convert
 
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.comparison.tables import Comparison
-from nci_frames.files import replacing
+from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
 from nci_frames.reporting.charts.parts.theme import DARK
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption
-from nci_frames.reporting.pages.figures import MOST_MODELS, Figure, report_figures, shown_models
+from nci_frames.reporting.pages.figures import Figure, report_figures, shown_models
 from nci_frames.reporting.pages.live import live_numbers
 from nci_frames.reporting.tables import great_tables, numbers
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["render_report"]
 
 #: A page with a table for each of a thousand segments helps nobody; the frames hold them all.
 _SEGMENTS, _OVERTAKINGS, _SHIFTS_SHOWN = 24, 12, 20
@@ -34,55 +32,6 @@ _ROLES = {
     "middle": "the middle of those compared",
     "highest": "the highest compared",
 }
-
-
-def write_report(
-    comparison: Comparison,
-    /,
-    path: str | Path,
-    *,
-    title: str = TITLE,
-    facts: Sequence[tuple[str, str]] = (),
-) -> Path:
-    """Write a comparison as one self-contained HTML page.
-
-    The page is written beside its target and then moved over it: a reader sees the old page or the new
-    one, and a failure leaves the old one as it was. Equal arguments give equal bytes.
-
-    Parameters
-    ----------
-    comparison
-        The tables to show.
-    path
-        The file to write; folders above it are made.
-    title
-        Title of the page.
-    facts
-        Pairs of label and value about the data, e.g. files read and rows dropped.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-
-    Raises
-    ------
-    ParameterError
-        The path is a folder.
-
-    Examples
-    --------
-    >>> import nci_frames as nf
-    >>> import polars as pl
-    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
-    >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
-    >>> folder = getfixture("tmp_path")
-    >>> nf.write_report(comparison, folder / "report.html", facts=[("rows", "4")]).name
-    'report.html'
-    """
-    with replacing(path, what="report") as file:
-        file.write_bytes(render_report(comparison, title=title, facts=facts).encode("utf-8"))
-    return Path(path)
 
 
 def render_report(
@@ -117,8 +66,8 @@ def render_report(
         assumption=read_assumption(comparison.shifts),
         shifts=_largest_shifts(comparison.shifts),
         facts=[(str(label), str(value)) for label, value in facts],
-        methods=sorted(summary.rankings["pr_auc"]["method"].drop_nulls().unique()),
-        folds=_fold_count(comparison.folds),
+        methods=sorted(comparison.areas["method"].drop_nulls().unique()),
+        folds=comparison.fold_count,
         repeats=None if comparison.certainty is None else comparison.certainty["repeats"].max(),
         f_name=f"F{summary.beta:g}",
     )
@@ -131,38 +80,33 @@ def _roles(comparison: Comparison) -> dict[str, str]:
 
 def _tables(comparison: Comparison, summary: Summary) -> list[dict[str, Any]]:
     """Return the ranked tables, each with what the page must know to compute it anew."""
-    beta, eta = summary.beta, summary.prevalence
-    own, at = "each model at its own best threshold", f"at threshold {comparison.threshold:g}"
-    over_beta = f"F-beta over beta at prevalence η = {numbers.format_grid(eta)}"
-    wanted: list[tuple[str, str, str, pl.DataFrame, dict[str, Any], str | None]] = [
-        ("own", f"F{beta:g} over prevalence", own, summary.rankings["own"], {"beta": beta}, "own"),
-        ("f", f"F{beta:g} over prevalence", at, summary.rankings["f_beta"], {"beta": beta}, "threshold"),
-        ("beta", over_beta, own, summary.over_beta["own"], {"over": "beta", "prevalence": eta}, "own"),
-        ("pr-auc", "PR-AUC over prevalence", "all thresholds", summary.rankings["pr_auc"], {}, None),
-    ]
     found = []
-    for name, caption, where, rows, options, measure in wanted:
-        if rows.is_empty():
+    for table in summary.tables:
+        if table.rows.is_empty():
             continue
-        over = options.get("over", "prevalence")
-        metric = "f_beta" if measure else "pr_auc"
-        table = great_tables.ranked_table(rows, metric=metric, **options)
-        models, grid = great_tables.ranked_rows(rows, over=over)
-        live = {"rows": models, "grid": grid, "over": over, "measure": measure}
-        told = f"table-{name}-live" if measure and float("inf") not in grid else None
+        cells, name = table.cells(great_tables.COLUMNS), f"table-{table.name.replace('_', '-')}"
+        metric = "pr_auc" if table.measure == "pr_auc" else "f_beta"
+        # The area depends on neither slider, and no column is at an infinite beta.
+        follows = table.measure != "pr_auc" and float("inf") not in cells.grid
+        live = {"rows": cells.models, "grid": cells.grid, "over": table.over, "measure": table.measure}
         found.append(
             {
-                "name": f"table-{name}",
+                "name": name,
                 "html": great_tables.table_html(
-                    table, name=f"table-{name}", caption=caption, rest=f", {where}", live=told
+                    great_tables.cells_table(cells, metric=metric, over=table.over),
+                    name=name,
+                    caption=table.title,
+                    rest=f", {table.where}",
+                    live=f"{name}-live" if follows else None,
                 ),
-                "live": _script_json(live) if told else None,
+                "live": _script_json(live) if follows else None,
             }
         )
     if comparison.best.height:
         caption = "Who has the highest F-beta at each prevalence and beta"
-        table = great_tables.winner_table(comparison.best)
-        page = great_tables.table_html(table, name="table-winners", caption=caption, rest=f", {own}")
+        winners = great_tables.winner_table(comparison.best)
+        rest = ", each model at its own best threshold"
+        page = great_tables.table_html(winners, name="table-winners", caption=caption, rest=rest)
         found.append({"name": "table-winners", "html": page, "live": None})
     return found
 
@@ -193,13 +137,8 @@ def _figure(figure: Figure) -> dict[str, Any]:
 
 def _points(comparison: Comparison) -> list[dict[str, Any]]:
     """Return what was counted of each model, and how closely its PR-AUC is known."""
-    areas = comparison.areas.filter(metric="pr_auc").group_by("model")
-    known = areas.agg(((pl.col("upper") - pl.col("lower")) / 2).max().alias("known"))
-    return comparison.points.join(known, on="model", how="left").sort("model").to_dicts()
-
-
-def _fold_count(folds: pl.DataFrame | None) -> int | None:
-    return None if folds is None else folds.select((pl.col("folds") + pl.col("skipped")).max()).item()
+    errors = comparison.area_errors
+    return comparison.points.join(errors, on="model", how="left").sort("model").to_dicts()
 
 
 def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import Order, read_assumption
@@ -77,14 +79,10 @@ def _order(order: Order) -> dict[str, Any]:
 
 
 def _tables(comparison: Comparison, summary: Summary) -> dict[str, list[dict[str, Any]] | None]:
-    frames = {
+    frames: dict[str, pl.DataFrame | None] = {
         "points": comparison.points.sort("model"),
-        "pr_auc": summary.rankings["pr_auc"],
         "roc_auc": comparison.areas.filter(metric="roc_auc"),
-        "own_over_prevalence": summary.rankings["own"],
-        "own_over_beta": summary.over_beta["own"],
-        "f_beta_over_prevalence": summary.rankings["f_beta"],
-        "f_beta_over_beta": summary.over_beta["f_beta"],
+        **{table.name: table.rows for table in summary.tables},
         "shifts": comparison.shifts,
     }
     return {

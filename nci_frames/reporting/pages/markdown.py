@@ -1,19 +1,16 @@
 """A comparison -> one Markdown page, to be read on a code host or in a terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 import jinja2
-import polars as pl
 from markupsafe import Markup
 
 from nci_frames.evaluation.comparison.tables import Comparison
-from nci_frames.reporting.findings.summary import TITLE, Role, Summary, summarise
+from nci_frames.reporting.findings.summary import TITLE, Role, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption
-from nci_frames.reporting.tables.great_tables import pick_evenly
 from nci_frames.reporting.tables.markdown import literal
 from nci_frames.reporting.tables.numbers import (
     format_count,
@@ -33,21 +30,13 @@ _ROLES: Mapping[Role, str] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    """A ranked table: models as rows, a few values of the grid as columns."""
-
-    title: str
-    grid: list[float]
-    rows: list[tuple[str, list[dict[str, Any] | None]]]
-
-
 def render_markdown(
     comparison: Comparison, /, *, title: str = TITLE, facts: Sequence[tuple[str, str]] = ()
 ) -> str:
     """Return the page as text. Equal arguments give equal text.
 
     >>> import nci_frames as nf
+    >>> import polars as pl
     >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
     >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
     >>> render_markdown(comparison, title="four rows").splitlines()[0]
@@ -60,7 +49,7 @@ def render_markdown(
         summary=summary,
         roles=_ROLES,
         models=sorted(comparison.points["model"].unique()),
-        tables=_tables(comparison, summary),
+        tables=[(table, table.cells(_COLUMNS)) for table in summary.tables if table.rows.height],
         points=comparison.points.sort("model").to_dicts(),
         undefined=comparison.undefined.to_dicts(),
         assumption=read_assumption(comparison.shifts),
@@ -68,28 +57,6 @@ def render_markdown(
         shown_overtakings=_OVERTAKINGS,
         shown_segments=_SEGMENTS,
     )
-
-
-def _tables(comparison: Comparison, summary: Summary) -> list[_Ranked]:
-    eta = format_grid(summary.prevalence)
-    places = {"own": "each model at its own best threshold", "f_beta": f"threshold {comparison.threshold:g}"}
-    return [
-        *(
-            _ranked(rows, "prevalence", f"{summary.measures[measure]}, over prevalence")
-            for measure, rows in summary.rankings.items()
-        ),
-        *(
-            _ranked(rows, "beta", f"F-beta over beta at prevalence {eta}, {places[measure]}")
-            for measure, rows in summary.over_beta.items()
-        ),
-    ]
-
-
-def _ranked(ranking: pl.DataFrame, over: str, title: str) -> _Ranked:
-    grid = pick_evenly(ranking[over].drop_nulls().unique().sort().to_list(), _COLUMNS)
-    cells = {(row["model"], row[over]): row for row in ranking.iter_rows(named=True)}
-    first = ranking.filter(pl.col(over).is_in(grid[:1])).sort("rank", "model", nulls_last=True)
-    return _Ranked(title, grid, [(name, [cells.get((name, at)) for at in grid]) for name in first["model"]])
 
 
 @cache

@@ -5,16 +5,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from nci_frames.evaluation.comparison.cells import Cell, RankedCells
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.findings.ranked_tables import ranked_tables
 from nci_frames.reporting.findings.verdicts import read_assumption
-from nci_frames.reporting.tables.great_tables import pick_evenly
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid
 
 __all__ = ["print_comparison", "print_frame"]
 
 
 def print_comparison(comparison: Comparison, console: Console, *, title: str = "") -> None:
-    """Print PR-AUC and F-beta over prevalence, and F-beta over beta: value and rank of every model.
+    """Print the ranked tables of a report: value and rank of every model at a few prevalences or betas.
 
     Parameters
     ----------
@@ -38,19 +39,13 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
     if title:
         console.print(Text(title, style="bold"))
     columns = max(2, min(8, (console.width - 26) // 12))
-    observed, threshold = comparison.observed_prevalence, comparison.threshold
+    observed = comparison.observed_prevalence
     if observed is not None:
         console.print(Text(f"observed prevalence {observed:.4g}; value, then rank (1 is best)", style="dim"))
-    _print(console, comparison.areas.filter(metric="pr_auc"), "prevalence", "PR-AUC over prevalence", columns)
-    beta, eta = comparison.main_beta, comparison.middle_prevalence
-    heading = f"F{beta:g} over prevalence, each model at its own best threshold"
-    _print(console, comparison.best.filter(beta=beta), "prevalence", heading, columns)
-    f_beta = comparison.projection.filter(metric="f_beta")
-    heading = f"F{beta:g} over prevalence, at threshold {threshold:g}"
-    _print(console, f_beta.filter(beta=beta), "prevalence", heading, columns)
-    if len(comparison.beta) > 1:
-        heading = f"F-beta over beta, at threshold {threshold:g} and prevalence {eta:.4g}"
-        _print(console, f_beta.filter(prevalence=eta), "beta", heading, columns)
+    for table in ranked_tables(comparison):
+        # Over one beta there is nothing that the tables over prevalence do not say.
+        if table.rows.height and (table.over == "prevalence" or len(comparison.beta) > 1):
+            _print(console, table.cells(columns), f"{table.title}, {table.where}")
     console.print(Text(read_assumption(comparison.shifts), style="dim"))
     for row in comparison.undefined.head(5).iter_rows(named=True):
         group = ", ".join(repr(row[key]) for key in ("model", *comparison.segments))
@@ -97,32 +92,24 @@ def _shown(value: object) -> str:
             return _plain(str(value))
 
 
-def _print(console: Console, ranking: pl.DataFrame, over: str, heading: str, columns: int) -> None:
-    shown = pick_evenly(ranking[over].drop_nulls().unique().sort().to_list(), columns)
-    table = Table(title=heading, title_justify="left", title_style="bold", pad_edge=False)
+def _print(console: Console, cells: RankedCells, heading: str) -> None:
+    table = Table(title=Text(heading), title_justify="left", title_style="bold", pad_edge=False)
     table.add_column("model", no_wrap=True, overflow="ellipsis", max_width=28)
-    for value in shown:
+    for value in cells.grid:
         table.add_column(format_grid(value), justify="right", no_wrap=True)
-    cells = {(row["model"], row[over]): row for row in ranking.iter_rows(named=True)}
-    first = ranking.filter(pl.col(over).is_in(shown[:1]))
-    for model in first.sort("rank", "model", nulls_last=True)["model"]:
-        table.add_row(Text(_plain(model)), *(_cell(cells.get((model, value))) for value in shown))
+    for model, row in cells.rows:
+        table.add_row(Text(_plain(model)), *map(_cell, row))
     console.print(table)
 
 
-def _cell(row: dict[str, object] | None) -> Text:
-    if row is None or row["rank"] is None:
+def _cell(cell: Cell) -> Text:
+    if cell.value is None:
         return Text(UNDEFINED)
-    value = row["value"]
-    return Text.assemble(
-        (_short(value), "bold green" if row["rank"] == 1 else ""),
-        (f" {row['rank']:>2}", "dim"),
-    )
+    rank = "" if cell.rank is None else f" {cell.rank:>2}"
+    return Text.assemble((_short(cell.value), "bold green" if cell.rank == 1 else ""), (rank, "dim"))
 
 
-def _short(value: object) -> str:
-    if not isinstance(value, float):
-        return UNDEFINED
+def _short(value: float) -> str:
     return f"{value:.4f}" if value >= 0.001 or value == 0 else f"{value:.0e}"
 
 

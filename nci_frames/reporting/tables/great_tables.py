@@ -5,7 +5,7 @@ which Great Tables escapes.
 """
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import polars as pl
 from great_tables import GT, from_column, loc, style
@@ -13,16 +13,20 @@ from great_tables import html as trusted
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.comparison.cells import Cell, RankedCells, pick_evenly, ranked_cells
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid, format_value
 
 __all__ = [
-    "pick_evenly",
+    "COLUMNS",
+    "cells_table",
     "ranked_list",
-    "ranked_rows",
     "ranked_table",
     "table_html",
     "winner_table",
 ]
+
+#: Columns of a table that a page has room for.
+COLUMNS = 6
 
 _SPANNERS = {"prevalence": "prevalence η", "beta": "β"}
 _NOTE = "Small number: rank, 1 is best. Bold: best. Shading: value from 0 to 1."
@@ -37,7 +41,7 @@ def ranked_table(
     over: str = "prevalence",
     beta: float | None = None,
     prevalence: float | None = None,
-    shown: int = 6,
+    shown: int = COLUMNS,
     title: str | None = None,
 ) -> GT:
     """Build the table of a metric's values and ranks: models as rows, a few prevalences or betas as columns.
@@ -78,8 +82,8 @@ def ranked_table(
     for name, value in (("beta", beta), ("prevalence", prevalence)):
         if value is not None and name != over:
             frame = frame.filter((pl.col(name) / value - 1).abs() < 1e-9 if value else pl.col(name) == 0)
-    grid = _columns(frame, over, shown) if over in frame.columns else []
-    if not grid:
+    cells = None if over not in frame.columns else ranked_cells(frame, over=over, shown=shown)
+    if cells is None or not cells.grid:
         raise ParameterError(
             f"the ranking has no values of {metric!r} over {over} to show",
             found=f"{frame.height} rows"
@@ -88,22 +92,21 @@ def ranked_table(
             ),
             hint="ask for this metric, prevalence and beta where the frame is made",
         )
-    rows = frame.filter(pl.col(over).is_in(grid))
-    if rows.select(pl.struct("model", over).is_duplicated().any()).item():
-        raise ParameterError(
-            f"the ranking has several rows for one model and {over}",
-            hint="select one operating point, method, beta and value of each key before making the table",
-        )
-    data = _first_order(rows, over, grid[0])
-    for i, at in enumerate(grid):
-        cells = [
-            _cells(m, v, r, i)
-            for m, v, r in rows.filter(pl.col(over) == at).select("model", "value", "rank").iter_rows()
+    return _headed(cells_table(cells, metric=metric, over=over), title)
+
+
+def cells_table(cells: RankedCells, /, *, metric: str, over: str) -> GT:
+    """Build the table of cells that were picked already."""
+    grid = cells.grid
+    data = pl.DataFrame(
+        [
+            {"model": model, **{name: text for i, cell in enumerate(row) for name, text in _cell(cell, i)}}
+            for model, row in cells.rows
         ]
-        data = data.join(pl.DataFrame(cells), on="model", how="left", maintain_order="left")
+    )
     columns = [f"c{i}" for i in range(len(grid))]
     table = (
-        GT(data.fill_null(UNDEFINED), rowname_col="model", id=f"nci-{metric.replace('_', '-')}-{over}")
+        GT(data, rowname_col="model", id=f"nci-{metric.replace('_', '-')}-{over}")
         .tab_stubhead("model")
         .tab_spanner(_SPANNERS[over], columns=columns)
         .cols_label({c: format_grid(at) for c, at in zip(columns, grid, strict=True)})
@@ -114,9 +117,9 @@ def ranked_table(
     )
     for i, column in enumerate(columns):
         table = table.tab_style(style.fill(from_column(f"fill{i}")), loc.body(columns=column))
-    if rows["value"].has_nulls() or rows.height < data.height * len(grid):
+    if any(cell.value is None for _, row in cells.rows for cell in row):
         table = table.tab_source_note(_NOTE_UNDEFINED)
-    return _headed(table, title)
+    return table
 
 
 def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, title: str | None = None) -> GT:
@@ -164,13 +167,9 @@ def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, ti
     return _headed(table, title)
 
 
-def ranked_rows(ranking: pl.DataFrame, /, *, over: str, shown: int = 6) -> tuple[list[str], list[float]]:
-    """Return the rows and columns of ``ranked_table``: models in their order, and values of the grid."""
-    grid = _columns(ranking, over, shown)
-    return _first_order(ranking, over, grid[0])["model"].to_list(), grid
-
-
-def winner_table(ranking: pl.DataFrame | pl.LazyFrame, /, *, shown: int = 6, title: str | None = None) -> GT:
+def winner_table(
+    ranking: pl.DataFrame | pl.LazyFrame, /, *, shown: int = COLUMNS, title: str | None = None
+) -> GT:
     """Build the table of who is best: betas as rows, prevalences as columns.
 
     Parameters
@@ -233,36 +232,18 @@ def table_html(table: GT, *, name: str, caption: str, rest: str = "", live: str 
     return f'{opening}{told} id="{html.escape(name)}"><caption>{words}</caption>{body}</table>'
 
 
-def pick_evenly(values: Sequence[float], shown: int) -> list[float]:
-    """Pick at most *shown* of the values at even steps, both ends among them.
-
-    >>> pick_evenly([1, 2, 3, 4, 5, 6, 7], 3)
-    [1, 4, 7]
-    """
-    if len(values) <= shown:
-        return list(values)
-    if shown < 2:
-        raise ParameterError.out_of_range("shown", shown, "2 or more, to hold both ends of the grid")
-    return [values[round(i * (len(values) - 1) / (shown - 1))] for i in range(shown)]
-
-
 def _columns(frame: pl.DataFrame, over: str, shown: int) -> list[float]:
     return pick_evenly(frame[over].drop_nulls().unique().sort().to_list(), shown)
 
 
-def _first_order(rows: pl.DataFrame, over: str, first: float) -> pl.DataFrame:
-    """List the models by their rank in the first column; those without a rank come last."""
-    ranks = rows.filter(pl.col(over) == first).select("model", "rank")
-    models = rows.select(pl.col("model").unique())
-    return models.join(ranks, on="model", how="left").sort("rank", "model", nulls_last=True).select("model")
-
-
-def _cells(model: str, value: float | None, rank: int | None, column: int) -> dict[str, str]:
-    """Return the cell of one value and its shade; translucent, so that it suits light and dark pages."""
-    strong = f"<strong>{_number(value)}</strong>" if rank == 1 else _number(value)
-    mark = f"<small>{'' if rank is None else rank}</small>"
-    shade = 0.0 if value is None else min(max(value, 0.0), 1.0) * 0.42
-    return {"model": model, f"c{column}": strong + mark, f"fill{column}": f"rgba(0, 114, 178, {shade:.3f})"}
+def _cell(cell: Cell, column: int) -> Iterator[tuple[str, str]]:
+    """Yield the text of one cell and its shade; translucent, so that it suits light and dark pages."""
+    number = _number(cell.value)
+    text = f"<strong>{number}</strong>" if cell.rank == 1 else number
+    rank = "" if cell.rank is None else f"<small>{cell.rank}</small>"
+    yield f"c{column}", text + rank
+    shade = 0.0 if cell.value is None else min(max(cell.value, 0.0), 1.0) * 0.42
+    yield f"fill{column}", f"rgba(0, 114, 178, {shade:.3f})"
 
 
 def _number(value: float | None) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.arrays.thinning import TOLERANCE, thin_curves
 from nci_frames.reporting.charts.parts.theme import HEIGHT, WIDTH
-from nci_frames.reporting.charts.parts.thinning import TOLERANCE, thin_curves
 from nci_frames.schemas import FrameSchema
 
 __all__ = [

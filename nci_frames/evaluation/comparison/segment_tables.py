@@ -1,0 +1,52 @@
+"""Counts and rates by segment -> their sizes, why they differ, and whether projection holds."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from nci_frames.counts.pooling import pool_counts
+from nci_frames.evaluation.metrics import f_beta
+from nci_frames.evaluation.projection.segments import decompose_difference
+from nci_frames.evaluation.significance.shift import check_projection
+from nci_frames.schemas import SHIFTS
+
+__all__ = ["segment_differences", "segment_shifts", "segment_sizes"]
+
+
+def segment_sizes(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of each segment, summed over the models, the largest first.
+
+    >>> rates = pl.DataFrame({
+    ...     "model": ["a", "a", "b"], "day": ["1", "2", "2"],
+    ...     "threshold": [0.1, 0.1, 0.5], "positives": [1, 2, 2], "negatives": [3, 4, 4],
+    ... })
+    >>> segment_sizes(rates, ["day"]).rows()
+    [('2', 12), ('1', 4)]
+    """
+    once = rates.group_by("model", *segments).agg(pl.col("positives", "negatives").first())
+    rows = once.group_by(segments).agg(rows=(pl.col("positives") + pl.col("negatives")).sum())
+    order = ["rows", *segments]
+    return rows.sort(order, descending=[True, *[False] * len(segments)], nulls_last=True)
+
+
+def segment_differences(
+    points: pl.DataFrame, sizes: pl.DataFrame, segments: Sequence[str], *, beta: float
+) -> pl.DataFrame | None:
+    """Split the difference of F-beta from that of the largest segment; None unless there is one key."""
+    if len(segments) != 1:
+        return None
+    (key,) = segments
+    metric = f_beta(beta=beta).alias(f"F{beta:g}")
+    return decompose_difference(points, metric=metric, over=key, reference=sizes[key].drop_nulls().first())
+
+
+def segment_shifts(counts: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
+    """Test what projection assumes, key by key; None where there is nothing to test."""
+    tables = [
+        check_projection(pool_counts(counts, over=[other for other in segments if other != name]), over=name)
+        .with_columns(pl.lit(name).alias("key"), pl.col(name).cast(pl.String).alias("value"))
+        .select("model", "key", "value", *SHIFTS.fixed[1:])
+        for name in segments
+        if counts[name].n_unique() > 1
+    ]
+    return pl.concat(tables) if tables else None

@@ -1,0 +1,62 @@
+"""A comparison -> the ranked tables that every form of a report shows, in their order."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from nci_frames.evaluation.comparison.cells import RankedCells, ranked_cells
+from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.tables.numbers import format_grid
+
+__all__ = ["Measure", "RankedTable", "ranked_tables"]
+
+#: How models are judged: by F-beta of each at its own best threshold, by F-beta at the threshold of the
+#: comparison, by the area over all thresholds.
+Measure = Literal["own", "f_beta", "pr_auc"]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedTable:
+    """One ranked table: every row of a measure over prevalence or beta, and what it is called."""
+
+    #: A name for programs, which is that of the table in the report as JSON.
+    name: str
+    measure: Measure
+    over: Literal["prevalence", "beta"]
+    #: Heading, and at which threshold the models decide.
+    title: str
+    where: str
+    rows: pl.DataFrame
+
+    def cells(self, shown: int) -> RankedCells:
+        """Return the values and ranks at a few prevalences or betas."""
+        return ranked_cells(self.rows, over=self.over, shown=shown)
+
+
+def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
+    """Return the ranked tables of a report.
+
+    >>> import nci_frames as nf
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
+    >>> ranked_tables(comparison)[0].title
+    'F1 over prevalence'
+    """
+    beta, prevalence = comparison.main_beta, comparison.middle_prevalence
+    own, at = "each model at its own best threshold", f"at threshold {comparison.threshold:g}"
+    over_prevalence = f"F{beta:g} over prevalence"
+    over_beta = f"F-beta over beta at prevalence η = {format_grid(prevalence)}"
+    best, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
+    areas = comparison.areas.filter(metric="pr_auc")
+    return (
+        RankedTable("own_over_prevalence", "own", "prevalence", over_prevalence, own, best.filter(beta=beta)),
+        RankedTable(
+            "f_beta_over_prevalence", "f_beta", "prevalence", over_prevalence, at, f_beta.filter(beta=beta)
+        ),
+        RankedTable("pr_auc", "pr_auc", "prevalence", "PR-AUC over prevalence", "all thresholds", areas),
+        RankedTable("own_over_beta", "own", "beta", over_beta, own, best.filter(prevalence=prevalence)),
+        RankedTable(
+            "f_beta_over_beta", "f_beta", "beta", over_beta, at, f_beta.filter(prevalence=prevalence)
+        ),
+    )

@@ -1,0 +1,75 @@
+"""A comparison -> one file: a page, Markdown, or JSON."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.files import file_kind, replacing
+from nci_frames.reporting.findings.summary import TITLE
+from nci_frames.reporting.pages.html import render_report
+from nci_frames.reporting.pages.json import render_json
+from nci_frames.reporting.pages.markdown import render_markdown
+
+__all__ = ["REPORT_KINDS", "write_report"]
+
+_RENDERERS: Mapping[str, Callable[..., str]] = MappingProxyType(
+    {"html": render_report, "md": render_markdown, "json": render_json}
+)
+REPORT_KINDS = tuple(_RENDERERS)
+
+
+def write_report(
+    comparison: Comparison,
+    /,
+    path: str | Path,
+    *,
+    title: str = TITLE,
+    facts: Sequence[tuple[str, str]] = (),
+) -> Path:
+    """Write a comparison as one self-contained HTML page, as Markdown, or as JSON.
+
+    The file is written beside its target and then moved over it: a reader sees the old report or the new
+    one, and a failure leaves the old one as it was. Equal arguments give equal bytes.
+
+    Parameters
+    ----------
+    comparison
+        The tables to show.
+    path
+        The file to write; its ending says in which format: ``.html`` is the page with charts and sliders,
+        ``.md`` the answer and the ranked tables, ``.json`` a summary for programs. Folders above it are
+        created if missing.
+    title
+        Title of the report.
+    facts
+        Pairs of label and value about the data, e.g. files read and rows dropped.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Raises
+    ------
+    ParameterError
+        The path is a folder, or has another ending.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
+    >>> folder = getfixture("tmp_path")
+    >>> nf.write_report(comparison, folder / "report.html", facts=[("rows", "4")]).name
+    'report.html'
+    >>> text = nf.write_report(comparison, folder / "report.md", title="Four rows").read_text()
+    >>> text.splitlines()[0]
+    '# Four rows'
+    """
+    kind = file_kind(path, REPORT_KINDS, what="report")
+    with replacing(path, what="report") as file:
+        content = _RENDERERS[kind](comparison, title=title, facts=facts)
+        file.write_bytes(content.encode("utf-8"))
+    return Path(path)
