@@ -66,3 +66,25 @@ def test_rates_are_counts_too(function: Callable[[pl.DataFrame], pl.DataFrame]) 
     counts = nf.count_confusion(random_log(), thresholds="exact")
     rates = nf.compute_rates(counts, interval="wilson").with_columns(reason=pl.lit(None, pl.String))
     assert_frame_equal(function(rates), function(counts))
+
+
+def test_one_sum_wherever_counts_are_pooled() -> None:
+    """To the bit, whatever the order of the rows, for pooling, folds and segments."""
+    log = random_log(2000).with_columns(weight=pl.Series([0.1, 0.7, 1.3, 0.03] * 500))
+    scan = nf.scan_predictions(log, fold="fold", segments=["country"], weight="weight")
+    counts = nf.count_confusion(scan, thresholds=[0.2], by=["fold", "country"])
+    recall = nf.compute_rates(nf.pool_counts(counts, over=["fold", "country"]))["tpr"].to_list()
+    for seed in range(5):
+        rates = nf.compute_rates(counts.sample(fraction=1, shuffle=True, seed=seed))
+        rolled = nf.roll_up(rates, over=["fold", "country"], metrics="recall").filter(average="micro")
+        folds = nf.summarise_folds(rates, metrics="recall", over=["fold", "country"])
+        assert rolled["value"].to_list() == folds["pooled"].to_list() == recall
+
+
+def test_exact_and_other_counts_add_up_on_equal_thresholds() -> None:
+    """A filter by threshold leaves one group with scores below, and another without."""
+    log = pl.DataFrame({"model": "a", "fold": ["1"] * 3 + ["2"] * 2, "label": [0, 1, 1, 0, 1]})
+    log = log.with_columns(score=pl.Series([0.1, 0.5, 0.8, 0.5, 0.8]))
+    counts = nf.count_confusion(log, thresholds="exact").filter(pl.col("threshold") >= 0.4)
+    pooled = nf.pool_counts(counts, over="fold")
+    assert pooled.select("threshold", "tp", "fp", "fn", "tn").rows() == [(0.5, 3, 1, 0, 1), (0.8, 2, 0, 1, 2)]

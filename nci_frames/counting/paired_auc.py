@@ -17,6 +17,7 @@ from nci_frames.arguments import check_level
 from nci_frames.counting.logs.reading import kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError
+from nci_frames.normal import normal_quantile, two_sided_p_values
 from nci_frames.schemas import AUC_COMPARISONS
 from nci_frames.typing import Floats
 
@@ -98,8 +99,6 @@ def compare_auc(
     >>> nf.compare_auc(scan).select(pl.col("auc_a", "auc_b", "difference", "p_value").round(4)).row(0)
     (0.8889, 0.6667, 0.2222, 0.3711)
     """
-    from scipy.stats import norm  # noqa: PLC0415  (what does not need it does not wait for it)
-
     if method not in get_args(Method):
         raise ParameterError.unknown_choice("method", method, get_args(Method))
     check_level(level)
@@ -113,12 +112,12 @@ def compare_auc(
     paired_by = [*(key for key in scan.keys if key not in kept), "unit"]
     rows = predictions_of(scan).select(*kept, "model", *paired_by, "label", "score")
     ordered = rows.sort(*kept, "model", *paired_by, maintain_order=True).collect()
-    quantile = float(norm.ppf((1 + level) / 2))
+    quantile = normal_quantile(level)
     tables = []
     for group in _runs(ordered, kept):
         compared = _compared(_Paired.of(group, paired_by, scan.source.where))
         width = quantile * pl.col("std_error")
-        p_value = pl.Series(2 * norm.sf(np.abs(compared["z"].to_numpy())), nan_to_null=True)
+        p_value = pl.Series(two_sided_p_values(compared["z"].to_numpy()), nan_to_null=True)
         same = (pl.col("difference") == 0) & (pl.col("std_error") == 0)
         compared = compared.with_columns(
             p_value=pl.when(same).then(1.0).otherwise(p_value),

@@ -8,9 +8,9 @@ from nci_frames.counts.resolution import has_every_score
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.schemas import COUNTS, collect
 
-__all__ = ["merge_counts", "pool_counts"]
+__all__ = ["add_cells", "merge_counts", "pool_counts"]
 
-_COUNTS = ("tp", "fp", "fn", "tn")
+_CELLS = ("tp", "fp", "fn", "tn")
 
 
 def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
@@ -99,6 +99,17 @@ def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
     return _add(frame, ["model", *(key for key in keys if key not in dropped)], dropped)
 
 
+def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.DataFrame:
+    """Add up tp, fp, fn and tn of the rows of counts or rates that share *by*, with further aggregates.
+
+    A null adds nothing. The rows are sorted by *by*, and added in one order, so that sums of weights are the
+    same to the bit in every run.
+    """
+    keys = [key for key in COUNTS.keys(frame.columns) if key not in by]
+    ordered = frame.sort(*by, *(name for name in ("model", *keys, "threshold", *_CELLS) if name not in by))
+    return ordered.group_by(by, maintain_order=True).agg(pl.col(_CELLS).sum(), *also)
+
+
 def _counts_alone(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """Return checked counts without what rates add to them, which is not additive."""
     return collect(counts, COUNTS).drop(COUNTS.derived, strict=False)
@@ -107,30 +118,25 @@ def _counts_alone(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
 def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:
     """Sum the groups that share *keys* and differ in *members*."""
     exact = frame.select(has_every_score(frame.columns, [*keys, *members])).to_series()
-    if exact.any() and not exact.all():
-        msg = "exact counts and counts on a grid cannot be added"
-        raise ParameterError(msg, hint="count both with the same thresholds")
     columns = [c for c in frame.columns if c not in members]
-    add = _add_exact if len(frame) and exact.all() else _add_grid
-    added = add(frame, keys, members)
+    if len(frame) and exact.all():
+        added = _add_exact(frame, keys, members)
+    else:
+        added = _add_grid(frame, keys, members, some_exact=bool(exact.any()))
     return added.select(columns).sort(*keys, "threshold")
 
 
-def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:
+def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str], *, some_exact: bool) -> pl.DataFrame:
     """Add row by row: every member has the same thresholds."""
-    # Floats are added in one order, so that a run can be repeated to the bit.
-    ordered = frame.sort(pl.all())
     resolved = [pl.col("resolution").max()] if "resolution" in frame.columns else []  # "grid" > "exact"
-    added = ordered.group_by(*keys, "threshold", maintain_order=True).agg(
-        pl.col(_COUNTS).sum(), *resolved, __members=pl.len()
-    )
+    added = add_cells(frame, [*keys, "threshold"], *resolved, pl.len().alias("__members"))
     # Each threshold must have been counted for each member; two grids of one size are still two grids.
     whole = frame.group_by(keys).agg(__all=pl.struct(*members).n_unique() if members else pl.lit(1))
     uneven = added.join(whole, on=keys, nulls_equal=True).filter(pl.col("__members") != pl.col("__all"))
     if len(uneven):
-        msg = "counts with different thresholds cannot be added"
+        both = "exact counts and counts on a grid" if some_exact else "counts"
         raise ParameterError(
-            msg,
+            f"{both} with different thresholds cannot be added",
             where=f"model {uneven['model'][0]!r}",
             hint='count with the same thresholds, or with thresholds="exact"',
         )

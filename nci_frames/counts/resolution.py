@@ -1,10 +1,38 @@
-"""How finely counts resolve the scores: at each of them, or on a grid."""
+"""How finely counts resolve the scores: at each of them, or on a grid.
+
+This is the one place that says when every score is known. A row with the resolution "exact" says that no
+other score lies from its threshold to before the next higher threshold of its group. The claim is about the
+frame that was counted: whoever removes rows must know what becomes of it.
+
+- Rows removed at the low end are noticed: then the lowest row left has rows below it (fn + tn > 0), and
+  thresholds below it are unknown.
+- Rows removed from the middle or from the high end cannot be noticed, since the counts of the rows left are
+  those of a log with fewer scores. Functions that choose rows therefore call them "grid"
+  (``without_claims``), and so must a caller who filters exact counts by anything but a key or the lowest
+  threshold.
+
+What no filter changes: tp, fp, fn and tn of each row left, and so TPR, FPR, the size of each class and the
+observed prevalence.
+"""
 
 from collections.abc import Collection, Sequence
 
 import polars as pl
 
-__all__ = ["has_every_score"]
+__all__ = ["has_every_score", "no_score_below", "one_score", "without_claims"]
+
+
+def one_score(columns: Collection[str]) -> pl.Expr:
+    """Tell of each row of counts whether the rows from its threshold to before the next share one score."""
+    if "resolution" not in columns:
+        return pl.lit(value=False)
+    return (pl.col("resolution") == "exact").fill_null(value=False)
+
+
+def no_score_below() -> pl.Expr:
+    """Tell of each row of counts whether no score lies below its threshold."""
+    # Sums of weights are rounded: what adding does not change is nothing.
+    return (pl.col("tp") + pl.col("fn") == pl.col("tp")) & (pl.col("fp") + pl.col("tn") == pl.col("fp"))
 
 
 def has_every_score(columns: Collection[str], keys: Sequence[str]) -> pl.Expr:
@@ -21,6 +49,12 @@ def has_every_score(columns: Collection[str], keys: Sequence[str]) -> pl.Expr:
     """
     if "resolution" not in columns:
         return pl.lit(value=False)
-    resolved = (pl.col("resolution") == "exact").fill_null(value=False).all()
-    none_below = (pl.col("fn") + pl.col("tn")).min() == 0
-    return (resolved & none_below).over(keys)
+    return (one_score(columns).all() & no_score_below().any()).over(keys)
+
+
+def without_claims(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return rows chosen from counts or rates, which say nothing of the scores between them."""
+    if "resolution" not in frame.columns:
+        return frame
+    resolution = pl.col("resolution")
+    return frame.with_columns(resolution=pl.when(resolution.is_not_null()).then(pl.lit("grid")))

@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.counts.resolution import has_every_score
 from nci_frames.errors import ParameterError
 from nci_frames.schemas import COUNTS, RATES, collect
 from nci_frames.typing import Floats
 
-__all__ = ["Histogram", "histograms", "is_exact", "whole_counts"]
+__all__ = ["Histogram", "histograms", "whole_counts"]
 
 Rows = NDArray[np.int64]
 
@@ -30,6 +31,8 @@ class Histogram:
     thresholds: Floats
     positives: Rows
     negatives: Rows
+    #: Whether every distinct score is one of the thresholds, so that the counts tell of any threshold.
+    every_score: bool
 
     @property
     def where(self) -> str:
@@ -46,15 +49,15 @@ class Histogram:
         positives, negatives = self.positives.sum(), self.negatives.sum()
         return float(positives / (positives + negatives)) if positives + negatives else float("nan")
 
-    def reached(self, thresholds: Sequence[float], *, exact: bool) -> NDArray[np.int64]:
+    def reached(self, thresholds: Sequence[float]) -> NDArray[np.int64]:
         """Return, for each threshold asked for, how many bins are positive decisions at it.
 
         Raises
         ------
         ParameterError
-            If the counts of a grid do not tell.
+            If a threshold was not counted, and other scores may lie beside it.
         """
-        unknown = [t for t in thresholds if not exact and t not in self.thresholds]
+        unknown = [] if self.every_score else np.setdiff1d(thresholds, self.thresholds).tolist()
         if unknown:
             msg = f"{unknown[0]:g} is not among the thresholds that were counted"
             raise ParameterError(msg, where=self.where)
@@ -64,24 +67,27 @@ class Histogram:
         """Return the bin of *pooled*, which has all thresholds of this one, that each bin belongs to."""
         if len(self.thresholds) == len(pooled.thresholds):
             return np.arange(len(self.thresholds) + 1)
-        places = pooled.reached(self.thresholds.tolist(), exact=True) - 1
+        places = pooled.reached(self.thresholds.tolist()) - 1
         return np.append(places, len(pooled.thresholds))
 
     def condensed(self) -> "Histogram":
         """Join neighbouring bins without positives: no area under a curve can tell their negatives apart."""
         lone = self.positives == 0
         kept = np.flatnonzero(~(lone[:-1] & lone[1:]))
-        return self.coarser(self.thresholds[kept].tolist(), exact=True)
+        return self.coarser(self.thresholds[kept].tolist())
 
-    def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "Histogram":
-        """Return the histogram whose bins lie between *thresholds*, each of which was counted."""
+    def coarser(self, thresholds: Sequence[float]) -> "Histogram":
+        """Return the histogram whose bins lie between *thresholds*.
+
+        It tells of the same thresholds as before only if they were kept.
+        """
         descending = np.sort(np.asarray(thresholds, np.float64))[::-1]
-        ends = np.append(self.reached(descending.tolist(), exact=exact), len(self.positives))
+        ends = np.append(self.reached(descending.tolist()), len(self.positives))
         positives, negatives = (
             np.diff(np.append(0, np.cumsum(rows))[ends], prepend=0)
             for rows in (self.positives, self.negatives)
         )
-        return Histogram(self.group, descending, positives, negatives)
+        return Histogram(self.group, descending, positives, negatives, every_score=False)
 
 
 def whole_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
@@ -106,11 +112,6 @@ def whole_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     return frame
 
 
-def is_exact(counts: pl.DataFrame) -> bool:
-    """Tell whether every group has a row for each of its distinct scores."""
-    return "resolution" in counts.columns and bool((counts["resolution"] == "exact").all())
-
-
 def histograms(counts: pl.DataFrame) -> list[Histogram]:
     """Return the histograms of all groups of whole counts, in the order of their keys.
 
@@ -121,7 +122,9 @@ def histograms(counts: pl.DataFrame) -> list[Histogram]:
     """
     keys = ["model", *COUNTS.keys(counts.columns)]
     # One column is reversed by its sign, so that null keys stay first, as everywhere.
-    frame = counts.sort(*keys, -pl.col("threshold"))
+    frame = counts.sort(*keys, -pl.col("threshold")).with_columns(
+        __every=has_every_score(counts.columns, keys)
+    )
     changed = frame.select(pl.any_horizontal(pl.col(k).ne_missing(pl.col(k).shift()) for k in keys))
     starts = changed.to_series().to_numpy().copy()
     starts[:1] = True
@@ -133,11 +136,14 @@ def histograms(counts: pl.DataFrame) -> list[Histogram]:
     ]
     found = []
     groups = frame[first].select(keys)
+    every_score = frame[first]["__every"]
     for place, (begin, end) in enumerate(itertools.pairwise([*first, len(frame)])):
-        bins = [np.diff(reached[begin:end], prepend=0, append=total[begin]) for reached, total in classes]
+        positives, negatives = bins = [
+            np.diff(reached[begin:end], prepend=0, append=total[begin]) for reached, total in classes
+        ]
         whole = all((total[begin:end] == total[begin]).all() for _, total in classes)
         falls = (np.diff(threshold[begin:end]) < 0).all()
-        histogram = Histogram(groups[place], threshold[begin:end], *bins)
+        histogram = Histogram(groups[place], threshold[begin:end], positives, negatives, every_score[place])
         if not (whole and falls and all((rows >= 0).all() for rows in bins)):
             msg = "these counts cannot be those of one set of rows"
             raise ParameterError(

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.counts.resolution import no_score_below, one_score
 from nci_frames.evaluation.arrays.runs import group_starts, is_sorted
 from nci_frames.typing import Floats
 
@@ -70,9 +71,8 @@ def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str]) -
     """Return the curves of groups whose thresholds ascend from each first row on."""
     rows = len(ascending)
     columns = {name: ascending[name].to_numpy().astype(np.float64)[::-1] for name in ("tp", "fp", "fn", "tn")}
-    tied = np.zeros(rows, dtype=bool)
-    if "resolution" in ascending.columns:
-        tied = (ascending["resolution"] == "exact").fill_null(value=False).to_numpy()[::-1]
+    known = ascending.select(tied=one_score(ascending.columns), complete=no_score_below())
+    tied, complete = (column.to_numpy()[::-1] for column in known)
     # Turned round, the last group comes first; it is turned back when the steps are laid out.
     last = np.append(first[1:], rows)[::-1]
     begin = rows - last
@@ -88,7 +88,6 @@ def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str]) -
         observed = positives / (positives + negatives)
     tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]]) for rate in (tpr, fpr))
     tpr0[start] = fpr0[start] = 0.0
-    lowest = start + size - 2
-    tied = np.insert(tied, end, (tpr[lowest] == 1) & (fpr[lowest] == 1))
+    tied = np.insert(tied, end, complete[end - 1])
     groups = ascending[first[::-1]].select(keys)
     return Curves(groups, start, size, tpr0, tpr, fpr0, fpr, tied, observed)

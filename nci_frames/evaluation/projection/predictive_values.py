@@ -6,7 +6,8 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level, prevalence_values
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.rates.intervals import normal_quantile, require_row_counts
+from nci_frames.evaluation.rates.intervals import require_row_counts
+from nci_frames.normal import normal_quantile
 from nci_frames.schemas import PROJECTION, RATES, collect
 
 __all__ = ["predictive_value_interval"]

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.arguments import Prevalences
+from nci_frames.counts.pooling import add_cells
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.projection.projection import Metrics, project_rates
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.schemas import DECOMPOSITION, RATES, ROLL_UP, collect
 
 __all__ = ["decompose_difference", "roll_up"]
-
-_CELLS = ("tp", "fp", "fn", "tn")
 
 
 def decompose_difference(
@@ -277,15 +276,12 @@ def roll_up(
         means.with_columns(average=pl.lit(name), value=name).drop("macro", "weighted")
         for name in ("macro", "weighted")
     ]
-    pooled = (
-        frame.sort("model", *keys, "threshold")
-        .group_by([*groups, *same], maintain_order=True)
-        .agg(
-            *([] if same else [_common("threshold")]),
-            pl.col(_CELLS).sum(),
-            segments=pl.col("tp").count().cast(pl.Int64),
-            skipped=pl.col("tp").null_count().cast(pl.Int64),
-        )
+    pooled = add_cells(
+        frame,
+        [*groups, *same],
+        *([] if same else [_common("threshold")]),
+        pl.col("tp").count().cast(pl.Int64).alias("segments"),
+        pl.col("tp").null_count().cast(pl.Int64).alias("skipped"),
     )
     whole = project(compute_rates(pooled.drop("segments", "skipped"))).with_columns(average=pl.lit("micro"))
     micro = whole.join(pooled.select(*point, "segments", "skipped"), on=point, nulls_equal=True)

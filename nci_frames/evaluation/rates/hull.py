@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 
+from nci_frames.counts.resolution import without_claims
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.arrays.runs import group_starts
 from nci_frames.schemas import RATES, collect
@@ -25,7 +26,8 @@ def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None =
 
     Returns
     -------
-    Rows of *rates*, sorted by model, keys and threshold; of equal points one.
+    Rows of *rates*, sorted by model, keys and threshold; of equal points one. ``resolution``, if there, is
+    "grid", as rows between them are gone.
 
     Raises
     ------
@@ -81,4 +83,4 @@ def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None =
             break
         line = line[~gone]
     corners = np.sort(place[line])
-    return ordered[corners[corners >= 0]].sort(*keys, "threshold", maintain_order=True)
+    return without_claims(ordered[corners[corners >= 0]].sort(*keys, "threshold", maintain_order=True))

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from nci_frames.arguments import check_level
 from nci_frames.errors import ParameterError
+from nci_frames.normal import normal_quantile
 
 __all__ = [
     "AccuracyMethod",
     "Interval",
     "accuracy_interval",
-    "normal_quantile",
     "rate_interval",
     "require_row_counts",
 ]
@@ -37,13 +37,6 @@ def require_row_counts(frame: pl.DataFrame) -> None:
             found="sums of weights: their spread is not that of a binomial distribution",
             hint="count without weights, or give half_width=(of TPR, of FPR), e.g. from a bootstrap",
         )
-
-
-def normal_quantile(level: float) -> float:
-    """Return z such that a standard normal lies within -z and z with probability *level*."""
-    from scipy.special import ndtri  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
-
-    return -float(ndtri((1 - level) / 2))
 
 
 def rate_interval(method: Interval, hits: pl.Expr, trials: pl.Expr, *, level: float) -> Bounds:

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import polars as pl
 
 from nci_frames.arguments import Prevalences, prevalence_values
+from nci_frames.counts.resolution import without_claims
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.rates.criteria import Wish, wish_for
 from nci_frames.evaluation.rates.selection import Runs, interpolated_points, picked_points
@@ -72,8 +73,8 @@ def select_operating_points(
                        and threshold are then null
     ========== ======= ========================================== =================================
 
-    An interpolated point has no threshold and no counts. Of points that serve equally well, the one with the
-    highest threshold is taken.
+    ``resolution``, if there, is "grid", as the other rows are gone. An interpolated point has no threshold
+    and no counts. Of points that serve equally well, the one with the highest threshold is taken.
 
     Raises
     ------
@@ -131,7 +132,7 @@ def select_operating_points(
         points = pl.concat(threads.map(pick, etas))
     axis = ["prevalence"] if wish.needs_prevalence else []
     ordered = points.sort("model", *RATES.keys(frame.columns), *axis, maintain_order=True)
-    return ordered.select(*frame.columns, *axis, "reason")
+    return without_claims(ordered.select(*frame.columns, *axis, "reason"))
 
 
 def _prevalences(wish: Wish, prevalence: Prevalences | None) -> list[pl.Expr | None]:

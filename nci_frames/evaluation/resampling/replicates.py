@@ -16,7 +16,7 @@ from nci_frames.arguments import Prevalences, beta_values, check_seed, check_who
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.areas.replicated import average_precisions, roc_aucs
-from nci_frames.evaluation.arrays.histograms import Histogram, histograms, is_exact, whole_counts
+from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
@@ -91,7 +91,6 @@ def resample(
         raise ParameterError.out_of_range("metric", metric, "at least one metric")
     grid, betas = prevalence_values(prevalence), beta_values(beta)
     frame = whole_counts(counts)
-    exact = is_exact(frame)
 
     samplers: Sequence[_Sampler] = _Rows.of(frame) if units is None else _Buckets.of(frame, units)
     for whole in samplers:
@@ -100,11 +99,11 @@ def resample(
         # Only the rows between what tells replicates apart are drawn: thresholds, or positives.
         sampler = whole
         if not wanted.curves:
-            sampler = whole.coarser(points.tolist(), exact=exact)
+            sampler = whole.coarser(points.tolist())
         elif len(wanted.curves) == len(asked):
             sampler, points = whole.condensed(), np.empty(0)
         histogram = sampler.histogram
-        reached = histogram.reached(points.tolist(), exact=exact)
+        reached = histogram.reached(points.tolist())
         cases, value = wanted.of(histogram.positives[None], histogram.negatives[None], reached)
         blocks = [wanted.of(*drawn, reached)[1] for drawn in sampler.draws(repeats, seed)]
         yield Replicates(histogram, cases, value[0], np.concatenate(blocks))
@@ -116,7 +115,7 @@ class _Sampler(Protocol):
     @property
     def histogram(self) -> Histogram: ...
 
-    def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "_Sampler": ...
+    def coarser(self, thresholds: Sequence[float]) -> "_Sampler": ...
 
     def condensed(self) -> "_Sampler": ...
 
@@ -140,8 +139,8 @@ class _Rows:
     def of(cls, frame: pl.DataFrame) -> "list[_Rows]":
         return [cls(histogram) for histogram in histograms(frame)]
 
-    def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "_Rows":
-        return _Rows(self.histogram.coarser(thresholds, exact=exact))
+    def coarser(self, thresholds: Sequence[float]) -> "_Rows":
+        return _Rows(self.histogram.coarser(thresholds))
 
     def condensed(self) -> "_Rows":
         return _Rows(self.histogram.condensed())
@@ -185,12 +184,12 @@ class _Buckets:
         pooled = histograms(pool_counts(frame, over=units))
         return [cls(histogram, members[histogram.group.row(0)], len(places)) for histogram in pooled]
 
-    def coarser(self, thresholds: Sequence[float], *, exact: bool) -> "_Buckets":
-        members = {place: m.coarser(thresholds, exact=exact) for place, m in self.members.items()}
-        return _Buckets(self.histogram.coarser(thresholds, exact=exact), members, self.buckets)
+    def coarser(self, thresholds: Sequence[float]) -> "_Buckets":
+        members = {place: m.coarser(thresholds) for place, m in self.members.items()}
+        return _Buckets(self.histogram.coarser(thresholds), members, self.buckets)
 
     def condensed(self) -> "_Buckets":
-        return self.coarser(self.histogram.condensed().thresholds.tolist(), exact=True)
+        return self.coarser(self.histogram.condensed().thresholds.tolist())
 
     def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))

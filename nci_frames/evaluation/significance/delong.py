@@ -8,6 +8,7 @@ import polars as pl
 from nci_frames.arguments import check_level
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
+from nci_frames.normal import normal_quantile
 from nci_frames.schemas import AUC_INTERVALS, COUNTS
 
 __all__ = ["auc_interval"]
@@ -72,8 +73,6 @@ def auc_interval(
     >>> table.select(pl.col("value", "std_error", "lower", "upper").round(4)).row(0)
     (0.75, 0.3536, 0.057, 1.0)
     """
-    from scipy.stats import norm  # noqa: PLC0415  (what does not need it does not wait for it)
-
     if method not in get_args(Method):
         raise ParameterError.unknown_choice("method", method, get_args(Method))
     check_level(level)
@@ -83,7 +82,7 @@ def auc_interval(
         return AUC_INTERVALS.empty(frame.select("model", *COUNTS.keys(frame.columns)))
     results = np.array([_delong(histogram) for histogram in found])
     value, error = (pl.Series(column, nan_to_null=True) for column in results.T)
-    width = float(norm.ppf((1 + level) / 2)) * error
+    width = normal_quantile(level) * error
     few = (pl.lit(f"fewer than two {rows}") for rows in ("positives", "negatives"))
     lacking = (
         pl.Series([histogram.positives.sum() < 2 for histogram in found]),

@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.arguments import Prevalences
+from nci_frames.counts.pooling import add_cells
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.projection.projection import project_rates
@@ -72,11 +73,7 @@ class FoldValues:
                 hint="choose one with select_operating_points, or by a filter on the threshold",
             )
         projected = _project(frame, metrics, prevalence, beta)
-        pooled = compute_rates(
-            frame.group_by("model", *keys)
-            .agg(pl.col("tp", "fp", "fn", "tn").sum())
-            .with_columns(threshold=pl.lit(0.0))
-        )
+        pooled = compute_rates(add_cells(frame, ["model", *keys]).with_columns(threshold=pl.lit(0.0)))
         case = [*keys, *CASE]
         cases, models, folds = (
             projected.select(columns).unique().sort(columns) for columns in (case, ["model"], members)

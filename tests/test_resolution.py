@@ -1,0 +1,81 @@
+"""What counts still tell after rows were removed from them."""
+
+import hypothesis.strategies as st
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from tests.logs import exact_counts, random_log, small_logs
+
+PLAIN = exact_counts([True, False, True, True, False, False], [0.9, 0.8, 0.7, 0.3, 0.2, 0.1])
+
+
+def test_thresholds_below_a_filter_are_unknown() -> None:
+    """All three positives reach 0.2; the rows left of the counts show only two."""
+    upper = PLAIN.filter(pl.col("threshold") >= 0.4)
+    assert nf.bootstrap(PLAIN, metric="recall", threshold=0.2, repeats=2)["value"].item() == 1.0
+    with pytest.raises(nf.ParameterError, match=r"0\.2 is not among the thresholds"):
+        nf.bootstrap(upper, metric="recall", threshold=0.2, repeats=2)
+    point = nf.select_operating_points(nf.compute_rates(upper), threshold=0.2)
+    assert point["tpr"].item() is None
+    assert point["reason"].item() == "0.2 is not among the thresholds that were counted"
+
+
+def test_each_group_is_known_by_itself() -> None:
+    """One model has scores below the filter, the other has not."""
+    high = exact_counts([True, False], [0.9, 0.8], model="high")
+    both = pl.concat([PLAIN, high]).filter(pl.col("threshold") >= 0.4)
+    found = nf.select_operating_points(nf.compute_rates(both), threshold=0.2)
+    assert found.select("model", "tpr").rows() == [("a", None), ("high", 1.0)]
+    assert nf.bootstrap(high, metric="recall", threshold=0.2, repeats=2)["value"].item() == 1.0
+    with pytest.raises(nf.ParameterError, match=r"0\.2 is not among"):
+        nf.bootstrap(both, metric="recall", threshold=0.2, repeats=2)
+
+
+@given(log=small_logs(), lowest=st.floats(-1, 1), at=st.floats(-1, 1))
+def test_filtered_counts_answer_rightly_or_not_at_all(log: pl.DataFrame, lowest: float, at: float) -> None:
+    log = log.with_columns(pl.col("score") + 0.0)
+    counts = nf.count_confusion(log, thresholds="exact", by=[])
+    upper = counts.filter(pl.col("threshold") >= lowest)
+    assume(len(upper))
+    truth = nf.compute_rates(nf.count_confusion(log, thresholds=[at], by=[]))
+    # A Float32 score is compared with the threshold in Float32.
+    assume(log["score"].dtype == pl.Float64 or at == pl.Series([at], dtype=pl.Float32).item())
+    points = nf.select_operating_points(nf.compute_rates(upper), threshold=at).filter(
+        pl.col("reason").is_null()
+    )
+    columns = ["model", "tp", "fp", "fn", "tn"]
+    assert_frame_equal(
+        points.select(columns), truth.select(columns).join(points.select("model"), on="model"),
+        check_row_order=False,
+    )  # fmt: skip
+    whole = nf.compute_areas(counts, prevalence=0.1).drop("lower", "upper")
+    bounds = nf.compute_areas(upper, prevalence=0.1).drop("value")
+    enclosed = whole.join(bounds, on=["model", "metric"]).drop_nulls("value").drop_nulls("lower")
+    rounding = 1e-12
+    assert enclosed.filter(
+        (pl.col("value") < pl.col("lower") - rounding) | (pl.col("value") > pl.col("upper") + rounding)
+    ).is_empty()
+
+
+@pytest.mark.parametrize(
+    "choose", [nf.roc_convex_hull, lambda rates: nf.select_operating_points(rates, tpr=0.3)]
+)
+def test_chosen_rows_do_not_claim_every_score(choose) -> None:  # type: ignore[no-untyped-def]
+    counts = nf.count_confusion(random_log(), thresholds="exact", by=[])
+    chosen = choose(nf.compute_rates(counts))
+    assert set(chosen["resolution"]) == {"grid"}
+    truth = nf.compute_areas(counts, prevalence=0.1).select("model", "metric", truth="value")
+    bounds = nf.compute_areas(chosen, prevalence=0.1).join(truth, on=["model", "metric"])
+    assert bounds.filter(pl.col("truth").is_between("lower", "upper").not_()).is_empty()
+    assert (bounds["upper"] > bounds["lower"]).all()
+
+
+def test_weighted_counts_whose_lowest_row_is_all_rows_but_for_rounding() -> None:
+    log = random_log().with_columns(weight=pl.Series([0.1, 0.7] * 250))
+    scan = nf.scan_predictions(log, fold="fold", segments=["country"], weight="weight")
+    folds = nf.pool_counts(nf.count_confusion(scan, thresholds="exact"), over=["fold", "country"])
+    found = nf.select_operating_points(nf.compute_rates(folds), threshold=-100.0)
+    assert found["tpr"].to_list() == [1.0, 1.0]
