@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 
 import nci_frames as nf
-from nci_frames.evaluation.metrics import registry
 
 INF = float("inf")
 
@@ -140,12 +139,6 @@ def test_the_registry_shows_every_metric() -> None:
     assert all(hasattr(nf, name) for name in frame["name"] if not name.startswith("lift"))
 
 
-@pytest.fixture
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
-
-
-@pytest.mark.usefixtures("own_registry")
 def test_a_metric_of_ones_own_works_everywhere() -> None:
     nf.register_metric(
         "weighted_error",
@@ -173,7 +166,6 @@ def test_a_metric_of_ones_own_works_everywhere() -> None:
         ({"range": (0, 1), "expression": pl.col("tp")}, "column 'tp' must be one of"),
     ],
 )
-@pytest.mark.usefixtures("own_registry")
 def test_metrics_that_cannot_be_registered(arguments: dict[str, Any], message: str) -> None:
     defaults = {"name": "own", "expression": pl.col("tpr")}
     name, expression, options = (merged := defaults | arguments).pop("name"), merged.pop("expression"), merged
