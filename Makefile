@@ -4,9 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 OUT ?= demo-output
+# A worker that has nothing left takes tests from the other.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench gallery api snapshots browser constraints clean
+.PHONY: help demo test quick lint format bench gallery api snapshots browser constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,9 +18,12 @@ demo: $(VENV)/.demo ## real classifiers -> prediction logs -> ranked tables and 
 
 test: $(VENV)/.dev lint ## lint, then all tests (browser tests where Chromium is installed)
 	@command -v chromium >/dev/null || echo "browser tests will be skipped: run 'make browser' to install Chromium"
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(PYTEST)
 
-lint: $(VENV)/.dev ## ruff, mypy --strict, and the rule of the three storeys
+quick: $(VENV)/.dev ## the tests that need no browser and prove nothing at scale (under a minute)
+	$(PYTEST) -m "not browser and not thorough and not slow"
+
+lint: $(VENV)/.dev ## ruff, mypy --strict, and import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
