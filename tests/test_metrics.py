@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import nci_frames as nf
-from nci_frames.evaluation.metrics import Direction, called_metric, find_metric, registry
+from nci_frames.evaluation.metrics import Direction, called_metric, find_metric
 
 INF = float("inf")
 
@@ -140,12 +140,6 @@ def test_the_registry_shows_every_metric() -> None:
     assert all(hasattr(nf, name) for name in frame["name"] if not name.startswith("lift"))
 
 
-@pytest.fixture
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
-
-
-@pytest.mark.usefixtures("own_registry")
 def test_a_metric_of_ones_own_works_everywhere() -> None:
     nf.register_metric(
         "weighted_error",
@@ -280,7 +274,6 @@ def test_what_is_no_metric(asked: Any, message: str) -> None:
         ({"range": (0, 1), "aliases": [3]}, "name must be a text"),
     ],
 )
-@pytest.mark.usefixtures("own_registry")
 def test_metrics_that_cannot_be_registered(arguments: dict[str, Any], message: str) -> None:
     defaults = {"name": "own", "expression": pl.col("tpr")}
     name, expression, options = (merged := defaults | arguments).pop("name"), merged.pop("expression"), merged
