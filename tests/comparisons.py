@@ -4,7 +4,9 @@ The precision-recall curve of such a model has two steps, so that the average pr
 tpr * precision + (1 - tpr) * prevalence: an oracle in one line.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -26,8 +28,22 @@ BETAS = tuple(float(f"{10 ** (-1 + i * 0.05):.6g}") for i in range(41))
 POSITIVES, NEGATIVES, THRESHOLD = 2_000, 98_000, 0.5
 
 
-def comparison(
-    models: Mapping[str, tuple[float | None, float | None]] = MODELS,
+Models = Mapping[str, tuple[float | None, float | None]]
+
+
+def comparison(models: Models = MODELS, **options: Any) -> Comparison:
+    """Return what ``make_comparison`` makes, once for equal arguments, as many tests read the same."""
+    fixed = {name: value if isinstance(value, str | int) else tuple(value) for name, value in options.items()}
+    return _made(tuple(models.items()), **fixed)
+
+
+@functools.cache
+def _made(models: Any, **options: Any) -> Comparison:
+    return make_comparison(dict(models), **options)
+
+
+def make_comparison(
+    models: Models = MODELS,
     *,
     segments: Sequence[str | None] = (),
     key: str = "country",
@@ -66,7 +82,7 @@ def _shifted(rates: tuple[float | None, float | None], step: int) -> tuple[float
     )
 
 
-def _counts(models: Mapping[str, tuple[float | None, float | None]]) -> pl.DataFrame:
+def _counts(models: Models) -> pl.DataFrame:
     positives = {model: 0 if tpr is None else POSITIVES for model, (tpr, _) in models.items()}
     tp = {model: round((tpr or 0) * POSITIVES) for model, (tpr, _) in models.items()}
     fp = {model: round((fpr or 0) * NEGATIVES) for model, (_, fpr) in models.items()}

@@ -174,12 +174,6 @@ def test_the_band_of_every_monotone_metric_encloses_the_whole_box(name: str) -> 
         assert row["upper"] == pytest.approx(upper, rel=1e-9, abs=1e-12)
 
 
-@pytest.fixture
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
-
-
-@pytest.mark.usefixtures("own_registry")
 def test_no_band_is_told_of_what_may_turn() -> None:
     gap = (pl.col("tpr") - pl.col("fpr")).pow(2)
     nf.register_metric("squared_gap", gap, range=(0, 1))

@@ -24,7 +24,7 @@ from nci_frames.reporting.pages.html import render_report
 from nci_frames.reporting.pages.write import write_report
 from nci_frames.reporting.tables.great_tables import ranked_list, ranked_table, table_html
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid, format_value
-from tests.comparisons import BETAS, GRID, HOSTILE, MODELS, comparison
+from tests.comparisons import BETAS, GRID, HOSTILE, MODELS, comparison, make_comparison
 
 HOSTILE_MODELS = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(HOSTILE)}
 SECTIONS = ["answer", "explore", "tables", "charts", "segments", "data", "methods"]
@@ -268,8 +268,8 @@ def test_hostile_names_do_not_occur_raw(hostile_page):
 
 
 def test_equal_arguments_give_equal_bytes(tmp_path):
-    first = write_report(comparison(segments=["DE"]), tmp_path / "a.html")
-    second = write_report(comparison(segments=["DE"]), str(tmp_path / "deeper" / "b.html"))
+    first = write_report(make_comparison(segments=["DE"]), tmp_path / "a.html")
+    second = write_report(make_comparison(segments=["DE"]), str(tmp_path / "deeper" / "b.html"))
     assert first.read_bytes() == second.read_bytes()
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["a.html"]
 

@@ -83,8 +83,7 @@ def test_ranges_without_end_and_metrics_of_ones_own() -> None:
     plain = nf.imbalance_sensitivity("expected_cost", ratios=9, rescale=False)
     assert plain["sensitivity"].item() == pytest.approx(0.4 / 3, abs=1e-6)
     name = "twice_the_fraction"
-    if name not in nf.metrics()["name"]:
-        nf.register_metric(name, 2 * nf.pos_fraction() - 0, range=(0, 2))
+    nf.register_metric(name, 2 * nf.pos_fraction() - 0, range=(0, 2))
     both = nf.imbalance_sensitivity([name, "pos_fraction"], ratios=9)["sensitivity"].to_list()
     assert both[0] == pytest.approx(both[1], abs=1e-6)
 
