@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 OUT ?= demo-output
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench gallery browser constraints clean
+.PHONY: help demo test lint format bench gallery api browser constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ bench: $(VENV)/.dev ## time counting against DuckDB, Polars and scikit-learn (20
 gallery: $(VENV)/.dev ## redraw the pictures of the docs (needs Chromium)
 	$(BIN)/python docs/gallery.py
 	$(BIN)/python docs/report_picture.py
+
+api: $(VENV)/.dev ## sort the public names by room, and write docs/api.md from the docstrings
+	$(BIN)/python docs/api.py
 
 browser: ## install Chromium for the browser tests (Debian and Ubuntu; needs root)
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }

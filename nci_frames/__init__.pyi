@@ -1,37 +1,22 @@
-from .counting.count import count_confusion as count_confusion
+# counting.logs
 from .counting.logs.scan import scan_predictions as scan_predictions
 from .counting.logs.units import unit_buckets as unit_buckets
-from .counting.paired_auc import compare_auc as compare_auc
+
+# counting.thresholds
 from .counting.thresholds.grids import auto_thresholds as auto_thresholds
 from .counting.thresholds.grids import logit_thresholds as logit_thresholds
 from .counting.thresholds.grids import uniform_thresholds as uniform_thresholds
 from .counting.thresholds.quantiles import quantile_thresholds as quantile_thresholds
+
+# counting
+from .counting.count import count_confusion as count_confusion
+from .counting.paired_auc import compare_auc as compare_auc
+
+# counts
 from .counts.pooling import merge_counts as merge_counts
 from .counts.pooling import pool_counts as pool_counts
-from .errors import InvalidRowsError as InvalidRowsError
-from .errors import InvalidRowsWarning as InvalidRowsWarning
-from .errors import MissingPackageError as MissingPackageError
-from .errors import NciFramesError as NciFramesError
-from .errors import NearlyUniqueKeyWarning as NearlyUniqueKeyWarning
-from .errors import OutputError as OutputError
-from .errors import ParameterError as ParameterError
-from .errors import SchemaError as SchemaError
-from .errors import SourceError as SourceError
-from .errors import ToleranceWarning as ToleranceWarning
-from .errors import UnknownMetricError as UnknownMetricError
-from .evaluation.areas.areas import compute_areas as compute_areas
-from .evaluation.areas.areas import mean_pr_auc as mean_pr_auc
-from .evaluation.areas.pr_gain import pr_gain_auc as pr_gain_auc
-from .evaluation.comparison.compare import compare_models as compare_models
-from .evaluation.comparison.tables import Comparison as Comparison
-from .evaluation.crossovers.crossovers import find_crossovers as find_crossovers
-from .evaluation.crossovers.decision_map import decision_map as decision_map
-from .evaluation.crossovers.decision_map import find_never_best as find_never_best
-from .evaluation.crossovers.winners import winner_ranges as winner_ranges
-from .evaluation.imbalance.contingency import surface_path_length as surface_path_length
-from .evaluation.imbalance.sensitivity import agnostic_metrics as agnostic_metrics
-from .evaluation.imbalance.sensitivity import imbalance_sensitivity as imbalance_sensitivity
-from .evaluation.imbalance.sensitivity import metric_surface as metric_surface
+
+# evaluation.metrics
 from .evaluation.metrics import accuracy as accuracy
 from .evaluation.metrics import balanced_accuracy as balanced_accuracy
 from .evaluation.metrics import calibrated_precision as calibrated_precision
@@ -64,10 +49,14 @@ from .evaluation.metrics import recall_gain as recall_gain
 from .evaluation.metrics import register_metric as register_metric
 from .evaluation.metrics import specificity as specificity
 from .evaluation.metrics import youden_j as youden_j
-from .evaluation.planning.coverage import band_coverage as band_coverage
-from .evaluation.planning.coverage import interval_coverage as interval_coverage
-from .evaluation.planning.expected import expected_counts as expected_counts
-from .evaluation.planning.planning import required_samples as required_samples
+
+# evaluation.rates
+from .evaluation.rates.hull import roc_convex_hull as roc_convex_hull
+from .evaluation.rates.intervals import accuracy_interval as accuracy_interval
+from .evaluation.rates.operating_points import select_operating_points as select_operating_points
+from .evaluation.rates.rates import compute_rates as compute_rates
+
+# evaluation.projection
 from .evaluation.projection.bands import lowest_supported_prevalence as lowest_supported_prevalence
 from .evaluation.projection.bands import max_precision_uncertainty as max_precision_uncertainty
 from .evaluation.projection.bands import precision_band as precision_band
@@ -77,18 +66,50 @@ from .evaluation.projection.projection import project_rates as project_rates
 from .evaluation.projection.ranking import rank_models as rank_models
 from .evaluation.projection.segments import decompose_difference as decompose_difference
 from .evaluation.projection.segments import roll_up as roll_up
-from .evaluation.rates.hull import roc_convex_hull as roc_convex_hull
-from .evaluation.rates.intervals import accuracy_interval as accuracy_interval
-from .evaluation.rates.operating_points import select_operating_points as select_operating_points
-from .evaluation.rates.rates import compute_rates as compute_rates
+
+# evaluation.areas
+from .evaluation.areas.areas import compute_areas as compute_areas
+from .evaluation.areas.areas import mean_pr_auc as mean_pr_auc
+from .evaluation.areas.pr_gain import pr_gain_auc as pr_gain_auc
+
+# evaluation.crossovers
+from .evaluation.crossovers.crossovers import find_crossovers as find_crossovers
+from .evaluation.crossovers.decision_map import decision_map as decision_map
+from .evaluation.crossovers.decision_map import find_never_best as find_never_best
+from .evaluation.crossovers.winners import winner_ranges as winner_ranges
+
+# evaluation.resampling
 from .evaluation.resampling.bootstrap import bootstrap as bootstrap
 from .evaluation.resampling.crossover_intervals import crossover_intervals as crossover_intervals
 from .evaluation.resampling.probability_best import probability_best as probability_best
 from .evaluation.resampling.subsampling import subsample_study as subsample_study
+
+# evaluation.significance
 from .evaluation.significance.delong import auc_interval as auc_interval
 from .evaluation.significance.folds import compare_folds as compare_folds
 from .evaluation.significance.folds import summarise_folds as summarise_folds
 from .evaluation.significance.shift import check_projection as check_projection
+
+# evaluation.planning
+from .evaluation.planning.coverage import band_coverage as band_coverage
+from .evaluation.planning.coverage import interval_coverage as interval_coverage
+from .evaluation.planning.expected import expected_counts as expected_counts
+from .evaluation.planning.planning import required_samples as required_samples
+
+# evaluation.imbalance
+from .evaluation.imbalance.contingency import surface_path_length as surface_path_length
+from .evaluation.imbalance.sensitivity import agnostic_metrics as agnostic_metrics
+from .evaluation.imbalance.sensitivity import imbalance_sensitivity as imbalance_sensitivity
+from .evaluation.imbalance.sensitivity import metric_surface as metric_surface
+
+# evaluation.comparison
+from .evaluation.comparison.compare import compare_models as compare_models
+from .evaluation.comparison.tables import Comparison as Comparison
+
+# reporting.tables
+from .reporting.tables.great_tables import ranked_table as ranked_table
+
+# reporting.charts
 from .reporting.charts import chart_contingency_space as chart_contingency_space
 from .reporting.charts import chart_cost as chart_cost
 from .reporting.charts import chart_decision_map as chart_decision_map
@@ -112,7 +133,23 @@ from .reporting.charts import chart_tpr_ppv as chart_tpr_ppv
 from .reporting.charts import chart_winner_ranges as chart_winner_ranges
 from .reporting.charts.parts.theme import dark_chart as dark_chart
 from .reporting.charts.surface_3d import plot_metric_surface_3d as plot_metric_surface_3d
+
+# reporting.files
 from .reporting.files.save_chart import save_chart as save_chart
 from .reporting.files.save_table import save_table as save_table
+
+# reporting.pages
 from .reporting.pages.write import write_report as write_report
-from .reporting.tables.great_tables import ranked_table as ranked_table
+
+# errors
+from .errors import InvalidRowsError as InvalidRowsError
+from .errors import InvalidRowsWarning as InvalidRowsWarning
+from .errors import MissingPackageError as MissingPackageError
+from .errors import NciFramesError as NciFramesError
+from .errors import NearlyUniqueKeyWarning as NearlyUniqueKeyWarning
+from .errors import OutputError as OutputError
+from .errors import ParameterError as ParameterError
+from .errors import SchemaError as SchemaError
+from .errors import SourceError as SourceError
+from .errors import ToleranceWarning as ToleranceWarning
+from .errors import UnknownMetricError as UnknownMetricError

@@ -1,0 +1,94 @@
+"""Sort the public names of the stub by room, and write api.md from their docstrings: `make api`."""
+
+import ast
+import importlib
+import inspect
+from pathlib import Path
+
+import nci_frames as nf
+
+PAGE = Path(__file__).with_name("api.md")
+STUB = Path(nf.__file__).with_suffix(".pyi")
+
+#: The rooms with public names, in the order in which a log passes through them.
+ROOMS = (
+    "counting.logs",
+    "counting.thresholds",
+    "counting",
+    "counts",
+    "evaluation.metrics",
+    "evaluation.rates",
+    "evaluation.projection",
+    "evaluation.areas",
+    "evaluation.crossovers",
+    "evaluation.resampling",
+    "evaluation.significance",
+    "evaluation.planning",
+    "evaluation.imbalance",
+    "evaluation.comparison",
+    "reporting.tables",
+    "reporting.charts",
+    "reporting.files",
+    "reporting.pages",
+    "errors",
+)
+
+
+def public_names(stub: str) -> dict[str, str]:
+    """Return the module of every public name, as the stub says."""
+    imports = [node for node in ast.parse(stub).body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module or "" for node in imports for alias in node.names}
+
+
+def room_of(module: str) -> str:
+    """Return the innermost room that a module stands in."""
+    found = [room for room in ROOMS if f"{module}.".startswith(f"{room}.")]
+    if not found:
+        raise LookupError(f"{module} has public names: add its room to ROOMS in docs/api.py")
+    return max(found, key=len)
+
+
+def names_by_room(stub: str) -> dict[str, list[str]]:
+    """Return the names of every room, those of one module together."""
+    modules = public_names(stub)
+    ordered = sorted(modules, key=lambda name: (modules[name], name.lower()))
+    return {room: [name for name in ordered if room_of(modules[name]) == room] for room in ROOMS}
+
+
+def sorted_stub(stub: str) -> str:
+    """Write the stub in the order of the rooms."""
+    modules = public_names(stub)
+    blocks = [
+        "\n".join([f"# {room}", *(f"from .{modules[name]} import {name} as {name}" for name in names)])
+        for room, names in names_by_room(stub).items()
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def summary(thing: object) -> str:
+    """Return the first line of a docstring, as it may stand in a cell."""
+    return (inspect.getdoc(thing) or "").split("\n", 1)[0].replace("|", "\\|")
+
+
+def page(stub: str) -> str:
+    """Write the page."""
+    lines = [
+        "# API",
+        "",
+        "Every public name, by room, in one line each; `help(nf.name)` tells all. Written by `make api`.",
+    ]
+    for room, names in names_by_room(stub).items():
+        title = summary(importlib.import_module(f"nci_frames.{room}"))
+        lines += ["", f"## {room}", "", title, "", "| name | what it is |", "| --- | --- |"]
+        lines += [f"| `{name}` | {summary(getattr(nf, name))} |" for name in names]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    stub = sorted_stub(STUB.read_text(encoding="utf-8"))
+    STUB.write_text(stub, encoding="utf-8")
+    PAGE.write_text(page(stub), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
