@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 OUT ?= demo-output
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench gallery api browser constraints clean
+.PHONY: help demo test lint format bench gallery api snapshots browser constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ gallery: $(VENV)/.dev ## redraw the pictures of the docs (needs Chromium)
 
 api: $(VENV)/.dev ## sort the public names by room, and write docs/api.md from the docstrings
 	$(BIN)/python docs/api.py
+
+snapshots: $(VENV)/.dev ## write anew the texts of errors and help that the tests compare with
+	$(BIN)/python -m tests.texts
 
 browser: ## install Chromium for the browser tests (Debian and Ubuntu; needs root)
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }

@@ -1,0 +1,35 @@
+"""Errors, warnings and help say word for word what ``tests/snapshots`` keeps."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.texts import FILES, pages_of_help, read, sources
+
+KEPT = {file: read(file) for file in FILES}
+
+
+@pytest.fixture(scope="module")
+def among_sources() -> Iterator[None]:
+    with sources():
+        yield
+
+
+@pytest.mark.usefixtures("among_sources")
+@pytest.mark.parametrize(
+    ("file", "name"), [(file, name) for file, (names, _) in FILES.items() for name in names]
+)
+def test_a_text_is_the_one_that_is_kept(file: str, name: str) -> None:
+    _, text_of = FILES[file]
+    assert text_of(name) == KEPT[file].get(name), "if this is what it should say, run `make snapshots`"
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_keeps_no_text_of_a_case_that_is_gone(file: str) -> None:
+    names, _ = FILES[file]
+    assert list(KEPT[file]) == list(names), "run `make snapshots`"
+    assert len(set(names)) == len(names)
+
+
+def test_every_command_has_a_page_of_help() -> None:
+    assert {"nci-frames --help", "nci-frames report --help", "nci-frames plan --help"} <= set(pages_of_help())

@@ -1,0 +1,249 @@
+"""The texts that a user reads when something is wrong, or asks for help, kept in ``tests/snapshots``.
+
+Each text is named by the call or command that gives it. ``make snapshots`` writes the files anew; read the
+difference before it is committed.
+"""
+
+import contextlib
+import os
+import shlex
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+from click.testing import CliRunner
+
+import nci_frames as nf
+from nci_frames.cli import main as command
+
+FOLDER = Path(__file__).parent / "snapshots"
+MARK = "=== "
+
+LOG = pl.DataFrame(
+    {
+        "model": ["forest", "linear"] * 6,
+        "country": ["at", "at", "de", "de"] * 3,
+        "fold": ["1"] * 6 + ["2"] * 6,
+        "label": [1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0],
+        "score": [0.9, 0.8, 0.2, 0.3, 0.7, 0.4, 0.1, 0.6, 0.8, 0.9, 0.3, 0.1],
+    }
+)
+#: What a case of Python may name.
+NAMES: dict[str, Any] = {
+    "nf": nf,
+    "pl": pl,
+    "nan": float("nan"),
+    "log": LOG,
+    "counts": nf.count_confusion(LOG, thresholds=[0.25, 0.5], by=[]),
+    "other": nf.count_confusion(LOG, thresholds=[0.4], by=[]),
+    "folds": nf.count_confusion(LOG, thresholds=[0.5], by="fold"),
+    "rates": nf.compute_rates(nf.count_confusion(LOG, thresholds=[0.25, 0.5], by=[])),
+    "bounded": nf.compute_rates(
+        nf.count_confusion(LOG, thresholds=[0.25, 0.5], by=[]), interval="clopper_pearson"
+    ),
+}
+
+PYTHON = (
+    # Sources.
+    'nf.scan_predictions("nowhere")',
+    'nf.scan_predictions("nowhere/*.parquet")',
+    'nf.scan_predictions("empty")',
+    'nf.scan_predictions("notes.txt")',
+    'nf.scan_predictions("broken")',
+    'nf.scan_predictions("drift")',
+    "nf.scan_predictions([])",
+    "nf.scan_predictions(3)",
+    # Columns.
+    'nf.scan_predictions(log.rename({"score": "scores"}))',
+    'nf.scan_predictions(log, fold="folds")',
+    'nf.scan_predictions(log, segments="contry")',
+    'nf.scan_predictions(log, score="model")',
+    'nf.count_confusion(nf.scan_predictions(log, label="score"), thresholds=[0.5])',
+    'nf.scan_predictions(log.with_columns(tp=1), segments="tp")',
+    'nf.scan_predictions(log, scores={"a": "score", "b": "country"})',
+    # Labels and rows.
+    'nf.scan_predictions("words.parquet")',
+    'nf.count_confusion(nf.scan_predictions("words.parquet", positive="bat"), thresholds=[0.5])',
+    'nf.count_confusion(nf.scan_predictions("three.parquet"), thresholds=[0.5])',
+    'nf.count_confusion(nf.scan_predictions("invalid.parquet"), thresholds=[0.5])',
+    'nf.count_confusion(nf.scan_predictions("invalid.parquet", on_invalid="drop"), thresholds=[0.5])',
+    'nf.scan_predictions(log, on_invalid="ignore")',
+    # Counting.
+    'nf.count_confusion(log, thresholds="exct")',
+    "nf.count_confusion(log, thresholds=[0.5, nan])",
+    "nf.count_confusion(log, thresholds=[])",
+    'nf.count_confusion(log, by="contry")',
+    "nf.uniform_thresholds(1)",
+    "nf.auto_thresholds(tolerance=0)",
+    'nf.compare_auc(log.drop("fold", "country"))',
+    # Counts.
+    "nf.merge_counts()",
+    "nf.merge_counts(counts, other)",
+    'nf.pool_counts(counts, over="fold")',
+    "nf.compute_rates(log)",
+    'nf.compute_rates(counts, interval="wilsn")',
+    "nf.compute_rates(counts, level=95)",
+    # Metrics and prevalences.
+    'nf.project_rates(rates, metrics="precison", prevalence=0.01)',
+    'nf.project_rates(rates, metrics="precision", prevalence=1.5)',
+    'nf.project_rates(rates, metrics="precision", prevalence="observd")',
+    'nf.project_rates(rates, metrics="f_beta", prevalence=0.01, beta=-1)',
+    'nf.project_rates(rates, metrics="precision", prevalence=0.01, band=True)',
+    'nf.register_metric("precision", pl.col("tpr"), range=(0, 1))',
+    'nf.register_metric("mine", pl.col("tp"), range=(0, 1))',
+    'nf.register_metric("mine", pl.col("tpr"), range=(1, 0))',
+    "nf.select_operating_points(rates)",
+    "nf.select_operating_points(rates, tpr=0.9, fpr=0.1)",
+    "nf.rank_models(rates)",
+    # Comparisons.
+    'nf.compute_areas(counts, prevalence=0.01, method="average")',
+    'nf.find_crossovers(rates, metric="f_beta", over="prevalance")',
+    'nf.winner_ranges(rates, metric="f_beta", over="prevalence", start=0.5, end=0.1)',
+    'nf.bootstrap(counts, metric="f_beta", repeats=1)',
+    'nf.bootstrap(counts, metric="f_beta", seed=-1)',
+    'nf.bootstrap(counts, metric="f_beta", units="user")',
+    "nf.compare_folds(rates)",
+    'nf.compare_folds(nf.compute_rates(folds), test="t")',
+    'nf.check_projection(counts, over="country")',
+    "nf.compare_models(counts, prevalence=0.01, threshold=nan)",
+    "nf.required_samples()",
+    "nf.required_samples(delta=0.1)",
+    "nf.precision_band(rates, prevalence=0.01)",
+    # Charts and files.
+    "nf.chart_p3(rates)",
+    'nf.save_chart(nf.chart_roc(rates), "chart.gif")',
+    'nf.save_table(counts, "counts.xlsx")',
+    'nf.save_table(counts, "empty")',
+)
+
+COMMANDS = (
+    "nci-frames reprot log.parquet",
+    "nci-frames report",
+    "nci-frames report nowhere",
+    "nci-frames report empty",
+    "nci-frames report notes.txt",
+    "nci-frames report broken",
+    "nci-frames report drift",
+    "nci-frames report log.parquet --segments contry",
+    "nci-frames report log.parquet --fold folds",
+    "nci-frames report log.parquet --score p",
+    "nci-frames report log.parquet --model name",
+    "nci-frames report words.parquet",
+    "nci-frames report words.parquet --positive bat",
+    "nci-frames report three.parquet",
+    "nci-frames report invalid.parquet",
+    "nci-frames report log.parquet --on-invalid ignore",
+    "nci-frames report log.parquet --scores forest",
+    "nci-frames report log.parquet --prevalence 0.1,1.5",
+    "nci-frames report log.parquet --prevalence 1:2:3",
+    "nci-frames report log.parquet --prevalence 0:1:log:5",
+    "nci-frames report log.parquet --beta -1",
+    "nci-frames report log.parquet --threshold nan",
+    "nci-frames report log.parquet --threshold high",
+    "nci-frames report log.parquet --format html,pdf",
+    "nci-frames report log.parquet --tables xlsx",
+    "nci-frames report log.parquet --charts gif",
+    "nci-frames report log.parquet --out notes.txt",
+    "nci-frames report log.parquet --segment country",
+    "nci-frames plan",
+    "nci-frames plan --delta 0.1",
+    "nci-frames plan --delta 0.1 --half-width 0.1",
+    "nci-frames plan --half-width wide",
+    "nci-frames plan --half-width 0.1,0.2,0.3",
+    "nci-frames plan --half-width 0.1 --level 1",
+    "nci-frames plan --half-width 0.1 --factor 2",
+    "nci-frames plan --positives 100 --delta 0.1",
+    "nci-frames plan --positives 100 --tpr 0.5 --fpr 0.1",
+    "nci-frames plan --positives 0 --negatives 9 --tpr 0.5 --fpr 0.1",
+)
+
+
+def pages_of_help(group: click.Group = command, name: str = "nci-frames") -> Iterator[str]:
+    """Name the help of every command."""
+    yield f"{name} --help"
+    for word, inner in sorted(group.commands.items()):
+        if isinstance(inner, click.Group):
+            yield from pages_of_help(inner, f"{name} {word}")
+        else:
+            yield f"{name} {word} --help"
+
+
+def of_python(call: str) -> str:
+    """Return the error or the warning of a call."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            eval(call, dict(NAMES))  # noqa: S307 - the calls stand above
+        except nf.NciFramesError as error:
+            return f"{type(error).__name__}, exit code {error.exit_code}\n{error}"
+    if not warned:
+        raise AssertionError(f"neither an error nor a warning: {call}")
+    return "\n".join(f"{warning.category.__name__}\n{warning.message}" for warning in warned)
+
+
+def of_command(line: str) -> str:
+    """Return the exit code and the output of a command."""
+    name, *arguments = shlex.split(line)
+    # Click breaks lines where the terminal ends.
+    done = CliRunner(env={"COLUMNS": "100"}).invoke(command, arguments, prog_name=name)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return f"exit code {done.exit_code}\n{done.output}".rstrip("\n")
+
+
+#: Of each file, the names of its texts and what makes one.
+FILES: dict[str, tuple[tuple[str, ...], Callable[[str], str]]] = {
+    "help": (tuple(pages_of_help()), of_command),
+    "errors-python": (PYTHON, of_python),
+    "errors-command-line": (COMMANDS, of_command),
+}
+
+
+@contextlib.contextmanager
+def sources() -> Iterator[None]:
+    """Make the files that the cases name, and be among them."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            LOG.write_parquet("log.parquet")
+            Path("notes.txt").write_text("no predictions")
+            for name in ("empty", "broken", "drift"):
+                Path(name).mkdir()
+            LOG.write_parquet("broken/a.parquet")
+            Path("broken/b.parquet").write_text("no predictions")
+            Path("broken/c.parquet").write_bytes(b"")
+            LOG.write_parquet("drift/a.parquet")
+            LOG.with_columns(pl.col("score").cast(pl.String)).write_parquet("drift/b.parquet")
+            for name, labels in (("words", ["bad", "ok"] * 6), ("three", [0, 1, 2] * 4)):
+                LOG.with_columns(label=pl.Series(labels)).write_parquet(f"{name}.parquet")
+            bad = pl.Series([0.5, None, float("nan"), *LOG["score"][3:]], strict=False)
+            LOG.with_columns(score=bad, label=pl.Series([None, *LOG["label"][1:]])).write_parquet(
+                "invalid.parquet"
+            )
+            yield
+        finally:
+            os.chdir(before)
+
+
+def read(file: str) -> dict[str, str]:
+    """Return the texts that a file keeps, by name."""
+    parts = f"\n{(FOLDER / f'{file}.txt').read_text(encoding='utf-8')}".split(f"\n{MARK}")[1:]
+    return {name: text.rstrip("\n") for name, text in (part.split("\n", 1) for part in parts)}
+
+
+def main() -> None:
+    """Write every file anew."""
+    with sources():
+        for file, (names, text_of) in FILES.items():
+            texts = [f"{MARK}{name}\n{text_of(name)}\n" for name in names]
+            (FOLDER / f"{file}.txt").write_text("\n".join(texts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
