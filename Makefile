@@ -4,9 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 OUT ?= demo-output
+# A worker that has nothing left takes tests from the other.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench gallery api snapshots browser constraints clean
+.PHONY: help demo test quick lint format bench gallery api snapshots browser constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,7 +18,10 @@ demo: $(VENV)/.demo ## train classifiers on real data, print ranked tables, writ
 
 test: $(VENV)/.dev lint ## run lint, then all tests (browser tests if Chromium is installed)
 	@command -v chromium >/dev/null || echo "browser tests are skipped: run 'make browser' to install Chromium"
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(PYTEST)
+
+quick: $(VENV)/.dev ## run the tests that are fast and need no browser (under a minute)
+	$(PYTEST) -m "not browser and not thorough and not slow"
 
 lint: $(VENV)/.dev ## run ruff, mypy --strict, and the import rules of the layers
 	$(BIN)/ruff check .
@@ -35,10 +40,10 @@ gallery: $(VENV)/.dev ## redraw the pictures of the docs (needs Chromium)
 	$(BIN)/python docs/gallery.py
 	$(BIN)/python docs/report_picture.py
 
-api: $(VENV)/.dev ## sort the public names by room, and write docs/api.md from the docstrings
+api: $(VENV)/.dev ## sort the public names by subpackage, write docs/api.md
 	$(BIN)/python docs/api.py
 
-snapshots: $(VENV)/.dev ## write anew the texts of errors and help that the tests compare with
+snapshots: $(VENV)/.dev ## update the error and help texts in tests/snapshots
 	$(BIN)/python -m tests.texts
 
 browser: ## install Chromium for the browser tests (Debian and Ubuntu; needs root)

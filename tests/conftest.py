@@ -1,10 +1,13 @@
 """Settings of the tests."""
 
+import fcntl
+import os
 import shutil
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from nci_frames.demo import write_demo_logs
 from nci_frames.evaluation.metrics import registry
 from tests.browsing import ARGUMENTS
 
@@ -17,6 +20,18 @@ settings.load_profile("shared")
 def own_registry(monkeypatch):
     """A metric that a test registers is forgotten after it, so that no test sees another's."""
     monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+
+
+@pytest.fixture(scope="session")
+def real_logs(tmp_path_factory):
+    """The logs of the demonstration, trained once for all workers."""
+    root = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
+    with (root / "real-logs.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = root / "real-logs"
+        return folder if folder.exists() else write_demo_logs(folder)
 
 
 @pytest.fixture(scope="module")

@@ -36,25 +36,20 @@ def files_in(folder: Path) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def real_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_demo_logs(tmp_path_factory.mktemp("real") / "logs")
+def real(real_logs: Path) -> pl.DataFrame:
+    return read(real_logs)
 
 
-@pytest.fixture(scope="module")
-def real(real_folder: Path) -> pl.DataFrame:
-    return read(real_folder)
-
-
-def test_real_logs_are_one_file_for_each_data_set_and_model(real_folder: Path, real: pl.DataFrame) -> None:
+def test_real_logs_are_one_file_for_each_data_set_and_model(real_logs: Path, real: pl.DataFrame) -> None:
     models = real["model"].unique().to_list()
     assert len(models) >= 8
-    assert files_in(real_folder) == {
+    assert files_in(real_logs) == {
         f"dataset={name}/model={model}/part-0.parquet" for name in ROWS for model in models
     }
 
 
-def test_real_logs_have_the_promised_columns(real_folder: Path) -> None:
-    for path in real_folder.rglob("*.parquet"):
+def test_real_logs_have_the_promised_columns(real_logs: Path) -> None:
+    for path in real_logs.rglob("*.parquet"):
         frame = pl.read_parquet(path, hive_partitioning=False)
         assert frame.schema == {
             "fold": pl.String,
@@ -154,8 +149,8 @@ def test_models_differ_in_their_decisions_at_one_half(real: pl.DataFrame) -> Non
     assert fpr.max() > 0.2
 
 
-def test_ranks_change_with_prevalence_on_real_logs(real_folder: Path) -> None:
-    counts = nf.count_confusion(nf.scan_predictions(real_folder / "dataset=digits"), thresholds="exact")
+def test_ranks_change_with_prevalence_on_real_logs(real_logs: Path) -> None:
+    counts = nf.count_confusion(nf.scan_predictions(real_logs / "dataset=digits"), thresholds="exact")
     comparison = nf.compare_models(counts, prevalence=[1e-4, 0.01, 0.5])
     for table, metric in ((comparison.areas, "pr_auc"), (comparison.projection, "f_beta")):
         rows = table.filter(metric=metric)
@@ -165,8 +160,8 @@ def test_ranks_change_with_prevalence_on_real_logs(real_folder: Path) -> None:
     assert len({tuple(g.sort("rank", "model")["model"]) for g in precision.partition_by("prevalence")}) == 1
 
 
-def test_counts_of_the_real_logs_equal_numpy(real_folder: Path, real: pl.DataFrame) -> None:
-    scan = nf.scan_predictions(real_folder, fold="fold", segments=["dataset", "segment"])
+def test_counts_of_the_real_logs_equal_numpy(real_logs: Path, real: pl.DataFrame) -> None:
+    scan = nf.scan_predictions(real_logs, fold="fold", segments=["dataset", "segment"])
     counts = nf.count_confusion(scan, thresholds=[0.1, 0.5, 0.9])
     assert counts.select(pl.sum_horizontal("tp", "fp", "fn", "tn").sum()).item() == 3 * len(real)
     for (model, fold, dataset, segment, threshold), group in counts.partition_by(
@@ -178,8 +173,8 @@ def test_counts_of_the_real_logs_equal_numpy(real_folder: Path, real: pl.DataFra
         assert group.select("tp", "fp", "fn", "tn").row(0) == expected
 
 
-def test_areas_of_the_real_logs_equal_scikit_learn(real_folder: Path, real: pl.DataFrame) -> None:
-    counts = nf.count_confusion(nf.scan_predictions(real_folder, segments="dataset"), thresholds="exact")
+def test_areas_of_the_real_logs_equal_scikit_learn(real_logs: Path, real: pl.DataFrame) -> None:
+    counts = nf.count_confusion(nf.scan_predictions(real_logs, segments="dataset"), thresholds="exact")
     areas = nf.compute_areas(counts, prevalence=[1e-4, 1e-3, 0.01, 0.1, 0.5])
     for row in areas.iter_rows(named=True):
         rows = real.filter(model=row["model"], dataset=row["dataset"])

@@ -9,7 +9,6 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import nci_frames as nf
-from nci_frames.demo import write_demo_logs
 from tests.logs import COUNTS, brute_force
 
 PREVALENCES = [1e-4, 1e-3, 0.01, 0.1, 0.5]
@@ -18,13 +17,9 @@ KEYS = ["fold", "dataset", "segment"]
 
 
 @pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_demo_logs(tmp_path_factory.mktemp("real"), datasets=DATASETS)
-
-
-@pytest.fixture(scope="module")
-def log(logs: Path) -> pl.DataFrame:
-    return nf.scan_predictions(logs, fold="fold", segments=KEYS[1:]).collect()
+def log(real_logs: Path) -> pl.DataFrame:
+    scan = nf.scan_predictions(real_logs, fold="fold", segments=KEYS[1:])
+    return scan.collect().filter(pl.col("dataset").is_in(DATASETS))
 
 
 @pytest.mark.parametrize("dtype", [pl.Float32, pl.Float64])
