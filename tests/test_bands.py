@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 import nci_frames as nf
-from nci_frames.evaluation.metrics import find_metric, registry
+from nci_frames.evaluation.metrics import find_metric
 
 BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
 COUNTS = pl.DataFrame(
