@@ -75,7 +75,7 @@ def page(stub: str) -> str:
     lines = [
         "# API",
         "",
-        "Every public name, grouped by subpackage; `help(nf.name)` shows the whole docstring. Written by `make api`.",
+        "Every public name, grouped by subpackage; see `help(nf.name)`. Written by `make api`.",
     ]
     for room, names in names_by_room(stub).items():
         title = summary(importlib.import_module(f"nci_frames.{room}"))
