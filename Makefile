@@ -21,7 +21,7 @@ test: $(VENV)/.dev lint ## run lint, then all tests (browser tests if Chromium i
 	$(PYTEST)
 
 quick: $(VENV)/.dev ## run the tests that are fast and need no browser (under a minute)
-	$(PYTEST) -m "not browser and not thorough and not slow"
+	$(PYTEST) -m "not browser and not thorough and not slow" --hypothesis-profile quick
 
 lint: $(VENV)/.dev ## run ruff, mypy --strict, and the import rules of the layers
 	$(BIN)/ruff check .
