@@ -20,8 +20,8 @@ test: $(VENV)/.dev lint ## run lint, then all tests (browser tests if Chromium i
 	@command -v chromium >/dev/null || echo "browser tests are skipped: run 'make browser' to install Chromium"
 	$(PYTEST)
 
-quick: $(VENV)/.dev ## run the tests that need neither a browser nor much time (under a minute)
-	$(PYTEST) -m "not browser and not thorough and not slow"
+quick: $(VENV)/.dev ## run the tests that are fast and need no browser (under a minute)
+	$(PYTEST) -m "not browser and not thorough and not slow" --hypothesis-profile quick
 
 lint: $(VENV)/.dev ## run ruff, mypy --strict, and the import rules of the layers
 	$(BIN)/ruff check .
@@ -40,10 +40,10 @@ gallery: $(VENV)/.dev ## redraw the pictures of the docs (needs Chromium)
 	$(BIN)/python docs/gallery.py
 	$(BIN)/python docs/report_picture.py
 
-api: $(VENV)/.dev ## sort the public names by room, and write docs/api.md from the docstrings
+api: $(VENV)/.dev ## sort the public names by subpackage, write docs/api.md
 	$(BIN)/python docs/api.py
 
-snapshots: $(VENV)/.dev ## write anew the texts of errors and help that the tests compare with
+snapshots: $(VENV)/.dev ## update the error and help texts in tests/snapshots
 	$(BIN)/python -m tests.texts
 
 browser: ## install Chromium for the browser tests (Debian and Ubuntu; needs root)

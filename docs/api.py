@@ -26,8 +26,8 @@ ROOMS = (
     "evaluation.planning",
     "evaluation.imbalance",
     "evaluation.comparison",
-    "reporting.charts",
     "reporting.tables",
+    "reporting.charts",
     "reporting.files",
     "reporting.pages",
     "errors",
@@ -75,7 +75,7 @@ def page(stub: str) -> str:
     lines = [
         "# API",
         "",
-        "Every public name, by room, in one line each; `help(nf.name)` tells all. Written by `make api`.",
+        "Every public name, grouped by subpackage; see `help(nf.name)`. Written by `make api`.",
     ]
     for room, names in names_by_room(stub).items():
         title = summary(importlib.import_module(f"nci_frames.{room}"))

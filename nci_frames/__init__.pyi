@@ -106,6 +106,9 @@ from .evaluation.imbalance.sensitivity import metric_surface as metric_surface
 from .evaluation.comparison.compare import compare_models as compare_models
 from .evaluation.comparison.tables import Comparison as Comparison
 
+# reporting.tables
+from .reporting.tables.great_tables import ranked_table as ranked_table
+
 # reporting.charts
 from .reporting.charts import chart_contingency_space as chart_contingency_space
 from .reporting.charts import chart_cost as chart_cost
@@ -130,9 +133,6 @@ from .reporting.charts import chart_tpr_ppv as chart_tpr_ppv
 from .reporting.charts import chart_winner_ranges as chart_winner_ranges
 from .reporting.charts.parts.theme import dark_chart as dark_chart
 from .reporting.charts.surface_3d import plot_metric_surface_3d as plot_metric_surface_3d
-
-# reporting.tables
-from .reporting.tables.great_tables import ranked_table as ranked_table
 
 # reporting.files
 from .reporting.files.save_chart import save_chart as save_chart

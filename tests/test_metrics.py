@@ -158,7 +158,6 @@ def test_a_metric_of_ones_own_works_everywhere() -> None:
         nf.register_metric("we", pl.col("tpr"), range=(0, 1))
 
 
-@pytest.mark.usefixtures("own_registry")
 def test_a_name_may_have_brackets() -> None:
     counts = pl.DataFrame(
         {"model": ["a", "b"], "threshold": [0.5, 0.5], "tp": [6, 9], "fp": [1, 5], "fn": [4, 1], "tn": [9, 5]}
@@ -173,7 +172,6 @@ def test_a_name_may_have_brackets() -> None:
         nf.register_metric("expected_cost(c_fn=20)", pl.col("tpr"), range=(0, 1))
 
 
-@pytest.mark.usefixtures("own_registry")
 def test_a_metric_registered_again_is_replaced() -> None:
     rates = pl.DataFrame({"tpr": [0.6, 0.9], "fpr": [0.1, 0.2]})
     directions: tuple[Direction, ...] = ("maximize", "minimize")
@@ -192,7 +190,6 @@ def test_a_metric_registered_again_is_replaced() -> None:
                 nf.register_metric(name, pl.col("fpr"), range=(0, 1), aliases=[taken])
 
 
-@pytest.mark.usefixtures("own_registry")
 def test_a_metric_registered_from_a_call_keeps_what_the_call_fixed() -> None:
     nf.register_metric("f2 in the field", nf.f_beta(beta=2, prevalence=0.01), range=(0, 1))
     counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [6], "fp": [1], "fn": [4], "tn": [9]})
@@ -230,7 +227,6 @@ def test_the_name_of_a_metric_is_not_given_to_another_expression() -> None:
     assert free["value"].item() == 0.6
 
 
-@pytest.mark.usefixtures("own_registry")
 def test_an_expression_that_was_registered_is_known_as_such() -> None:
     expression = (1 - pl.col("tpr")).alias("missed")
     nf.register_metric("missed", expression, range=(0, 1), direction="minimize")

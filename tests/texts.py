@@ -146,8 +146,10 @@ COMMANDS = (
     "nci-frames report log.parquet --threshold nan",
     "nci-frames report log.parquet --threshold high",
     "nci-frames report log.parquet --format html,pdf",
+    "nci-frames report log.parquet --format ''",
     "nci-frames report log.parquet --tables xlsx",
     "nci-frames report log.parquet --charts gif",
+    "nci-frames report log.parquet --charts svg,,png",
     "nci-frames report log.parquet --out notes.txt",
     "nci-frames report log.parquet --segment country",
     "nci-frames plan",
@@ -160,6 +162,7 @@ COMMANDS = (
     "nci-frames plan --positives 100 --delta 0.1",
     "nci-frames plan --positives 100 --tpr 0.5 --fpr 0.1",
     "nci-frames plan --positives 0 --negatives 9 --tpr 0.5 --fpr 0.1",
+    "nci-frames plan --positives 9 --negatives 9 --tpr 0.5 --fpr 0.1 --factor 0",
 )
 
 
@@ -193,6 +196,8 @@ def of_command(line: str) -> str:
     done = CliRunner(env={"COLUMNS": "100"}).invoke(command, arguments, prog_name=name)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
+    if Path("nci-report").exists():
+        raise AssertionError(f"a command that fails must not make the folder of the report: {line}")
     return f"exit code {done.exit_code}\n{done.output}".rstrip("\n")
 
 
