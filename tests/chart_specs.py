@@ -1,13 +1,22 @@
 """Reading the specification of a chart: its layers, their rows, and all but the places for names."""
 
 
+def layers(spec):
+    """The layers by name, however deep they lie."""
+    found = {spec["name"]: spec} if "name" in spec and "encoding" in spec else {}
+    for part in spec.get("layer", []):
+        found |= layers(part)
+    return found
+
+
 def layer(spec, name):
-    return next(part for part in spec["layer"] if part["name"] == name)
+    return layers(spec)[name]
 
 
 def rows_of(spec, name="lines"):
-    # Altair lifts rows that all layers share to the top.
-    return spec["datasets"][layer(spec, name).get("data", spec.get("data"))["name"]]
+    # Altair lifts rows that all layers share to the top, or to the group of layers.
+    data = layer(spec, name).get("data", spec.get("data", spec["layer"][0].get("data")))
+    return spec["datasets"][data["name"]]
 
 
 def without_data(spec):

@@ -9,6 +9,11 @@ import polars as pl
 
 COUNTS = ("tp", "fp", "fn", "tn")
 
+#: Rows of one model, of both classes, with ties.
+labels_and_scores = st.lists(st.tuples(st.booleans(), st.integers(0, 12)), min_size=2, max_size=60).filter(
+    lambda rows: 0 < sum(label for label, _ in rows) < len(rows)
+)
+
 
 def random_log(rows: int = 500, seed: int = 0, dtype: Any = np.float64, values: int = 30) -> pl.DataFrame:
     """A log with ties, null keys and two models of which one is better."""

@@ -12,8 +12,7 @@ from scipy.integrate import quad
 from sklearn.metrics import auc, roc_auc_score
 
 import nci_frames as nf
-from tests.logs import exact_counts, random_log
-from tests.test_areas import labels_and_scores
+from tests.logs import exact_counts, labels_and_scores, random_log
 
 METHODS = ["average_precision", "interpolated", "trapezoid"]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import nci_frames as nf
-from tests.logs import exact_counts, random_log
+from tests.logs import exact_counts, labels_and_scores, random_log
 
 PREVALENCES = [1e-4, 0.003, 0.1, 0.5, 0.97]
 
@@ -43,11 +43,6 @@ def test_areas_equal_scikit_learn(dtype: type, values: int) -> None:
         observed = nf.compute_areas(exact_counts(label.tolist(), score.tolist()), prevalence="observed")
         ap = observed.filter(metric="pr_auc")["value"].item()
         assert ap == pytest.approx(average_precision_score(label, score), abs=1e-12)
-
-
-labels_and_scores = st.lists(st.tuples(st.booleans(), st.integers(0, 12)), min_size=2, max_size=60).filter(
-    lambda rows: 0 < sum(label for label, _ in rows) < len(rows)
-)
 
 
 @given(

@@ -38,6 +38,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, list(arguments))
 
 
+@pytest.mark.thorough
 def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = [
@@ -83,6 +84,7 @@ def written(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.thorough
 def test_every_format_that_is_asked_for_is_written(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = ["--out", str(out), "-p", "0.01,0.1", "-b", "1,2", "--title", "a title"]
@@ -111,6 +113,7 @@ def test_the_command_offers_every_format(option: str, kinds: tuple[str, ...]) ->
     assert f"{option} [{'|'.join(kinds)}],..." in run("report", "--help").output
 
 
+@pytest.mark.thorough
 def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
     names = [name for name in NAMES if name]
     log = pl.DataFrame(

@@ -206,6 +206,7 @@ def test_only_models_near_the_top_are_resampled() -> None:
     assert comparison.best["model"].n_unique() == 30
 
 
+@pytest.mark.thorough
 @settings(max_examples=20)
 @given(log=small_logs(), thresholds=st.sampled_from(["exact", [0.2, 0.5]]))
 def test_every_log_can_be_compared(log: pl.DataFrame, thresholds: Any) -> None:

@@ -18,6 +18,7 @@ def points(tp: list[int], fp: list[int], models: str = "ab") -> pl.DataFrame:
     )  # fmt: skip
 
 
+@pytest.mark.thorough
 @given(
     st.lists(st.integers(0, 100), min_size=2, max_size=2),
     st.lists(st.integers(0, 1000), min_size=2, max_size=2),
@@ -54,6 +55,7 @@ def test_the_curves_meet_there_and_change_places(tp: list[int], fp: list[int], f
         assert b[-1] >= a[-1] * (1 - 1e-12)
 
 
+@pytest.mark.thorough
 def test_intervals_hold_the_truth_as_often_as_promised() -> None:
     """150 logs of two models with TPR .6, .8 and FPR .01, .05: they cross at lambda = 0.2/(.03 - .008)."""
     rng = np.random.default_rng(0)

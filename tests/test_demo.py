@@ -40,6 +40,7 @@ def real(real_logs: Path) -> pl.DataFrame:
     return read(real_logs)
 
 
+@pytest.mark.thorough
 def test_real_logs_are_one_file_for_each_data_set_and_model(real_logs: Path, real: pl.DataFrame) -> None:
     models = real["model"].unique().to_list()
     assert len(models) >= 8
@@ -48,6 +49,7 @@ def test_real_logs_are_one_file_for_each_data_set_and_model(real_logs: Path, rea
     }
 
 
+@pytest.mark.thorough
 def test_real_logs_have_the_promised_columns(real_logs: Path) -> None:
     for path in real_logs.rglob("*.parquet"):
         frame = pl.read_parquet(path, hive_partitioning=False)
@@ -62,6 +64,7 @@ def test_real_logs_have_the_promised_columns(real_logs: Path) -> None:
         assert frame["score"].is_between(0, 1).all()
 
 
+@pytest.mark.thorough
 def test_every_row_is_predicted_once_in_each_repeat(real: pl.DataFrame) -> None:
     seen = real.group_by("dataset", "model", pl.col("fold").str.head(2).alias("repeat")).agg(
         pl.len().cast(pl.Int64).alias("rows"), pl.col("unit").sort()
@@ -71,6 +74,7 @@ def test_every_row_is_predicted_once_in_each_repeat(real: pl.DataFrame) -> None:
         assert row["unit"] == list(range(ROWS[row["dataset"]]))
 
 
+@pytest.mark.thorough
 def test_folds_are_stratified_and_the_same_for_all_models(real: pl.DataFrame) -> None:
     folds = real.group_by("dataset", "model", "fold").agg(
         pl.len().cast(pl.Int64).alias("rows"), pl.col("label").cast(pl.Int64).sum().alias("positives")
@@ -86,6 +90,7 @@ def test_folds_are_stratified_and_the_same_for_all_models(real: pl.DataFrame) ->
     assert by_unit.agg(pl.col("fold").n_unique())["fold"].max() == 1
 
 
+@pytest.mark.thorough
 def test_the_two_repeats_are_cut_differently(real: pl.DataFrame) -> None:
     cuts = real.filter(model="logistic_regression").select(
         "dataset",
@@ -99,6 +104,7 @@ def test_the_two_repeats_are_cut_differently(real: pl.DataFrame) -> None:
     assert same["share"].is_between(0.05, 0.4).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "loader", "positive", "measure"),
     [
@@ -126,6 +132,7 @@ def test_labels_and_segments_are_those_of_the_data(real, name, loader, positive,
         assert abs(len(values) / len(frame) - 1 / 3) < 0.02
 
 
+@pytest.mark.thorough
 def test_every_model_ranks_well_and_no_two_are_alike(real: pl.DataFrame) -> None:
     for name in ROWS:
         scores = {}
@@ -138,6 +145,7 @@ def test_every_model_ranks_well_and_no_two_are_alike(real: pl.DataFrame) -> None
             assert np.abs(scores[a] - scores[b]).max() > 0.1, (name, a, b)
 
 
+@pytest.mark.thorough
 def test_models_differ_in_their_decisions_at_one_half(real: pl.DataFrame) -> None:
     decided = real.filter(dataset="digits").with_columns(positive=pl.col("score") >= 0.5)
     rates = decided.group_by("model", "label").agg(pl.col("positive").cast(pl.Float64).mean())
@@ -149,6 +157,7 @@ def test_models_differ_in_their_decisions_at_one_half(real: pl.DataFrame) -> Non
     assert fpr.max() > 0.2
 
 
+@pytest.mark.thorough
 def test_ranks_change_with_prevalence_on_real_logs(real_logs: Path) -> None:
     counts = nf.count_confusion(nf.scan_predictions(real_logs / "dataset=digits"), thresholds="exact")
     comparison = nf.compare_models(counts, prevalence=[1e-4, 0.01, 0.5])
@@ -160,6 +169,7 @@ def test_ranks_change_with_prevalence_on_real_logs(real_logs: Path) -> None:
     assert len({tuple(g.sort("rank", "model")["model"]) for g in precision.partition_by("prevalence")}) == 1
 
 
+@pytest.mark.thorough
 def test_counts_of_the_real_logs_equal_numpy(real_logs: Path, real: pl.DataFrame) -> None:
     scan = nf.scan_predictions(real_logs, fold="fold", segments=["dataset", "segment"])
     counts = nf.count_confusion(scan, thresholds=[0.1, 0.5, 0.9])
@@ -173,6 +183,7 @@ def test_counts_of_the_real_logs_equal_numpy(real_logs: Path, real: pl.DataFrame
         assert group.select("tp", "fp", "fn", "tn").row(0) == expected
 
 
+@pytest.mark.thorough
 def test_areas_of_the_real_logs_equal_scikit_learn(real_logs: Path, real: pl.DataFrame) -> None:
     counts = nf.count_confusion(nf.scan_predictions(real_logs, segments="dataset"), thresholds="exact")
     areas = nf.compute_areas(counts, prevalence=[1e-4, 1e-3, 0.01, 0.1, 0.5])
@@ -189,6 +200,7 @@ def test_areas_of_the_real_logs_equal_scikit_learn(real_logs: Path, real: pl.Dat
         assert row["value"] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_real_logs_are_repeatable_and_replaced(real: pl.DataFrame, tmp_path: Path) -> None:
     stale = tmp_path / "dataset=wine" / "model=decision_tree" / "part-0.parquet"
     stale.parent.mkdir(parents=True)

@@ -45,6 +45,7 @@ def test_the_models_shown_are_those_nearest_to_the_top() -> None:
     assert shown_models(tables, most=2) == ["m26", "m27"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("segments", [[], ["DE", None]])
 def test_every_chart_holds_at_most_5000_rows(segments: list[str | None]) -> None:
     models = {f"m{i:02d}": (0.9 - i / 50, 0.3 / 1.2**i) for i in range(30)}

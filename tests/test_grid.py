@@ -82,6 +82,7 @@ def test_dense_and_sparse_cells_agree_to_the_bit(weighted: bool, monkeypatch: py
         assert (results[0] == np.bincount(codes.ravel(), minlength=5050)).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("weighted", [False, True])
 def test_neither_batches_nor_cells_nor_threads_change_a_bit(weighted: bool, tmp_path: Path) -> None:
     log = random_log(5000).with_columns(w=pl.Series(np.random.default_rng(1).random(5000)))

@@ -115,7 +115,7 @@ def test_a_scan_that_is_gone_is_never_taken_for_another() -> None:
         plain = nf.count_confusion(one.lazy().head(3), thresholds=[0.5], by=[])
         assert (total, plain.select(pl.sum_horizontal(COUNTS).sum()).item()) == (10, 3)
         del scan
-        gc.collect()
+        gc.collect(1)
 
 
 def test_a_frame_given_directly_and_a_frame_scanned_mean_the_same() -> None:

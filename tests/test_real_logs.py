@@ -11,6 +11,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import nci_frames as nf
 from tests.logs import COUNTS, brute_force
 
+pytestmark = pytest.mark.thorough
+
 PREVALENCES = [1e-4, 1e-3, 0.01, 0.1, 0.5]
 DATASETS = ["digits", "wine"]
 KEYS = ["fold", "dataset", "segment"]

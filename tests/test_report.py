@@ -267,6 +267,7 @@ def test_hostile_names_do_not_occur_raw(hostile_page):
     assert [spec["models"] for spec in parsed if "models" in spec] == [sorted([*HOSTILE, "empty"])]
 
 
+@pytest.mark.thorough
 def test_equal_arguments_give_equal_bytes(tmp_path):
     first = write_report(make_comparison(segments=["DE"]), tmp_path / "a.html")
     second = write_report(make_comparison(segments=["DE"]), str(tmp_path / "deeper" / "b.html"))
@@ -339,6 +340,7 @@ def test_a_log_without_rows_still_gives_a_page():
     assert "Not drawn: there is nothing to draw" in text
 
 
+@pytest.mark.thorough
 def test_charts_show_the_models_near_the_top_and_tables_all():
     many = comparison({f"m{i:03d}": (0.5, 0.01 + i / 1000) for i in range(140)}, beta=[1.0])
     source = Page(render_report(many))
@@ -351,6 +353,7 @@ def test_charts_show_the_models_near_the_top_and_tables_all():
     assert source.text.count("m139") >= 5
 
 
+@pytest.mark.thorough
 def test_a_chart_that_cannot_be_drawn_leaves_the_tables():
     many = comparison(prevalence=np.geomspace(1e-4, 0.5, 2_000).tolist(), beta=[1.0])
     # Up and down from prevalence to prevalence, so that no point can be left out.
@@ -360,6 +363,7 @@ def test_a_chart_that_cannot_be_drawn_leaves_the_tables():
     assert len(source.all("table")) == 1 + 6 + 1
 
 
+@pytest.mark.thorough
 def test_only_the_first_segments_are_shown_and_that_is_said():
     source = Page(
         render_report(

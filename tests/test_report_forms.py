@@ -172,6 +172,7 @@ def test_tables_are_whole() -> None:
             )
 
 
+@pytest.mark.thorough
 def test_names_in_markdown_are_text() -> None:
     title = NAMES[0]
     pieces = inline(render_markdown(hostile(), title=title, facts=[(name, name) for name in NAMES]))
@@ -206,6 +207,7 @@ def test_the_main_beta_is_one_that_was_compared(betas: tuple[float, ...]) -> Non
     parsed(comparison(beta=betas))
 
 
+@pytest.mark.thorough
 def test_the_charts_of_a_report() -> None:
     tables = comparison()
     drawn = report_charts(tables)
@@ -219,6 +221,7 @@ def test_the_charts_of_a_report() -> None:
     assert set(drawn) - set(report_charts(without)) == {"pr-auc"}
 
 
+@pytest.mark.thorough
 def test_bands_of_folds_are_of_few_models_and_the_tests_of_all() -> None:
     # Recall rises with the false alarms: at each beta another model wins, and "g" nowhere.
     models = {name: (0.3 + 0.1 * i, 0.002 * 2**i) for i, name in enumerate("abcdef")} | {"g": (0.3, 0.3)}

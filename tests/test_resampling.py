@@ -22,6 +22,7 @@ OPTIONS: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @given(log=small_logs(), thresholds=st.sampled_from(["exact", [-1.0, 0.3, 0.7]]))
 @settings(max_examples=50)
 def test_values_are_those_of_areas_and_projections(log: pl.DataFrame, thresholds: Any) -> None:
@@ -62,6 +63,7 @@ def test_kernels_equal_scikit_learn(rows: list[tuple[int, int]], logs: int) -> N
             assert ap[log, place] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_the_law_is_that_of_the_row_bootstrap() -> None:
     rng = np.random.default_rng(5)
     label = np.repeat([True, False], [25, 60])
@@ -150,6 +152,7 @@ def test_rows_of_a_unit_stay_together() -> None:
         nf.count_confusion(log), prevalence=0.5).filter(metric="roc_auc")["value"].item())  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_the_law_is_that_of_the_unit_bootstrap() -> None:
     """With one unit in each bucket the two are the same."""
     rng = np.random.default_rng(8)

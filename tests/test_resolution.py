@@ -34,6 +34,7 @@ def test_each_group_is_known_by_itself() -> None:
         nf.bootstrap(both, metric="recall", threshold=0.2, repeats=2)
 
 
+@pytest.mark.thorough
 @given(log=small_logs(), lowest=st.floats(-1, 1), at=st.floats(-1, 1))
 def test_filtered_counts_answer_rightly_or_not_at_all(log: pl.DataFrame, lowest: float, at: float) -> None:
     log = log.with_columns(pl.col("score") + 0.0)

@@ -39,6 +39,7 @@ def test_growth_saturates() -> None:
     assert found == pytest.approx([1 / 6, 1 / 2], abs=1e-4)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ratio", [0.1, 20])
 def test_every_metric_of_finite_range_equals_a_plain_sum(ratio: float) -> None:
     side = 1500

@@ -75,6 +75,7 @@ def test_a_shift_is_found_where_it_is() -> None:
         assert positives["verdict"].unique().to_list() == ["no difference found"]
 
 
+@pytest.mark.thorough
 def test_false_alarms_are_as_rare_as_promised() -> None:
     """80 logs without a shift: at least one alarm in 5 % of them, at most; on a coarse grid KS has fewer."""
     alarms = {"ks": 0, "chi_square": 0}

@@ -10,6 +10,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.reporting.charts import MAX_ROWS
 from nci_frames.reporting.charts.parts.theme import PALETTE
+from tests.chart_specs import layers, rows_of
 from tests.comparisons import HOSTILE
 
 MODELS = ("a", "b")
@@ -49,20 +50,6 @@ DRAW: dict[str, Any] = {
     "rank": lambda rates: nf.chart_rank_over_prevalence(ranking(rates)),
     "best": lambda rates: nf.chart_probability_best(best(rates)),
 }
-
-
-def layers(spec: dict[str, Any]) -> dict[str, Any]:
-    """The layers by name, however deep they lie."""
-    found = {spec["name"]: spec} if "name" in spec and "encoding" in spec else {}
-    for part in spec.get("layer", []):
-        found |= layers(part)
-    return found
-
-
-def rows_of(spec: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    part = layers(spec)[name]
-    data = part.get("data", spec.get("data", spec["layer"][0].get("data")))
-    return list(spec["datasets"][data["name"]])
 
 
 @pytest.mark.parametrize("name", list(DRAW))
