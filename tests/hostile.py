@@ -25,3 +25,15 @@ NAMES = (
     "a\u2028b\u00a0",
     ' id="clip1" url(#clip1)',
 )
+
+#: Names that a chart cannot hold: no XML, or a property of every JavaScript object.
+UNDRAWABLE = (
+    "a\x00b",
+    "\x1b[31mred",
+    "\ufffe",
+    "constructor",
+    "__proto__",
+    "toString",
+    "valueOf",
+    "hasOwnProperty",
+)

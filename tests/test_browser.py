@@ -5,8 +5,10 @@ import itertools
 import pytest
 
 from nci_frames.reporting.pages.write import write_report
+from nci_frames.reporting.tables.names import drawable
 from tests.browsing import Visit
 from tests.comparisons import HOSTILE, MODELS, comparison
+from tests.hostile import UNDRAWABLE
 
 pytestmark = pytest.mark.browser
 
@@ -104,3 +106,36 @@ def test_on_paper_the_navigation_is_gone(browser, plain):
         visit.page.emulate_media(media="print")
         assert not visit.page.locator("nav").is_visible()
         assert visit.page.pdf().startswith(b"%PDF")
+
+
+def test_names_that_a_chart_cannot_hold_are_drawn_and_follow_the_sliders(browser, tmp_path):
+    models = {name: (0.5 + 0.05 * i, 0.01 * (i + 1)) for i, name in enumerate(UNDRAWABLE)}
+    path = write_report(
+        comparison(models, segments=[*UNDRAWABLE, None]), tmp_path / "r.html", title="\x00\x1b[2J"
+    )
+    with Visit(browser, path, viewport={"width": 1280, "height": 900}) as visit:
+        assert visit.messages == visit.errors == []
+        assert visit.page.locator("[data-drawn]").count() == 15
+        for chart, lines in (("p3", 8), ("f-own", 8), ("pr", 8), ("segments", 8 * 9)):
+            assert visit.page.locator(f"[data-spec='spec-{chart}'] svg").locator(LINES).count() == lines
+        bars = "[data-spec='spec-differences'] .mark-rect.role-mark path"
+        assert visit.page.locator(bars).count() >= 8
+        before, after = (_values(visit.page, step) for step in (100, 900))
+        assert [model for model, _ in before] == [drawable(name) for name in sorted(models)]
+        assert all(a != b for (_, a), (_, b) in zip(before, after, strict=True))
+        assert visit.messages == visit.errors == []
+
+
+def _values(page, step):
+    """Return the first value of each model's curve of F-beta, once the slider of beta stands there."""
+    page.locator("#beta-slider").evaluate(
+        "(s, value) => { s.value = value; s.dispatchEvent(new Event('input')); }", step
+    )
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return page.evaluate(
+        """() => {
+             const chart = nci.chartOf(document.querySelector("[data-spec='spec-f-own']"));
+             const rows = chart.view.data(chart.source);
+             return chart.models.map(model => [model, rows.find(row => row.model === model).value]);
+           }"""
+    )

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-import vl_convert
 from altair.typing import ChartType
 
 from nci_frames.errors import ParameterError
 from nci_frames.files import file_kind, replacing
+from nci_frames.reporting.files.renderer import draw_picture
+from nci_frames.reporting.tables.names import drawable_spec, is_drawable
 
 __all__ = ["CHART_KINDS", "save_chart"]
 
@@ -74,19 +75,16 @@ def chart_bytes(chart: ChartType, kind: str, *, scale: float = 2.0) -> bytes:
     # Altair refuses more than 5,000 rows, lest notebooks grow; a file that was asked for may.
     with alt.data_transformers.enable("default", max_rows=None):
         spec = chart.to_dict()
+    spec = spec if is_drawable(spec) else drawable_spec(spec)
     if kind == "json":
         return _json(spec).encode()
     options: dict[str, Any] = {
         "vl_version": alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0],
         "allowed_base_urls": [],
     }
-    try:
-        if kind == "svg":
-            return _renumbered(vl_convert.vegalite_to_svg(spec, **options)).encode()
-        return vl_convert.vegalite_to_png(spec, scale=scale, **options)
-    except ValueError as error:
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        raise ParameterError("the chart cannot be drawn", found=" ".join(lines[:2])) from error
+    if kind == "svg":
+        return _renumbered(draw_picture(spec, kind, **options).decode()).encode()
+    return draw_picture(spec, kind, scale=scale, **options)
 
 
 def _renumbered(svg: str) -> str:

@@ -13,8 +13,11 @@ from nci_frames.reporting.tables.markdown import markdown_table
 
 __all__ = ["TABLE_KINDS", "save_table"]
 
-#: Spreadsheets read a cell that begins so as a formula (OWASP, "CSV Injection"); their wide forms, too.
-_FORMULA = "^([=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])"
+#: Spreadsheets read a cell that begins so as a formula (OWASP, "CSV Injection"), also in wide forms, and
+#: after blanks and characters that nobody sees. One that takes semicolons or tabs for separators, as in many
+#: countries, sees a cell after each of them, and a line after each new line, quotes or not.
+_FORMULA = r"(^|[;\t\r\n])([\s\p{Z}\p{C}&&[^\t\r\n]]*[=+\-@\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}])"
+_FIRST = r"^([\t\r\n])"
 
 
 def save_table(frame: pl.DataFrame | pl.LazyFrame, /, path: str | Path) -> Path:
@@ -47,7 +50,9 @@ def save_table(frame: pl.DataFrame | pl.LazyFrame, /, path: str | Path) -> Path:
     -----
     In CSV, null is an empty cell and a float has all its digits, so that reading it back gives the same
     number. A text or a column's name that begins like a formula, with ``=``, ``+``, ``-``, ``@``, a tab or
-    a new line, gets an apostrophe before it, which spreadsheets take as "text"; numbers are as they are.
+    a new line, gets an apostrophe before it, which spreadsheets take as "text"; so does what follows a
+    semicolon, tab or new line within it, where another spreadsheet may see a cell. Blanks and invisible
+    characters before the sign make no difference. Numbers are as they are.
     In Markdown, floats have six digits, and names are escaped, so that none renders as markup.
 
     Examples
@@ -89,7 +94,7 @@ def _write_csv(table: pl.DataFrame, file: Path) -> None:
 
 
 def _guarded(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'$1"))
+    return frame.with_columns(pl.col(pl.String).str.replace_all(_FORMULA, "$1'$2").str.replace(_FIRST, "'$1"))
 
 
 def _write_markdown(table: pl.DataFrame, file: Path) -> None:

@@ -74,6 +74,8 @@
   // Ranked tables whose columns are a grid of the one, and that depend on the other.
   const measures = { own: (i, eta, beta) => ownBest(i, eta, beta)?.[3] ?? null, f_beta: atThreshold };
   const place = new Map(models.map((model, i) => [model, i]));
+  // Charts cannot hold every name as it is.
+  const drawnPlace = new Map(data.drawn.map((name, i) => [name, i]));
   const readRows = (table) => {
     table.nciLive = JSON.parse($(table.dataset.live).textContent);
     table.nciRows = [...table.tBodies[0].rows].map((row, i) => [row, place.get(table.nciLive.rows[i])]);
@@ -103,7 +105,7 @@
     return { lower: nci.fBeta(tprLow, fprHigh, eta, beta), upper: nci.fBeta(tprHigh, fprLow, eta, beta) };
   };
   const recompute = (measure) => (row) => {
-    const i = place.get(row.model);
+    const i = drawnPlace.get(row.model);
     const [eta, beta] = [row.prevalence ?? state.prevalence, row.beta ?? state.beta];
     if (measure === "own") {
       const point = ownBest(i, eta, beta);
@@ -115,7 +117,7 @@
     "odds beta": () => [{ odds: state.prevalence / (1 - state.prevalence), beta: state.beta }],
     "fpr tpr": (shown) =>
       shown.flatMap((model) => {
-        const point = ownBest(place.get(model), state.prevalence, state.beta);
+        const point = ownBest(drawnPlace.get(model), state.prevalence, state.beta);
         return point && point[2] > 0 ? [{ model, fpr: point[2], tpr: point[1] }] : [];
       }),
   };

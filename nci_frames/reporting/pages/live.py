@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.tables.names import drawable
 
 __all__ = ["live_numbers"]
 
@@ -18,6 +19,7 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
     key         value
     =========== ==================================================================================
     models      the names, sorted; everything below names a model by its place here
+    drawn       the names as charts have them
     threshold   the threshold of ``points``
     prevalence, ``[lowest, highest, first]`` that the page offers
     beta
@@ -44,6 +46,7 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
     ranges = comparison.decisions.select("lambda_start", "lambda_end", "model", "threshold")
     return {
         "models": models,
+        "drawn": [drawable(model) for model in models],
         "threshold": _number(comparison.threshold),
         "prevalence": [low, high, first],
         "beta": [*comparison.beta_range, comparison.main_beta],

@@ -9,6 +9,7 @@ from nci_frames.evaluation.comparison.cells import Cell, RankedCells
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.ranked_tables import ranked_tables
 from nci_frames.reporting.findings.verdicts import read_assumption
+from nci_frames.reporting.tables.names import printable
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid
 
 __all__ = ["print_comparison", "print_frame"]
@@ -37,7 +38,7 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
     >>> print_comparison(comparison, console, title="four rows")
     """
     if title:
-        console.print(Text(title, style="bold"))
+        console.print(Text(printable(title), style="bold"))
     columns = max(2, min(8, (console.width - 26) // 12))
     observed = comparison.observed_prevalence
     if observed is not None:
@@ -71,10 +72,10 @@ def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> No
     >>> print_frame(pl.DataFrame({"rows": [389_091]}), Console(width=60, record=True, quiet=True))
     """
     if title:
-        console.print(Text(title, style="bold"))
+        console.print(Text(printable(title), style="bold"))
     table = Table(pad_edge=False)
     for name, dtype in frame.schema.items():
-        table.add_column(name, justify="right" if dtype.is_numeric() else "left")
+        table.add_column(Text(printable(name)), justify="right" if dtype.is_numeric() else "left")
     for row in frame.iter_rows():
         table.add_row(*(Text(_shown(value)) for value in row))
     console.print(table)
@@ -89,7 +90,7 @@ def _shown(value: object) -> str:
         case float():
             return f"{value:.4g}"
         case _:
-            return _plain(str(value))
+            return printable(str(value))
 
 
 def _print(console: Console, cells: RankedCells, heading: str) -> None:
@@ -98,7 +99,7 @@ def _print(console: Console, cells: RankedCells, heading: str) -> None:
     for value in cells.grid:
         table.add_column(format_grid(value), justify="right", no_wrap=True)
     for model, row in cells.rows:
-        table.add_row(Text(_plain(model)), *map(_cell, row))
+        table.add_row(Text(printable(model)), *map(_cell, row))
     console.print(table)
 
 
@@ -111,8 +112,3 @@ def _cell(cell: Cell) -> Text:
 
 def _short(value: float) -> str:
     return f"{value:.4f}" if value >= 0.001 or value == 0 else f"{value:.0e}"
-
-
-def _plain(name: str | None) -> str:
-    """Show a name from the data without control characters, which could steer the terminal."""
-    return "null" if name is None else "".join(c if c.isprintable() else "�" for c in name)

@@ -71,5 +71,6 @@ def write_report(
     kind = file_kind(path, REPORT_KINDS, what="report")
     with replacing(path, what="report") as file:
         content = _RENDERERS[kind](comparison, title=title, facts=facts)
-        file.write_bytes(content.encode("utf-8"))
+        # A file's name, or an argument of a command, may hold bytes that are no text.
+        file.write_bytes(content.encode("utf-8", errors="backslashreplace"))
     return Path(path)

@@ -4,6 +4,8 @@ import re
 
 import polars as pl
 
+from nci_frames.reporting.tables.names import printable
+
 __all__ = ["literal", "markdown_table"]
 
 _BY_BACKSLASH = "!#*.:@[]^_~"
@@ -22,8 +24,7 @@ class _Escapes(dict[int, str]):
         elif letter in _BY_REFERENCE or (letter.isspace() and letter != " "):
             self[code] = f"&#{code};"
         else:
-            # As in the terminal: a control character is shown as something that is not shown.
-            self[code] = letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}"
+            self[code] = printable(letter)
         return self[code]
 
 

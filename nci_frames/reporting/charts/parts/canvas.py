@@ -1,7 +1,7 @@
 """The parts that charts are put together from: a model's colour, its curve, its tooltip, the frame around."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import altair as alt
 import polars as pl
@@ -9,6 +9,7 @@ import polars as pl
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.selection import finite
 from nci_frames.reporting.charts.parts.theme import DASHES, HEIGHT, PALETTE, WIDTH, ModelStyle, config_for
+from nci_frames.reporting.tables.names import all_drawable, drawable, drawable_spec
 
 __all__ = [
     "COARSE",
@@ -202,7 +203,7 @@ def compose(
         )
         .configure(**config_for(style))
     )
-    return chart
+    return _with_drawable_names(chart, [layer.data for layer in layers], *style.models, title, subtitle)
 
 
 def panel_size(panels: int) -> tuple[int, int]:
@@ -250,4 +251,15 @@ def facet(
         )
         .configure(**config)
     )
-    return chart
+    return _with_drawable_names(chart, [rows], *style.models, title, subtitle)
+
+
+_Chart = TypeVar("_Chart", alt.LayerChart, alt.FacetChart)
+
+
+def _with_drawable_names(chart: _Chart, data: Sequence[Any], *texts: str) -> _Chart:
+    """Return the chart with names that it can hold, which nearly all names are."""
+    frames = (frame for frame in data if isinstance(frame, pl.DataFrame))
+    if all(drawable(text) == text for text in texts) and all(map(all_drawable, frames)):
+        return chart
+    return type(chart).from_dict(drawable_spec(chart.to_dict(validate=False)))

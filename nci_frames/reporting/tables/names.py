@@ -1,0 +1,104 @@
+"""How terminals and charts write names from the data.
+
+A terminal obeys control characters. A chart cannot hold two kinds of texts: XML, and so SVG, has no place
+for most control characters, and the renderer of pictures aborts its process at one; and Vega keeps groups in
+plain JavaScript objects, where a name such as ``constructor`` finds a property that every object has.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+__all__ = ["all_drawable", "drawable", "drawable_spec", "is_drawable", "printable"]
+
+#: It joins words, and nobody sees it.
+_JOINER = "\N{WORD JOINER}"
+
+#: The properties of every JavaScript object (ECMAScript, "Properties of the Object Prototype Object").
+_OBJECT = (
+    "__defineGetter__|__defineSetter__|__lookupGetter__|__lookupSetter__|__proto__|constructor|"
+    "hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf"
+)
+#: What XML 1.0 cannot hold (its production 2, "Char"), and lone surrogates, which UTF-8 cannot hold either.
+_NO_XML = "[^\\t\\n\\r\\x20-\\uD7FF\\uE000-\\uFFFD\\U00010000-\\U0010FFFF]"
+#: What stands for them, which is exchanged as well, lest two names become one.
+_PICTURE = "[\\u2400-\\u241F\\uFFFD]"
+_FOREIGN = re.compile(f"({_NO_XML}|{_PICTURE})({_JOINER}*)")
+_OBJECT_AND_JOINERS = re.compile(f"({_OBJECT}){_JOINER}*")
+_UNDRAWABLE = re.compile(f"{_NO_XML}|\\A({_OBJECT})\\Z")
+#: As Polars writes it; no text of a frame has surrogates.
+_EXCHANGED = (
+    r"[^\t\n\r\x{20}-\x{FFFD}\x{10000}-\x{10FFFF}]|[\x{2400}-\x{241F}\x{FFFD}]\x{2060}"
+    rf"|^({_OBJECT})\x{{2060}}*$"
+)
+
+#: Where a specification holds data; elsewhere a text may be a word of the language.
+_DATA = frozenset({"data", "datasets", "domain"})
+
+
+def printable(text: str) -> str:
+    r"""Write a name so that a terminal shows it and obeys nothing in it.
+
+    >>> printable("a\x1b[31m\u202eb")
+    'a�[31m�b'
+    """
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def drawable(text: str) -> str:
+    r"""Write a name so that a chart can hold it; different names stay different.
+
+    A control character becomes its picture and a word joiner, which tells it from the picture itself.
+
+    >>> drawable("a\x1b[31m") == "a␛\u2060[31m", drawable("constructor") == "constructor\u2060"
+    (True, True)
+    >>> drawable("random forest")
+    'random forest'
+    """
+    if _OBJECT_AND_JOINERS.fullmatch(text):
+        return text + _JOINER
+    return _FOREIGN.sub(_picture, text)
+
+
+def _picture(match: re.Match[str]) -> str:
+    """Tell by the number of joiners what a letter stands for: 3n for itself, 3n + 1 or 2 for another."""
+    letter, joiners = match.groups()
+    code = ord(letter)
+    shown, kind = letter, 0
+    if code < 0x20:
+        shown, kind = chr(0x2400 + code), 1
+    elif code > 0xFFFD or 0xD800 <= code < 0xE000:
+        shown, kind = "\N{REPLACEMENT CHARACTER}", 2 if code == 0xFFFF else 1
+    return shown + _JOINER * (3 * len(joiners) + kind)
+
+
+def all_drawable(frame: pl.DataFrame) -> bool:
+    """Say whether ``drawable`` leaves every text of a frame as it is."""
+    found = frame.select(pl.col(pl.String).str.contains(_EXCHANGED).any())
+    return not (found.width and any(found.row(0)))
+
+
+def is_drawable(spec: object) -> bool:
+    """Say whether every text of a Vega-Lite specification can be drawn as it is."""
+    if isinstance(spec, Mapping):
+        return all(map(is_drawable, spec.values()))
+    if isinstance(spec, list | tuple):
+        return all(map(is_drawable, spec))
+    return not (isinstance(spec, str) and _UNDRAWABLE.search(spec))
+
+
+def drawable_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Write every name in a Vega-Lite specification so that it can be drawn; see ``drawable``."""
+
+    def exchange(node: Any, *, data: bool) -> Any:
+        if isinstance(node, Mapping):
+            return {key: exchange(part, data=data or key in _DATA) for key, part in node.items()}
+        if isinstance(node, list | tuple):
+            return [exchange(part, data=data) for part in node]
+        if not isinstance(node, str):
+            return node
+        return drawable(node) if data else _FOREIGN.sub(_picture, node)
+
+    return dict(exchange(spec, data=False))
