@@ -2,7 +2,7 @@
 
     python benchmarks/run.py --rows 20_000_000 --times 10 --runs 5
 
-makes a synthetic log of so many rows, lists its files so many times, and runs every contender so many times
+makes a synthetic log of so many rows, gives its files so many names, and runs every contender so many times
 in alternating order. Writes docs/performance.md and docs/performance.png.
 """
 
@@ -36,7 +36,7 @@ EXACT = {
     "nci_frames_exact": ("exact", "nci_frames: exact counts, then both areas of each group"),
     "scikit_learn_exact": ("exact", "scikit-learn: both areas, group by group"),
 }
-#: how often the files are listed, as a multiple of --times, to see what grows with the rows
+#: how many names each file has, as a multiple of --times, to see what grows with the rows
 SCALES = (0.1, 1, 5)
 #: goal: (contender, against, at most this ratio of medians)
 GOALS = [
@@ -155,8 +155,8 @@ def main() -> None:
         "",
         f"Measured by `make bench` on {os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GB, Python "
         f"{platform.python_version()}, {packages}. The log: 8 models x 10 folds x 20 segments in",
-        f"random order, String keys, Float64 scores; {options.rows:,} rows in Parquet, the files listed",
-        f"{options.times} times. Machines differ and are shared: the ratios say more than the seconds.",
+        f"random order, String keys, Float64 scores; {options.rows:,} rows in Parquet, each file under",
+        f"{options.times} names. Machines differ and are shared: the ratios say more than the seconds.",
         "",
         "![Seconds of each contender](performance.png)",
         "",
