@@ -2,7 +2,7 @@
 
     python benchmarks/run.py --rows 20_000_000 --times 10 --runs 5
 
-writes a synthetic log with 20,000,000 rows, lists its files 10 times, and runs every contender 5 times in
+writes a synthetic log with 20,000,000 rows, gives each file 10 names, and runs every contender 5 times in
 alternating order. The results are docs/performance.md and docs/performance.png.
 """
 
@@ -36,7 +36,7 @@ EXACT = {
     "nci_frames_exact": ("exact", "nci_frames: exact counts, then both areas of each group"),
     "scikit_learn_exact": ("exact", "scikit-learn: both areas, group by group"),
 }
-#: multiples of --times, to measure how time and memory grow with the rows
+#: multiples of --times (names of each file), to measure how time and memory grow with the rows
 SCALES = (0.1, 1, 5)
 #: (contender, compared with, largest ratio of medians that meets the goal)
 GOALS = [
@@ -165,7 +165,7 @@ def main() -> None:
         f"| versions | Python {platform.python_version()}, {packages} |",
         "| groups | 8 models x 10 folds x 20 segments, in random order |",
         "| columns | String keys, Float64 scores, in Parquet |",
-        f"| rows | {options.rows:,}; the files are listed {options.times} times where there are {rows:,} |",
+        f"| rows | {options.rows:,}; {rows:,} by giving each file {options.times} names |",
         "",
         "![Seconds of each contender](performance.png)",
         "",

@@ -145,11 +145,13 @@ from .reporting.pages.write import write_report as write_report
 from .errors import InvalidRowsError as InvalidRowsError
 from .errors import InvalidRowsWarning as InvalidRowsWarning
 from .errors import MissingPackageError as MissingPackageError
+from .errors import MixedTypesWarning as MixedTypesWarning
 from .errors import NciFramesError as NciFramesError
 from .errors import NearlyUniqueKeyWarning as NearlyUniqueKeyWarning
 from .errors import OutputError as OutputError
 from .errors import ParameterError as ParameterError
 from .errors import SchemaError as SchemaError
+from .errors import SkippedFilesWarning as SkippedFilesWarning
 from .errors import SourceError as SourceError
 from .errors import ToleranceWarning as ToleranceWarning
 from .errors import UnknownMetricError as UnknownMetricError

@@ -33,12 +33,14 @@ __all__ = [
     "InvalidRowsError",
     "InvalidRowsWarning",
     "MissingPackageError",
+    "MixedTypesWarning",
     "NciFramesError",
     "NearlyUniqueKeyWarning",
     "Option",
     "OutputError",
     "ParameterError",
     "SchemaError",
+    "SkippedFilesWarning",
     "SourceError",
     "ToleranceWarning",
     "UnknownMetricError",
@@ -154,17 +156,43 @@ class SourceError(NciFramesError):
 
     @classmethod
     def no_match(cls, source: str, found: str, hint: str) -> Self:
-        """Build the error for a path, folder or glob that yields no Parquet file."""
-        return cls("no Parquet file matched the source", where=repr(source), found=found, hint=hint)
+        """Build the error for a path, folder or glob that yields no log."""
+        return cls("no log matched the source", where=repr(source), found=found, hint=hint)
 
     @classmethod
     def unreadable(cls, files: Mapping[str, str]) -> Self:
-        """Build one error for all files that are not readable Parquet; *files* maps path to reason."""
+        """Build one error for all files that cannot be read; *files* maps path to reason."""
         return cls(
-            f"{len(files)} of the source's files cannot be read as Parquet",
+            f"{len(files)} of the source's files cannot be read",
             where=listed(map(repr, files), SHOWN_FILES),
             found=listed(dict.fromkeys(files.values())),
             hint="write the files again, or leave them out of the source",
+        )
+
+    @classmethod
+    def unreadable_folder(cls, folder: str, error: OSError) -> Self:
+        """Build the error for a folder that cannot be listed."""
+        found = error.strerror or str(error)
+        return cls("a folder of the source cannot be read", where=repr(folder), found=found)
+
+    @classmethod
+    def changed(cls, files: Mapping[str, str]) -> Self:
+        """Build the error for files that are no longer what they were when the source was opened."""
+        return cls(
+            f"{len(files)} of the source's files changed while it was read",
+            where=listed(map(repr, files), SHOWN_FILES),
+            found=listed(dict.fromkeys(files.values())),
+            hint="count again when nobody writes to it",
+        )
+
+    @classmethod
+    def damaged(cls, files: Mapping[str, str]) -> Self:
+        """Build the error for files whose contents are not what their checksums say."""
+        return cls(
+            f"{len(files)} of the source's files are damaged",
+            where=listed(map(repr, files), SHOWN_FILES),
+            found=listed(dict.fromkeys(files.values())),
+            hint="copy or write the files again",
         )
 
     @staticmethod
@@ -259,6 +287,19 @@ class MissingPackageError(NciFramesError):
 
 class InvalidRowsWarning(UserWarning):
     """Rows that are not valid predictions were dropped, as was asked for."""
+
+
+class MixedTypesWarning(UserWarning):
+    """Scores have different types in different files, and are compared in the wider one."""
+
+
+class SkippedFilesWarning(UserWarning):
+    """Files beside the log's files were not read."""
+
+    @classmethod
+    def of(cls, where: str, files: Sequence[str]) -> Self:
+        """Build the warning that names the files."""
+        return cls(f"{len(files)} files or folders of {where} were skipped: {listed(map(repr, files))}")
 
 
 class NearlyUniqueKeyWarning(UserWarning):

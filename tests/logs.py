@@ -1,6 +1,7 @@
 """Logs that many tests need, and the plain NumPy count that the kernel is compared with."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
@@ -52,6 +53,15 @@ def small_logs(draw: st.DrawFn) -> pl.DataFrame:
     rows = draw(st.lists(row, min_size=1, max_size=40))
     schema = {"model": pl.String, "segment": pl.String, "day": pl.Int64, "label": pl.Boolean, "score": dtype}
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def hard_links(file: Path, times: int) -> Path:
+    """Give a file so many names, and return the folder with them; a file counts once under each real name."""
+    folder = file.parent / f"links-{file.stem}"
+    folder.mkdir()
+    for place in range(times):
+        (folder / f"{place:05}.parquet").hardlink_to(file)
+    return folder
 
 
 def brute_force(

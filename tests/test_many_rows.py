@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
+from tests.logs import hard_links
 
 
 @pytest.mark.slow
@@ -19,7 +20,7 @@ def test_more_rows_than_32_bits_can_count(tmp_path: Path) -> None:
     )
     frame.write_parquet(file, row_group_size=1 << 20)
     times = (1 << 32) // rows + 1
-    counts = nf.count_confusion(nf.scan_predictions([file] * times), thresholds=[0.5])
+    counts = nf.count_confusion(nf.scan_predictions(hard_links(file, times)), thresholds=[0.5])
     # Every second score is 1, every fourth row a positive, and those have an even place: a score of 0.
     total = times * rows
     assert total > 1 << 32

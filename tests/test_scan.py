@@ -271,7 +271,7 @@ def write_bad_files(folder: Path, name: str) -> None:
         case "missing in one":
             good.drop("score").write_parquet(folder / "odd.parquet")
         case "type drift":
-            good.with_columns(pl.col("score").cast(pl.Float32)).write_parquet(folder / "odd.parquet")
+            good.with_columns(pl.col("score").cast(pl.String)).write_parquet(folder / "odd.parquet")
         case "empty file":
             (folder / "odd.parquet").touch()
         case "not Parquet":
@@ -282,7 +282,7 @@ def write_bad_files(folder: Path, name: str) -> None:
         case "no rows":
             good.clear().write_parquet(folder / "good.parquet")
         case "nothing there":
-            (folder / "good.parquet").rename(folder / "good.csv")
+            (folder / "good.parquet").rename(folder / "good.txt")
         case "odd folders":
             (folder / "day=1").mkdir()
             good.write_parquet(folder / "day=1" / "odd.parquet")
@@ -295,13 +295,13 @@ def write_bad_files(folder: Path, name: str) -> None:
         (
             "type drift",
             nf.SchemaError,
-            ["'score' has different types", "Float32 in 1 file", "odd.parquet", "Float64"],
+            ["'score' has different types", "String in 1 file", "odd.parquet", "Float64"],
         ),
         ("empty file", nf.SourceError, ["odd.parquet'", "an empty file (0 bytes)"]),
         ("not Parquet", nf.SourceError, ["odd.parquet'", "not a Parquet file"]),
-        ("truncated", nf.SourceError, ["odd.parquet'", "a truncated Parquet file"]),
-        ("no rows", nf.SourceError, ["1 Parquet files without a row"]),
-        ("nothing there", nf.SourceError, ["a folder with 1 other files (.csv)", "Parquet files end in"]),
+        ("truncated", nf.SourceError, ["odd.parquet'", "a truncated or damaged Parquet file"]),
+        ("no rows", nf.SourceError, ["1 files without a row"]),
+        ("nothing there", nf.SourceError, ["a folder with 1 other files (.txt)", "logs end in .parquet"]),
         ("odd folders", nf.SchemaError, ["do not all spell the same keys", "['day']"]),
     ],
 )
@@ -320,7 +320,7 @@ def test_all_bad_files_are_named_in_one_report(tmp_path: Path) -> None:
     (tmp_path / "1.parquet").write_bytes(b"")
     (tmp_path / "2.parquet").write_text("nothing")
     good.drop("score").write_parquet(tmp_path / "3.parquet")
-    good.with_columns(pl.col("score").cast(pl.Float32)).write_parquet(tmp_path / "4.parquet")
+    good.with_columns(pl.col("score").cast(pl.String)).write_parquet(tmp_path / "4.parquet")
     good.with_columns(pl.col("label").cast(pl.String)).write_parquet(tmp_path / "5.parquet")
     with pytest.raises(nf.SourceError, match="the files of the source have 4 problems") as error:
         nf.scan_predictions(tmp_path)

@@ -143,6 +143,7 @@ def tally_predictions(
     scan.need_all_rows(rows_by_code)
     counted = rows_by_code.get(0, 0)
     warned = (
+        *scan.source.warnings,
         scan.dropped(rows_by_code),
         _tolerance_missed(chosen, scan.source.where),
         _nearly_unique(groups, counted, scan.source.where),

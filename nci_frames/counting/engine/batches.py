@@ -73,7 +73,7 @@ def read_batches(
     shown = rows_shown(scan.rows, len(scan.source.files), show=progress)
     with shown as advance, _one_row_group_ahead(local=bool(scan.source.files)):
         # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
-        for whole in rows.collect_batches(chunk_size=batch_rows, maintain_order=weighted):
+        for whole in scan.batches(rows, chunk_size=batch_rows, maintain_order=weighted):
             batch, read = whole, len(whole)
             if read and int(batch["__kind"].max()) > 1:  # type: ignore[arg-type]
                 if scan.on_invalid == "raise":
@@ -106,4 +106,6 @@ def _one_row_group_ahead(*, local: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        os.environ.pop(variable, None)
+        # Another value is one that somebody chose meanwhile.
+        if os.environ.get(variable) == "1":
+            del os.environ[variable]

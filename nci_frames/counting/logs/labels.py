@@ -4,8 +4,9 @@ import contextlib
 
 import polars as pl
 
-from nci_frames.counting.logs.rows import Positive, is_text
-from nci_frames.counting.logs.sources import Source
+from nci_frames.counting.logs.rows import Positive
+from nci_frames.counting.logs.source import Source
+from nci_frames.counting.logs.types import is_text
 from nci_frames.errors import InvalidRowsError, Option, ParameterError
 
 __all__ = ["as_label", "check_labels"]
@@ -43,7 +44,8 @@ def check_labels(source: Source, column: str, dtype: pl.DataType, positive: obje
     if positive is None:
         if dtype == pl.Boolean or dtype.is_numeric() or dtype == pl.Null:
             return
-        seen = source.frame.select(pl.col(column).drop_nulls().unique()).head(5).collect()[column]
+        with source.reading():
+            seen = source.frame.select(pl.col(column).drop_nulls().unique()).head(5).collect()[column]
         values = sorted(seen.cast(pl.String, strict=False))
         msg = "it is not clear which label is the positive one"
         raise ParameterError(
@@ -53,7 +55,8 @@ def check_labels(source: Source, column: str, dtype: pl.DataType, positive: obje
             hint=f"say which value is positive, e.g. {Option('positive', values[-1] if values else 'yes')}; "
             "labels that are 0/1 or Boolean need none",
         )
-    seen = source.frame.select(pl.col(column).drop_nulls().unique()).collect()[column].sort()
+    with source.reading():
+        seen = source.frame.select(pl.col(column).drop_nulls().unique()).collect()[column].sort()
     found = ", ".join(map(repr, seen.head(10).to_list())) + (" and more" if len(seen) > 10 else "")
     if len(seen) > 2:
         msg = f"the log has {len(seen)} different labels, but a classifier here has two classes"

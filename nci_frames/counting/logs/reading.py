@@ -16,7 +16,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from nci_frames.counting.logs.rows import REASON, REASONS, count_rows
-from nci_frames.counting.logs.sources import FILE, Source
+from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.errors import InvalidRowsError, InvalidRowsWarning, Option, SchemaError, SourceError, listed
 
 __all__ = ["OnInvalid", "Scan", "kept_keys", "predictions_of", "scan_of"]
@@ -53,19 +53,29 @@ class Scan:
         invalid = (self.raw if self.raw_with_files is None else self.raw_with_files).filter(
             pl.col(REASON) > 0
         )
-        if self.raw_with_files is not None:
-            files = count_rows(invalid, FILE).collect()
-            where = f"{len(files)} of {len(self.source.files)} files: {listed(map(repr, files[FILE]))}"
-        rows_by_code = dict(count_rows(invalid, REASON).collect().rows())
+        with self.source.reading():
+            if self.raw_with_files is not None:
+                files = count_rows(invalid, FILE).collect()
+                where = f"{len(files)} of {len(self.source.files)} files: {listed(map(repr, files[FILE]))}"
+            rows_by_code = dict(count_rows(invalid, REASON).collect().rows())
         hint = f"fix the log, or skip these rows with {Option('on_invalid', 'drop')}"
         raise InvalidRowsError.from_reasons(self.reasons(rows_by_code), where, hint)
+
+    def batches(
+        self, frame: pl.LazyFrame, *, chunk_size: int, maintain_order: bool
+    ) -> Iterator[pl.DataFrame]:
+        """Read a frame that was made of ``raw``; an error names the files that cannot be read."""
+        with self.source.reading():
+            yield from frame.collect_batches(chunk_size=chunk_size, maintain_order=maintain_order)
 
     def need_all_rows(self, rows_by_code: Mapping[int, int]) -> None:
         """Raise SourceError if the rows that were read are not those that the footers promise."""
         seen = sum(rows_by_code.values())
         if self.rows not in (None, seen):
             msg = "the rows that were read are not the rows that the log has"
-            raise SourceError(msg, where=self.source.where, found=f"{seen:,} of {self.rows:,} rows")
+            changed = "".join(f"; {file!r}: {why}" for file, why in self.source.changed().items())
+            raise SourceError(msg, where=self.source.where, found=f"{seen:,} of {self.rows:,} rows{changed}")
+        self.source.need_unchanged()
 
     def dropped(self, rows_by_code: Mapping[int, int], *, whole: bool = True) -> InvalidRowsWarning | None:
         """Return the warning that says which rows were dropped, if any were."""
@@ -105,8 +115,7 @@ def _read(
     left = n_rows
     whole = True
     try:
-        batches = scan.raw.collect_batches(chunk_size=batch_size or _BATCH_ROWS, maintain_order=True)
-        for batch in batches:
+        for batch in scan.batches(scan.raw, chunk_size=batch_size or _BATCH_ROWS, maintain_order=True):
             valid = _valid(scan, batch, rows_by_code)
             if left is not None:
                 valid = valid.head(left)
@@ -127,8 +136,8 @@ def _read(
 
 def _tell(scan: Scan, rows_by_code: Mapping[int, int], *, whole: bool) -> None:
     dropped = scan.dropped(rows_by_code, whole=whole)
-    if dropped is not None:
-        warnings.warn(dropped, stacklevel=2)
+    for warning in (*scan.source.warnings, *([dropped] if dropped else [])):
+        warnings.warn(warning, stacklevel=2)
 
 
 def _valid(scan: Scan, batch: pl.DataFrame, rows_by_code: dict[int, int]) -> pl.DataFrame:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from nci_frames.counting.logs.sources import FILE
+from nci_frames.counting.logs.source import FILE
+from nci_frames.counting.logs.types import is_text
 
-__all__ = ["REASON", "REASONS", "Columns", "Positive", "count_rows", "is_text", "raw_predictions"]
+__all__ = ["REASON", "REASONS", "Columns", "Positive", "count_rows", "raw_predictions"]
 
 Positive = str | float | bool | None
 
@@ -47,11 +48,6 @@ class Columns:
         if self.unit is not None:
             needed[self.unit] = "unit"
         return needed
-
-
-def is_text(dtype: pl.DataType) -> bool:
-    """Tell whether values of a type are texts, however they are encoded."""
-    return dtype in (pl.String, pl.Categorical, pl.Enum)
 
 
 def raw_predictions(

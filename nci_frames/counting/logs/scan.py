@@ -5,10 +5,13 @@ from typing import Any, get_args
 
 import polars as pl
 
+from nci_frames.counting.logs.checksums import Hashes
 from nci_frames.counting.logs.labels import as_label, check_labels
 from nci_frames.counting.logs.reading import OnInvalid, Scan, predictions_of, scan_of
-from nci_frames.counting.logs.rows import Columns, Positive, is_text, raw_predictions
-from nci_frames.counting.logs.sources import Source, SourceLike, frame_source, need_columns, open_source
+from nci_frames.counting.logs.rows import Columns, Positive, raw_predictions
+from nci_frames.counting.logs.source import Source
+from nci_frames.counting.logs.sources import SourceLike, frame_source, need_columns, open_source
+from nci_frames.counting.logs.types import is_text
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.schemas import PREDICTIONS, RESERVED
 
@@ -29,6 +32,7 @@ def scan_predictions(
     scores: Mapping[str, str] | None = None,
     positive: Positive = None,
     on_invalid: OnInvalid = "raise",
+    verify: Hashes | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> pl.LazyFrame:
     """Open prediction logs as one lazy frame of checked predictions.
@@ -43,9 +47,9 @@ def scan_predictions(
     Parameters
     ----------
     source
-        A path, glob, folder (its ``key=value`` folders are columns) or URL of Parquet files; the folder of a
-        Delta table (with the extra ``delta``); a LazyFrame; a DataFrame; any object with the Arrow PyCapsule
-        interface (pandas, pyarrow, DuckDB); or a list of them.
+        A path, glob, folder (``key=value`` folders below it are columns) or URL of Parquet files, or of CSV
+        files; the folder of a Delta table (with the extra ``delta``); a LazyFrame; a DataFrame; any object
+        with the Arrow PyCapsule interface (pandas, pyarrow, DuckDB); or a list of them.
     model, label, score
         The columns with the model's name, the true class and the score (higher is more positive).
     fold
@@ -67,6 +71,9 @@ def scan_predictions(
         What to do with a row whose label or score is null, whose score is NaN, whose label is neither 0
         nor 1, or whose weight is not a finite number >= 0: "raise", or "drop" (counting then reports how
         many rows were dropped, by reason). An infinite score is valid: it is an extreme score.
+    verify
+        The SHA-256 that each file must have: ``{path: hash}``, or the path of a list as ``sha256sum`` writes
+        it. Checksums of pages are verified without being asked for, in files that have them.
     storage_options
         Passed to Polars for URLs of object stores.
 
@@ -89,9 +96,9 @@ def scan_predictions(
     Raises
     ------
     SourceError
-        If nothing matches, or a file is empty or not Parquet.
+        If nothing matches, or a file is empty, damaged, or neither Parquet nor CSV.
     SchemaError
-        If a column is missing, has an unusable type, or different types in different files.
+        If a column is missing, has an unusable type, or types in different files that have none in common.
     InvalidRowsError
         If there are more than two labels, or *positive* is not among them; or, when the frame is read, if a
         row is not valid and *on_invalid* is "raise".
@@ -114,10 +121,10 @@ def scan_predictions(
         columns = _columns_of_predictions(frame.schema().names())
     else:
         columns = _columns(model, label, score, fold, segments or (), weight, unit, scores)
-    if frame is not None:
-        opened = need_columns(frame, columns.needed())
+    if frame is None or verify is not None:
+        opened = open_source(source, columns.needed(), storage_options, verify)
     else:
-        opened = open_source(source, columns.needed(), storage_options)
+        opened = need_columns(frame, columns.needed())
     return predictions_of(_scan(opened, columns, positive, on_invalid))
 
 

@@ -27,11 +27,12 @@ def refine_scan(scan: Scan, measure: Measure, tolerance: float, *, progress: boo
 
     dtype = score_type(scan)
     scores = scan.raw.filter(pl.col(REASON) == 0).select("score")
-    few = _few_scores(scores)
+    few = _few_scores(scan, scores)
     low = high = 0.0
     if few is None:
         finite = pl.col("score").filter(pl.col("score").is_finite())
-        low, high = scores.select(finite.min().alias("low"), finite.max().alias("high")).collect().row(0)
+        with scan.source.reading():
+            low, high = scores.select(finite.min().alias("low"), finite.max().alias("high")).collect().row(0)
     return refine(count, first_grid(low, high, dtype, few), measure, tolerance, dtype)
 
 
@@ -40,10 +41,10 @@ def score_type(scan: Scan) -> type[np.floating]:
     return np.float32 if scan.raw.collect_schema()["score"] == pl.Float32 else np.float64
 
 
-def _few_scores(scores: pl.LazyFrame) -> Floats | None:
+def _few_scores(scan: Scan, scores: pl.LazyFrame) -> Floats | None:
     """Return the distinct scores, or None as soon as there are too many."""
     known = np.empty(0)
-    for batch in scores.collect_batches(chunk_size=1 << 17, maintain_order=False):
+    for batch in scan.batches(scores, chunk_size=1 << 17, maintain_order=False):
         known = np.union1d(known, batch["score"].unique().to_numpy())
         if len(known) > _FEW_SCORES:
             return None

@@ -1,0 +1,203 @@
+"""Local files -> one LazyFrame of their needed columns, with all files checked beforehand.
+
+A log of ten thousand files with one odd file fails in a second, and the message names the file.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from nci_frames.counting.logs.checksums import damaged_files
+from nci_frames.counting.logs.footers import Footer, read_footers
+from nci_frames.counting.logs.paths import NULL_KEY, Found, LogFile, is_csv, spelled_keys
+from nci_frames.counting.logs.source import FILE, Source
+from nci_frames.counting.logs.types import common_types
+from nci_frames.errors import (
+    SHOWN_FILES,
+    NciFramesError,
+    SchemaError,
+    SkippedFilesWarning,
+    SourceError,
+    listed,
+)
+
+__all__ = ["open_files"]
+
+Footers = Mapping[str, Footer]
+
+
+def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
+    """Open files as one source.
+
+    Raises
+    ------
+    SchemaError
+        If a column is missing, or its types cannot be brought to one.
+    SourceError
+        If a file cannot be read, is damaged, or no file has a row.
+    """
+    footers, unreadable = read_footers(file.path for file in found.files)
+    problems: list[NciFramesError] = [SourceError.unreadable(unreadable)] if unreadable else []
+    files = [file for file in found.files if file.path in footers]
+    problems += _key_problems(found.files)
+    inside = {column: role for column, role in needed.items() if column not in found.files[0].keys}
+    for column, role in inside.items():
+        problems += _missing(column, role, files, footers)
+    schemas = {file.path: _typed(footers[file.path].schema, file.path, needed) for file in files}
+    labels = [column for column, role in inside.items() if role == "label"]
+    if not problems:
+        _type_csv_labels(files, schemas, labels)
+    types, drifted, warned = common_types(schemas, inside)
+    problems += drifted
+    if not problems:
+        problems += _clashes(files, footers, needed)
+        damaged = damaged_files([file.path for file in files if not is_csv(file.path)], list(inside))
+        problems += [SourceError.damaged(damaged)] if damaged else []
+    if problems:
+        raise SourceError.all_of(problems)
+    rows = [footers[file.path].rows for file in files]
+    if not any(row is None or row for row in rows):
+        raise SourceError.no_match(where, f"{len(files)} files without a row", "nothing was logged?")
+    if found.skipped:
+        warned.append(SkippedFilesWarning.of(where, found.skipped))
+    by_path = {file.path: file for file in files}
+    return Source(
+        _scan(files, schemas, types, needed, None),
+        where,
+        tuple(file.path for file in files),
+        None if None in rows else sum(row for row in rows if row is not None),
+        _scan(files, schemas, types, needed, FILE),
+        stamps={file.path: footers[file.path].stamp for file in files},
+        alone=lambda path: _scan([by_path[path]], schemas, types, needed, None),
+        warnings=tuple(warned),
+    )
+
+
+def _key_problems(files: Sequence[LogFile]) -> list[SchemaError]:
+    keys = files[0].keys
+    odd = next((file for file in files if set(file.keys) != set(keys)), None)
+    if odd is None:
+        return []
+    msg = "the folders of the source do not all spell the same keys"
+    found = f"{sorted(odd.keys)} there, {sorted(keys)} in {files[0].path!r}"
+    hint = "name a folder or glob below which all paths have the same key=value parts"
+    return [SchemaError(msg, where=repr(odd.path), found=found, hint=hint)]
+
+
+def _missing(column: str, role: str, files: Sequence[LogFile], footers: Footers) -> list[SchemaError]:
+    lacking = [file for file in files if column not in footers[file.path].schema]
+    if not lacking:
+        return []
+    available = [*footers[lacking[0].path].schema, *sorted(lacking[0].keys)]
+    names = listed((repr(file.path) for file in lacking), SHOWN_FILES)
+    where = f"{len(lacking)} of {len(files)} files: {names}"
+    if column in dict(spelled_keys(lacking[0].path)):
+        msg = f"missing column {column!r} (the {role})"
+        hint = f"the folder {column}=... lies above the source: name the folder above it as the source"
+        return [SchemaError(msg, where=where, found=f"columns {listed(map(repr, available), 20)}", hint=hint)]
+    return [SchemaError.missing_column(column, role, where, available)]
+
+
+def _clashes(files: Sequence[LogFile], footers: Footers, needed: Mapping[str, str]) -> list[SchemaError]:
+    """Name the files whose folder says another value of a key than a column of the file."""
+    problems = []
+    for file in files:
+        for key in file.keys.keys() & footers[file.path].schema.keys() & needed.keys():
+            told = None if file.keys[key] == NULL_KEY else file.keys[key]
+            frame = pl.scan_parquet(file.path, glob=False, hive_partitioning=False)
+            values = frame.select(pl.col(key).cast(pl.String).unique()).head(5).collect()[key].to_list()
+            if values not in ([told], []):
+                msg = f"the folder and the column of a file disagree about {key!r}"
+                found = f"{told!r} in the path, {listed(map(repr, values))} in the file"
+                hint = "name a folder below it as the source, or correct the file"
+                problems.append(SchemaError(msg, where=repr(file.path), found=found, hint=hint))
+    return problems
+
+
+def _typed(schema: pl.Schema, path: str, needed: Mapping[str, str]) -> pl.Schema:
+    """Return the types of a file; a CSV's have the type of their role, and their keys stay texts."""
+    if not is_csv(path):
+        return schema
+    numbers = ("score", "weight")
+    return pl.Schema({c: pl.Float64() if needed.get(c) in numbers else pl.String() for c in schema})
+
+
+def _type_csv_labels(files: Sequence[LogFile], schemas: dict[str, pl.Schema], labels: Sequence[str]) -> None:
+    """Give the labels of CSV files the type that all of them can be read in."""
+    paths = [file.path for file in files if is_csv(file.path)]
+    for label in labels if paths else ():
+        seen = pl.concat(_scan_csv(path, None).select(pl.col(label).drop_nulls().unique()) for path in paths)
+        texts = seen.unique().collect()[label]
+        dtype: pl.DataType = pl.String()
+        if len(texts) and texts.str.to_lowercase().is_in(["true", "false"]).all():
+            dtype = pl.Boolean()
+        elif len(texts) and not texts.cast(pl.Int64, strict=False).has_nulls():
+            dtype = pl.Int64()
+        elif len(texts) and not texts.cast(pl.Float64, strict=False).has_nulls():
+            dtype = pl.Float64()
+        for path in paths:
+            schemas[path][label] = dtype
+
+
+def _scan(
+    files: Sequence[LogFile],
+    schemas: Mapping[str, pl.Schema],
+    types: Mapping[str, pl.DataType],
+    needed: Mapping[str, str],
+    file_column: str | None,
+) -> pl.LazyFrame:
+    """Scan files of one kind together, and bring all kinds to the same types."""
+    # Polars takes keys from the whole path: where folders above the source spell some, ours are written out.
+    written_out = any(spelled_keys(file.path) != list(file.keys.items()) for file in files)
+    groups: dict[tuple[str | None, tuple[pl.DataType, ...], tuple[tuple[str, str], ...]], list[LogFile]] = {}
+    for file in files:
+        schema = {column: schemas[file.path].get(column, pl.Null()) for column in types}
+        kind = tuple(types[c] if dtype == pl.Null else dtype for c, dtype in schema.items())
+        keys = tuple(file.keys.items()) if written_out else ()
+        # A CSV is scanned alone: several of them need not have their columns in one order.
+        groups.setdefault((file.path if is_csv(file.path) else None, kind, keys), []).append(file)
+    scans = []
+    for (csv, kind, _), members in groups.items():
+        if csv is None:
+            dtypes = dict(zip(types, kind, strict=True))
+            frame = _scan_parquet(members, dtypes, file_column, hive=not written_out)
+        else:
+            frame = _scan_csv(csv, file_column).with_columns(_parsed(types))
+        if csv is not None or written_out:
+            literals = {k: None if v == NULL_KEY else v for k, v in members[0].keys.items() if k in needed}
+            frame = frame.with_columns(pl.lit(v, pl.String).alias(k) for k, v in literals.items())
+        names = [*needed, *([file_column] if file_column else [])]
+        scans.append(
+            frame.select(pl.col(name).cast(types[name]) if name in types else name for name in names)
+        )
+    return scans[0] if len(scans) == 1 else pl.concat(scans)
+
+
+def _scan_parquet(
+    files: Sequence[LogFile], dtypes: Mapping[str, pl.DataType], file_column: str | None, *, hive: bool
+) -> pl.LazyFrame:
+    keys = files[0].keys if hive else {}
+    return pl.scan_parquet(
+        [file.path for file in files],
+        # The list is of files, whatever their names look like: "x[1].parquet" is not "x1.parquet".
+        glob=False,
+        schema=pl.Schema(dtypes),
+        extra_columns="ignore",
+        hive_partitioning=bool(keys),
+        # Without a schema a folder "seg=01" would be read as the number 1.
+        hive_schema=dict.fromkeys(keys, pl.String) if keys else None,
+        include_file_paths=file_column,
+    )
+
+
+def _scan_csv(path: str, file_column: str | None) -> pl.LazyFrame:
+    return pl.scan_csv(path, glob=False, infer_schema=False, include_file_paths=file_column)
+
+
+def _parsed(types: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """Read the texts of a CSV as values of the common types; what is no such value is an error."""
+    return [
+        pl.col(column).str.to_lowercase() == "true" if dtype == pl.Boolean else pl.col(column).cast(dtype)
+        for column, dtype in types.items()
+        if dtype != pl.String
+    ]

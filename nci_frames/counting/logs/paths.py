@@ -1,0 +1,216 @@
+"""What a user calls a log -> its files: one rule for folders, globs and lists.
+
+Links are followed, each real file counts once, and what cannot be read is an error. Names that begin with a
+dot or an underscore (``_SUCCESS``, ``.tmp.parquet``) are skipped below what was named, as are other formats.
+The keys of a file are the ``key=value`` folders below what was named, and none above it.
+"""
+
+import fnmatch
+import glob
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+from nci_frames.errors import SchemaError, SourceError
+
+__all__ = ["NULL_KEY", "SUFFIXES", "Found", "LogFile", "find_files", "is_csv", "spelled_keys"]
+
+_PARQUET = (".parquet", ".pq", ".parq")
+_CSV = (".csv",)
+SUFFIXES = (*_PARQUET, *_CSV)
+
+#: The value of a key that stands for null.
+NULL_KEY = "__HIVE_DEFAULT_PARTITION__"
+
+_HIVE = re.compile(r"^([^=]+)=(.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A file as it was named, and the values of the keys that its folders spell."""
+
+    path: str
+    keys: dict[str, str]
+
+
+@dataclass(slots=True)
+class Found:
+    """The files of a source, and what lies beside them and was skipped."""
+
+    files: list[LogFile] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+
+def is_csv(path: str) -> bool:
+    """Tell whether a file is read as CSV."""
+    return path.lower().endswith(_CSV)
+
+
+def find_files(paths: Sequence[str]) -> Found:
+    """Return the files of paths, folders and globs, each once, in the order of the paths and of their names.
+
+    Raises
+    ------
+    SchemaError
+        If the folders of a file spell a key twice, or one file is reached with different keys.
+    SourceError
+        If nothing matches, or a folder cannot be read.
+    """
+    found = Found()
+    named = [_Named.of(path) for path in paths]
+    top = named[0].top if len(named) == 1 else _common([one.top for one in named])
+    places: dict[str, LogFile] = {}
+    for one in named:
+        files = one.files(found.skipped)
+        if not files:
+            raise _nothing(one, found.skipped)
+        for path in files:
+            file = LogFile(path, _keys(path, top))
+            first = places.setdefault(os.path.realpath(path), file)
+            if first.keys != file.keys:
+                msg = "one file is reached by two paths that spell different keys"
+                where = f"{first.path!r} and {path!r}"
+                raise SchemaError(msg, where=where, found=f"{first.keys} and {file.keys}")
+    found.files = list(places.values())
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A path, folder or glob, and the folder below which its keys begin."""
+
+    name: str
+    top: str
+    kind: str
+
+    @classmethod
+    def of(cls, name: str) -> "_Named":
+        path = Path(name)
+        if path.is_dir():
+            return cls(name, name, "folder")
+        if os.path.lexists(path) or not glob.has_magic(name):
+            return cls(name, str(path.parent), "file")
+        fixed = next(i for i, part in enumerate(path.parts) if glob.has_magic(part))
+        return cls(name, str(Path(*path.parts[:fixed])), "glob")
+
+    def files(self, skipped: list[str]) -> list[str]:
+        """Return the files, in the order of their names, and add to *skipped* what is no log."""
+        if self.kind == "file":
+            return [self.name] if os.path.lexists(self.name) else []
+        if self.kind == "folder":
+            return sorted(_walk(self.name, skipped, frozenset()))
+        parts = Path(self.name).parts[len(Path(self.top).parts) :]
+        return sorted(set(_matching(self.top, parts, skipped, frozenset())))
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        raise SourceError.unreadable_folder(folder, error) from error
+
+
+def _inside(folder: str, above: frozenset[str]) -> frozenset[str] | None:
+    """Return the real folders that enclose what is in a folder; None if it encloses itself by a link."""
+    real = os.path.realpath(folder)
+    return None if real in above else above | {real}
+
+
+def _walk(folder: str, skipped: list[str], above: frozenset[str]) -> Iterator[str]:
+    inside = _inside(folder, above)
+    for entry in [] if inside is None else _entries(folder):
+        if entry.is_dir():
+            if entry.name[0] in "._":
+                _skip_hidden(entry.path, skipped)
+            else:
+                yield from _walk(entry.path, skipped, inside or above)
+        elif _is_log(entry, skipped):
+            yield entry.path
+
+
+def _is_log(entry: os.DirEntry[str], skipped: list[str]) -> bool:
+    is_data = entry.name.lower().endswith(SUFFIXES)
+    hidden = entry.name[0] in "._"
+    if is_data and not hidden:
+        return True
+    if is_data or not hidden:  # marks such as _SUCCESS and .part.crc are no rows that somebody could miss
+        skipped.append(entry.path)
+    return False
+
+
+def _skip_hidden(folder: str, skipped: list[str]) -> None:
+    """Add a hidden folder to *skipped* if a log is in it."""
+    for _, _, files in os.walk(folder):
+        if any(file.lower().endswith(SUFFIXES) for file in files):
+            skipped.append(folder)
+            return
+
+
+def _matching(folder: str, parts: Sequence[str], skipped: list[str], above: frozenset[str]) -> Iterator[str]:
+    """Yield the files below a folder that match the parts of a glob; a folder that matches is walked."""
+    if not parts or parts == ("**",):
+        yield from _walk(folder, skipped, above)
+        return
+    head, rest = parts[0], tuple(parts[1:])
+    if head == "**":
+        inside = _inside(folder, above)
+        if inside is None:
+            return
+        yield from _matching(folder, rest, skipped, above)
+        for entry in _entries(folder):
+            if entry.is_dir() and entry.name[0] in "._":
+                _skip_hidden(entry.path, skipped)
+            elif entry.is_dir():
+                yield from _matching(entry.path, parts, skipped, inside)
+        return
+    matches: Callable[[str], bool] = re.compile(fnmatch.translate(head)).match  # type: ignore[assignment]
+    for entry in _entries(folder):
+        if not matches(entry.name) or (entry.name[0] == "." and head[0] != "."):
+            continue
+        if entry.is_dir():
+            if rest or entry.name[0] != "_":
+                yield from _matching(entry.path, rest, skipped, frozenset())
+        elif not rest and (head[0] in "._" or _is_log(entry, skipped)):
+            yield entry.path
+
+
+def _common(tops: Sequence[str]) -> str:
+    return os.path.commonpath([_absolute(top) for top in tops])
+
+
+def _absolute(path: str) -> str:
+    # Links are kept: their names spell keys.
+    return os.path.normpath(Path(path).absolute())
+
+
+def _keys(path: str, top: str) -> dict[str, str]:
+    """Return the keys that the folders of a path spell out below *top*, as ``country=de``."""
+    below = Path(os.path.relpath(Path(_absolute(path)).parent, _absolute(top)))
+    keys: dict[str, str] = {}
+    for name, value in spelled_keys(str(below / "file")):
+        if name in keys:
+            msg = f"the folders of a file spell the key {name!r} twice"
+            raise SchemaError(msg, where=repr(path), found=f"{keys[name]!r} and {value!r}")
+        keys[name] = value
+    return keys
+
+
+def spelled_keys(path: str) -> list[tuple[str, str]]:
+    """Return every key that the folders of a path spell out, also above the source."""
+    matches = (_HIVE.match(part) for part in Path(path).parent.parts)
+    return [(unquote(match[1]), unquote(match[2])) for match in matches if match]
+
+
+def _nothing(named: _Named, skipped: Sequence[str]) -> SourceError:
+    endings = f"logs end in {', '.join(SUFFIXES)}"
+    if named.kind == "folder":
+        others = sorted({Path(file).suffix or "no ending" for file in skipped})
+        found = f"a folder with {len(skipped)} other files ({', '.join(others)})" if skipped else "no log"
+        return SourceError.no_match(named.name, found, endings)
+    folder = next((parent for parent in Path(named.name).parents if parent.exists()), Path())
+    what = "a glob that matches nothing" if named.kind == "glob" else "no such file or folder"
+    return SourceError.no_match(named.name, what, f"the nearest folder that exists is {str(folder)!r}")

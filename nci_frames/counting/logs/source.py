@@ -1,0 +1,86 @@
+"""An opened log, whatever it was opened from."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from nci_frames.counting.logs.footers import Stamp, stamp_of
+from nci_frames.errors import SourceError
+
+__all__ = ["FILE", "Source"]
+
+#: Name of the column that says which file a row is from.
+FILE = "__file"
+
+_READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An opened log."""
+
+    frame: pl.LazyFrame
+    #: For messages: what the user called it.
+    where: str
+    #: The files behind it; empty for frames and remote stores.
+    files: tuple[str, ...] = ()
+    #: Rows according to the footers, or of the DataFrame; None where only reading tells.
+    rows: int | None = None
+    #: The frame with one more column, ``FILE``: the file that a row is from. None where there are no files.
+    frame_with_files: pl.LazyFrame | None = None
+    #: By file, what changes when it is written to.
+    stamps: Mapping[str, Stamp] = field(default_factory=dict)
+    #: Scans one of the files.
+    alone: Callable[[str], pl.LazyFrame] | None = None
+    #: What a user should know before the rows are used.
+    warnings: tuple[UserWarning, ...] = ()
+
+    def schema(self) -> pl.Schema:
+        """Return the columns and their types."""
+        return self.frame.collect_schema()
+
+    def need_unchanged(self) -> None:
+        """Raise SourceError if a file is not the one whose footer was read."""
+        changed = self.changed()
+        if changed:
+            raise SourceError.changed(changed)
+
+    def changed(self) -> dict[str, str]:
+        """Return the files that are not those whose footers were read, and why."""
+        changed: dict[str, str] = {}
+        for file, stamp in self.stamps.items():
+            try:
+                if stamp_of(file) != stamp:
+                    changed[file] = "it was written to, or replaced"
+            except OSError as error:
+                changed[file] = error.strerror or "it is gone"
+        return changed
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Turn what goes wrong while files are read into an error that names the files."""
+        try:
+            yield
+        except _READ_ERRORS as error:
+            if not self.files:
+                raise
+            self.need_unchanged()
+            raise SourceError.unreadable(
+                self._unreadable() or dict.fromkeys(self.files, _first_line(error))
+            ) from error
+
+    def _unreadable(self) -> dict[str, str]:
+        """Read each file apart; return what is wrong with those that cannot be read."""
+        bad: dict[str, str] = {}
+        for file in self.files if self.alone else ():
+            try:
+                self.alone(file).select(pl.all().count()).collect()  # type: ignore[misc]
+            except _READ_ERRORS as error:
+                bad[file] = _first_line(error)
+        return bad
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,0 +1,72 @@
+"""The types of a column in different files -> the one type in which all are compared, if nothing is lost."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import polars as pl
+
+from nci_frames.errors import MixedTypesWarning, SchemaError, listed
+
+__all__ = ["common_types", "is_text"]
+
+_EXACT_IN_FLOAT64 = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16, pl.UInt32)
+
+
+def is_text(dtype: pl.DataType) -> bool:
+    """Tell whether values of a type are texts, however they are encoded."""
+    return dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
+def common_types(
+    schemas: Mapping[str, pl.Schema], needed: Mapping[str, str]
+) -> tuple[dict[str, pl.DataType], list[SchemaError], list[UserWarning]]:
+    """Return the type that every needed column is brought to; what is wrong; and what a user should know.
+
+    Parameters
+    ----------
+    schemas
+        Types by column, for every file or other part of a source.
+    needed
+        The role of every column.
+    """
+    types: dict[str, pl.DataType] = {}
+    problems: list[SchemaError] = []
+    warned: list[UserWarning] = []
+    for column, role in needed.items():
+        parts: dict[pl.DataType, list[str]] = {}
+        for part, schema in schemas.items():
+            if schema.get(column, pl.Null()) != pl.Null:
+                parts.setdefault(schema[column], []).append(part)
+        common = _common(parts, role)
+        if common is None:
+            problems.append(SchemaError.type_drift(column, _by_name(parts)))
+            continue
+        types[column] = common
+        if role == "score" and sum(dtype.is_float() for dtype in parts) > 1:
+            told = listed(f"{dtype} in {len(names):,}" for dtype, names in parts.items())
+            msg = f"column {column!r} (the score) is {told} of the log's parts"
+            warned.append(MixedTypesWarning(f"{msg}: all are compared with thresholds as {common}"))
+    return types, problems, warned
+
+
+def _by_name(parts: Mapping[pl.DataType, Sequence[str]]) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for dtype, found in parts.items():
+        names.setdefault("String" if is_text(dtype) else str(dtype), []).extend(found)
+    return names
+
+
+def _common(types: Iterable[pl.DataType], role: str) -> pl.DataType | None:
+    """Return the type to which all can be brought without a loss; None if there is none."""
+    kinds = list(types)
+    if len(kinds) < 2:
+        return kinds[0] if kinds else pl.Null()
+    if all(is_text(dtype) for dtype in kinds):
+        return pl.String()
+    if all(dtype.is_unsigned_integer() for dtype in kinds):
+        return pl.UInt64()
+    if all(dtype.is_integer() for dtype in kinds) and pl.UInt64 not in kinds:
+        return pl.Int64()
+    numbers = all(dtype.is_float() or dtype in _EXACT_IN_FLOAT64 for dtype in kinds)
+    # Of labels only two values matter, and "positive" is refused where Float64 does not tell it from others.
+    labels = role == "label" and all(dtype.is_float() or dtype.is_integer() for dtype in kinds)
+    return pl.Float64() if labels or (numbers and role in ("score", "weight")) else None

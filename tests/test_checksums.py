@@ -1,0 +1,100 @@
+"""Damage that can be known is never counted."""
+
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import nci_frames as nf
+from nci_frames.counting.logs.checksums import damaged_files
+from tests.logs import random_log
+
+COLUMNS = ["model", "label", "score"]
+
+
+def flipped(data: bytes, place: int, bit: int) -> bytes:
+    changed = bytearray(data)
+    changed[place] ^= 1 << bit
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_every_flipped_bit_in_a_page_is_noticed(tmp_path: Path, version: str) -> None:
+    file = tmp_path / "log.parquet"
+    options = {"data_page_version": version, "use_dictionary": False, "compression": "none"}
+    pq.write_table(random_log(200).to_arrow(), file, write_page_checksum=True, **options)
+    assert damaged_files([str(file)], COLUMNS) == {}
+    expected = nf.count_confusion(nf.scan_predictions(file), thresholds=[0.0])
+    whole = file.read_bytes()
+    footer = pq.read_metadata(file).row_group(0)
+    spans = []
+    for place in range(footer.num_columns):
+        column = footer.column(place)
+        if column.path_in_schema in COLUMNS:
+            # The first bytes are the header of the page, which no checksum covers.
+            start, end = column.data_page_offset, column.data_page_offset + column.total_compressed_size
+            spans.append((max(start, end - (22 if column.path_in_schema == "label" else 1500)), end))
+    rng = np.random.default_rng(0)
+    silent = 0
+    for _ in range(100):
+        start, end = spans[rng.integers(len(spans))]
+        file.write_bytes(flipped(whole, int(rng.integers(start, end)), int(rng.integers(8))))
+        try:
+            counts = nf.count_confusion(nf.scan_predictions(file), thresholds=[0.0])
+        except nf.NciFramesError:
+            continue
+        silent += not counts.equals(expected)
+    assert silent == 0
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        table = random_log(500, seed=1).to_arrow()
+        pq.write_table(table, tmp_path / f"{name}.parquet", write_page_checksum=True, compression="none")
+    file = tmp_path / "b.parquet"
+    column = pq.read_metadata(file).row_group(0).column(4)
+    place = column.dictionary_page_offset + column.total_compressed_size - 3
+    file.write_bytes(flipped(file.read_bytes(), place, 3))
+    with pytest.raises(nf.SourceError, match="1 of the source's files are damaged") as error:
+        nf.scan_predictions(tmp_path)
+    assert "b.parquet'" in str(error.value)
+    assert "a.parquet'" not in str(error.value)
+    # Damage in a column that is not read does no harm.
+    other = file.read_bytes()
+    file.write_bytes(flipped(other, place, 3))
+    assert nf.scan_predictions(tmp_path).collect().height == 1000
+
+
+def test_hashes_of_whole_files(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    files = [folder / f"{name}.parquet" for name in "ab"]
+    for file in files:
+        random_log(100).write_parquet(file)
+    hashes = {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    listed = tmp_path / "SHA256SUMS"
+    command = [shutil.which("sha256sum") or "sha256sum", "logs/a.parquet", "logs/b.parquet"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    listed.write_bytes(done.stdout)
+    for verify in (hashes, listed, str(listed)):
+        assert nf.scan_predictions(folder, verify=verify).collect().height == 200
+    listed.write_text(listed.read_text().splitlines()[0] + "\n")
+    with pytest.raises(nf.SourceError, match="no hash is given for it") as error:
+        nf.scan_predictions(folder, verify=listed)
+    assert "b.parquet" in str(error.value)
+    files[0].write_bytes(flipped(files[0].read_bytes(), 100, 0))
+    with pytest.raises(nf.SourceError, match="its SHA-256 is another") as error:
+        nf.scan_predictions(folder, verify=hashes)
+    assert "a.parquet'" in str(error.value)
+    assert "b.parquet'" not in str(error.value)
+    listed.write_text("no hash\n")
+    for wrong in (listed, tmp_path / "nowhere"):
+        with pytest.raises(nf.ParameterError, match="hashes"):
+            nf.scan_predictions(folder, verify=wrong)
+    with pytest.raises(nf.ParameterError, match="verify needs a source of local files"):
+        nf.scan_predictions(pl.read_parquet(files[1]), verify=hashes)
