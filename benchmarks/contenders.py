@@ -148,7 +148,7 @@ CONTENDERS: dict[str, Callable[[list[str], list[float]], float]] = {
 
 
 def main() -> None:
-    """Time one contender, given its name, the kind of thresholds, a folder, and how many names each file has."""
+    """Time one contender: its name, the kind of thresholds, a folder, the names that each file has."""
     name, kind, folder, times = sys.argv[1:5]
     files = linked(Path(folder), int(times))
     thresholds = arbitrary_thresholds() if kind == "arbitrary" else uniform_thresholds()
