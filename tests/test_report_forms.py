@@ -163,6 +163,7 @@ def test_markdown_holds_the_answer_and_the_tables() -> None:
     assert not re.search(r"\n\n\n|[ \t]\n", text)
 
 
+@pytest.mark.thorough
 def test_tables_are_whole() -> None:
     """A blank line within a table would end it, and rows of pipes would be left as text."""
     for tables in (comparison(segments=["DE", None]), hostile(), real(), comparison({"a": (None, None)})):
