@@ -144,7 +144,7 @@ def test_nothing_is_moved_where_one_file_has_no_place(log: Path, tmp_path: Path)
     out = tmp_path / "out"
     (out / "report.md").mkdir(parents=True)
     (out / "older").write_text("older")
-    options = ["--out", str(out), "-p", "0.1"]
+    options = ["--out", str(out), "-p", "0.1", "-b", "1"]
     done = run("report", str(log), *options, "--format", "md")
     assert done.exit_code == 2
     assert "a folder is where a file of the report must be" in done.output

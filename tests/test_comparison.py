@@ -246,6 +246,7 @@ def test_groups_of_one_class_are_named_with_the_reason() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_what_projection_assumes_is_tested_over_the_segments() -> None:
     rng = np.random.default_rng(3)
     label = rng.random(6000) < 0.3

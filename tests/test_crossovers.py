@@ -65,6 +65,7 @@ def test_the_map_names_the_best_everywhere(points: list[tuple[str, int, int]]) -
     assert named == pytest.approx(value.max(axis=0), rel=1e-12, abs=1e-300)
 
 
+@pytest.mark.thorough
 def test_a_large_map_equals_brute_force_at_a_million_points() -> None:
     rng = np.random.default_rng(1)
     models, thresholds = 92, 1000

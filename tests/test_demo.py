@@ -446,6 +446,7 @@ def synthetic(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     return pl.read_parquet(write_synthetic_logs(folder, rows=1_000_003, models=4, prevalence=0.2, files=3))
 
 
+@pytest.mark.thorough
 def test_synthetic_log_has_exactly_the_rows_asked_for(synthetic: pl.DataFrame) -> None:
     assert synthetic.schema == {
         "model": pl.String,
@@ -463,6 +464,7 @@ def test_synthetic_log_has_exactly_the_rows_asked_for(synthetic: pl.DataFrame) -
     assert set(synthetic["segment"]) == {f"segment_{i:02d}" for i in range(20)}
 
 
+@pytest.mark.thorough
 def test_all_models_score_the_same_units(synthetic: pl.DataFrame) -> None:
     units = synthetic.group_by("unit").agg(
         pl.col("model").n_unique().cast(pl.Int64), pl.col("fold", "segment", "label").n_unique()
@@ -471,6 +473,7 @@ def test_all_models_score_the_same_units(synthetic: pl.DataFrame) -> None:
     assert units.sort("unit")["model"].to_list() == [4] * 250_000 + [3]
 
 
+@pytest.mark.thorough
 def test_counted_rates_are_within_four_sigma_of_the_law(synthetic: pl.DataFrame) -> None:
     thresholds = np.array([0.05, 0.2, 0.4, 0.5, 0.7, 0.9, 0.99])
     for model, law in synthetic_laws(4).items():
@@ -483,6 +486,7 @@ def test_counted_rates_are_within_four_sigma_of_the_law(synthetic: pl.DataFrame)
             assert (np.abs(counted - rate) <= 4 * sigma + 5 / scores.size).all(), (model, is_positive)
 
 
+@pytest.mark.thorough
 def test_counted_areas_are_those_of_the_law(synthetic: pl.DataFrame) -> None:
     for model, law in synthetic_laws(4).items():
         frame = synthetic.filter(model=model)
@@ -492,6 +496,7 @@ def test_counted_areas_are_those_of_the_law(synthetic: pl.DataFrame) -> None:
         assert average_precision_score(label, score) == pytest.approx(law.pr_auc(0.2), abs=8e-3)
 
 
+@pytest.mark.thorough
 def test_classes_folds_and_segments_are_independent_and_have_their_shares(synthetic: pl.DataFrame) -> None:
     units = synthetic.filter(model="model_00")
     n = units.height
@@ -510,6 +515,7 @@ def test_classes_folds_and_segments_are_independent_and_have_their_shares(synthe
     assert ((cells["len"].cast(pl.Int64) - n / 200).abs() < 5 * math.sqrt(n / 200)).all()
 
 
+@pytest.mark.thorough
 def test_scores_of_two_models_are_independent_given_the_label(synthetic: pl.DataFrame) -> None:
     for is_positive in (True, False):
         wide = (
@@ -542,6 +548,7 @@ def test_every_file_holds_all_models(tmp_path: Path) -> None:
         assert pl.read_parquet(path)["model"].n_unique() == 5
 
 
+@pytest.mark.thorough
 def test_files_have_some_millions_of_rows_unless_told(tmp_path: Path) -> None:
     write_synthetic_logs(tmp_path, rows=5_100_000, models=2, dtype="float32")
     rows = [pl.scan_parquet(path).select(pl.len()).collect().item() for path in sorted(tmp_path.iterdir())]

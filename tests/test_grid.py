@@ -164,6 +164,7 @@ def test_rows_that_the_footers_promise_must_be_read(tmp_path: Path) -> None:
             nf.count_confusion(predictions, thresholds=thresholds)  # type: ignore[arg-type]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("thresholds", ["[0.1, 0.5]", "'exact'"])
 def test_an_interrupt_stops_the_count(tmp_path: Path, thresholds: str) -> None:
     for file in write_synthetic_logs(tmp_path, rows=400_000).glob("*.parquet"):

@@ -14,6 +14,7 @@ import nci_frames as nf
 NOTEBOOK = Path(__file__).parents[1] / "examples" / "notebook.py"
 
 
+@pytest.mark.thorough
 def test_every_cell_shows_what_it_makes() -> None:
     shown, made = runpy.run_path(str(NOTEBOOK))["app"].run()
     kinds = [type(output) for output in shown if isinstance(output, nf.Comparison | alt.LayerChart | GT)]

@@ -105,6 +105,7 @@ def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows() -> None:
     assert text == json.dumps(json.loads(text), sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
 
+@pytest.mark.thorough
 def test_names_in_json_are_names() -> None:
     content = parsed(hostile(), title=NAMES[0])
     assert content["models"] == sorted([*NAMES, "none"])
@@ -163,6 +164,7 @@ def test_markdown_holds_the_answer_and_the_tables() -> None:
     assert not re.search(r"\n\n\n|[ \t]\n", text)
 
 
+@pytest.mark.thorough
 def test_tables_are_whole() -> None:
     """A blank line within a table would end it, and rows of pipes would be left as text."""
     for tables in (comparison(segments=["DE", None]), hostile(), real(), comparison({"a": (None, None)})):
