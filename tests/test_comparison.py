@@ -29,7 +29,7 @@ def test_a_threshold_that_a_grid_lacks_is_null_with_the_reason() -> None:
     rates = nf.compute_rates(nf.count_confusion(random_log(), thresholds=[0.1, 0.2]))
     points = nf.select_operating_points(rates, threshold=0.15)
     assert points["tpr"].null_count() == len(points) == 2 * 3 * 3
-    assert points["reason"].unique().to_list() == ["0.15 is not among the thresholds that were counted"]
+    assert points["reason"].unique().to_list() == ["0.15 is not one of the counted thresholds"]
     assert nf.select_operating_points(rates, threshold=0.2)["reason"].null_count() == len(points)
     with pytest.raises(nf.ParameterError, match="threshold must be a number"):
         nf.select_operating_points(rates, threshold=float("nan"))
