@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 PARTS = {
     "models": "All models of the comparison, if the frame holds only some of them: "
     "each model keeps its colour.",
-    "observed": "The prevalence of the log, marked by a vertical rule.",
+    "observed": "The prevalence of the log, marked by a vertical line.",
     "thinning": "More than 5,000 points are thinned to an error of half a pixel; if that is not enough, "
     "of 1, 2 or 4 pixels, which the subtitle then states.",
 }

@@ -74,7 +74,7 @@ def test_hostile_names_occur_only_as_data():
 
 def test_frames_that_do_not_belong_together_are_refused():
     band, widest = frames()
-    with pytest.raises(ParameterError, match=r"different models\n.*'b' in one only"):
+    with pytest.raises(ParameterError, match=r"different models\n.*'b' in only one of them"):
         nf.chart_precision_uncertainty(band, widest.head(1))
     with pytest.raises(ParameterError, match="several rows for one model and prevalence"):
         nf.chart_precision_uncertainty(pl.concat([band, band]), widest)

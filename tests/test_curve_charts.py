@@ -110,9 +110,9 @@ def test_nothing_to_draw_is_refused():
 
 
 def test_what_cannot_be_told_apart_is_refused():
-    with pytest.raises(ParameterError, match=r"at most 5 prevalences apart.*\n.*0\.01, 0\.02"):
+    with pytest.raises(ParameterError, match=r"at most 5 prevalences.*\n.*0\.01, 0\.02"):
         nf.chart_pr(pr_of(prevalence=[0.01, 0.02, 0.03, 0.04, 0.05, 0.06]))
-    with pytest.raises(ParameterError, match=r"at most 8 models apart\n.*2 prevalences and 9 models"):
+    with pytest.raises(ParameterError, match=r"at most 8 models\n.*2 prevalences and 9 models"):
         nf.chart_pr(pr_of([f"m{i}" for i in range(9)]))
 
 

@@ -128,5 +128,5 @@ def test_nothing_to_draw_is_refused():
     comparisons, winners = frames()
     with pytest.raises(ParameterError, match="no mean to draw"):
         nf.chart_f_beta_plot(comparisons.with_columns(mean=pl.lit(None, pl.Float64)), winners)
-    with pytest.raises(ParameterError, match="needs two of them"):
+    with pytest.raises(ParameterError, match="needs at least two betas"):
         nf.chart_f_beta_plot(comparisons.filter(pl.col("beta") == 1), winners)

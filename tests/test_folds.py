@@ -211,7 +211,7 @@ def test_keys_are_compared_apart_and_minimised_metrics_turned_round() -> None:
         ({"test": "paired"}, "test must be one of 'paired_t'(.|\n)*did you mean 'paired_t'"),
         ({"correction": "bonferroni"}, "correction must be one of 'none', 'holm'"),
         ({"test": "corrected_t"}, "test_train_ratio must be a number > 0(.|\n)*found: None"),
-        ({"test_train_ratio": 0.1}, "not used with any other"),
+        ({"test_train_ratio": 0.1}, "not used otherwise"),
         ({"ddof": 2}, "ddof must be a whole number from 0 to 1"),
         ({"metric": "pos_fraction"}, "'pos_fraction' has no better and worse"),
         ({"metric": nf.precision().alias("own")}, "unknown metric 'own'"),
@@ -227,7 +227,7 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
 
 def test_too_few_folds_and_too_many_points() -> None:
     counts = fold_counts()
-    with pytest.raises(nf.ParameterError, match="needs at least two of them\n  found: 1 value of 'fold'"):
+    with pytest.raises(nf.ParameterError, match="needs at least two folds\n  found: 1 value of 'fold'"):
         nf.compare_folds(nf.compute_rates(counts.filter(fold="0")))
     twice = pl.concat([counts, counts.with_columns(threshold=0.7)])
     with pytest.raises(nf.ParameterError, match=r"two operating points of one model(.|\n)*select_operating"):

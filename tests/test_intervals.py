@@ -163,7 +163,7 @@ COUNTS = counts_of([(3, 10)])
         (lambda: nf.compute_rates(COUNTS, interval="jeffrey"), "did you mean 'jeffreys'"),
         (
             lambda: nf.compute_rates(COUNTS, interval="wilson", half_width=(0.1, 0.1)),
-            "interval and half_width contradict each other",
+            "interval and half_width cannot be combined",
         ),
         (
             lambda: nf.compute_rates(COUNTS, half_width=(0.1, -1.0)),

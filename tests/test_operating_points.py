@@ -53,7 +53,7 @@ def test_targets_are_met_by_the_best_point_that_meets_them(name: str, target: fl
         never = (thresholds == "exact" and name in ("fpr", "pos_fraction")) or (target == 0 and name == "tpr")
         if possible.is_empty() and not (never and thresholds == "exact"):
             assert point["tpr"] is None
-            assert f"no threshold that was counted has a {name} of" in point["reason"]
+            assert f"no counted threshold has a {name} of" in point["reason"]
             continue
         assert point["reason"] is None
         if name == "tpr":
@@ -179,7 +179,7 @@ def test_undefined_groups_say_why() -> None:
     log = pl.DataFrame({"model": "a", "label": [True, True], "score": [0.1, 0.9]})
     found = nf.select_operating_points(rates_of(log), fpr=0.1)
     assert found.select("tp", "fpr").row(0) == (None, None)
-    assert found["reason"].item() == "no threshold that was counted has a fpr of at most 0.1"
+    assert found["reason"].item() == "no counted threshold has a fpr of at most 0.1"
     assert nf.select_operating_points(rates_of(log).clear(), tpr=0.5).is_empty()
     tied = log.with_columns(label=pl.Series([True, False]), score=pl.lit(0.5))
     assert nf.select_operating_points(rates_of(tied), tpr=0.8).select("tpr", "fpr").row(0) == (1.0, 1.0)
@@ -192,7 +192,7 @@ def test_undefined_groups_say_why() -> None:
         ({"tpr": 0.8, "fpr": 0.1}, "exactly one criterion\n  found: tpr and fpr"),
         ({"tpr": 1.2}, r"tpr must be within \[0, 1\]"),
         ({"threshold": float("nan")}, "threshold must be a number"),
-        ({"tpr": 0.8, "prevalence": 0.1}, "prevalence plays no part in the criterion 'tpr'"),
+        ({"tpr": 0.8, "prevalence": 0.1}, "criterion 'tpr' does not use the prevalence"),
         ({"precision": 0.8}, "criterion 'precision' depends on the prevalence"),
         ({"precision": 0.8, "prevalence": 3}, r"prevalence must be within \[0, 1\]"),
         ({"alerts": 5, "prevalence": 0.1}, "needs both the alerts and the volume"),

@@ -20,7 +20,7 @@ def test_thresholds_below_a_filter_are_unknown() -> None:
         nf.bootstrap(upper, metric="recall", threshold=0.2, repeats=2)
     point = nf.select_operating_points(nf.compute_rates(upper), threshold=0.2)
     assert point["tpr"].item() is None
-    assert point["reason"].item() == "0.2 is not among the thresholds that were counted"
+    assert point["reason"].item() == "0.2 is not one of the counted thresholds"
 
 
 def test_each_group_is_known_by_itself() -> None:

@@ -178,5 +178,5 @@ def test_a_path_needs_one_point_at_a_time() -> None:
     counts = nf.expected_counts(tpr=0.5, fpr=0.5, ratio=[1, 2], size=100)
     with pytest.raises(nf.SchemaError, match=r"missing column 'epoch' \(the over\)"):
         nf.surface_path_length(nf.compute_rates(counts), metric="hss", over="epoch")
-    with pytest.raises(nf.ParameterError, match="several operating points at one time"):
+    with pytest.raises(nf.ParameterError, match="several operating points at one step"):
         nf.surface_path_length(nf.compute_rates(pl.concat([counts, counts])), metric="hss", over="ratio")

@@ -126,7 +126,7 @@ def test_bad_arguments() -> None:
         nf.check_projection(counts, over="fold", level=1.5)
     with pytest.raises(nf.SchemaError, match="missing column 'week'"):
         nf.check_projection(counts, over="week")
-    with pytest.raises(nf.ParameterError, match=r"all rows have one fold(.|\n)*found: '1'"):
+    with pytest.raises(nf.ParameterError, match=r"all rows have the same fold(.|\n)*found: '1'"):
         nf.check_projection(counts.filter(fold="1"), over="fold")
     with pytest.raises(nf.ParameterError, match="sums of weights"):
         nf.check_projection(counts.with_columns(pl.col("tp") * 1.5), over="fold")

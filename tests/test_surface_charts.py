@@ -57,9 +57,9 @@ def test_a_frame_that_does_not_say_is_of_what_is_named():
     plain = nf.metric_surface("precision", ratio=9, resolution=11)
     spec = nf.chart_metric_surface(plain, metric="precision", ratio=9).to_dict()
     assert {row["surface"] for row in panel_rows(spec)} == {"precision at 9 : 1"}
-    with pytest.raises(ParameterError, match="not known which metric"):
+    with pytest.raises(ParameterError, match="metric of the surface is unknown"):
         nf.chart_metric_surface(plain, ratio=9)
-    with pytest.raises(ParameterError, match=r"not known which ratio.*\n.*name it with ratio="):
+    with pytest.raises(ParameterError, match=r"ratio of the surface is unknown\n.*pass ratio="):
         nf.chart_metric_surface(plain, metric="precision")
     with pytest.raises(ParameterError, match="ratio must be negatives per positive"):
         nf.chart_metric_surface(plain, metric="precision", ratio=-1)
@@ -76,7 +76,7 @@ def test_one_of_several_can_be_named():
 
 
 def test_what_cannot_be_drawn_says_so():
-    with pytest.raises(ParameterError, match=r"at most 5,000 rows\n.*\n.*room for resolution=40"):
+    with pytest.raises(ParameterError, match=r"at most 5,000 rows\n.*\n.*resolution=40 or lower"):
         nf.chart_metric_surface(surfaces(resolution=42))
     with pytest.raises(ParameterError, match="several rows for one metric, ratio, tpr and tnr"):
         nf.chart_metric_surface(pl.concat([surfaces()] * 2))
@@ -136,7 +136,7 @@ def test_hostile_names_do_nothing_in_a_figure(name):
 
 
 def test_a_figure_has_its_limits():
-    with pytest.raises(ParameterError, match=r"at most 50,000 places of four surfaces\n.*5 surfaces"):
+    with pytest.raises(ParameterError, match=r"at most 50,000 points and four surfaces\n.*5 surfaces"):
         nf.plot_metric_surface_3d(surfaces(ratios=(1.0, 2.0, 3.0, 4.0, 5.0)))
     with pytest.raises(ParameterError, match="a full grid of TPR and TNR"):
         nf.plot_metric_surface_3d(surfaces().slice(1))

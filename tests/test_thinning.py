@@ -201,7 +201,7 @@ def test_a_saw_keeps_its_teeth_and_takes_few_turns():
 def test_points_are_never_left_out():
     rates = noisy_rates(models=10, thresholds=600)
     projection = nf.project_rates(rates, metrics=["precision", "recall"], prevalence=0.01)
-    with pytest.raises(nf.ParameterError, match=r"at most 5,000 rows\n.*models: 10\n.*count at fewer"):
+    with pytest.raises(nf.ParameterError, match=r"at most 5,000 rows\n.*models: 10\n.*use fewer thresholds"):
         nf.chart_tpr_ppv(projection, nf.decision_map(rates), prevalence=0.01)
 
 

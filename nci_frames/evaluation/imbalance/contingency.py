@@ -1,4 +1,4 @@
-"""Contingency space: how far a model travels on the surface of a metric."""
+"""Contingency space: the path of a model on the surface of a metric while it learns."""
 
 import numpy as np
 import polars as pl
@@ -21,17 +21,17 @@ def surface_path_length(
     ratio: float = 1.0,
     beta: float = 1.0,
 ) -> pl.DataFrame:
-    """Return how far each model travels on the surface of a metric while it learns.
+    """Return the length of each model's path on the surface of a metric while it learns.
 
     Parameters
     ----------
     rates
-        A rates frame with a key that says when: the epoch, the number of rows learnt from. One operating
-        point of each model at each time.
+        A rates frame with a key for the training step, such as the epoch or the number of training rows, and
+        one operating point per model and step.
     metric
         Name or alias of a metric, or a called metric.
     over
-        That key; its values are sorted.
+        The key of the training step; its values are sorted.
     ratio
         Negatives per positive, > 0: the surface is that of prevalence 1/(1+ratio).
     beta
@@ -55,7 +55,7 @@ def surface_path_length(
     Raises
     ------
     ParameterError
-        If the ratio is out of range, or a model has two points at one time.
+        If the ratio is out of range, or a model has several operating points at one step.
     SchemaError
         If *rates* is not a rates frame, or has no such key.
     UnknownMetricError
@@ -87,7 +87,7 @@ def surface_path_length(
     group = ["model", *(key for key in keys if key != over)]
     twice = frame.group_by(*group, over).len().filter(pl.col("len") > 1)
     if len(twice):
-        msg = "a model has several operating points at one time"
+        msg = "a model has several operating points at one step"
         raise ParameterError(msg, where=f"{over}={twice[over][0]!r}", hint="select one operating point first")
     ((label, expression),) = labelled_metrics(metric).items()
     eta = prevalence_of_ratio(ratio)

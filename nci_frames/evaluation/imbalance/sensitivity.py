@@ -1,4 +1,4 @@
-"""How much a metric changes with the class balance alone: its surface over TPR and TNR, and its warping."""
+"""How much a metric changes with the class balance alone: its surface over TPR and TNR."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def width_of(metric: str | pl.Expr) -> float:
     Raises
     ------
     UnknownMetricError
-        If it is not a registered metric, whose range is known.
+        If it is not a registered metric; the range of others is unknown.
     """
     known = called_metric(metric).metric
     return known.upper - known.lower
@@ -41,13 +41,13 @@ def metric_surface(
     ratio
         Negatives per positive, > 0; the prevalence is 1/(1+ratio).
     resolution
-        Places along either axis, both ends included, 2 to 2,001.
+        Points along each axis, both ends included, 2 to 2,001.
     beta
         Weight of recall in [0, inf], if the metric has one.
 
     Returns
     -------
-    A row per place, sorted by tpr and tnr:
+    A row per point, sorted by tpr and tnr:
 
     ====== ======= ======================== ===================
     column dtype   meaning                  null where
@@ -71,7 +71,7 @@ def metric_surface(
 
     Examples
     --------
-    Where half of either class is recognised, a tenth of the positive decisions is right at 9 : 1.
+    If half of each class is recognised, a tenth of the positive decisions are correct at 9 : 1.
 
     >>> import nci_frames as nf
     >>> surface = nf.metric_surface("precision", ratio=9, resolution=3)
@@ -89,18 +89,18 @@ def metric_surface(
 def imbalance_sensitivity(
     metrics: Metrics, *, ratios: float | Sequence[float], beta: float = 1.0, rescale: bool = True
 ) -> pl.DataFrame:
-    """Return how far the surface of a metric moves when the classes are no longer balanced.
+    """Return how far the surface of a metric moves if the classes are not balanced.
 
     Parameters
     ----------
     metrics
         Names or aliases of metrics, or called metrics.
     ratios
-        Negatives per positive, each > 0; below 1 positives are in the majority.
+        Negatives per positive, each > 0; below 1, positives are the majority.
     beta
         Weight of recall in [0, inf], for the metrics that have one.
     rescale
-        Whether the metric's range is brought to [0, 1] first, so that metrics can be compared.
+        Whether the metric is rescaled to [0, 1] first, so that metrics can be compared.
 
     Returns
     -------
@@ -125,9 +125,10 @@ def imbalance_sensitivity(
 
     Notes
     -----
-    ∫∫ |m(TPR, TNR; 1) - m(TPR, TNR; r)| dTPR dTNR by adaptive cubature. The square is cut along both
-    diagonals and each part spread out from its corner, where metrics such as precision jump. For accuracy it
-    is (r-1)/(6(r+1)), which tends to 1/6 as r grows; for precision it tends to 1/2.
+    ∫∫ |m(TPR, TNR; 1) - m(TPR, TNR; r)| dTPR dTNR by adaptive cubature. The square is split along both
+    diagonals, and the coordinates of each part spread its corner, where metrics such as precision are
+    discontinuous. For accuracy it is (r-1)/(6(r+1)), which tends to 1/6 as r grows; for precision it tends to
+    1/2.
 
     References
     ----------
@@ -154,7 +155,7 @@ def imbalance_sensitivity(
 
 
 def agnostic_metrics(metrics: Metrics, *, beta: float = 1.0) -> pl.DataFrame:
-    """Tell which metrics do not depend on the class balance at all: their sensitivity is 0 at every ratio.
+    """Return which metrics do not depend on the class balance: their sensitivity is 0 at every ratio.
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ def agnostic_metrics(metrics: Metrics, *, beta: float = 1.0) -> pl.DataFrame:
     column   dtype   meaning                            null where
     ======== ======= ================================== ==========
     metric   String  its label                          never
-    agnostic Boolean whether the balance plays no part  never
+    agnostic Boolean whether the balance has no effect  never
     ======== ======= ================================== ==========
 
     Raises
@@ -226,9 +227,9 @@ def _volume(expression: pl.Expr, eta: float, beta: float) -> float | None:
         return 0.0
 
     def integrand(places: Floats) -> Floats:
-        # The fourth power looks closely at the edges, where surfaces are steep if the ratio is extreme.
+        # The fourth power puts more nodes near the edges, where surfaces are steep at extreme ratios.
         out, across = places[:, 0], places[:, 1] ** 4
-        # From the corner (0, 0) out, between the edge and the diagonal; the other three parts mirror it.
+        # The part at the corner (0, 0), between an edge and the diagonal; the other three mirror it.
         near, far = out * (1 - across / 2), out * across / 2
         corners = [(near, far), (far, near), (1 - near, 1 - far), (1 - far, 1 - near)]
         tpr, fpr = (np.concatenate(side) for side in zip(*corners, strict=True))

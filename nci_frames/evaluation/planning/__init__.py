@@ -1,1 +1,1 @@
-"""How many rows a test set needs, and what the intervals really cover."""
+"""How many rows a test set needs, and the true coverage of intervals."""

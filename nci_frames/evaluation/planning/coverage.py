@@ -1,4 +1,4 @@
-"""How often intervals and bands hold what they are to enclose: exactly, by summing binomial probabilities."""
+"""The coverage of intervals and bands, exact by summing binomial probabilities."""
 
 import math
 from collections.abc import Sequence
@@ -18,18 +18,18 @@ __all__ = ["band_coverage", "interval_coverage"]
 def interval_coverage(
     rate: float | Sequence[float], *, trials: int, interval: Interval = "wilson", level: float = 0.95
 ) -> pl.DataFrame:
-    """Return the probability that the interval of a rate encloses it.
+    """Return the probability that the interval of a rate encloses the true rate.
 
     Parameters
     ----------
     rate
         True rates, each in [0, 1].
     trials
-        Size of the test set's class, at least 1.
+        Rows of the class in the test set, at least 1.
     interval
         As in ``compute_rates``.
     level
-        Confidence that the interval claims, in (0, 1).
+        Nominal confidence of the interval, in (0, 1).
 
     Returns
     -------
@@ -61,7 +61,7 @@ def interval_coverage(
 
     Examples
     --------
-    The exact interval of 5 hits expected in 100 trials is cautious, Wilson's is near its level.
+    With 5 hits expected in 100 trials, the exact interval is conservative; Wilson's is near its level.
 
     >>> import nci_frames as nf
     >>> [
@@ -104,9 +104,9 @@ def band_coverage(
     tpr, fpr
         True rates, each in (0, 1].
     positives, negatives
-        Size of the test set, each at least 1.
+        Rows of each class in the test set, at least 1.
     interval
-        How the rates' bounds are found, as in ``compute_rates``.
+        Interval method for the rates, as in ``compute_rates``.
     level
         Confidence of each rate's interval, in (0, 1).
 
@@ -135,10 +135,10 @@ def band_coverage(
 
     Notes
     -----
-    At odds o precision is o·L/(1+o·L) with L = TPR/FPR, and the band's edges are the same with
-    L- = TPR_lower/FPR_upper and L+ = TPR_upper/FPR_lower. So precision is in the band at one prevalence in
-    (0, 1) if and only if it is at all of them, namely if L- ≤ L ≤ L+. That happens more often than both
-    rates in their intervals: errors of the two may make up for each other. Exact sums over both binomial
+    At odds o precision is o·L/(1+o·L) with L = TPR/FPR, and the band's edges are the same with L- =
+    TPR_lower/FPR_upper and L+ = TPR_upper/FPR_lower. So precision is in the band at one prevalence in (0, 1)
+    if and only if it is at all of them, namely if L- ≤ L ≤ L+. That is more probable than both rates being in
+    their intervals, because errors of the two can cancel. The probabilities are exact sums over both binomial
     distributions.
 
     References
@@ -147,7 +147,7 @@ def band_coverage(
 
     Examples
     --------
-    The corollary promises 0.9025 for two intervals of 95 %. The band holds more often than that.
+    For two 95 % intervals the corollary gives 0.9025. The coverage of the band is higher.
 
     >>> import nci_frames as nf
     >>> nf.band_coverage(tpr=0.6, fpr=0.001, positives=100, negatives=10_000).select(
@@ -162,8 +162,9 @@ def band_coverage(
     fpr_chance, fpr_lower, fpr_upper = _outcomes("fpr", fpr, negatives, interval, level)
     of_tpr = float(chance[_encloses(tpr_lower, tpr_upper, tpr)].sum())
     of_fpr = float(fpr_chance[_encloses(fpr_lower, fpr_upper, fpr)].sum())
-    # With more false positives both bounds grow, so those that fit to a count of true positives are a run:
-    # from the first upper bound that is high enough to the last lower bound that is low enough.
+    # Both bounds of FPR grow with the false positives. So, for each count of true positives, the counts of
+    # false positives whose band encloses the precision are consecutive: from the first upper bound that is
+    # high enough to the last lower bound that is low enough.
     first = np.searchsorted(fpr_upper, tpr_lower * (fpr / tpr) * (1 - 1e-12), side="left")
     last = np.searchsorted(fpr_lower, tpr_upper * (fpr / tpr) * (1 + 1e-12), side="right")
     up_to = np.concatenate([[0.0], np.cumsum(fpr_chance)])
@@ -182,14 +183,14 @@ def band_coverage(
 
 
 def _encloses(lower: Floats, upper: Floats, rate: float) -> NDArray[np.bool_]:
-    """Tell which intervals enclose the rate; rounding of a bound does not matter."""
+    """Return which intervals enclose the rate, with a tolerance for rounding of the bounds."""
     return (lower <= rate * (1 + 1e-12)) & (rate <= upper * (1 + 1e-12))
 
 
 def _outcomes(
     name: str, rate: float, trials: int, interval: Interval, level: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the probability of every possible number of hits, and the bounds that it leads to."""
+    """Return the probability and the bounds of every possible number of hits."""
     from scipy.stats import binom  # noqa: PLC0415  (slow to import, and seldom needed)
 
     if not 0 <= rate <= 1:
@@ -197,7 +198,7 @@ def _outcomes(
     if trials < 1:
         raise ParameterError.out_of_range("the number of rows", trials, "at least 1")
     check_level(level)
-    # By Bernstein's inequality both tails beyond are below exp(-42), which a sum of doubles cannot show.
+    # By Bernstein's inequality both tails beyond are below exp(-42), too small to change a sum of doubles.
     reach = 14 + math.sqrt(196 + 84 * trials * rate * (1 - rate))
     low, high = max(0, math.floor(trials * rate - reach)), min(trials, math.ceil(trials * rate + reach))
     hits = np.arange(low, high + 1)

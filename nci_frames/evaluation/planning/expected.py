@@ -1,4 +1,4 @@
-"""Rates -> the counts that a test set should give: for classifiers and test sets that are only planned."""
+"""Rates -> expected counts, for planned classifiers and test sets."""
 
 from collections.abc import Sequence
 
@@ -21,11 +21,11 @@ def expected_counts(
     size: int | None = None,
     model: str = "planned",
 ) -> pl.DataFrame:
-    """Return the counts that a classifier with given rates should give on a test set of given size.
+    """Return the expected counts of a classifier with given rates on a test set of given size.
 
-    The size is either the rows of each class, or one or several ratios and the rows of both classes together.
-    With several ratios it is a family of relatively identical confusion matrices: one classifier, tested on
-    logs that differ in their class balance alone.
+    The size is either the rows of each class, or one or several ratios and the total number of rows. Several
+    ratios give a family of relatively identical confusion matrices: one classifier, tested on logs that
+    differ only in class balance.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def expected_counts(
     Returns
     -------
     A counts frame at threshold 0.5: one row, or with *ratio* one row for each value of the key ``ratio``,
-    sorted by it. Counts are the nearest whole numbers, so the rates are met to half a row.
+    sorted by it. Counts are rounded to whole numbers, so the rates are exact to within half a row.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def expected_counts(
         None not in by_ratio and by_class == (None, None)
     ):
         raise ParameterError(
-            "the size of the test set must be given in one way",
+            "the size of the test set must be given in exactly one way",
             found=f"positives={positives}, negatives={negatives}, ratio={ratio}, size={size}",
             hint="give positives and negatives, or ratio and size",
         )
@@ -85,7 +85,7 @@ def expected_counts(
         check_whole("size", size, 2)
         found = np.rint(size * np.array([prevalence_of_ratio(r) for r in ratios])).astype(np.int64)
         rows = np.stack([found, np.asarray(size, np.int64) - found])
-    # Of either class the right decisions are rounded, which are tp and tn.
+    # In each class the correct decisions are rounded: tp and tn.
     tp, tn = (np.rint(share * n).astype(np.int64) for share, n in ((tpr, rows[0]), (1 - fpr, rows[1])))
     key = {} if ratios is None else {"ratio": ratios}
     names = {"model": [model] * len(tp), **key, "threshold": [0.5] * len(tp)}

@@ -1,4 +1,4 @@
-"""How large a test set must be for a wanted certainty."""
+"""The size of a test set that limits the uncertainty as required."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ __all__ = ["PlanningMethod", "required_samples"]
 
 PlanningMethod = Literal["hoeffding", "exact"]
 
-#: n·(rate - half_width) may miss a whole number by rounding; so much of one is forgiven.
+#: Tolerance for rounding, by which n·(rate - half_width) may miss a whole number.
 _ROUNDING = 1e-9
 
 
@@ -32,28 +32,29 @@ def required_samples(
 ) -> pl.DataFrame:
     """Return how many positives and negatives a test set needs.
 
-    Say what is wanted in one of three ways: *half_width*, *delta*, *precision_half_width* at a *prevalence*.
+    Give the goal in one of three ways: *half_width*, *delta*, or *precision_half_width* at a *prevalence*.
 
     Parameters
     ----------
     half_width
-        Wanted half-width of TPR and FPR, in (0, 1): one for both, or a pair.
+        Required half-width of TPR and FPR, in (0, 1): one for both, or a pair.
     delta
-        Wanted largest width of the precision band over all prevalences (``max_precision_uncertainty``), in
+        Required maximum width of the precision band over all prevalences (``max_precision_uncertainty``), in
         (0, 1); needs *tpr* and *fpr*.
     precision_half_width
-        Wanted half-width of the precision band at *prevalence*, in (0, 0.5); needs *tpr* and *fpr*.
+        Required half-width of the precision band at *prevalence*, in (0, 0.5); needs *tpr* and *fpr*.
     prevalence
-        P(y=1) in (0, 1) at which precision matters.
+        P(y=1) in (0, 1), for *precision_half_width* only.
     tpr, fpr
-        Rates that are expected, in (0, 1). Only with *half_width* may they be left out: then 0.5, the rate
-        that needs most rows.
+        Expected rates, in (0, 1). They are optional with *half_width*: the default is 0.5, the rate that
+        needs the most rows.
     level
-        Confidence of each rate's interval, in (0, 1). Both hold, and so does the precision band, with its
-        square at least.
+        Confidence of each rate's interval, in (0, 1). Both hold together, and so does the precision band,
+        with probability *level*² or more.
     method
-        "exact": from this number on, the binomial distribution at the expected rate puts the measured rate
-        within the half-width with probability *level*. "hoeffding": Hoeffding's inequality, for any rate.
+        "exact": with this number of rows or more, the measured rate is within the half-width with probability
+        *level* or more, by the binomial distribution at the expected rate. "hoeffding": Hoeffding's
+        inequality, for any rate.
 
     Returns
     -------
@@ -65,15 +66,15 @@ def required_samples(
     method         String  "exact" or "hoeffding"
     positives      Int64   rows with y=1 that are needed
     negatives      Int64   rows with y=0 that are needed
-    tpr_half_width Float64 half-width of TPR that they make sure of
-    fpr_half_width Float64 half-width of FPR that they make sure of
+    tpr_half_width Float64 half-width of TPR that they guarantee
+    fpr_half_width Float64 half-width of FPR that they guarantee
     ============== ======= ==================================================================
 
     Raises
     ------
     ParameterError
-        If not exactly one goal is given, a rate or the prevalence that it needs is missing, one is given that
-        plays no part, or a value is out of range.
+        If not exactly one goal is given, a rate or the prevalence that it needs is missing, an argument is
+        given that the goal does not use, or a value is out of range.
 
     Notes
     -----
@@ -89,7 +90,7 @@ def required_samples(
 
     Examples
     --------
-    Delta 0.1 at TPR 0.6 and FPR 0.001, the paper's working point: half-widths 0.06 and 0.0001.
+    Delta 0.1 at TPR 0.6 and FPR 0.001, the paper's operating point: half-widths 0.06 and 0.0001.
 
     >>> import nci_frames as nf
     >>> nf.required_samples(delta=0.1, tpr=0.6, fpr=0.001).select("method", "positives", "negatives").rows()
@@ -127,7 +128,7 @@ def required_samples(
 
 @dataclass(frozen=True, slots=True)
 class _Goal:
-    """The rates that are expected, and how closely each must be known."""
+    """The expected rates, and the required half-width of each."""
 
     tpr: float
     fpr: float
@@ -143,14 +144,14 @@ def _goal(
     tpr: float | None,
     fpr: float | None,
 ) -> _Goal:
-    """Check what is wanted, and turn it into half-widths of the rates."""
+    """Check the goal, and convert it into half-widths of the rates."""
     goals = {"half_width": half_width, "delta": delta, "precision_half_width": precision_half_width}
     given = [name for name, value in goals.items() if value is not None]
     if len(given) != 1:
         msg = "exactly one of half_width, delta and precision_half_width must be given"
         raise ParameterError(msg, found=" and ".join(given) or "none of them")
     if (prevalence is None) == (precision_half_width is not None):
-        msg = "precision_half_width and prevalence belong together"
+        msg = "precision_half_width and prevalence must be given together"
         raise ParameterError(
             msg, found=f"only {given[0]}" if prevalence is None else f"prevalence and {given[0]}"
         )
@@ -161,12 +162,12 @@ def _goal(
     if half_width is not None:
         pair = half_width if isinstance(half_width, tuple) else (half_width, half_width)
         if len(pair) != 2:
-            raise ParameterError.out_of_range("half_width", pair, "one number, or two: of TPR and of FPR")
+            raise ParameterError.out_of_range("half_width", pair, "one number, or two: for TPR and for FPR")
         for value in pair:
             _require_within("half_width", value, 1)
         return _Goal(0.5 if tpr is None else tpr, 0.5 if fpr is None else fpr, *pair)
     if tpr is None or fpr is None:
-        msg = f"{given[0]} needs the rates that are expected: tpr and fpr"
+        msg = f"{given[0]} needs the expected rates tpr and fpr"
         raise ParameterError(msg, found=f"tpr={tpr!r}, fpr={fpr!r}")
     if delta is not None:
         _require_within("delta", delta, 1)
@@ -183,7 +184,7 @@ def _require_within(name: str, value: float, end: float) -> None:
 
 
 def _coefficient_of_variation(half_width: float, odds: float) -> float:
-    """Return the CV of both rates at which the precision band has this half-width around these odds."""
+    """Return the CV of both rates at which the precision band has this half-width at these odds."""
     middle = half_width * (1 + odds**2)
     root = math.sqrt(middle**2 + odds**2 * (1 - 4 * half_width**2))
     # g - 1 = (middle + root - odds·(1-2w)) / (odds·(1-2w)) for the root g of the quadratic equation.
@@ -201,23 +202,24 @@ def _hoeffding(half_width: float, level: float) -> int:
 
 
 def _exact(rate: float, half_width: float, level: float) -> int:
-    """Return the smallest number of rows from which on the rate is met.
+    """Return the smallest number of rows at or above which the half-width is always met.
 
-    The probability to miss it does not fall all the way: it jumps wherever an outcome more fits. A smooth
-    bound of it tells a number that suffices; from there the last one that fails is searched downwards.
+    The probability of missing it is not monotone in the number of rows: it jumps wherever one more outcome
+    fits. A smooth bound gives a number that suffices; the last number that fails is searched downwards from
+    there.
     """
     tail = 1 - level
-    rate = min(rate, 1 - rate)  # the other way round it is missed as often
+    rate = min(rate, 1 - rate)  # symmetric: 1 - rate is missed as often
     start, end = 0, _hoeffding(half_width, level)
     while end - start > 1:
         middle = (start + end) // 2
-        # No count of rows is nearer than one outcome to where a whole number would fit.
+        # One outcome less on each side: a bound that holds however the limits round to whole numbers.
         fewest = middle * (rate - half_width) + 1 if rate > half_width else 0.0
         if _missed(rate, fewest, middle * (rate + half_width) - 1, middle, middle) <= tail:
             end = middle
         else:
             start = middle
-    # Of so many outcomes one matters little: the bound is less than 1 in 100,000 too high.
+    # With so many outcomes one more hardly matters: the bound is less than 1 in 100,000 too high.
     return end if rate > 1e5 * half_width else _last_failure(rate, half_width, tail, end) + 1
 
 
@@ -240,9 +242,9 @@ def _last_failure(rate: float, half_width: float, tail: float, end: int) -> int:
 
 
 def _missed(rate: float, fewest: float, most: float, first: int, last: int) -> float:
-    """Bound the probability of less than *fewest* or more than *most* hits in *first* to *last* rows.
+    """Bound the probability of fewer than *fewest* or more than *most* hits in *first* to *last* rows.
 
-    More rows, more hits: too few are most probable among the fewest rows, too many among the most. For a
+    Hits grow with the rows: too few are most probable in the fewest rows, too many in the most rows. For a
     single number of rows this is the probability itself, by the beta function: SciPy's binomial distribution
     ends at 2**31 rows.
     """

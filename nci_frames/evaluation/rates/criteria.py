@@ -1,4 +1,4 @@
-"""What an operating point shall meet: one criterion, as an expression that says who meets it best."""
+"""The criterion for operating points, as an expression that shows which points meet it."""
 
 import math
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ class Wish:
 
     name: str
     target: float
-    #: Among the points that serve: the highest threshold, the lowest, or the best value.
+    #: Which of the points that meet the criterion: the highest threshold, the lowest, or the best value.
     take: Literal["highest", "lowest", "best", "at"]
-    #: Linear in TPR and FPR: a point meets the target where this is >= 0; or, for "best", the value itself.
+    #: Linear in TPR and FPR: a point meets the target if this is >= 0; or, for "best", the value itself.
     margin: pl.Expr
     beta: float
 
@@ -36,13 +36,13 @@ class Wish:
 
     @property
     def unattained(self) -> str:
-        """Say why no point serves."""
+        """Return the reason why no point meets the criterion."""
         if self.take == "at":
-            return f"{self.target:g} is not among the thresholds that were counted"
+            return f"{self.target:g} is not one of the counted thresholds"
         if self.take == "best":
             return f"{self.name} is undefined at every threshold"
         side = "at least" if self.name in ("tpr", "precision") else "at most"
-        return f"no threshold that was counted has a {self.name} of {side} {self.target:g}"
+        return f"no counted threshold has a {self.name} of {side} {self.target:g}"
 
 
 def wish_for(
@@ -76,7 +76,7 @@ def wish_for(
         raise ParameterError(msg, hint="e.g. alerts=50, volume=1_000_000")
     if interpolate and asked[0] in ("threshold", "metric"):
         msg = f"the criterion {asked[0]!r} cannot be interpolated"
-        raise ParameterError(msg, hint="leave interpolate out")
+        raise ParameterError(msg, hint="omit interpolate")
     (weight,) = beta_values(float(beta))
     if metric is not None:
         return _best(metric, weight)
@@ -99,7 +99,7 @@ def wish_for(
         "tpr": _TPR - target,
         "fpr": target - _FPR,
         "pos_fraction": target - said,
-        # Precision >= p without its 0/0: what is right, less its share of what is said to be positive.
+        # Precision >= p without its 0/0: true positives, less p times the predicted positives.
         "precision": _ETA * _TPR - target * said,
     }
     return Wish(name, target, "highest" if name == "tpr" else "lowest", margins[name], weight)

@@ -1,4 +1,4 @@
-"""Rates -> the operating points on the ROC convex hull: those that some costs make the best."""
+"""Rates -> the operating points on the ROC convex hull: those that are the best for some costs."""
 
 import numpy as np
 import polars as pl
@@ -15,19 +15,19 @@ def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None =
     """Return the operating points that are corners of the ROC convex hull of their group.
 
     Only they are the best for some prevalence and costs; every other point is beaten by a mixture of two of
-    them. (0, 0) and (1, 1) are corners of every hull and are returned where they were counted.
+    them. (0, 0) and (1, 1) are corners of every hull and are returned if they were counted.
 
     Parameters
     ----------
     rates
-        A rates frame; groups that lack a class have no hull.
+        A rates frame; groups without positives or without negatives have no hull.
     over
-        A key, or "model", whose values compete for one hull; by default each model has its own.
+        A key, or "model", whose values share one hull; by default each model has its own.
 
     Returns
     -------
-    Rows of *rates*, sorted by model, keys and threshold; of equal points one. ``resolution``, if there, is
-    "grid", as rows between them are gone.
+    Rows of *rates*, sorted by model, keys and threshold; of equal points only one. ``resolution``, if
+    present, is "grid", since the rows between are missing.
 
     Raises
     ------
@@ -60,13 +60,13 @@ def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None =
     if group:
         number[group_starts(ordered, group)[1:]] = 1
     number = number.cumsum()
-    # Every hull has the corners (0, 0) and (1, 1), at places -1.
+    # Every hull has the corners (0, 0) and (1, 1); they are no rows of the frame and get the index -1.
     groups = np.arange(number[-1] + 1)
     of = np.concatenate([number, groups, groups])
     fpr = np.concatenate([ordered["fpr"].to_numpy(), 0.0 * groups, 0.0 * groups + 1])
     tpr = np.concatenate([ordered["tpr"].to_numpy(), 0.0 * groups, 0.0 * groups + 1])
     place = np.concatenate([np.arange(len(ordered)), -1 - 0 * groups, -1 - 0 * groups])
-    # Counted points after the corner they equal, so that it is the corner that goes.
+    # A counted point comes after an equal corner, so that the corner is dropped and the point is kept.
     line = np.lexsort((place, tpr, fpr, of))
     while True:
         same = of[line[1:]] == of[line[:-1]]
@@ -74,7 +74,7 @@ def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None =
         before, middle, after = line[:-2], line[1:-1], line[2:]
         turn = (fpr[middle] - fpr[before]) * (tpr[after] - tpr[before])
         turn -= (tpr[middle] - tpr[before]) * (fpr[after] - fpr[before])
-        # What does not turn right lies under the line between its neighbours: all such points go at once.
+        # A point without a right turn is on or below the line between its neighbours: drop all such points.
         under = (of[before] == of[after]) & (turn >= 0)
         gone = np.append(equal, False)
         if not equal.any():

@@ -1,4 +1,4 @@
-"""Intervals of a rate from counts: hits among so many trials.
+"""Intervals of a rate from counts: hits among trials.
 
 Each interval is two Polars expressions of the hits and the trials; those of the beta distribution call SciPy.
 """
@@ -78,7 +78,7 @@ def _wilson(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
     z2 = normal_quantile(level) ** 2
     half = (z2 * (hits * (trials - hits) / trials + z2 / 4)).sqrt()
     upper = (hits + z2 / 2 + half) / (trials + z2)
-    # The product of the bounds is known, so that the lower one is no difference of nearly equal numbers.
+    # The lower bound comes from the known product of the bounds, which avoids cancellation.
     lower = pl.when(hits > 0).then(hits * hits / (trials * (trials + z2) * upper)).otherwise(0.0)
     return lower, pl.when(hits < trials).then(upper).otherwise(1.0)
 
@@ -105,12 +105,12 @@ def _jeffreys(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
 
 
 def _beta_quantiles(hits: pl.Expr, misses: pl.Expr, level: float, *, prior: float) -> Bounds:
-    """Return the quantiles of the posterior; without a prior, those that enclose every posterior."""
+    """Return the quantiles of the posterior; with prior 0, the exact (Clopper-Pearson) bounds."""
     tail = (1 - level) / 2
     outward = 1.0 if prior == 0 else prior
     lower = _from_scipy("betaincinv", hits + prior, misses + outward, tail)
     upper = _from_scipy("betainccinv", hits + outward, misses + prior, tail)
-    # No hit is no evidence against a rate of 0, nor are all hits against 1.
+    # No hits do not exclude a rate of 0, and hits alone do not exclude a rate of 1.
     return pl.when(hits > 0).then(lower).otherwise(0.0), pl.when(misses > 0).then(upper).otherwise(1.0)
 
 
@@ -122,7 +122,7 @@ def _from_scipy(name: str, a: pl.Expr, b: pl.Expr, tail: float) -> pl.Expr:
         found = getattr(scipy.special, name)(left, right, tail)
         return pl.Series(cast("NDArray[np.float64]", found), nan_to_null=True)
 
-    # Parameters of 0 belong to bounds that are known; 1 keeps SciPy from complaining.
+    # A parameter is 0 only if the bound is known (above); 1 avoids an error of SciPy.
     positive = [pl.when(value > 0).then(value).otherwise(1.0) for value in (a, b)]
     return pl.map_batches(positive, cast("Any", quantile), return_dtype=pl.Float64)
 
@@ -140,7 +140,7 @@ _INTERVALS: dict[str, Callable[[pl.Expr, pl.Expr, float], Bounds]] = {
 def accuracy_interval(
     correct: int, total: int, *, method: AccuracyMethod = "wald", level: float = 0.95
 ) -> tuple[float, float]:
-    """Return bounds of the accuracy of a classifier that decided so many rows correctly.
+    """Return bounds of the accuracy of a classifier, from its number of correct decisions.
 
     Parameters
     ----------
@@ -165,7 +165,8 @@ def accuracy_interval(
 
     Notes
     -----
-    Wald: a ± z·√(a·(1-a)/n). It has length 0 where all rows are right or all wrong; the others have not.
+    Wald: a ± z·√(a·(1-a)/n). It has length 0 if all decisions are correct or all are wrong; the other methods
+    do not.
 
     References
     ----------
@@ -173,7 +174,7 @@ def accuracy_interval(
 
     Examples
     --------
-    80 of 100 test rows are right.
+    80 of 100 decisions are correct.
 
     >>> import nci_frames as nf
     >>> lower, upper = nf.accuracy_interval(80, 100)

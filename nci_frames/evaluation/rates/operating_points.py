@@ -1,4 +1,4 @@
-"""Rates -> the operating points that somebody asked for."""
+"""Rates -> the operating points that meet a criterion."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -30,14 +30,14 @@ def select_operating_points(
     beta: float = 1.0,
     interpolate: bool = False,
 ) -> pl.DataFrame:
-    """Return one row of rates per group: the point at which to decide, by one criterion.
+    """Return one row of rates per group: the operating point selected by one criterion.
 
     Parameters
     ----------
     rates
         A rates frame.
     tpr
-        At least this TPR, in [0, 1], with the fewest false alarms.
+        At least this TPR, in [0, 1], with the lowest FPR.
     fpr
         At most this FPR, in [0, 1], with the highest TPR.
     precision
@@ -45,10 +45,10 @@ def select_operating_points(
     pos_fraction
         At most this share of rows predicted positive, in [0, 1], at *prevalence*, with the highest TPR.
     alerts, volume
-        At most so many alerts where there are so many rows, per day say: *pos_fraction* of their ratio.
+        At most *alerts* alerts in *volume* rows, e.g. per day; the same as *pos_fraction* at their ratio.
     threshold
-        The decision ``score >= threshold``. Exact rates answer every threshold; those of a grid only the
-        grid's own.
+        The decision ``score >= threshold``. Any threshold if the rates are exact; if they are on a grid, one
+        of its thresholds.
     metric
         The best of a metric: a name, an alias, or a called metric; "distance" is the distance to (0, 1).
     prevalence
@@ -56,8 +56,8 @@ def select_operating_points(
     beta
         Weight of recall in [0, inf], if *metric* has one.
     interpolate
-        Whether to meet a target exactly, on the ROC segment between two neighbouring points (which a random
-        choice between the two thresholds does); for *tpr*, *fpr*, *precision*, *pos_fraction* and *alerts*.
+        Whether to meet a target exactly, on the ROC segment between two neighbouring points (attained by a
+        random choice between the two thresholds); for *tpr*, *fpr*, *precision*, *pos_fraction* and *alerts*.
 
     Returns
     -------
@@ -73,13 +73,14 @@ def select_operating_points(
                        and threshold are then null
     ========== ======= ========================================== =================================
 
-    ``resolution``, if there, is "grid", as the other rows are gone. An interpolated point has no threshold
-    and no counts. Of points that serve equally well, the one with the highest threshold is taken.
+    ``resolution``, if present, is "grid", since the other rows are missing. An interpolated point has no
+    threshold and no counts. Of points that meet the criterion equally well, the one with the highest
+    threshold is selected.
 
     Raises
     ------
     ParameterError
-        If there is not exactly one criterion, a prevalence is missing or plays no part, or a number is out of
+        If there is not exactly one criterion, a prevalence is missing or not used, or a number is out of
         range.
     UnknownMetricError
         If there is no such metric.
@@ -127,7 +128,7 @@ def select_operating_points(
         picked = interpolated_points(runs, wish, eta) if interpolate else picked_points(runs, wish, eta)
         return picked.with_columns(**columns)
 
-    # One prevalence has nothing to do with another.
+    # The selections at different prevalences are independent.
     with ThreadPoolExecutor() as threads:
         points = pl.concat(threads.map(pick, etas))
     axis = ["prevalence"] if wish.needs_prevalence else []
@@ -136,14 +137,14 @@ def select_operating_points(
 
 
 def _prevalences(wish: Wish, prevalence: Prevalences | None) -> list[pl.Expr | None]:
-    """Return the prevalence of each selection; None where it plays no part."""
+    """Return the prevalence of each selection; None if it is not used."""
     if not wish.needs_prevalence:
         if prevalence is not None:
-            msg = f"the prevalence plays no part in the criterion {wish.name!r}"
-            raise ParameterError(msg, found=f"prevalence={prevalence!r}", hint="leave it out")
+            msg = f"the criterion {wish.name!r} does not use the prevalence"
+            raise ParameterError(msg, found=f"prevalence={prevalence!r}", hint="omit prevalence")
         return [None]
     if prevalence is None:
         msg = f"the criterion {wish.name!r} depends on the prevalence"
-        raise ParameterError(msg, hint="give prevalence=, one or several, or 'observed'")
+        raise ParameterError(msg, hint="pass prevalence=, one or several, or 'observed'")
     etas = prevalence_values(prevalence)
     return [pl.col("observed_prevalence")] if etas is None else [pl.lit(eta) for eta in etas]

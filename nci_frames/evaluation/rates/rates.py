@@ -1,4 +1,4 @@
-"""Counts -> rates: what does not depend on the class balance, and how sure it is."""
+"""Counts -> rates, which do not depend on the class balance, and their intervals."""
 
 import polars as pl
 
@@ -25,13 +25,13 @@ def compute_rates(
     counts
         A counts frame.
     interval
-        How bounds of TPR and FPR are found: "wilson" (what reports use; near its level on average),
-        "clopper_pearson" (never below its level), "jeffreys", "agresti_coull", or "hoeffding" (loose).
-        Without it there are no bounds.
+        Interval method for TPR and FPR: "wilson" (used in reports; near its level on average),
+        "clopper_pearson" (never below its level), "jeffreys", "agresti_coull", or "hoeffding" (loose). None
+        for no bounds.
     level
         Confidence of each rate's interval, in (0, 1).
     half_width
-        Bounds from half-widths known from elsewhere, in place of *interval*: of TPR and of FPR, each >= 0.
+        Known half-widths of TPR and of FPR, each >= 0, in place of *interval*.
 
     Returns
     -------
@@ -63,8 +63,8 @@ def compute_rates(
     Notes
     -----
     Rates of 0 and 1 have bounds, too: no false positive among 100,000 negatives leaves FPR below 3.8e-5
-    (Wilson). The lower bound is 0 where the rate is 0, the upper 1 where it is 1. TPR and FPR come from
-    different rows, so both lie within their bounds with the product of the confidences.
+    (Wilson). The lower bound is 0 if the rate is 0, the upper bound is 1 if it is 1. TPR and FPR come from
+    different rows, so the confidence that both are within their bounds is the product of the two.
 
     References
     ----------
@@ -90,8 +90,8 @@ def compute_rates(
     frame = collect(counts, COUNTS)
     check_level(level)
     if interval is not None and half_width is not None:
-        msg = "interval and half_width contradict each other"
-        raise ParameterError(msg, found=f"{interval!r} and {half_width!r}", hint="leave one of them out")
+        msg = "interval and half_width cannot be combined"
+        raise ParameterError(msg, found=f"{interval!r} and {half_width!r}", hint="pass only one of them")
     positives = pl.col("tp") + pl.col("fn")
     negatives = pl.col("fp") + pl.col("tn")
     rows = positives + negatives

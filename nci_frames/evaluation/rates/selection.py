@@ -1,4 +1,4 @@
-"""Picking one point of every group, all groups at once."""
+"""Select one point of every group, in all groups at once."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Rates by model, keys and threshold: the rows of a group follow one another."""
+    """Rates by model, keys and threshold: the rows of a group are consecutive."""
 
     frame: pl.DataFrame
     keys: list[str]
@@ -28,7 +28,7 @@ class Runs:
 
     @classmethod
     def of(cls, rates: pl.DataFrame) -> "Runs":
-        """Sort rates, and add to exact groups the threshold above every score: there nothing is positive."""
+        """Sort rates, and add the threshold above every score to exact groups; there no row is positive."""
         keys = ["model", *RATES.keys(rates.columns)]
         frame = rates.with_columns(__exact=pl.lit(value=False))
         if "resolution" in rates.columns and (rates["resolution"] == "exact").any():
@@ -44,28 +44,28 @@ class Runs:
         return cls(frame, keys, start, np.diff(start, append=len(frame)))
 
     def values(self, expression: pl.Expr, eta: pl.Expr | None, beta: float) -> Floats:
-        """Return an expression of each row, NaN where it is null."""
+        """Return the value of an expression for each row; null becomes NaN."""
         axes = {"beta": pl.lit(beta)} | ({} if eta is None else {"prevalence": eta})
         value = expression.cast(pl.Float64).fill_null(np.nan).alias("value")
         found: Floats = self.frame.lazy().with_columns(**axes).select(value).collect()["value"].to_numpy()
         return found
 
     def last(self, holds: NDArray[np.bool_]) -> Places:
-        """Return the last row of each group for which something holds; -1 where there is none."""
+        """Return the last row of each group that meets a condition; -1 if there is none."""
         return self._one_each(np.flatnonzero(holds))
 
     def first(self, holds: NDArray[np.bool_]) -> Places:
-        """Return the first row of each group for which something holds; -1 where there is none."""
+        """Return the first row of each group that meets a condition; -1 if there is none."""
         return self._one_each(np.flatnonzero(holds)[::-1])
 
     def _one_each(self, rows: Places) -> Places:
         found = np.full(len(self.start), -1)
-        # Of several rows of a group the last that is written stays.
+        # If a group has several such rows, the one written last stays.
         found[np.searchsorted(self.start, rows, side="right") - 1] = rows
         return found
 
     def laid_out(self, rows: Places, reason: str) -> pl.DataFrame:
-        """Return the given row of each group, and a reason instead where it is -1."""
+        """Return the given row of each group, or nulls and a reason if it is -1."""
         found = pl.Series(rows >= 0)
         lacking = [c for c in self.frame.columns if c not in (*self.keys, "__exact")]
         return (
@@ -76,24 +76,24 @@ class Runs:
 
 
 def picked_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
-    """Return the counted point of each group that serves best."""
+    """Return the counted point of each group that meets the criterion best."""
     if not len(runs.frame):
         return runs.frame.with_columns(reason=pl.lit(None, pl.String))
     if wish.take == "at":
         return _at_threshold(runs, wish)
     value = runs.values(wish.margin, eta, wish.beta)
     if wish.take == "best":
-        # NaN is no best value, and equals none.
+        # NaN is never the best value, since it equals nothing.
         best = np.fmax.reduceat(value, runs.start)
         return runs.laid_out(runs.last(value == np.repeat(best, runs.size)), wish.unattained)
     tpr = runs.values(pl.col("tpr"), None, wish.beta)
     holds = value >= 0
-    if wish.name == "precision":  # 0 of 0 predicted positive is no precision
+    if wish.name == "precision":  # no predicted positives, no precision
         holds &= runs.values(pl.col("tpr") + pl.col("fpr"), None, wish.beta) > 0
     if wish.take == "highest":
         return runs.laid_out(runs.last(holds), wish.unattained)
     lowest = runs.first(holds)
-    # Where lower thresholds add false alarms alone, the highest of them serves as well.
+    # If lower thresholds add only false positives, the highest of them is as good.
     as_good = holds & (tpr == np.repeat(np.where(lowest >= 0, tpr[lowest], np.nan), runs.size))
     return runs.laid_out(runs.last(as_good), wish.unattained)
 
@@ -101,7 +101,7 @@ def picked_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
 def _at_threshold(runs: Runs, wish: Wish) -> pl.DataFrame:
     at = runs.frame["threshold"].to_numpy()
     exact = runs.frame["__exact"].to_numpy()
-    # Between two neighbouring scores of an exact group every threshold decides as the upper one does.
+    # In an exact group, a threshold between two neighbouring scores decides as the upper score does.
     holds = np.where(exact, at >= wish.target, at == wish.target)
     found = runs.laid_out(runs.first(holds), wish.unattained)
     return found.with_columns(threshold=pl.lit(wish.target))
@@ -122,7 +122,7 @@ def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataF
     size = runs.size + 2
     line = Runs(whole, runs.keys, np.cumsum(size) - size, size)
     margin = line.values(wish.margin, eta, wish.beta)
-    # The last point that serves on the way, and its neighbour that does not: between them the target is met.
+    # The last point that meets the criterion and its neighbour that does not: the target is between them.
     if wish.take == "highest":
         inside = line.last(margin >= 0)
         outside = inside + 1
@@ -149,13 +149,13 @@ def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataF
 
 
 def _by_threshold(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Sort by threshold; where infinite scores share theirs with "above every score", by falling rates."""
+    """Sort by threshold; if infinite scores share it with "above every score", by falling rates."""
     by = [*keys, "threshold", "tpr", "fpr"]
     return frame.sort(by, descending=[name in ("tpr", "fpr") for name in by], maintain_order=True)
 
 
 def _never_positive(columns: list[str]) -> dict[str, pl.Expr]:
-    """Return what turns a row of rates into that of a threshold above every score."""
+    """Return the expressions that turn a row of rates into that of a threshold above every score."""
     changed = {
         "threshold": pl.lit(float("inf")),
         "tp": pl.col("tp") * 0,

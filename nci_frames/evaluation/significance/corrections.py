@@ -8,10 +8,11 @@ __all__ = ["holm"]
 
 
 def holm(p_values: Floats) -> Floats:
-    """Return Holm's adjusted p-values of each row of an array; NaN is no test, and stays NaN.
+    """Return Holm's adjusted p-values of each row of an array; NaN means no test and stays NaN.
 
-    The k-th smallest of n is multiplied by n - k + 1, and none may be below a smaller one's, or above 1. The
-    chance of one or more false rejections in a row is then at most the level, whatever the dependence.
+    The k-th smallest of n p-values is multiplied by n - k + 1; then each is raised to the largest before it
+    and capped at 1. The probability of any false rejection in a row is then at most the significance level,
+    even if the tests are dependent.
 
     References
     ----------

@@ -41,7 +41,7 @@ def auc_interval(
     method      String  "delong"                                   never
     value       Float64 ROC-AUC, ties as half, in [0, 1]           the group lacks a class
     std_error   Float64 standard error of it                       a class has fewer than two rows
-    lower,      Float64 value -/+ z·std_error, cut off at 0 and 1  a class has fewer than two rows
+    lower,      Float64 value -/+ z·std_error, clipped to [0, 1]   a class has fewer than two rows
     upper
     reason      String  why there is no interval                   there is one
     =========== ======= ========================================== ==================================
@@ -58,7 +58,7 @@ def auc_interval(
     The placement of a positive is the share of negatives below it, ties as half; of a negative, the share of
     positives above it. The variance of the area is that of the first over the number of positives, plus that
     of the second over the number of negatives. All rows of a bin have one placement, so the counts give it
-    exactly. Where the classes are separated entirely, the standard error is 0, which is too sure.
+    exactly. If the classes are separated completely, the standard error is 0, which is too optimistic.
 
     References
     ----------

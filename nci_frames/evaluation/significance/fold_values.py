@@ -20,9 +20,9 @@ __all__ = ["CASE", "SUMMARY", "FoldValues", "Metrics"]
 
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 
-#: Besides the keys, what the values of one comparison share.
+#: The columns that, with the keys, identify one comparison.
 CASE = ("metric", "prevalence", "beta")
-#: What is said of the folds of one case and model.
+#: Statistics over the folds of one case and model.
 SUMMARY = ("mean", "std", "folds", "skipped")
 
 
@@ -37,7 +37,7 @@ class FoldValues:
     values: Floats
     #: Of the same shape: whether the model has a point there.
     exists: NDArray[np.bool_]
-    #: The same metrics of all folds' counts together.
+    #: The same metrics of the pooled counts of all folds.
     pooled: pl.DataFrame
 
     @classmethod
@@ -49,7 +49,7 @@ class FoldValues:
         beta: float | Sequence[float],
         over: str | Sequence[str],
     ) -> "FoldValues":
-        """Project the rates and place the values.
+        """Project the rates and arrange the values in the array.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Rates of folds -> their means, and which models the folds cannot tell from the best."""
+"""Rates of folds -> their means, and which models are not significantly worse than the best."""
 
 from collections.abc import Sequence
 from typing import Literal, get_args
@@ -30,7 +30,7 @@ def summarise_folds(
     over: str | Sequence[str] = "fold",
     ddof: int = 1,
 ) -> pl.DataFrame:
-    """Average metrics over folds, and set beside it the metric of all folds' rows together.
+    """Average metrics over folds, next to the metric of the pooled rows of all folds.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def summarise_folds(
     beta
         Weights of recall, each in [0, inf], for the metrics that have one.
     over
-        The key or keys that tell the folds apart.
+        The key or keys that identify the folds.
     ddof
-        The squared deviations are divided by the number of folds less this: 1 or 0.
+        The squared deviations are divided by the number of folds minus *ddof*: 1 or 0.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def summarise_folds(
 
     Notes
     -----
-    Every fold weighs the same, however many rows it has. The pooled value weighs rows instead, and at
+    Every fold has the same weight, however many rows it has. The pooled value weighs rows instead, and at
     "observed" it belongs to the prevalence of all rows. For a metric that is not linear in the counts, such
     as F-beta, the two differ even if all folds have one size.
 
@@ -124,7 +124,7 @@ def compare_folds(
     repeats: int = 10_000,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Say, at each prevalence and beta, which models the folds cannot tell from the best one.
+    """Test, at each prevalence and beta, which models are significantly worse than the best.
 
     Parameters
     ----------
@@ -138,24 +138,26 @@ def compare_folds(
     prevalence
         P(y=1), each in [0, 1]; or "observed": each fold's own.
     over
-        The key or keys that tell the folds apart.
+        The key or keys that identify the folds.
     ddof
-        Of the column ``std``, 1 or 0 (as in the F-beta plot). The t-tests always use 1.
+        For the column ``std``: 1, or 0 as in the F-beta plot. The t-tests always use 1.
     test
-        "paired_t": Student's, two-sided, as in the F-beta plot; the folds of a cross-validation share
-        training rows, and it finds too many differences. "corrected_t": Nadeau and Bengio's, which allows
-        for that. "bootstrap": of the folds' differences, which assumes no law, but at least ten folds or so.
+        "paired_t": Student's, two-sided, as in the F-beta plot; in a cross-validation, whose folds share
+        training rows, it finds too many differences. "corrected_t": Nadeau and Bengio's, which corrects for
+        that. "bootstrap": resamples the folds' differences; it assumes no distribution but needs about ten
+        folds or more.
     test_train_ratio
         Test rows per training row of a fold, for "corrected_t" only: 1/(k-1) in k-fold cross-validation,
         however often it is repeated.
     correction
-        "none", or "holm": for the number of models compared with the best, at each prevalence and beta.
+        "none", or "holm", which corrects for the number of models compared with the best, at each prevalence
+        and beta.
     level
         A model is distinguishable if its p-value is below 1 - level.
     repeats
         Number of resampled sets of folds, for "bootstrap" only.
     seed
-        Fixes them.
+        Seed of the resampling.
 
     Returns
     -------
@@ -174,12 +176,12 @@ def compare_folds(
     folds           Int64   folds where the metric is defined        never
     skipped         Int64   folds where it is not, or has no point   never
     p_value         Float64 two-sided, of the best mean against this the best itself, and where *reason*
-                            one, corrected as asked for              says why
-    distinguishable Boolean whether it is told from the best         *reason* says why
+                            one, corrected if requested              says why
+    distinguishable Boolean whether the best is significantly better *reason* says why
     reason          String  why there is no test                     there is one, or it is the best
     =============== ======= ======================================== =================================
 
-    Those with ``distinguishable`` false, the best among them, are the set that the folds cannot tell apart.
+    The models with ``distinguishable`` false are the best and those not significantly worse than it.
 
     Raises
     ------
@@ -187,16 +189,16 @@ def compare_folds(
         If an option is out of range, there are fewer than two folds, or a fold has two operating points of
         a model.
     UnknownMetricError
-        If the metric is unknown, or it is not known whether more of it is better.
+        If the metric is unknown, or its direction is.
     SchemaError
         If *rates* is not a rates frame, or lacks a key of *over*.
 
     Notes
     -----
-    With d the differences from the best in the n folds that define both, and s their standard deviation
-    (ddof 1), t = mean(d) / (s·sqrt(1/n + r)), where r is 0, or the test-train ratio in the corrected test;
-    it has n-1 degrees of freedom. Where all differences are 0, the p-value is 1. That the best was chosen by
-    the same folds is not corrected for.
+    With d the differences from the best in the n folds that define both, and s their standard deviation (ddof
+    1), t = mean(d) / (s·sqrt(1/n + r)), where r is 0, or the test-train ratio in the corrected test; it has
+    n-1 degrees of freedom. If all differences are 0, the p-value is 1. The p-value is not corrected for the
+    choice of the best on the same folds.
 
     References
     ----------
@@ -225,7 +227,7 @@ def compare_folds(
     values = FoldValues.of(rates, called, prevalence, beta, over)
     _check_ddof(ddof)
     if values.values.size and values.values.shape[2] < 2:
-        msg = "a comparison over folds needs at least two of them"
+        msg = "a comparison over folds needs at least two folds"
         raise ParameterError(msg, found=f"{values.values.shape[2]} value of {over!r}")
     table = values.table(ddof)
     shape = values.values.shape[:2]
@@ -271,5 +273,5 @@ def _check_options(test: str, correction: str, ratio: float | None) -> None:
     if correction not in get_args(Correction):
         raise ParameterError.unknown_choice("correction", correction, get_args(Correction))
     if (test == "corrected_t") != (ratio is not None) or (ratio is not None and not 0 < ratio < np.inf):
-        msg = "test_train_ratio must be a number > 0 with test='corrected_t', and is not used with any other"
+        msg = "test_train_ratio must be a number > 0 with test='corrected_t', and is not used otherwise"
         raise ParameterError(msg, found=repr(ratio), hint="1/(k-1) in k-fold cross-validation")

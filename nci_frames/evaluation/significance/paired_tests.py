@@ -9,7 +9,7 @@ __all__ = ["bootstrap_test", "t_test"]
 
 
 def t_test(differences: Floats, ratio: float) -> Floats:
-    """Return two-sided p-values of the means along the last axis; NaN is no fold."""
+    """Return two-sided p-values of the means along the last axis; NaN marks a missing fold."""
     from scipy.stats import t as student  # noqa: PLC0415  (what does not need it does not wait for it)
 
     defined = ~np.isnan(differences)

@@ -1,7 +1,7 @@
-"""Counts -> whether they may be projected: whether the scores of a class have one law everywhere.
+"""Counts -> tests of what projection assumes: each class has the same score distribution everywhere.
 
-A projection to another prevalence assumes that only the class balance changes, and that the scores of the
-positives, and those of the negatives, stay what they were.
+A projection to another prevalence assumes that only the class balance changes, and that the score
+distributions of the positives and of the negatives stay the same.
 """
 
 from collections.abc import Iterable
@@ -26,16 +26,16 @@ _LEAST_ROWS = 10
 _MOST_CELLS = 20
 _LEAST_EXPECTED = 5
 
-#: Up to this size the law of the distance is exact, beyond it its limit with Stephens's correction.
+#: Up to this size the distribution of the distance is exact; above it, its limit with Stephens's correction.
 _MOST_EXACT = 2_000
 
 
 def check_projection(
     counts: pl.DataFrame | pl.LazyFrame, /, *, over: str, level: float = 0.95
 ) -> pl.DataFrame:
-    """Test whether the scores of each class have one law in all segments or periods.
+    """Test whether each class has the same score distribution in all segments or periods.
 
-    Every value of a key is tested against all other values together, the positives and the negatives apart.
+    Every value of a key is tested against all other values together, separately for positives and negatives.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def check_projection(
     over
         The key whose values are compared, such as the country or the month.
     level
-        A difference is found where the adjusted p-value is below 1 - level.
+        A difference is found if the adjusted p-value is below 1 - level.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def check_projection(
     class       String  "positive" or "negative"                          never
     test        String  "ks" or "chi_square"                              never
     rows        Int64   rows of the class that have this value of *over*  never
-    statistic   Float64 ks: the greatest distance between the two shares  *reason* says why
+    statistic   Float64 ks: the maximum distance between the two shares   *reason* says why
                         of scores >= a threshold (for positives, between
                         two TPRs; for negatives, two FPRs), in [0, 1];
                         chi_square: Pearson's
@@ -77,12 +77,13 @@ def check_projection(
 
     Notes
     -----
-    No difference found is no proof that there is none: few rows find little. With many rows the smallest
-    difference is found; the statistic of "ks" says how large it is. On a grid the distance is taken at the
-    thresholds only, and tied scores make it smaller, so its p-value is too large rather than too small. The
-    chi-square test puts neighbouring bins together into at most 20 cells of about equal size, each with an
-    expected number of at least 5. The law of the distance is exact up to a size m·n/(m+n) of 2,000, beyond it
-    Kolmogorov's limit with Stephens's correction, which is within 3 percent of it where it is below 0.1.
+    No difference found does not prove that there is none: tests on few rows have little power. With many rows
+    even a tiny difference is found; the statistic of "ks" says how large it is. On a grid the distance is
+    taken at the thresholds only, and tied scores make it smaller, so its p-value is too large rather than too
+    small. The chi-square test merges neighbouring bins into at most 20 cells of about equal size, each with
+    an expected number of at least 5. The p-value of the distance is exact up to a size m·n/(m+n) of 2,000;
+    above it, it is Kolmogorov's limit with Stephens's correction, which is within 3 percent of the exact one
+    if that is below 0.1.
 
     References
     ----------
@@ -92,7 +93,7 @@ def check_projection(
 
     Examples
     --------
-    In May more negatives reach the threshold than in April; the positives may be what they were.
+    In May more negatives reach the threshold than in April; the positives may be unchanged.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -129,9 +130,9 @@ def check_projection(
 
 
 def _families(frame: pl.DataFrame, over: str) -> list[tuple[Histogram, list[Histogram]]]:
-    """Return the groups without *over*, each with the groups that it is made of."""
+    """Return the groups without *over*, each with its member groups."""
     if len(frame) and frame[over].n_unique() < 2:
-        msg = f"all rows have one {over}, so there is nothing to compare"
+        msg = f"all rows have the same {over}, so there is nothing to compare"
         raise ParameterError(msg, found=repr(frame[over][0]))
     members: dict[tuple[object, ...], list[Histogram]] = {}
     for histogram in histograms(frame):
@@ -153,10 +154,10 @@ def _tested(pooled: Histogram, members: list[Histogram]) -> pl.DataFrame:
             mine[member.places_in(pooled)] = getattr(member, name)
             found.append((int(mine.sum()), *_homogeneity(mine, whole - mine), *_distance(mine, whole - mine)))
     table = np.array(found)
-    # Distributions take arrays as fast as single numbers.
+    # SciPy's distributions are as fast for arrays as for single numbers.
     chi_square, freedom, distance, size = table[:, 1:].T
     p_values = {
-        # All rows in one cell: the two have one law as far as these bins tell.
+        # All rows are in one cell: these bins show no difference.
         "chi_square": np.where(freedom == 0, 1.0, chdtrc(freedom, chi_square)),
         "ks": _law_of_distance(distance, size),
     }
@@ -174,20 +175,20 @@ def _tested(pooled: Histogram, members: list[Histogram]) -> pl.DataFrame:
 
 
 def _law_of_distance(distance: Floats, size: Floats) -> Floats:
-    """Return the probability that the distance of two rows of one law is as large."""
+    """Return the probability of so large a distance if both rows of bins have the same distribution."""
     from scipy.special import kolmogorov  # noqa: PLC0415  (as above)
     from scipy.stats import kstwo  # noqa: PLC0415  (as above)
 
     root = np.sqrt(size)
     limit: Floats = kolmogorov(distance * (root + 0.12 + 0.11 / root))
-    # The law itself takes time in proportion to the size, which for millions of rows is seconds.
+    # The exact distribution takes time in proportion to the size: seconds for millions of rows.
     small = size <= _MOST_EXACT
     limit[small] = kstwo.sf(distance[small], size[small])
     return np.asarray(np.clip(limit, 0, 1))
 
 
 def _distance(mine: Rows, others: Rows) -> tuple[float, float]:
-    """Return the Kolmogorov-Smirnov distance of two rows of bins and the size of its law; NaN for too few."""
+    """Return the Kolmogorov-Smirnov distance of two rows of bins and its size m·n/(m+n); NaN for too few."""
     m, n = int(mine.sum()), int(others.sum())
     if min(m, n) < _LEAST_ROWS:
         return np.nan, np.nan
@@ -210,7 +211,7 @@ def _homogeneity(mine: Rows, others: Rows) -> tuple[float, float]:
 
 
 def _merged(columns: Iterable[tuple[float, float]], least: float) -> Floats:
-    """Put neighbouring columns together until each has a sum of at least *least*."""
+    """Merge neighbouring columns until each has a sum of at least *least*."""
     merged = [(0.0, 0.0)]
     for first, second in columns:
         merged[-1] = (merged[-1][0] + first, merged[-1][1] + second)

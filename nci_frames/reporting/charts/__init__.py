@@ -1,7 +1,7 @@
-"""Frames -> charts; each function draws one picture and returns an Altair chart as a value.
+"""Frames -> charts: each function draws one chart and returns it as an Altair object.
 
-A chart selects rows and draws them. Names of models are data: they occur in the rows and in the domain
-of the colour scale, both of which Vega takes literally, and in no title, field name or expression.
+Charts only select rows and draw them. Model names are data: they occur only in the rows and in the domain of
+the colour scale, which Vega takes literally, never in a title, a field name or an expression.
 """
 
 from nci_frames.reporting.charts.areas import chart_pr_auc_over_prevalence

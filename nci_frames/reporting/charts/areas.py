@@ -1,4 +1,4 @@
-"""Areas -> the area under the precision-recall curve over prevalence, a line per model."""
+"""Areas -> a chart of PR-AUC over prevalence, a line per model."""
 
 from collections.abc import Sequence
 
@@ -15,8 +15,8 @@ __all__ = ["chart_pr_auc_over_prevalence"]
 
 _METHODS = {
     "average_precision": "average precision",
-    "interpolated": "interpolated after Davis and Goadrich",
-    "trapezoid": "trapezoids between attained points",
+    "interpolated": "interpolated (Davis and Goadrich)",
+    "trapezoid": "trapezoidal rule between attained points",
 }
 
 
@@ -36,7 +36,7 @@ def chart_pr_auc_over_prevalence(
     areas
         An areas frame, or its ranking, with rows of metric ``pr_auc``.
     method
-        The rule by which the curve was integrated; needed where the frame has several.
+        The integration method to draw. Required if the frame has several.
     observed
         %(observed)s
     models
@@ -45,13 +45,14 @@ def chart_pr_auc_over_prevalence(
     Returns
     -------
     altair.LayerChart
-        The curves on a logarithmic axis, with a band where certified bounds differ from the value.
+        The curves on a logarithmic axis, with a band where the certified bounds differ from the value.
         %(thinning)s
 
     Raises
     ------
     ParameterError
-        The frame has no PR-AUC by this method, several rows for one model and prevalence, or too many rows.
+        If the frame has no PR-AUC by this method, several rows for one model and prevalence, or too many
+        rows.
 
     Examples
     --------
@@ -70,13 +71,13 @@ def chart_pr_auc_over_prevalence(
         raise ParameterError(
             "the frame has areas by several methods",
             found=", ".join(map(repr, methods)),
-            hint="name one with method=",
+            hint="select one with method=",
         )
     if method is not None:
         if method not in methods:
             raise ParameterError.unknown_choice("method", method, methods)
         rows = rows.filter(pl.col("method") == method)
-    rule = method or next(iter(methods), "rule not named")
+    rule = method or next(iter(methods), "method not stated")
     return draw_lines(
         rows,
         "prevalence",

@@ -25,29 +25,29 @@ def chart_precision_uncertainty(
     observed: float | None = None,
     models: Sequence[str] = (),
 ) -> alt.FacetChart:
-    """Draw the precision band of each model, and mark its greatest width and the prevalence of that.
+    """Draw the precision band of each model, and mark the prevalence where it is widest.
 
     Parameters
     ----------
     band
         A precision band over prevalence: ``precision_band(rates, prevalence=...)``.
     uncertainty
-        Its greatest width: ``max_precision_uncertainty(rates)`` of the same operating points.
+        The maximum width of the band: ``max_precision_uncertainty(rates)`` of the same operating points.
     observed
-        The prevalence of the log, marked by a dotted rule.
+        The prevalence of the log, marked by a dotted line.
     models
         %(models)s
 
     Returns
     -------
     altair.FacetChart
-        A panel per model; one whose width is undefined has its curve and no mark.
+        A panel per model. If the width is undefined, the curve has no mark.
         %(thinning)s
 
     Raises
     ------
     ParameterError
-        The frames have different models, several rows for one model (and prevalence), nothing to draw, or
+        If the frames have different models, several rows for one model (and prevalence), nothing to draw, or
         too many rows.
 
     References
@@ -94,7 +94,7 @@ def chart_precision_uncertainty(
     x = log_x("prevalence", "prevalence", low, high)
     base = alt.Chart().encode(x=x, color=colour(style, legend=None))
     value = alt.Y(**rate_axis("value", "precision"))
-    # Rows of the curve have no label and would write "null".
+    # Rows of the curve have no label and would be drawn as the text "null".
     mark = alt.Chart().transform_filter("isValid(datum.label)")
     numbers = {
         "prevalence": "prevalence",
@@ -129,8 +129,8 @@ def chart_precision_uncertainty(
         layers,
         style=style,
         title="Where precision is least certain",
-        subtitle=f"bounds of precision; dashed: their greatest distance Δ{seen}{note}",
-        says="A panel per model: precision over prevalence, its band, and the widest place of the band.",
+        subtitle=f"precision with its bounds; dashed: maximum width Δ of the band{seen}{note}",
+        says="A panel per model: precision over prevalence, its band, and where the band is widest.",
     )
 
 
@@ -139,6 +139,6 @@ def _check_same_models(bands: pl.DataFrame, widest: pl.DataFrame) -> None:
     if first != second:
         raise ParameterError(
             "the two frames have different models",
-            found=", ".join(map(repr, sorted(first ^ second)[:5])) + " in one only",
+            found=", ".join(map(repr, sorted(first ^ second)[:5])) + " in only one of them",
             hint="make both from the same rates",
         )

@@ -1,4 +1,4 @@
-"""Resampled contests -> how probable it is that each model is the best."""
+"""Resampled comparisons -> the probability that each model is the best."""
 
 from collections.abc import Sequence
 
@@ -20,12 +20,12 @@ __all__ = ["chart_probability_best"]
 def chart_probability_best(
     best: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
-    """Draw how probable it is that each model is the best, over prevalence.
+    """Draw the probability that each model is the best, over prevalence.
 
     Parameters
     ----------
     best
-        What ``probability_best`` returned, of one metric and beta and of one value of the keys.
+        The result of ``probability_best``, for one metric, one beta and one value of each key.
     observed
         %(observed)s
     models
@@ -39,8 +39,8 @@ def chart_probability_best(
     Raises
     ------
     ParameterError
-        The frame has several rows of a model at a prevalence, no probability, or too many rows; or *observed*
-        is no prevalence.
+        If the frame has several rows for one model and prevalence, no probability, or too many rows; or if
+        *observed* is outside [0, 1].
 
     Examples
     --------
@@ -79,6 +79,6 @@ def chart_probability_best(
         [areas, *observed_rule(observed, "prevalence", low, high)],
         style=style,
         title="Probability of being the best",
-        subtitle="share of resampled logs in which a model wins",
+        subtitle="share of resampled logs in which a model is the best",
         says="Stacked areas, one per model.",
     )

@@ -1,4 +1,4 @@
-"""Rates -> the models as points of contingency space."""
+"""Rates -> the models as points in contingency space."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ _SPECIAL = pl.DataFrame({
     "tnr": [1.0, 0.0, 1.0, 0.0],
 })  # fmt: skip
 
-#: A little more than the unit square, so that no mark of a corner is cut.
+#: Slightly larger than the unit square, so that marks at the corners are not clipped.
 _SCALE = alt.Scale(domain=[-0.02, 1.02])
 
 
@@ -27,7 +27,7 @@ _SCALE = alt.Scale(domain=[-0.02, 1.02])
 def chart_contingency_space(
     rates: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()
 ) -> alt.LayerChart:
-    """Draw the base contingency space: models as points of TPR over TNR, and the line of no skill.
+    """Draw the base contingency space: models as points of TPR over TNR, and the no-skill line.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def chart_contingency_space(
     Raises
     ------
     ParameterError
-        The frame has too many rows.
+        If the frame has too many rows.
 
     References
     ----------
@@ -85,7 +85,7 @@ def chart_contingency_space(
         ],
         style=style,
         title="Base contingency space",
-        subtitle="each model a point; dashed: no skill",
+        subtitle="a point per model; dashed: no skill",
         says="TPR over TNR.",
         height=400,
     )

@@ -1,4 +1,4 @@
-"""Projections -> cost curves: what decisions cost over prevalence."""
+"""Projections -> cost curves: the cost of decisions over prevalence."""
 
 import re
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ from nci_frames.reporting.charts.parts.theme import HEIGHT, SOFT, WIDTH, model_s
 
 __all__ = ["chart_cost"]
 
-#: The labels of the two metrics, with or without their costs.
+#: Labels of the two cost metrics, with or without their settings.
 _COST = re.compile(r"(expected_cost|normalised_cost)(\([\w=.,+ -]*\))?")
 
-#: Normalised costs above this are not shown: what is worse than trivial needs no exact place.
+#: Normalised costs above this are cut off: far above 1 the exact value does not matter.
 _WORST = 2.0
 
 
@@ -43,10 +43,10 @@ def chart_cost(
     Parameters
     ----------
     projection
-        A projection with a cost, one point for each model:
+        A projection with a cost and one operating point per model:
         ``project_rates(points, metrics=[nf.expected_cost(c_fn=20)], prevalence=...)``.
     metric
-        The label of the cost, such as ``"expected_cost(c_fn=20)"``; needed where the frame has several.
+        The label of the cost, such as ``"expected_cost(c_fn=20)"``; required if the frame has several.
     observed
         %(observed)s
     models
@@ -55,15 +55,15 @@ def chart_cost(
     Returns
     -------
     altair.LayerChart
-        The curves on a logarithmic axis of prevalence, from which 0 is left out. A rule at a normalised cost
-        of 1 marks the better of never and always positive; what costs more than twice that is cut off.
+        The curves on a logarithmic axis of prevalence; prevalence 0 is not drawn. A rule at a normalised cost
+        of 1 marks the better of never and always positive; values above 2 are cut off.
         %(thinning)s
 
     Raises
     ------
     ParameterError
-        The frame has no cost or several, several rows for one model and prevalence, nothing to draw, or too
-        many rows.
+        If the frame has no cost, or several and none is selected, several rows for one model and prevalence,
+        nothing to draw, or too many rows.
 
     References
     ----------
@@ -104,7 +104,8 @@ def chart_cost(
     )
     rows = drawn.select("model", "threshold", "prevalence", "value").sort("model", "prevalence")
     if cut:
-        # Lines leave the picture towards the first point outside; those beyond it are never seen.
+        # The first point above the cut is kept, so that lines reach the edge; points beyond it are never
+        # visible.
         inside = pl.col("value") <= _WORST
         beside = [inside.shift(step).over("model").fill_null(value=False) for step in (1, -1)]
         rows = rows.filter(pl.any_horizontal(inside, *beside))
@@ -121,7 +122,7 @@ def chart_cost(
         style=style,
         title="Normalised cost over prevalence" if normalised else "Expected cost over prevalence",
         subtitle=f"{label} at {operating_point(everything)}{''.join(notes)}{note}",
-        says="A line per model; less is better.",
+        says="A line per model; lower is better.",
     )
 
 
@@ -136,7 +137,7 @@ def _label(frame: pl.DataFrame, metric: str | None) -> str:
         raise ParameterError(
             "the frame has several costs" if labels else "the frame has no cost",
             found=", ".join(labels or sorted(map(repr, frame["metric"].drop_nulls().unique()))[:5]),
-            hint="name one with metric=" if labels else "project expected_cost or normalised_cost",
+            hint="select one with metric=" if labels else "project expected_cost or normalised_cost",
         )
     return labels[0]
 

@@ -54,7 +54,7 @@ def chart_p3(
     Raises
     ------
     ParameterError
-        The frame has no precision, several rows for one model and prevalence, or too many rows.
+        If the frame has no precision, several rows for one model and prevalence, or too many rows.
 
     References
     ----------
@@ -103,7 +103,7 @@ def chart_f_beta_over_prevalence(
     projection
         A projection or ranking frame with rows of metric ``f_beta``.
     beta
-        The weight of recall against precision; one that the frame has.
+        The weight of recall relative to precision; it must be in the frame.
     observed
         %(observed)s
     models
@@ -119,7 +119,7 @@ def chart_f_beta_over_prevalence(
     Raises
     ------
     ParameterError
-        The frame has no F-beta at this beta, several rows for one model and prevalence, or too many rows.
+        If the frame has no F-beta at this beta, several rows for one model and prevalence, or too many rows.
 
     Examples
     --------
@@ -160,9 +160,9 @@ def chart_f_beta_over_beta(
     projection
         A projection or ranking frame with rows of metric ``f_beta``.
     prevalence
-        The prevalence that the values belong to; one that the frame has.
+        The prevalence to draw; it must be in the frame.
     observed
-        The prevalence of the log, named in the subtitle for comparison.
+        The prevalence of the log, stated in the subtitle for comparison.
     models
         %(models)s
 
@@ -175,7 +175,7 @@ def chart_f_beta_over_beta(
     Raises
     ------
     ParameterError
-        The frame has no F-beta at this prevalence, several rows for one model and beta, or too many rows.
+        If the frame has no F-beta at this prevalence, several rows for one model and beta, or too many rows.
 
     References
     ----------
@@ -217,12 +217,12 @@ def draw_lines(
 ) -> alt.LayerChart:
     """Check that there is one row per model and x, and draw a line per model."""
     there = [c for c in ("threshold", "value", "lower", "upper") if c in rows.columns]
-    # Prevalence 0, beta 0 and beta infinity have no place on a logarithmic axis.
+    # A logarithmic axis cannot show prevalence 0, beta 0 or beta infinity.
     shown = rows.filter(pl.col(x).is_finite(), pl.col(x) > 0).sort("model", x)
     refuse_doubles(shown, "model", x)
     if shown["value"].drop_nulls().is_empty():
         raise ParameterError(
-            f"there is nothing to draw: every {value_title} is undefined, or lies at {x} 0 or infinity",
+            f"there is nothing to draw: every {value_title} is undefined, or is at {x} 0 or infinity",
             found=f"{rows.height:,} rows",
         )
     over_beta = x == "beta"

@@ -1,4 +1,4 @@
-"""Decision maps -> who is best at every prevalence and beta."""
+"""Decision maps -> the best model at every prevalence and beta."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from nci_frames.reporting.charts.parts.theme import GROUND, model_style
 
 __all__ = ["chart_decision_map"]
 
-#: What the map shows, by the odds of the prevalence and by beta.
+#: Ranges of the axes: the odds of the prevalence, and beta.
 _ODDS, _BETA = (1e-6, 1.0), (0.1, 10.0)
 
 
@@ -33,27 +33,27 @@ def chart_decision_map(
     models: Sequence[str] = (),
     observed: float | None = None,
 ) -> alt.LayerChart:
-    """Draw who has the best F-beta at every prevalence and beta.
+    """Draw which model has the highest F-beta at every prevalence and beta.
 
     Parameters
     ----------
     decisions
-        What ``decision_map`` returned, of one value of the keys.
+        The result of ``decision_map``, for one value of each key.
     models
         %(models)s
     observed
-        The prevalence of the log, marked by a vertical rule if it is on the map, which ends at 1/2.
+        The prevalence of the log, marked by a vertical line if it is on the map, which ends at 1/2.
 
     Returns
     -------
     altair.LayerChart
-        Bands, coloured by model, over the odds of the prevalence and beta, both logarithmic: there the
-        borders are exactly straight. Model and threshold are shown under the pointer.
+        Bands, coloured by model, over the odds of the prevalence and beta, both logarithmic: on these axes
+        the borders are exactly straight. Hover for the model and the threshold.
 
     Raises
     ------
     ParameterError
-        The frame has keys or too many rows, or *observed* is no prevalence.
+        If the frame has keys or too many rows, or *observed* is outside [0, 1].
 
     Examples
     --------
@@ -73,7 +73,7 @@ def chart_decision_map(
     one_comparison(frame, schemas.DECISION_MAP)
     style = model_style(frame["model"], among=models)
     ends = pl.DataFrame({"t": [math.log(odds) for odds in _ODDS]})
-    # lambda = 1/(odds·beta²): at one place of the odds a range of lambda is a range of log beta.
+    # lambda = 1/(odds·beta²): at fixed odds, a range of lambda is a range of log beta.
     ln_beta = {
         side: (-pl.col(f"lambda_{end}").log() - pl.col("t")) / 2
         for side, end in (("beta_high", "start"), ("beta_low", "end"))
@@ -111,14 +111,14 @@ def chart_decision_map(
         .mark_area(clip=True, opacity=0.75, stroke=GROUND, strokeWidth=0.7)
         .encode(**fills(style))
     )
-    # Thresholds of one model change too often to be drawn, but the pointer finds each.
+    # The thresholds of one model change too often to be drawn; the tooltips show them.
     numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
     targets = base.mark_area(clip=True, opacity=0).encode(tooltip=tooltip(numbers)).properties(name="targets")
     return compose(
         [bands, targets, *observed_rule(observed if on_map else None, "odds", *_ODDS)],
         style=style,
         title="Decision map of F-beta",
-        subtitle="the best model everywhere; borders exact, thresholds under the pointer",
+        subtitle="the best model at every point; borders are exact; hover for thresholds",
         says="Bands over the odds of the prevalence and beta, both logarithmic.",
         height=380,
     )

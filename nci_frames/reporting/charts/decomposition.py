@@ -1,4 +1,4 @@
-"""Decompositions -> how much of a segment's difference its class balance makes, and how much the model."""
+"""Decompositions -> the parts of a segment's difference due to its class balance and to the model."""
 
 import altair as alt
 import polars as pl
@@ -12,10 +12,10 @@ from nci_frames.reporting.charts.segments import check_key, missing_name, segmen
 
 __all__ = ["chart_decomposition"]
 
-#: More bars than these above one another are not read.
+#: A panel with more bars than this is hard to read.
 _SEGMENTS = 40
 
-#: Room for a segment, in pixels.
+#: Height of a segment, in pixels.
 _STEP = 26
 
 _PARTS = {"due_to_prevalence": "class balance", "due_to_rates": "model (TPR and FPR)"}
@@ -24,28 +24,28 @@ _PARTS = {"due_to_prevalence": "class balance", "due_to_rates": "model (TPR and 
 def chart_decomposition(
     decomposition: pl.DataFrame | pl.LazyFrame, /, *, over: str | None = None
 ) -> alt.FacetChart:
-    """Draw how much of each segment's difference its class balance makes and how much the model.
+    """Draw how much of each segment's difference is due to its class balance and how much to the model.
 
     Parameters
     ----------
     decomposition
-        What ``decompose_difference`` returned, with one row for each segment and model.
+        The result of ``decompose_difference``, with one row for each segment and model.
     over
-        The key whose values were compared; needed where the frame has several keys.
+        The key whose values were compared. Required if the frame has several keys.
 
     Returns
     -------
     altair.FacetChart
-        A panel per model, with the reference at its top and a bar per segment: the two parts side by side
-        where they have one sign, to either side of zero where not, and a diamond at their sum, the
-        difference from the reference. What has no decomposition says so.
+        A panel per model, with the reference at the top and a bar per segment. The two parts are stacked if
+        they have the same sign, and on either side of zero otherwise; a diamond marks their sum, the
+        difference from the reference. A segment without a decomposition is labelled so.
 
     Raises
     ------
     SchemaError
-        The frame has no key *over*.
+        If the frame has no key *over*.
     ParameterError
-        The frame has several keys and none is named, several metrics, several rows for one segment and
+        If the frame has several keys and none is selected, several metrics, several rows for one segment and
         model, more than forty segments, or too many rows.
 
     References
@@ -79,22 +79,22 @@ def chart_decomposition(
         raise ParameterError(
             f"a chart shows at most {_SEGMENTS} segments",
             found=f"{segments} values of {key!r}",
-            hint="select those to compare before drawing",
+            hint="select the segments to compare before drawing",
         )
     numbers = {
         "difference": "difference from the reference",
-        "due_to_prevalence": "of it by the class balance",
-        "due_to_rates": "of it by the model",
-        "value": "value here",
+        "due_to_prevalence": "due to the class balance",
+        "due_to_rates": "due to the model",
+        "value": "value in the segment",
         "reference_value": "value in the reference",
-        "prevalence": "prevalence here",
+        "prevalence": "prevalence in the segment",
         "reference_prevalence": "prevalence in the reference",
     }
     reason = pl.when(pl.col("reason").is_not_null()).then(pl.lit("no decomposition"))
     rows = frame.select(
         *segment_names(frame, key), "model", *numbers, "reason", against="reference", note=reason
     ).sort("model", "place")
-    # The reference has a line of its own, at the top, where its name is data.
+    # The reference has its own row at the top, where its name is data.
     reference = frame.select(
         "model", segment=pl.col("reference").fill_null(missing_name(frame[key]))
     ).unique()
@@ -133,7 +133,7 @@ def chart_decomposition(
                 scale=alt.Scale(domain=list(_PARTS.values()), range=list(PARTS)),
                 legend=alt.Legend(symbolType="square", symbolStrokeWidth=0, columns=2),
             ),
-            tooltip=tooltip({"amount": "difference that it makes"}, names=("model", "segment", "part")),
+            tooltip=tooltip({"amount": "contribution to the difference"}, names=("model", "segment", "part")),
         )
         .properties(name="parts")
     )
@@ -175,7 +175,7 @@ def _key(frame: pl.DataFrame, over: str | None) -> str:
         raise ParameterError(
             "the frame has several keys" if keys else "the frame has no key",
             found=", ".join(map(repr, keys)) or None,
-            hint="name the one whose values were compared with over=",
+            hint="pass over=, the key whose values were compared",
         )
     check_key(frame, schemas.DECOMPOSITION, over, option="over")
     return over

@@ -1,4 +1,4 @@
-"""Folds over beta -> the F-beta plot: means and deviations, the winners, and where they are told apart."""
+"""Folds over beta -> the F-beta plot: means, standard deviations, winners, and their significance."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from nci_frames.reporting.charts.parts.theme import HEIGHT, INK, SOFT, WIDTH, mo
 
 __all__ = ["chart_f_beta_plot"]
 
-#: Room that the label of a switch needs, and the height of its line, in pixels.
+#: Width and line height of the label at a change of winner, in pixels.
 _LABEL, _LINE = 74, 13
 
 #: Height of the two bars below the plot, in pixels.
@@ -40,7 +40,7 @@ def chart_f_beta_plot(
     models: Sequence[str] = (),
     shown: Sequence[str] = (),
 ) -> alt.LayerChart:
-    """Draw the F-beta plot: fold means and deviations over beta, the winner of each range, and the tests.
+    """Draw the F-beta plot: fold means and standard deviations over beta, winners, and their significance.
 
     Parameters
     ----------
@@ -48,27 +48,29 @@ def chart_f_beta_plot(
         Folds compared at many betas: ``compare_folds(rates, beta=..., prevalence=...)``.
     winners
         The best model of each range of beta: ``winner_ranges(rates, metric="f_beta", over="beta", ...)`` at
-        the same prevalence. It is exact between the betas, and of the pooled rows where the rates are.
+        the same prevalence. The ranges are exact between the betas; they are those of the pooled rows if the
+        rates are pooled.
     prevalence
-        The one to draw, where *comparisons* has several.
+        The prevalence to draw. Required if *comparisons* has several.
     models
         %(models)s
     shown
-        The models to draw, where bands of all would hide one another. The bars below are of all of them.
+        The models to draw, if the bands of all would hide one another. The bars below always include all
+        models.
 
     Returns
     -------
     altair.LayerChart
-        Means with a band of one standard deviation; below them a bar in the colour of the winner, whose
-        changes are labelled with their beta, and a mark at each beta where the best mean is told from all
-        others. Beta 0 and infinity are not drawn.
+        Means with a band of one standard deviation. Below them, a bar in the colour of the winner, with each
+        change labelled by its beta, and a mark at each beta where the best model is significantly better than
+        all others. Beta 0 and infinity are not drawn.
         %(thinning)s
 
     Raises
     ------
     ParameterError
-        The frames have no F-beta, several prevalences, or several rows for one model and beta; the winners
-        are not over beta; nothing is defined; or there are too many rows.
+        If the frames have no F-beta, several prevalences, or several rows for one model and beta; if the
+        winners are not over beta; if nothing is defined; or if there are too many rows.
 
     References
     ----------
@@ -98,7 +100,7 @@ def chart_f_beta_plot(
         raise ParameterError("none of the models to draw has a mean", found=", ".join(map(repr, shown[:20])))
     low, high = min(everyone["beta"]), max(everyone["beta"])
     if low == high:
-        raise ParameterError("a curve over beta needs two of them", found=f"beta {low:g}")
+        raise ParameterError("a curve over beta needs at least two betas", found=f"beta {low:g}")
     scale = log_scale(low, high)
     ranges = ranges.filter(pl.col("start") < high, pl.col("end") > low).sort("start")
     style = model_style([*rows["model"], *ranges["model"]], among=models)
@@ -115,9 +117,9 @@ def chart_f_beta_plot(
         [*lines, *_switches(ranges, low, high), *_bars(everyone, ranges, low, high, colour(style))],
         style=style,
         title=f"F-beta plot at {place}",
-        subtitle="fold mean ± standard deviation; below: the winner, and where the tests tell it apart"
+        subtitle="fold mean ± standard deviation; below: the winner, and where it is significantly best"
         + note,
-        says="A line per model over beta, logarithmic.",
+        says="A line per model over beta, on a logarithmic axis.",
     )
 
 
@@ -129,7 +131,7 @@ def _of_one_prevalence(frame: pl.DataFrame, prevalence: float | None) -> pl.Data
         raise ParameterError(
             "the frame has several prevalences",
             found=", ".join("each fold's own" if p is None else f"{p:g}" for p in there[:20]),
-            hint="name one with prevalence=",
+            hint="select one with prevalence=",
         )
     return frame
 
@@ -146,12 +148,12 @@ def _check_ranges(ranges: pl.DataFrame) -> None:
 
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
-    """Select what has a place on the axis, with the ends of the band."""
+    """Select the rows that a logarithmic axis can show, with the ends of the band."""
     refuse_doubles(frame, "model", "beta")
     rows = frame.filter(pl.col("beta").is_finite(), pl.col("beta") > 0, pl.col("mean").is_not_null())
     if rows.is_empty():
         raise ParameterError("there is no mean to draw", found=f"{frame.height:,} rows")
-    # A mean less than a deviation from an end of the axis would draw its band outside.
+    # Otherwise bands near 0 and 1 would extend beyond the axis.
     rows = rows.with_columns(
         lower=(pl.col("mean") - pl.col("std")).clip(lower_bound=0),
         upper=(pl.col("mean") + pl.col("std")).clip(upper_bound=1),
@@ -160,7 +162,7 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _switches(ranges: pl.DataFrame, low: float, high: float) -> list[alt.Chart]:
-    """Mark where the winner changes, with its beta, in as many lines of labels as they need."""
+    """Mark each change of winner and label it with its beta, in as many lines of labels as needed."""
     changes = ranges.filter(pl.col("model") != pl.col("model").shift())["start"].to_list()
     places = [(beta, WIDTH * math.log(beta / low) / math.log(high / low)) for beta in changes]
     ends: list[float] = []
@@ -188,7 +190,7 @@ def _switches(ranges: pl.DataFrame, low: float, high: float) -> list[alt.Chart]:
 def _bars(
     rows: pl.DataFrame, ranges: pl.DataFrame, low: float, high: float, paint: alt.Color
 ) -> list[alt.Chart]:
-    """Draw the bar of winners, and below it a mark at each beta where the tests name one best."""
+    """Draw the bar of winners, and below it a mark at each beta where one model is significantly best."""
     scale = log_scale(low, high)
     clipped = ranges.select(
         "model",
@@ -232,7 +234,7 @@ def _bars(
             tooltip=[
                 alt.Tooltip(field="beta", type="quantitative", title="β", format=".6~g"),
                 alt.Tooltip(field="model", type="nominal", title="best mean"),
-                alt.Tooltip(field="others", type="quantitative", title="models not told from it"),
+                alt.Tooltip(field="others", type="quantitative", title="models not significantly worse"),
             ],
         )
         .properties(name="significance")
@@ -242,7 +244,7 @@ def _bars(
         .mark_text(align="right", baseline="middle", color=SOFT, fontSize=11)
         .encode(x=alt.value(-6), y=alt.value(HEIGHT + y), text=alt.Text(field="text", type="nominal"))
         .properties(name=f"name_{text}")
-        for text, y in (("winner", 14), ("told apart", 31))
+        for text, y in (("winner", 14), ("significant", 31))
     ]
     return [winner, significance, *names]
 

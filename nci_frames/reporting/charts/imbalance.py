@@ -1,4 +1,4 @@
-"""Sensitivities -> how far metrics move with the ratio of the classes."""
+"""Sensitivities -> how much metrics change with the ratio of the classes."""
 
 import altair as alt
 import polars as pl
@@ -20,7 +20,7 @@ def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> 
     Parameters
     ----------
     sensitivity
-        What ``imbalance_sensitivity`` returned, for several ratios.
+        The result of ``imbalance_sensitivity``, for several ratios.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> 
     Raises
     ------
     ParameterError
-        The frame has too many rows.
+        If the frame has too many rows.
 
     References
     ----------

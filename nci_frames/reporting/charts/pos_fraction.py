@@ -1,4 +1,4 @@
-"""Projections -> how much recall costs in rows to look at: TPR over the share of predicted positives."""
+"""Projections -> how many rows must be reviewed for a recall: TPR over the share of predicted positives."""
 
 from collections.abc import Sequence
 
@@ -38,13 +38,13 @@ def chart_pos_fraction(
     ----------
     projection
         A projection of many thresholds with both metrics, at one prevalence or a few:
-        ``project_rates(rates, metrics=["pos_fraction", "recall"], prevalence=[0.001, 0.1, 0.5])``. With
-        ``precision`` (purity) as well, the tooltips show it.
+        ``project_rates(rates, metrics=["pos_fraction", "recall"], prevalence=[0.001, 0.1, 0.5])``. If it also
+        has ``precision`` (purity), the tooltips show it.
     tpr
-        The recall that the classifier is held to, in [0, 1]: of the points that attain it, the one with the
-        fewest predicted positives is marked on each curve; None for no mark.
+        The required recall, in [0, 1]: on each curve, the point that reaches it with the fewest predicted
+        positives is marked; None for no mark.
     log_x
-        Whether the share of predicted positives has a logarithmic axis; 0 has no place on it.
+        Whether the share of predicted positives has a logarithmic axis; points at 0 are then not drawn.
     models
         %(models)s
 
@@ -57,9 +57,9 @@ def chart_pos_fraction(
     Raises
     ------
     ParameterError
-        The frame lacks a metric or a defined point, has more prevalences than there are strokes, several
-        prevalences and more models than colours, several rows for one model, threshold and prevalence, or
-        too many rows; or *tpr* is out of range.
+        If the frame lacks a metric or a defined point, has more prevalences than there are strokes, several
+        prevalences and more models than colours, several rows for one model, threshold and prevalence, or too
+        many rows; or if *tpr* is outside [0, 1].
 
     References
     ----------
@@ -97,7 +97,9 @@ def chart_pos_fraction(
         )
     )
     if rows.is_empty():
-        raise ParameterError("there is no point to draw", found="a share of predicted positives of 0 alone")
+        raise ParameterError(
+            "there is no point to draw", found="every point has a share of predicted positives of 0"
+        )
     every = rows
     rows, note = fitted(
         rows, "pos_fraction", "recall", by=["model", "prevalence"], log_x=log_x, size=(WIDTH, 420)
@@ -108,7 +110,7 @@ def chart_pos_fraction(
         x = axes.log_x("pos_fraction", "pos_fraction", min(rows["pos_fraction"]), 1.0)
     y = alt.Y(**axes.rate_axis("recall", "TPR (recall)"))
     names = ", ".join(f"{eta:.3g}" for eta in rows["prevalence"].unique().sort())
-    held = "" if tpr is None else f"; ringed: the fewest for a TPR of {tpr:g}"
+    held = "" if tpr is None else f"; ringed: the fewest that reach a TPR of {tpr:g}"
     strokes = prevalence_strokes(rows["prevalence"], style)
     return compose(
         [
@@ -132,7 +134,7 @@ def _line_at(tpr: float) -> list[alt.Chart]:
 def _held(
     rows: pl.DataFrame, tpr: float, x: alt.X, y: alt.Y, paint: alt.Color, numbers: dict[str, str]
 ) -> list[alt.Chart]:
-    """Ring, on each curve, the attained point that finds enough with the fewest predicted positives."""
+    """On each curve, ring the attained point that reaches *tpr* with the fewest predicted positives."""
     enough = rows.filter(pl.col("recall") >= tpr).sort("pos_fraction", "recall", descending=[False, True])
     least = enough.group_by("model", "prevalence", maintain_order=True).first().sort("model", "prevalence")
     ring = alt.Chart(finite(least)).mark_point(

@@ -30,7 +30,7 @@ def chart_rank_over_prevalence(
     Parameters
     ----------
     ranking
-        What ``rank_models`` returned, of one metric, with one row per model and prevalence.
+        The result of ``rank_models`` for one metric, with one row per model and prevalence.
     observed
         %(observed)s
     models
@@ -39,14 +39,14 @@ def chart_rank_over_prevalence(
     Returns
     -------
     altair.LayerChart
-        Rank 1 on top, over a logarithmic axis; a model without a rank leaves a gap there.
+        Rank 1 on top, over a logarithmic axis; a model leaves a gap where it has no rank.
         %(thinning)s
 
     Raises
     ------
     ParameterError
-        The frame has several metrics, several rows of a model at a prevalence, no rank, or too many rows; or
-        *observed* is no prevalence.
+        If the frame has several metrics, several rows for one model and prevalence, no rank, or too many
+        rows; or if *observed* is outside [0, 1].
 
     Examples
     --------
@@ -66,7 +66,7 @@ def chart_rank_over_prevalence(
     metrics = sorted(rows["metric"].unique())
     if len(metrics) > 1:
         raise ParameterError(
-            "a bump chart shows one metric", found=", ".join(metrics), hint="filter the ranking"
+            "a bump chart shows one metric", found=", ".join(metrics), hint="filter the ranking by one metric"
         )
     refuse_doubles(rows, "model", "prevalence")
     if rows["rank"].drop_nulls().is_empty():
@@ -87,7 +87,7 @@ def chart_rank_over_prevalence(
         ),
         style=style,
         numbers={"prevalence": "prevalence", "rank": "rank", "value": "value"},
-        # Smooth lines between few points would not be those between many.
+        # Smooth lines would have another shape between the thinned points.
         interpolate="monotone" if rows.height == every.height else "linear",
         dots=rows["prevalence"].n_unique() <= COARSE,
         reach=220,

@@ -28,21 +28,21 @@ def chart_roc(
     rates
         A rates frame with many thresholds of each model, and one value of each key.
     log_x
-        Whether FPR has a logarithmic axis, which shows what matters where positives are rare; points of
-        FPR 0 have no place on it.
+        Whether FPR has a logarithmic axis, which shows the part that matters if positives are rare; points at
+        FPR 0 are then not drawn.
     models
         %(models)s
 
     Returns
     -------
     altair.LayerChart
-        The curves from (0, 0) to (1, 1), and the line of chance; points with an undefined rate are not drawn.
+        The curves from (0, 0) to (1, 1), and the chance line; points with an undefined rate are not drawn.
         %(thinning)s
 
     Raises
     ------
     ParameterError
-        The frame has no defined point, several rows for one model and threshold, or too many rows.
+        If the frame has no defined point, several rows for one model and threshold, or too many rows.
 
     Examples
     --------
@@ -65,7 +65,9 @@ def chart_roc(
         .sort("model", "fpr", "tpr", "threshold", descending=[False, False, False, True], nulls_last=True)
     )
     if rows["threshold"].drop_nulls().is_empty():
-        raise ParameterError("there is no point to draw", found=f"{frame.height:,} rows without both rates")
+        raise ParameterError(
+            "there is no point to draw", found=f"{frame.height:,} rows, none with both rates"
+        )
     width, height = (520, 300) if log_x else (420, 420)
     rows, note = fitted(rows, "fpr", "tpr", log_x=log_x, size=(width, height))
     style = model_style(frame["model"].unique(), among=models)
@@ -75,7 +77,7 @@ def chart_roc(
     if log_x:
         low = min(rows["fpr"])
         x = axes.log_x("fpr", "fpr", low, 1.0)
-        # A straight line is a curve on this axis.
+        # The diagonal is a curve on a logarithmic axis.
         line = np.geomspace(low, 1, 60).tolist()
         chance = {"fpr": line, "tpr": line}
     diagonal = alt.Chart(pl.DataFrame(chance)).encode(x=x, y=y)
@@ -86,8 +88,8 @@ def chart_roc(
         ],
         style=style,
         title="ROC curves",
-        subtitle="true-positive over false-positive rate"
-        + (", logarithmic: FPR 0 is left of the axis" if log_x else "; dashed: chance")
+        subtitle="true-positive rate over false-positive rate"
+        + (", logarithmic: points at FPR 0 are not drawn" if log_x else "; dashed: chance")
         + note,
         says="A curve per model; neither rate depends on the prevalence.",
         width=width,
@@ -117,9 +119,9 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
     Raises
     ------
     ParameterError
-        The frame lacks a metric or a defined point, has more prevalences than there are strokes, several
-        prevalences and more models than colours, several rows for one model, threshold and prevalence, or
-        too many rows.
+        If the frame lacks a metric or a defined point, has more prevalences than there are strokes, several
+        prevalences and more models than colours, several rows for one model, threshold and prevalence, or too
+        many rows.
 
     References
     ----------
@@ -140,7 +142,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
         *["model", "prevalence", "recall", "precision", "threshold"],
         descending=[False, False, False, True, True],
     )
-    # The first step reaches back to recall 0.
+    # The first step starts at recall 0.
     first = rows.group_by("model", "prevalence", maintain_order=True).first()
     first = first.with_columns(recall=pl.lit(0.0), threshold=pl.lit(None, pl.Float64)).select(rows.columns)
     rows = pl.concat([first, rows]).sort("model", "prevalence", maintain_order=True)
@@ -182,7 +184,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
 
 
 def _with_corners(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the point where each step turns, so that straight lines draw the steps."""
+    """Add the corner of each step, so that straight lines draw the steps."""
     before = pl.col("recall").shift().over("model", "prevalence")
     turns = rows.with_columns(recall=before.fill_null(0.0), threshold=pl.lit(None, pl.Float64))
     numbered = [frame.with_row_index("step") for frame in (turns, rows)]

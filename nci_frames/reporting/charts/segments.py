@@ -1,4 +1,4 @@
-"""Segments -> a panel for each, with the models over prevalence and the prevalence observed there."""
+"""Segments -> a panel for each: the models over prevalence, and the prevalence observed in the segment."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ from nci_frames.reporting.charts.parts.theme import SOFT, model_style
 
 __all__ = ["chart_segments", "check_key", "missing_name", "segment_names"]
 
-#: More panels than these are not compared but searched, for which a table serves better.
+#: More panels than this are hard to compare; a table serves better.
 _PANELS = 12
 
 
@@ -43,28 +43,28 @@ def chart_segments(
         A projection, an areas frame, or the ranking of either, with the key *segments* and one row for each
         of its values, model and prevalence.
     segments
-        The key whose values have a panel each, e.g. "country"; at most twelve.
+        The key that has a panel for each value, e.g. "country"; at most twelve values.
     metric
-        The metric to draw; needed where the frame has several.
+        The metric to draw. Required if the frame has several.
     observed
-        A rates frame of the same segments: the prevalence that each of them had is marked in its panel.
+        A rates frame of the same segments: each panel marks the prevalence observed in its segment.
     models
         %(models)s
 
     Returns
     -------
     altair.FacetChart
-        Panels sorted by the value of *segments*, that without a value as "missing" at the end, with axes in
-        common. Prevalence 0 is not drawn, and null values leave gaps.
+        Panels sorted by the value of *segments*, null as "missing" at the end, with shared axes. Prevalence 0
+        is not drawn, and null values leave gaps.
         %(thinning)s
 
     Raises
     ------
     SchemaError
-        A frame has no key *segments*.
+        If a frame has no key *segments*.
     ParameterError
-        There are more than twelve segments, several metrics or not the one that is named, several rows for
-        one segment, model and prevalence, nothing to draw, or too many rows.
+        If there are more than twelve segments, several metrics and none is selected, no rows of *metric*,
+        several rows for one segment, model and prevalence, nothing to draw, or too many rows.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def chart_segments(
         raise ParameterError(
             f"a chart shows at most {_PANELS} segments",
             found=f"{names.height} values of {segments!r}",
-            hint="select those to compare before drawing",
+            hint="select the segments to compare before drawing",
         )
     rows = rows.select(*panels, "model", "prevalence", *there)
     heights = [column for column in there if column != "threshold"]
@@ -124,7 +124,7 @@ def chart_segments(
         names=("segment", "model"),
         inherited=True,
     )
-    seen_there = "" if marks.is_empty() else "; dashed: the one observed there"
+    seen_there = "" if marks.is_empty() else "; dashed: observed prevalence"
     seen = (
         alt.Chart()
         .mark_rule(color=SOFT, strokeDash=[4, 3], strokeWidth=1.25)
@@ -147,7 +147,7 @@ def chart_segments(
 
 
 def segment_names(rows: pl.DataFrame, segment: str) -> list[pl.Expr]:
-    """Return the name and the place of each row's segment; null is "missing", and comes last."""
+    """Return the label and the position of each row's segment; null is "missing" and comes last."""
     place = pl.col(segment).rank("dense").cast(pl.Int64)
     return [
         pl.col(segment).cast(pl.String).fill_null(missing_name(rows[segment])).alias("segment"),
@@ -156,7 +156,7 @@ def segment_names(rows: pl.DataFrame, segment: str) -> list[pl.Expr]:
 
 
 def missing_name(segments: pl.Series) -> str:
-    """Return what null is called: "missing", unless a segment is called so."""
+    """Return the label of null: "missing", or "missing (null)" if a segment has that name."""
     named = set(segments.drop_nulls().cast(pl.String))
     name = "missing"
     while name in named:
@@ -177,13 +177,13 @@ def _of_one_metric(frame: pl.DataFrame, metric: str | None) -> pl.DataFrame:
         raise ParameterError(
             "the frame has several metrics" if metrics else "the frame has no rows",
             found=", ".join(map(repr, metrics[:20])) or None,
-            hint="name one with metric=" if metrics else None,
+            hint="select one with metric=" if metrics else None,
         )
     return of_metric(frame, metric or metrics[0])
 
 
 def _where(frame: pl.DataFrame, metric: str) -> str:
-    """Say at which beta and threshold the values are, or by which rule an area."""
+    """Describe the threshold and beta of the values, or the method of an area."""
     rows = frame.filter(pl.col("metric") == metric)
     if "method" in rows.columns:
         return f", {rows['method'][0]}".replace("_", " ") if rows["method"].n_unique() == 1 else ""
@@ -192,7 +192,7 @@ def _where(frame: pl.DataFrame, metric: str) -> str:
 
 
 def _observed(rates: pl.DataFrame | pl.LazyFrame | None, segment: str, names: pl.DataFrame) -> pl.DataFrame:
-    """Return the prevalence that each segment had, or several where its models have logs of their own."""
+    """Return the prevalence of each segment; there are several if its models have separate logs."""
     if rates is None:
         return pl.DataFrame(schema={"segment": pl.String, "place": pl.Int64, "observed": pl.Float64})
     frame = schemas.collect(rates, schemas.RATES)

@@ -1,4 +1,4 @@
-"""Sub-samples -> how they scatter about the adjusted precision-recall curve, a panel per model."""
+"""Sub-samples -> how they scatter around the adjusted precision-recall curve, a panel per model."""
 
 from collections.abc import Sequence
 
@@ -20,26 +20,26 @@ __all__ = ["chart_subsamples"]
 def chart_subsamples(
     subsamples: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()
 ) -> alt.FacetChart:
-    """Draw the precision of sub-sampled logs over recall, against the curve adjusted by its formula.
+    """Draw the precision of sub-sampled logs over recall, with the curve adjusted by formula.
 
     Parameters
     ----------
     subsamples
-        The frame of ``subsample_study(counts, prevalence=...)``, with one value of each key.
+        The result of ``subsample_study(counts, prevalence=...)``, with one value of each key.
     models
         %(models)s
 
     Returns
     -------
     altair.FacetChart
-        A panel per model: the adjusted curve, the range of the sub-samples in pale, their quartiles in a
-        stronger shade, and their mean dashed. Where no row is predicted positive there is no point.
+        A panel per model: the adjusted curve, the range of the sub-samples lightly shaded, their quartiles in
+        a darker shade, and their mean dashed. Thresholds without predicted positives are not drawn.
         %(thinning)s
 
     Raises
     ------
     ParameterError
-        The frame has several prevalences or none, several rows for one model and threshold, or too many
+        If the frame has several prevalences or none, several rows for one model and threshold, or too many
         rows.
 
     References
@@ -71,10 +71,10 @@ def chart_subsamples(
         "tpr": "recall",
         "adjusted": "adjusted precision",
         "mean": "mean of sub-samples",
-        "min": "least",
+        "min": "minimum",
         "q25": "lower quartile",
         "q75": "upper quartile",
-        "max": "greatest",
+        "max": "maximum",
         "threshold": "threshold",
     }
     rows = rows.select("model", *numbers)

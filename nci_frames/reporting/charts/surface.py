@@ -20,28 +20,29 @@ _NO_GRID = alt.Axis(grid=False, tickCount=5)
 def chart_metric_surface(
     surface: pl.DataFrame | pl.LazyFrame, /, *, metric: str | None = None, ratio: float | None = None
 ) -> alt.FacetChart:
-    """Draw the surface of a metric over contingency space as a heat map; several share one scale of colours.
+    """Draw the surface of a metric over contingency space as a heat map; several share one colour scale.
 
     Parameters
     ----------
     surface
-        What ``metric_surface`` returned; or several of them put together, told apart by the columns
+        The result of ``metric_surface``, or several results concatenated and distinguished by the columns
         ``metric`` and ``ratio``.
     metric
-        Name of the metric: the one to draw or, where the frame does not say, the one that it is.
+        Name of the metric to draw; if the frame has no column ``metric``, the metric of the surface.
     ratio
-        Negatives per positive, > 0: the ratio to draw or, where the frame does not say, the one that it is.
+        Negatives per positive, > 0, of the surface to draw; if the frame has no column ``ratio``, the ratio
+        of the surface.
 
     Returns
     -------
     altair.FacetChart
-        A panel per metric and ratio; equal colours are equal values in all of them.
+        A panel per metric and ratio; equal colours mean equal values in all panels.
 
     Raises
     ------
     ParameterError
-        It is not known which metric or ratio a surface is of, the frame does not have the one that is named,
-        has several values at one place, or too many rows: a resolution of 70 fits one panel, 50 fits two.
+        If the metric or the ratio of a surface is unknown, or if the frame does not have the selected one,
+        has several values at one point, or has too many rows: a resolution of 70 fits one panel, 50 fits two.
 
     References
     ----------
@@ -62,12 +63,12 @@ def chart_metric_surface(
     """
     rows = named_surfaces(surface, metric=metric, ratio=ratio)
     panels = rows["surface"].n_unique()
-    check_rows(rows, f"{panels} panels have room for resolution={math.isqrt(MAX_ROWS // max(panels, 1))}")
+    check_rows(rows, f"use resolution={math.isqrt(MAX_ROWS // max(panels, 1))} or lower")
     step = 1 / (pl.col("tpr").n_unique().over("surface") - 1).clip(1)
     cells = rows.with_columns(
         tpr_start=pl.col("tpr") - step / 2,
         tnr_start=pl.col("tnr") - step / 2,
-        # Each cell reaches under the next, so that no ground shows through between them.
+        # Cells overlap, so that no background shows between them.
         tpr_end=pl.col("tpr") + step * 0.8,
         tnr_end=pl.col("tnr") + step * 0.8,
     )
@@ -83,7 +84,7 @@ def chart_metric_surface(
             color=alt.Color(
                 field="value",
                 type="quantitative",
-                # Steps of colour make contours.
+                # Discrete colours draw contours.
                 scale=alt.Scale(
                     type="quantize", scheme=alt.SchemeParams(name="viridis", count=10), nice=True
                 ),
@@ -98,9 +99,9 @@ def chart_metric_surface(
         [heat],
         style=model_style(()),
         title="Metric surface" if panels == 1 else "Metric surfaces",
-        subtitle="contours over TPR and TNR, at so many negatives : positives"
-        + ("" if panels == 1 else "; one scale of colours"),
-        says="A panel per metric and ratio; darker is less.",
+        subtitle="contours over TPR and TNR; ratios are negatives : positives"
+        + ("" if panels == 1 else "; shared colour scale"),
+        says="A panel per metric and ratio; darker is lower.",
         by="surface",
         order="place",
         square=True,
@@ -110,14 +111,14 @@ def chart_metric_surface(
 def named_surfaces(
     surface: pl.DataFrame | pl.LazyFrame, *, metric: str | None, ratio: float | None
 ) -> pl.DataFrame:
-    """Return the surfaces that are to be drawn, each with the name and the place of its panel."""
+    """Return the surfaces to draw, each with the name and the position of its panel."""
     rows = schemas.collect(surface, schemas.SURFACE)
     for column, value in (("metric", metric), ("ratio", ratio)):
         if column not in rows.columns:
             if value is None:
                 raise ParameterError(
-                    f"it is not known which {column} the surface is of",
-                    hint=f"name it with {column}=, or add the column {column!r}",
+                    f"the {column} of the surface is unknown",
+                    hint=f"pass {column}=, or add the column {column!r}",
                 )
             rows = rows.with_columns(pl.lit(value).alias(column))
     if ratio is not None and not ratio > 0:

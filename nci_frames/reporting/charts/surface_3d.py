@@ -1,4 +1,4 @@
-"""Metric surfaces -> surfaces in space, to be turned with the pointer; needs the extra ``surface3d``."""
+"""Metric surfaces -> interactive surfaces in three dimensions; needs the extra ``surface3d``."""
 
 from typing import TYPE_CHECKING
 
@@ -16,38 +16,39 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_metric_surface_3d"]
 
-#: More places than this make a figure slow to turn.
+#: More points than this make a figure slow to rotate.
 _MAX_PLACES = 50_000
 
 
 def plot_metric_surface_3d(
     surface: pl.DataFrame | pl.LazyFrame, /, *, metric: str | None = None, ratio: float | None = None
 ) -> "Figure":
-    """Draw the surface of a metric over contingency space in three dimensions; several share one scale.
+    """Draw the surface of a metric over contingency space in 3-D; several share one colour scale.
 
     Parameters
     ----------
     surface
-        What ``metric_surface`` returned; or several of them put together, told apart by the columns
+        The result of ``metric_surface``, or several results concatenated and distinguished by the columns
         ``metric`` and ``ratio``.
     metric
-        Name of the metric: the one to draw or, where the frame does not say, the one that it is.
+        Name of the metric to draw; if the frame has no column ``metric``, the metric of the surface.
     ratio
-        Negatives per positive, > 0: the ratio to draw or, where the frame does not say, the one that it is.
+        Negatives per positive, > 0, of the surface to draw; if the frame has no column ``ratio``, the ratio
+        of the surface.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        A value that can be shown, turned with the pointer, and written by its ``write_html`` as a page that
-        needs no network; side by side where there are several surfaces. Undefined values leave holes.
+        An interactive figure; several surfaces are side by side. ``write_html`` saves it as a page that needs
+        no network. Undefined values leave holes.
 
     Raises
     ------
     NciFramesError
-        plotly, the extra ``surface3d``, is not installed.
+        If plotly (the extra ``surface3d``) is not installed.
     ParameterError
-        As ``chart_metric_surface``, but for up to 50,000 places and four surfaces; or a surface is no full
-        grid.
+        As for ``chart_metric_surface``, but with limits of 50,000 points and four surfaces; or if a surface
+        is not a full grid.
 
     References
     ----------
@@ -81,7 +82,7 @@ def plot_metric_surface_3d(
                 z=_grid(panel),
                 scene=scene,
                 coloraxis="coloraxis",
-                # Names are no part of a template, in which some would be read as commands.
+                # Names are not part of the template, which would read some of them as commands.
                 hovertemplate="TNR %{x:.6~g}<br>TPR %{y:.6~g}<br>value %{z:.6~g}<extra></extra>",
             )
         )
@@ -119,21 +120,21 @@ def plot_metric_surface_3d(
 def _check_size(rows: pl.DataFrame, panels: list[pl.DataFrame]) -> None:
     if rows.height > _MAX_PLACES or len(panels) > 4:
         raise ParameterError(
-            f"a figure shows at most {_MAX_PLACES:,} places of four surfaces",
-            found=f"{rows.height:,} places, {len(panels)} surfaces",
+            f"a figure shows at most {_MAX_PLACES:,} points and four surfaces",
+            found=f"{rows.height:,} points, {len(panels)} surfaces",
             hint="use a lower resolution, or select with metric= or ratio=",
         )
     for panel in panels:
         if panel.height != panel["tpr"].n_unique() * panel["tnr"].n_unique():
             raise ParameterError(
                 "a surface must be a full grid of TPR and TNR",
-                found=f"{panel.height:,} places",
+                found=f"{panel.height:,} points",
                 hint="make it with metric_surface",
             )
 
 
 def _grid(panel: pl.DataFrame) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Return the values, a row per TPR; a hole is NaN, as plotly has it."""
+    """Return the values, a row per TPR; undefined values are NaN, which plotly leaves out."""
     values = panel.sort("tpr", "tnr")["value"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     return values.reshape(panel["tpr"].n_unique(), panel["tnr"].n_unique())
 
@@ -159,5 +160,5 @@ def _scene(across: tuple[float, float], values: tuple[float, float]) -> dict[str
 
 
 def _literal(name: str) -> str:
-    """Take the marks that plotly reads in a text, of HTML and of formulas, by their codes."""
+    """Escape the characters that plotly would read as HTML or as formulas."""
     return "".join(f"&#{ord(letter)};" if letter in "&<>$" else letter for letter in name)

@@ -1,4 +1,4 @@
-"""Projections and the decision map -> every operating point between recall and precision."""
+"""Projections and the decision map -> every operating point by recall and precision."""
 
 from collections.abc import Sequence
 
@@ -25,30 +25,30 @@ def chart_tpr_ppv(
     prevalence: float,
     models: Sequence[str] = (),
 ) -> alt.LayerChart:
-    """Draw every operating point by recall and precision, and stress those that win for some beta.
+    """Draw every operating point by recall and precision, and highlight those that are best for some beta.
 
     Parameters
     ----------
     projection
-        A projection of all points with both metrics:
+        A projection of all operating points with both metrics:
         ``project_rates(rates, metrics=["precision", "recall"], prevalence=...)``.
     winners
         The decision map of the same rates, with one value of each key: ``decision_map(rates)``.
     prevalence
-        The prevalence that precision belongs to; one that *projection* has.
+        The prevalence of the precision; it must be in *projection*.
     models
         %(models)s
 
     Returns
     -------
     altair.LayerChart
-        Pale points, and the winners ringed; points with an undefined precision are not drawn.
+        All points in pale colours, with the winners ringed; points with an undefined precision are not drawn.
 
     Raises
     ------
     ParameterError
-        The projection lacks a metric, the prevalence or a defined point, has several rows for one point or
-        too many; or a winner is not among its points.
+        If the projection lacks a metric, the prevalence or a defined point, or has several rows for one point
+        or too many rows; or if a winner is not among its points.
 
     References
     ----------
@@ -68,7 +68,7 @@ def chart_tpr_ppv(
     frame = schemas.collect(projection, schemas.PROJECTION)
     best = schemas.collect(winners, schemas.DECISION_MAP)
     rows = at(with_recall(frame, "precision"), "prevalence", prevalence)
-    check_rows(rows, "a point is drawn for each threshold: count at fewer, or draw fewer models")
+    check_rows(rows, "a point is drawn for each threshold: use fewer thresholds, or draw fewer models")
     point = ["model", "threshold"]
     strangers = best.join(frame, on=point, how="anti", nulls_equal=True)
     if not strangers.is_empty():

@@ -1,4 +1,4 @@
-"""Winner ranges -> a bar of who is best where."""
+"""Winner ranges -> a bar of the best model in each range."""
 
 import math
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ from nci_frames.reporting.charts.parts.theme import GROUND, SOFT, WIDTH, model_s
 
 __all__ = ["chart_winner_ranges"]
 
-#: The axis reaches at least so far.
+#: The axis covers at least this range.
 _LEAST, _MOST = {"prevalence": 1e-5, "beta": 0.1}, {"prevalence": 1.0, "beta": 10.0}
 
-#: Room that the label of a border takes, in pixels.
+#: Width of the label of a border, in pixels.
 _LABEL = 46
 
 
@@ -43,11 +43,11 @@ def chart_winner_ranges(
     Parameters
     ----------
     winners
-        What ``winner_ranges`` returned, of one value of the keys.
+        The result of ``winner_ranges``, for one value of each key.
     models
         %(models)s
     observed
-        The prevalence of the log, marked by a vertical rule where the ranges are of prevalence.
+        The prevalence of the log, marked by a vertical line if the ranges are over prevalence.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def chart_winner_ranges(
     Raises
     ------
     ParameterError
-        The frame has keys, is empty, or has too many rows; or *observed* is no prevalence.
+        If the frame has keys, is empty, or has too many rows; or if *observed* is outside [0, 1].
 
     Examples
     --------
@@ -69,13 +69,15 @@ def chart_winner_ranges(
     ... })
     >>> ranges = nf.winner_ranges(nf.compute_rates(counts), metric="f_beta", over="prevalence")
     >>> nf.chart_winner_ranges(ranges).to_dict()["title"]["text"]
-    'Who is best over prevalence'
+    'Best model over prevalence'
     """
     frame = schemas.collect(winners, schemas.WINNERS)
     observed = checked_observed(observed)
     one_comparison(frame, schemas.WINNERS)
     if frame.is_empty():
-        raise ParameterError("there is no winner to draw", hint="are both rates of the models defined?")
+        raise ParameterError(
+            "there is no winner to draw", hint="check that both rates of each model are defined"
+        )
     over, metric = frame.select("over", "metric").row(0)
     inner = [place for place in frame["start"][1:] if place > 0]
     seen = observed if over == "prevalence" else None
@@ -94,7 +96,7 @@ def chart_winner_ranges(
         .mark_bar(height=44, stroke=GROUND, strokeWidth=1)
         .encode(**fills(style))
     )
-    # Thresholds of one model change too often to be drawn, but the pointer finds each.
+    # The thresholds of one model change too often to be drawn; the tooltips show them.
     numbers = {"threshold": "threshold", "start": "from", "end": "to"}
     targets = base.mark_bar(height=44, opacity=0).encode(tooltip=tooltip(numbers)).properties(name="targets")
     borders = _apart(models_only["start"][1:].to_list(), low, high)
@@ -107,15 +109,15 @@ def chart_winner_ranges(
     return compose(
         [bars, targets, labels, *observed_rule(seen, over, low, high)],
         style=style,
-        title=f"Who is best over {over}",
-        subtitle=f"by {METRIC_TITLES.get(metric, metric)}; thresholds under the pointer",
+        title=f"Best model over {over}",
+        subtitle=f"by {METRIC_TITLES.get(metric, metric)}; hover for thresholds",
         says="One bar, coloured by model.",
         height=110,
     )
 
 
 def _apart(borders: list[float], low: float, high: float) -> list[float]:
-    """Return the borders whose labels have room beside those before them."""
+    """Return the borders whose labels do not overlap the labels before them."""
     least = math.log(high / low) * _LABEL / WIDTH
     kept: list[float] = []
     for border in borders:

@@ -11,20 +11,20 @@ from nci_frames.reporting.tables.numbers import format_grid
 
 __all__ = ["Measure", "RankedTable", "ranked_tables"]
 
-#: How models are judged: by F-beta of each at its own best threshold, by F-beta at the threshold of the
-#: comparison, by the area over all thresholds.
+#: What models are ranked by: F-beta of each model at its own best threshold, F-beta at the threshold of the
+#: comparison, or the area over all thresholds.
 Measure = Literal["own", "f_beta", "pr_auc"]
 
 
 @dataclass(frozen=True, slots=True)
 class RankedTable:
-    """One ranked table: every row of a measure over prevalence or beta, and what it is called."""
+    """One ranked table: every row of a measure over prevalence or beta, and its names."""
 
-    #: A name for programs, which is that of the table in the report as JSON.
+    #: The key of the table in the JSON report.
     name: str
     measure: Measure
     over: Literal["prevalence", "beta"]
-    #: Heading, and at which threshold the models decide.
+    #: Heading, and the threshold of the models.
     title: str
     where: str
     rows: pl.DataFrame

@@ -1,4 +1,4 @@
-"""A comparison -> what a report says of it, in whatever form: verdicts, changes of order, rows to show."""
+"""A comparison -> what every format of a report says: verdicts, changes of order, rows to show."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,10 +19,10 @@ Role = Literal["lowest", "observed", "middle", "highest"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Who is best at one prevalence, by each measure."""
+    """The best model at one prevalence, by each measure."""
 
     prevalence: float
-    #: Why this prevalence was picked; "observed" is the nearest to that of the log.
+    #: Why this prevalence is shown; "observed" is the one nearest to that of the log.
     roles: tuple[Role, ...]
     verdicts: Mapping[Measure, Verdict]
 
@@ -33,15 +33,15 @@ class Summary:
 
     #: The beta of F-beta over prevalence.
     beta: float
-    #: The prevalence of what is shown at one prevalence only.
+    #: The prevalence of everything that is shown at one prevalence only.
     prevalence: float
-    #: The names of the measures for people.
+    #: Display names of the measures.
     measures: Mapping[Measure, str]
     #: The ranked tables, in their order.
     tables: tuple[RankedTable, ...]
     answers: tuple[Answer, ...]
     orders: Mapping[Measure, Order]
-    #: The values of each segment's keys, and its rows of PR-AUC at the one prevalence.
+    #: The key values of each segment, and its PR-AUC rows at ``prevalence``.
     segments: tuple[tuple[Mapping[str, object], pl.DataFrame], ...]
 
 
@@ -60,7 +60,7 @@ def summarise(comparison: Comparison, /) -> Summary:
     orders = {measure: read_order(rows) for measure, rows in rankings.items()}
     span = {"low": comparison.prevalence[0], "high": comparison.prevalence[-1]}
     exact: dict[Measure, pl.DataFrame] = {"own": comparison.best_winners, "f_beta": comparison.winners}
-    # Areas are not known at prevalence 0 and 1 from those between.
+    # Areas at prevalence 0 and 1 do not follow from those in between.
     if span["low"] > 0 and span["high"] < 1:
         exact["pr_auc"] = comparison.area_winners
     for measure, winners in exact.items():
@@ -94,7 +94,7 @@ def _answers(comparison: Comparison, rankings: Mapping[Measure, pl.DataFrame]) -
         "f_beta": _of(comparison.certainty, "f_beta"),
         "pr_auc": _of(comparison.certainty, "pr_auc"),
     }
-    # The bounds of an area are those of a coarse grid, not those of other logs as beside them.
+    # The bounds of an area certify the grid; they are not confidence bounds, as those of the other measures.
     areas = rankings["pr_auc"].drop("lower", "upper", strict=False)
     bounded: dict[Measure, pl.DataFrame] = {
         "own": _with_false_positives(rankings["own"], comparison.best_points),

@@ -1,6 +1,6 @@
-"""Rankings -> plain answers: who is best where, by how much, and whether the order changes.
+"""Rankings -> plain answers: which model is best where, by how much, and whether the order changes.
 
-Everything is read from the ranks and gaps of a ranking frame; nothing is computed anew.
+Everything is read from the ranks and gaps of a ranking frame; nothing is recomputed.
 """
 
 from collections.abc import Sequence
@@ -22,31 +22,31 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Who is best at one prevalence; more than one name is a tie."""
+    """The best model at one prevalence; more than one name is a tie."""
 
     best: tuple[str, ...]
     value: float | None
     second: tuple[str, ...]
-    #: Distance from the best to the second; None where there is no second.
+    #: Distance from the best to the second; None if there is no second.
     gap: float | None
-    #: Models whose value is undefined, so that they have no rank.
+    #: Models without a rank, because their value is undefined.
     unranked: tuple[str, ...]
-    #: The threshold at which the best decides; None for an area, or where the best ones differ in it.
+    #: The threshold of the best model; None for an area, or if tied models have different thresholds.
     threshold: float | None = None
-    #: Bounds of the value; None where they are not known.
+    #: Bounds of the value; None if unknown.
     bounds: tuple[float, float] | None = None
-    #: Share of resampled logs in which one of the best is the best; None where there are none.
+    #: Share of resampled logs in which one of *best* is the best; None if there are no resampled logs.
     probability: float | None = None
-    #: Models that the log cannot tell from the best.
+    #: Models that are not significantly worse than the best.
     rivals: tuple[str, ...] = ()
-    #: Whether the best raised no false alarm at all, so that none is in any resampled log either: then the
-    #: bounds are honest, and the probability is not.
+    #: Whether a best model has no false positives at all. No resampled log has any either, so the bounds are
+    #: valid but the probability is too optimistic.
     no_false_positives: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """A stretch of prevalence or beta over which the same models are best."""
+    """A range of prevalence or beta over which the same models are best."""
 
     models: tuple[str, ...]
     start: float
@@ -55,7 +55,7 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class Overtaking:
-    """Two models whose order is reversed between two values of the grid."""
+    """Two models that change places between two values of the grid."""
 
     winner: str
     loser: str
@@ -69,17 +69,18 @@ class Order:
 
     leads: tuple[Lead, ...]
     overtakings: tuple[Overtaking, ...]
-    #: Whether the leads change exactly where they say; otherwise they change before the next start.
+    #: Whether the borders of the leads are exact; otherwise a lead ends somewhere before the next start.
     exact: bool = False
 
 
 def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = None) -> Verdict:
-    """Read who is best from the rows of one metric at one prevalence and beta.
+    """Read which model is best from the rows of one metric at one prevalence and beta.
 
     Parameters
     ----------
     ranking
-        The rows of a ranking frame; with the column ``fp`` it is told where there are none.
+        The rows of a ranking frame. The column ``fp``, if present, shows which models have no false
+        positives.
     certainty
         The rows of ``probability_best`` for the same metric, prevalence and beta.
 
@@ -115,7 +116,7 @@ def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = N
 
 
 def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Lead, ...]:
-    """Read from winner ranges over prevalence where which model leads, between two prevalences, exactly.
+    """Read from winner ranges over prevalence the exact ranges in which each model leads.
 
     >>> winners = pl.DataFrame({
     ...     "start": [0.0, 0.01, 0.2], "end": [0.01, 0.2, 1.0], "model": ["a", "b", "b"],
@@ -135,8 +136,8 @@ def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Le
 def read_order(ranking: pl.DataFrame, /, *, over: str = "prevalence") -> Order:
     """Read from the rows of one metric where the best model and the order of models change.
 
-    A tie at a value of the grid is no change by itself: two models have changed places once the one is
-    ahead before it and the other after it.
+    A tie at one value of the grid is not a change: two models change places if one is ahead before it and the
+    other after it.
 
     >>> ranking = pl.DataFrame({
     ...     "model": ["a", "b", "a", "b"], "prevalence": [0.01, 0.01, 0.1, 0.1], "rank": [1, 2, 2, 1],
@@ -163,7 +164,7 @@ def _leads(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Lead, ...]:
 
 
 def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overtaking, ...]:
-    """Follow each pair from left to right, and note where its order is the reverse of the last strict one."""
+    """Follow each pair from left to right, and note where its order reverses the last order without a tie."""
     last: dict[tuple[str, str], tuple[bool, float]] = {}
     found: list[Overtaking] = []
     for at, ranks in columns:
@@ -181,16 +182,16 @@ def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overt
 
 
 def read_assumption(shifts: pl.DataFrame | None) -> str:
-    """Say whether what every projected number assumes was found to hold."""
-    assumed = "Projection assumes that the scores of each class follow one law everywhere"
+    """Return a sentence on whether the tests support the assumption behind every projected number."""
+    assumed = "Projection assumes that each class has the same score distribution in all segments"
     if shifts is None:
-        return f"{assumed}; that was not tested, since there are no segments to compare."
+        return f"{assumed}; this was not tested, since there are no segments."
     tested = shifts.filter(pl.col("verdict").is_not_null())
     if tested.is_empty():
-        return f"{assumed}; the segments have too few rows to test that."
+        return f"{assumed}; this was not tested, since the segments have too few rows."
     differing = tested.filter(pl.col("verdict") == "differs")
     if differing.is_empty():
-        return f"{assumed}; in {len(tested):,} tests over the segments no difference was found."
+        return f"{assumed}; none of {len(tested):,} tests rejects that."
     distances = differing.filter(pl.col("test") == "ks")["statistic"].to_list()
     size = f"; the largest distance is {max(distances):.2g}" if distances else ""
-    return f"{assumed}; a difference was found in {len(differing):,} of {len(tested):,} tests{size}."
+    return f"{assumed}; {len(differing):,} of {len(tested):,} tests reject that{size}."

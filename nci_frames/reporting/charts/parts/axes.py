@@ -1,4 +1,4 @@
-"""Axes: of shares from 0 to 1, and logarithmic ones labelled in powers; places marked on them."""
+"""Axes: rates from 0 to 1, logarithmic axes labelled in powers of ten, and values marked on them."""
 
 import json
 import math
@@ -18,13 +18,13 @@ _AXIS_TITLES = {
     "odds": "odds of the prevalence η/(1-η), log scale",
     "prevalence": "prevalence η = P(y = 1), log scale",
     "pos_fraction": "POSfrac: share of rows predicted positive, log scale",
-    "beta": "β, log scale (to the right recall counts more)",
+    "beta": "β, log scale (recall weighs more to the right)",
 }
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def rate_axis(field: str, title: str) -> dict[str, Any]:
-    """Return what an axis of a share needs: from 0 to 1, whatever the values."""
+    """Return the settings of an axis for rates: from 0 to 1, whatever the values."""
     return {
         "field": field,
         "type": "quantitative",
@@ -35,14 +35,14 @@ def rate_axis(field: str, title: str) -> dict[str, Any]:
 
 
 def log_range(places: Iterable[float]) -> tuple[float, float]:
-    """Return the ends of a logarithmic axis; one place alone gets a decade on either side."""
+    """Return the ends of a logarithmic axis; a single value gets a decade on either side."""
     there = list(places)
     low, high = min(there), max(there)
     return (low, high) if low < high else (low / 10, high * 10)
 
 
 def log_x(field: str, name: str, low: float, high: float) -> alt.X:
-    """Encode a field by its place on the logarithmic axis of *name*."""
+    """Encode a field by its position on the logarithmic axis of *name*."""
     axis, scale = log_axis(name, low, high), log_scale(low, high)
     return alt.X(field=field, type="quantitative", axis=axis, scale=scale)
 
@@ -65,7 +65,7 @@ def log_axis(x: str, low: float, high: float) -> alt.Axis:
 
 
 def observed_rule(observed: float | None, x: str, low: float, high: float) -> list[alt.Chart]:
-    """Mark the prevalence of the log on an axis of prevalence, or of its odds; 0 has no place there."""
+    """Mark the prevalence of the log on a logarithmic axis of prevalence or of its odds; 0 is not marked."""
     if not observed:
         return []
     place = observed / (1 - observed) if x == "odds" else observed
@@ -73,7 +73,7 @@ def observed_rule(observed: float | None, x: str, low: float, high: float) -> li
 
 
 def vertical_rule(mark: float, x: str, low: float, high: float, label: str) -> list[alt.Chart]:
-    """Mark one place of the axis, with a label above the plot where no line runs."""
+    """Mark one value of the axis, with a label above the plot, clear of all lines."""
     place = math.log(mark / low) / math.log(high / low)
     align: Any = "left" if place < 0.15 else "right" if place > 0.85 else "center"
     base = alt.Chart(pl.DataFrame({x: [mark], "label": [label]})).encode(

@@ -1,4 +1,4 @@
-"""The parts that charts are put together from: a model's colour, its curve, its tooltip, the frame around."""
+"""The building blocks of charts: colours, curves, tooltips, layers and panels."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -29,16 +29,16 @@ __all__ = [
 
 _LEGEND = "model (click to highlight)"
 
-#: One for each of the strokes.
+#: Point shapes, one for each stroke of ``DASHES``.
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 
-#: A grid of at most so many values shows its points, a finer one only the point under the pointer.
+#: Points are drawn for grids of at most this many values; on finer grids only the point under the pointer.
 COARSE = 12
 
-#: Likewise, how deep an area is.
+#: Opacities of areas, one for each stroke of ``DASHES``.
 _DEPTHS = (0.85, 0.45, 0.25, 0.65, 0.15)
 
-#: What the legend shows of a model.
+#: The symbols of a model in the legend.
 LINES, DOTS = alt.Legend(), alt.Legend(symbolType="circle", symbolSize=90)
 SQUARES = alt.Legend(symbolType="square", symbolStrokeWidth=0)
 
@@ -56,11 +56,11 @@ def colour(
 
 
 def fills(style: ModelStyle) -> dict[str, alt.Color | alt.Opacity]:
-    """Fill by model; areas of models of one colour differ in their depth, as lines do in their stroke."""
+    """Fill by model; areas of models that share a colour differ in opacity, as lines differ in stroke."""
     found: dict[str, alt.Color | alt.Opacity] = {"color": colour(style, legend=SQUARES, title="model")}
     if style.dashed:
         depths = [_DEPTHS[DASHES.index(dash)] for dash in style.dashes]
-        # Left to itself Vega-Lite would take the depths for the ends of a continuous range.
+        # By default Vega-Lite would take the opacities for the ends of a continuous range.
         scale = alt.Scale(type="ordinal", domain=list(style.models), range=depths)
         found["opacity"] = alt.Opacity(
             field="model", type="ordinal", title="model", scale=scale, legend=SQUARES
@@ -69,14 +69,14 @@ def fills(style: ModelStyle) -> dict[str, alt.Color | alt.Opacity]:
 
 
 def shape(style: ModelStyle) -> alt.Shape:
-    """Tell points of models of one colour apart, as strokes tell lines."""
+    """Give points of models that share a colour different shapes, as lines have different strokes."""
     shapes = [_SHAPES[DASHES.index(dash)] for dash in style.dashes]
     scale = alt.Scale(domain=list(style.models), range=shapes)
     return alt.Shape(field="model", type="nominal", title=_LEGEND, scale=scale, legend=DOTS)
 
 
 def tooltip(numbers: Mapping[str, str], *, names: Sequence[str] = ("model",)) -> list[alt.Tooltip]:
-    """Show names as they are, and six digits of numbers: field -> title."""
+    """Show names as they are and numbers to six digits; *numbers* maps fields to titles."""
     return [
         *(alt.Tooltip(field=name, type="nominal", title=name) for name in names),
         *(alt.Tooltip(field=f, type="quantitative", title=t, format=".6~g") for f, t in numbers.items()),
@@ -98,17 +98,17 @@ def curves(
     names: Sequence[str] = ("model",),
     inherited: bool = False,
 ) -> list[alt.Chart]:
-    """Draw a line per model through its rows in their order, and targets for the pointer.
+    """Draw a line per model through its rows, in the order of the rows, with targets for the pointer.
 
-    Bounds ``lower`` and ``upper`` that differ are shaded; null values leave gaps; *dots* shows every point,
-    and *reach* is the area in which the pointer finds one, in square pixels.
-    *inherited* rows are those of the panels around, of which those with a model are drawn.
+    The area between ``lower`` and ``upper`` is shaded where they differ; null values leave gaps. *dots* draws
+    every point, and *reach* is the size of its pointer target, in square pixels. If *inherited*, the rows are
+    those of the surrounding panels, and rows without a model are not drawn.
     """
     chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
     hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", empty=False)
     start = alt.Chart().transform_filter("isValid(datum.model)") if inherited else alt.Chart(finite(rows))
     base = start.encode(x=x, y=y, color=colour(style))
-    # Without order=False Vega-Lite sorts by x, and steps lose their order where x is the same.
+    # Without order=False Vega-Lite sorts by x, and steps lose their order at equal x.
     lines = base.mark_line(interpolate=interpolate, order=False, clip=clip).encode(
         opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.12))
     )
@@ -121,10 +121,10 @@ def curves(
     points = base.mark_point(filled=True, size=50, clip=clip).encode(
         opacity=alt.condition(hover, alt.value(1.0), alt.value(1.0 if dots else 0.0))
     )
-    # Wide, unseen targets for the pointer: with nearest=True Vega-Lite 6 shows text fields as "undefined".
+    # Large invisible targets for the pointer: with nearest=True Vega-Lite 6 shows text fields as "undefined".
     targets = base.mark_point(filled=True, size=reach, opacity=0, clip=clip)
     targets = targets.encode(tooltip=tooltip(numbers, names=names))
-    # Names are given, since Altair would take them from a counter and equal charts would differ.
+    # Explicit names: Altair would take them from a counter, and equal charts would differ.
     return [
         *_band(rows, base, chosen),
         lines.add_params(chosen).properties(name="lines"),
@@ -151,24 +151,24 @@ def _band(rows: pl.DataFrame, base: alt.Chart, chosen: alt.Parameter) -> list[al
 
 
 def with_eta(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the name of the prevalence that `prevalence_strokes` goes by."""
+    """Add the label of the prevalence, which `prevalence_strokes` encodes."""
     return rows.with_columns(eta=pl.col("prevalence").map_elements("{:.3g}".format, return_dtype=pl.String))
 
 
 def prevalence_strokes(prevalence: pl.Series, style: ModelStyle) -> alt.StrokeDash | None:
-    """Give each prevalence a stroke, with a legend at the side; one alone needs none."""
+    """Give each prevalence a stroke, with a legend at the side; a single prevalence needs none."""
     names = [f"{eta:.3g}" for eta in prevalence.unique().sort()]
     if len(names) == 1:
         return None
     if len(names) > len(DASHES) or len(set(names)) < len(names):
         raise ParameterError(
-            f"a chart tells at most {len(DASHES)} prevalences apart, by three digits",
+            f"a chart can distinguish at most {len(DASHES)} prevalences, by three digits",
             found=f"prevalence {', '.join(names[:20])}",
             hint="select a few of them before drawing",
         )
     if len(set(style.colours)) < len(style.models):
         raise ParameterError(
-            f"a chart of several prevalences tells at most {len(PALETTE)} models apart",
+            f"a chart of several prevalences can distinguish at most {len(PALETTE)} models",
             found=f"{len(names)} prevalences and {len(style.models)} models",
             hint="draw one prevalence, or fewer models",
         )
@@ -177,7 +177,7 @@ def prevalence_strokes(prevalence: pl.Series, style: ModelStyle) -> alt.StrokeDa
         type="nominal",
         title="prevalence η",
         scale=alt.Scale(domain=names, range=[list(dash) for dash in DASHES[: len(names)]]),
-        # Strokes are told from one another only if the legend shows some length of them.
+        # Strokes can be distinguished only if the symbols of the legend are long enough.
         legend=alt.Legend(orient="right", symbolSize=900, columns=1),
     )
 
@@ -192,7 +192,7 @@ def compose(
     width: int = WIDTH,
     height: int = HEIGHT,
 ) -> alt.LayerChart:
-    """Lay the layers over one another under a title; *says* is for those who hear the chart."""
+    """Combine the layers under a title; *says* is the description for screen readers."""
     chart: alt.LayerChart = (
         alt.layer(*layers)
         .properties(
@@ -207,7 +207,7 @@ def compose(
 
 
 def panel_size(panels: int) -> tuple[int, int]:
-    """Return the size of each of so many panels, at most three in a row, in pixels."""
+    """Return the size of each panel in pixels, with at most three panels in a row."""
     return (WIDTH, HEIGHT) if panels == 1 else (250 if panels == 2 else 200, 170)
 
 
@@ -224,7 +224,7 @@ def facet(
     square: bool = False,
     height: int | None = None,
 ) -> alt.FacetChart:
-    """Lay the layers over one another in a panel per value of a field, at most three in a row.
+    """Combine the layers in a panel per value of a field, with at most three panels in a row.
 
     The panels are sorted by that value, or by another field.
     """
@@ -234,7 +234,7 @@ def facet(
     height = height or (width if square else usual)
     header = alt.Header(title=None, labelLimit=width)
     config = config_for(style)
-    config["legend"]["offset"] = 24  # below the titles of the axes of the panels
+    config["legend"]["offset"] = 24  # below the axis titles of the panels
     sort = alt.EncodingSortField(field=order, op="min") if order else alt.Undefined
     chart: alt.FacetChart = (
         alt.layer(*layers)
@@ -244,7 +244,7 @@ def facet(
             data=finite(rows),
             columns=min(3, panels),
         )
-        # Each panel has an axis below it, also above the gap that an incomplete last row leaves.
+        # Each panel has an x axis, even above the gap that an incomplete last row leaves.
         .resolve_axis(x="independent")
         .properties(
             title=alt.TitleParams(text=title, subtitle=subtitle), description=f"{title}: {subtitle}. {says}"

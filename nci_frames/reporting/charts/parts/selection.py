@@ -1,4 +1,4 @@
-"""What the charts share before they draw: which rows, at which place of a grid, and not too many."""
+"""What charts do before drawing: select rows and grid values, check them, and thin them."""
 
 import math
 from collections.abc import Sequence
@@ -29,42 +29,42 @@ __all__ = [
 #: More rows than this make a page slow to open and to scroll.
 MAX_ROWS = 5_000
 
-#: How many times half a pixel curves may be off where they would have too many rows: up to 4 pixels.
+#: Tolerances for curves with too many rows, as multiples of half a pixel: up to 4 pixels.
 _COARSER = (1, 2, 4, 8)
 
-#: How metrics are written that have another name in print.
+#: Names of metrics in titles, where they differ from the names in tables.
 METRIC_TITLES = {"pr_auc": "PR-AUC", "f_beta": "F-beta", "mcc": "MCC"}
 
 
 def of_metric(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """Select the rows of one metric, or say which metrics there are."""
+    """Select the rows of one metric; if there are none, raise an error that lists the metrics."""
     rows = frame.filter(pl.col("metric") == metric)
     if rows.is_empty():
         raise ParameterError(
             f"the frame has no rows of metric {metric!r}",
             found=f"metrics {sorted(frame['metric'].unique().drop_nulls())}",
-            hint="ask for the metric where the frame is made",
+            hint="include this metric when computing the frame",
         )
     return rows
 
 
 def at(rows: pl.DataFrame, column: str, value: float) -> pl.DataFrame:
-    """Select the rows at one value of a grid, or say which values there are."""
+    """Select the rows at one value of a grid; if there are none, raise an error that lists the values."""
     there = rows[column].drop_nulls().unique().sort().to_list()
-    # A grid is made by logspace, whose 0.01 may differ from the literal in its last digit.
+    # Grids come from logspace, whose 0.01 may differ from the literal in its last digit.
     match = next((v for v in there if math.isclose(v, value, rel_tol=1e-9)), None)
     if match is None:
         shown = ", ".join(f"{v:g}" for v in there[:20]) + (" ..." if len(there) > 20 else "")
         raise ParameterError(
             f"the frame has no rows at {column} {value:g}",
-            found=f"{column} {shown or 'nowhere'}",
-            hint="ask for one of these values, or add this one where the frame is made",
+            found=f"{column} {shown or 'undefined in all rows'}",
+            hint="use one of these values, or include this one when computing the frame",
         )
     return rows.filter(pl.col(column) == match)
 
 
 def operating_point(rows: pl.DataFrame) -> str:
-    """Say at which threshold the models decide."""
+    """Describe the threshold of the models for a subtitle."""
     thresholds = rows["threshold"].unique().to_list()
     if len(thresholds) == 1 and thresholds[0] is not None:
         return f"threshold {thresholds[0]:g}"
@@ -72,7 +72,7 @@ def operating_point(rows: pl.DataFrame) -> str:
 
 
 def checked_observed(observed: float | None) -> float | None:
-    """Refuse what is no prevalence."""
+    """Raise ParameterError unless *observed* is a prevalence or None."""
     if observed is not None and not 0 <= observed <= 1:
         raise ParameterError.out_of_range("observed", observed, "a prevalence in [0, 1], or None")
     return observed
@@ -96,7 +96,9 @@ def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
         .drop_nulls([metric, "recall", "prevalence"])
     )
     if rows.is_empty():
-        raise ParameterError("there is no point to draw", found=f"{shown.height:,} rows without both metrics")
+        raise ParameterError(
+            "there is no point to draw", found=f"{shown.height:,} rows, none with both metrics"
+        )
     return rows
 
 
@@ -120,9 +122,9 @@ def fitted(
     log_x: bool = True,
     size: tuple[int, int] = (WIDTH, HEIGHT),
 ) -> tuple[pl.DataFrame, str]:
-    """Return as few rows as a chart shows, and a note if its curves are off by more than half a pixel.
+    """Return at most as many rows as a chart shows, and a note if the error exceeds half a pixel.
 
-    Curves of many small steps, and many of them, need a coarser tolerance than one that no eye sees.
+    An error of half a pixel is invisible; many curves with many small steps need a coarser tolerance.
     """
     rows = finite(rows)
     if rows.height <= MAX_ROWS:
@@ -139,7 +141,7 @@ def fitted(
 
 
 def refuse_doubles(rows: pl.DataFrame, *place: str) -> None:
-    """Refuse several rows at one place of the chart, and say in which keys they differ."""
+    """Raise ParameterError if several rows share one position; name the keys in which they differ."""
     doubled = rows.filter(pl.struct(place).is_duplicated())
     if doubled.is_empty():
         return
@@ -149,23 +151,23 @@ def refuse_doubles(rows: pl.DataFrame, *place: str) -> None:
     *rest, last = place
     raise ParameterError(
         f"the frame has several rows for one {', '.join(rest)} and {last}",
-        found=f"{same.height} rows that differ in {', '.join(map(repr, varying)) or 'the value alone'}",
+        found=f"{same.height} rows that differ in {', '.join(map(repr, varying)) or 'the value only'}",
         hint="select one operating point, and one value of each key, before drawing",
     )
 
 
 def one_comparison(frame: pl.DataFrame, schema: FrameSchema) -> None:
-    """Refuse a frame with keys, each value of which has a picture of its own."""
+    """Raise ParameterError if the frame has keys: each of their values needs its own chart."""
     keys = schema.keys(frame.columns)
     if keys:
         raise ParameterError(
             "the chart shows one comparison",
             found=f"the key {keys[0]!r}",
-            hint="filter one of its values, and drop it",
+            hint="select one value of this key, then drop the column",
         )
 
 
 def merged_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
-    """Join neighbouring ranges of one model, whatever its thresholds in them."""
+    """Merge adjacent ranges of one model, even if its thresholds differ."""
     runs = ranges.sort(start).group_by(pl.col("model").rle_id().alias("run"), maintain_order=True)
     return runs.agg(pl.col("model").first(), pl.col(start).first(), pl.col(end).last()).drop("run")

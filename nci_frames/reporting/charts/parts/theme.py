@@ -1,7 +1,7 @@
-"""How every chart looks: one configuration, one colour for each model.
+"""How every chart looks: one configuration, and one colour for each model.
 
-The theme is registered but never enabled, since enabling a theme changes every chart of the session.
-A chart carries the configuration itself and stays a value.
+The theme is registered but never enabled, since enabling a theme changes every chart of the session. Each
+chart carries the configuration itself.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,26 +30,26 @@ __all__ = [
     "model_style",
 ]
 
-#: Four of Okabe and Ito's colours, and four that are told from them on white and by the colour-blind, which
-#: their yellow, orange and sky blue are not: every pair differs for each kind of eyes, and from the ground.
+#: Four of Okabe and Ito's colours, and four replacements: their yellow, orange and sky blue are hard to see
+#: on white. Each pair is distinguishable in all forms of colour vision, and each colour from the background.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#705E3B", "#4690FF", "#819D52", "#242828")
 
-#: The two parts of a difference, in colours that no model has.
+#: Colours of the two parts of a difference; no model has them.
 PARTS = ("#8c959f", "#6d3fc0")
 
-#: Beyond eight models the colours repeat, and each round has a stroke of its own.
+#: Beyond eight models the colours repeat, and each round has a different stroke.
 DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3), (12, 4))
 
 #: Size of the plotting area, in pixels.
 WIDTH, HEIGHT = 520, 300
 
-#: Mean width of a letter of the legend, and the room that its symbol and gaps take, in pixels.
+#: Mean width of a letter in the legend, and the width of its symbol and gaps, in pixels.
 _LETTER, _SYMBOL = 6.6, 44
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 GROUND, INK, SOFT, LINE = "#ffffff", "#1f2328", "#57606a", "#e6e8eb"
 
-#: What stands for each colour on a dark ground; others stay.
+#: The replacement of each colour on a dark background; other colours stay.
 DARK = {
     GROUND: "#1c2024",
     INK: "#e4e7ea",
@@ -65,7 +65,7 @@ DARK = {
     ),
 }
 
-#: Where a specification holds data, in which a name may be written as a colour is.
+#: Keys of a specification that hold data, in which a name may look like a colour.
 _DATA = frozenset({"data", "datasets", "domain"})
 
 _Chart = TypeVar(
@@ -99,15 +99,15 @@ class ModelStyle:
 
     @property
     def columns(self) -> int:
-        """Columns of the legend, so that the longest name is not cut."""
+        """Number of columns of the legend that leaves room for the longest name."""
         longest = max(map(len, self.models), default=0)
         return max(1, min(len(self.models), int(WIDTH // (longest * _LETTER + _SYMBOL))))
 
 
 def model_style(models: Iterable[str], *, among: Iterable[str] = ()) -> ModelStyle:
-    """Give each model a colour and a stroke by its place among the sorted names, or among others.
+    """Give each model a colour and a stroke by its position among the sorted names, or in *among*.
 
-    Models that are not among those others come after them, so that none of them changes its colour.
+    Models that are not in *among* come after those that are, so that the latter keep their colours.
     """
     shown = sorted(set(models))
     place = {name: i for i, name in enumerate(dict.fromkeys([*sorted(set(among)), *shown]))}
@@ -172,19 +172,19 @@ def chart_config() -> dict[str, Any]:
 
 @alt.theme.register("nci_frames", enable=False)
 def _theme() -> alt.theme.ThemeConfig:
-    """Offer the configuration to charts of one's own: ``altair.theme.enable("nci_frames")``."""
+    """Offer the configuration to other charts: ``altair.theme.enable("nci_frames")``."""
     return {"config": {**chart_config(), "range": {"category": list(PALETTE)}}}  # type: ignore[typeddict-item]
 
 
 def config_for(style: ModelStyle) -> dict[str, Any]:
-    """Fit the legend to the names; symbolLimit 0 lists every model, where Vega would stop at thirty."""
+    """Fit the legend to the names; symbolLimit 0 lists every model (by default Vega stops at thirty)."""
     config = chart_config()
     config["legend"] |= {"columns": style.columns, "labelLimit": style.label_limit, "symbolLimit": 0}
     return config
 
 
 def dark_chart(chart: _Chart, /) -> _Chart:
-    """Return a chart for a dark ground: the same marks, in colours that are seen there.
+    """Return the chart in colours for a dark background.
 
     Parameters
     ----------
@@ -194,7 +194,8 @@ def dark_chart(chart: _Chart, /) -> _Chart:
     Returns
     -------
     altair.Chart
-        A new chart of the same kind and data. Each model has one colour in all dark charts, too.
+        A new chart of the same kind with the same data and marks. Each model has one colour in all dark
+        charts, too.
 
     Examples
     --------
@@ -208,7 +209,7 @@ def dark_chart(chart: _Chart, /) -> _Chart:
 
 
 def dark_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Exchange the colours of a Vega-Lite specification for those of the dark ground, outside of its data."""
+    """Replace the colours of a Vega-Lite specification for a dark background, except in its data."""
 
     def exchange(node: Any) -> Any:
         if isinstance(node, Mapping):
