@@ -149,6 +149,7 @@ from .errors import MixedTypesWarning as MixedTypesWarning
 from .errors import NciFramesError as NciFramesError
 from .errors import NearlyUniqueKeyWarning as NearlyUniqueKeyWarning
 from .errors import OutputError as OutputError
+from .errors import OutsideGridWarning as OutsideGridWarning
 from .errors import ParameterError as ParameterError
 from .errors import SchemaError as SchemaError
 from .errors import SkippedFilesWarning as SkippedFilesWarning

@@ -38,6 +38,7 @@ __all__ = [
     "NearlyUniqueKeyWarning",
     "Option",
     "OutputError",
+    "OutsideGridWarning",
     "ParameterError",
     "SchemaError",
     "SkippedFilesWarning",
@@ -170,6 +171,12 @@ class SourceError(NciFramesError):
         )
 
     @classmethod
+    def no_rows(cls, where: str) -> Self:
+        """Build the error for a source of which only reading tells that it has no rows."""
+        hint = "a stream that was read before gives nothing more: collect it first"
+        return cls("the log has no rows", where=where, hint=hint)
+
+    @classmethod
     def unreadable_folder(cls, folder: str, error: OSError) -> Self:
         """Build the error for a folder that cannot be listed."""
         found = error.strerror or str(error)
@@ -262,6 +269,12 @@ class InvalidRowsError(NciFramesError):
         found = listed(f"{rows:,} row{'s' * (rows > 1)}: {reason}" for reason, rows in reasons.items())
         return cls("the log has rows that are not valid predictions", where=where, found=found, hint=hint)
 
+    @classmethod
+    def endless_weights(cls, where: str) -> Self:
+        """Build the error for weights whose sum is infinite."""
+        msg = "the weights add up to more than Float64 holds"
+        return cls(msg, where=where, hint="divide all weights by one number")
+
 
 class OutputError(NciFramesError):
     """A file or folder cannot be written."""
@@ -300,6 +313,10 @@ class SkippedFilesWarning(UserWarning):
     def of(cls, where: str, files: Sequence[str]) -> Self:
         """Build the warning that names the files."""
         return cls(f"{len(files)} files or folders of {where} were skipped: {listed(map(repr, files))}")
+
+
+class OutsideGridWarning(UserWarning):
+    """Scores lie outside a grid of thresholds that is meant for probabilities."""
 
 
 class NearlyUniqueKeyWarning(UserWarning):

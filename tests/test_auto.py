@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
+from nci_frames.counting import count as count_module
 from nci_frames.counting.count import tally_predictions
-from nci_frames.counting.thresholds import auto
 
 ETAS = (1e-4, 1e-2, 0.5)
 
@@ -39,7 +39,7 @@ def log_of(kind: str, rows: int = 30_000) -> pl.DataFrame:
 
 @pytest.fixture
 def never_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auto, "EXACT_ROWS", 0)
+    monkeypatch.setattr(count_module, "EXACT_ROWS", 0)
 
 
 @pytest.mark.usefixtures("never_exact")
@@ -101,3 +101,45 @@ def test_wishes_that_make_no_sense() -> None:
         nf.auto_thresholds(prevalence=0)
     with pytest.raises(nf.ParameterError, match="thresholds must be numbers"):
         nf.auto_thresholds(also=[float("nan")])
+
+
+@pytest.mark.usefixtures("never_exact")
+@pytest.mark.parametrize("share", [0.01, 0.2, 0.9])
+@pytest.mark.parametrize("dtype", [pl.Float32, pl.Float64])
+def test_scores_of_minus_infinity_are_told_from_all_others(share: float, dtype: Any) -> None:
+    rng = np.random.default_rng(6)
+    log = log_of("normal", 60_000)
+    lowest = pl.Series(rng.random(len(log)) < share)
+    log = log.with_columns(score=pl.when(lowest).then(-np.inf).otherwise("score").cast(dtype))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        counts = nf.count_confusion(log, thresholds=nf.auto_thresholds(tolerance=2e-3), by=[])
+    assert counts["threshold"].min() == -np.inf
+    areas = nf.compute_areas(counts, prevalence=0.1)
+    assert (areas["upper"] - areas["lower"]).max() <= 2e-3 + 1e-12
+
+
+@pytest.mark.usefixtures("never_exact")
+def test_scores_near_the_largest_number_have_thresholds() -> None:
+    log = log_of("normal", 60_000).with_columns(pl.col("score") / 10 * 1.79e308)
+    counts = nf.count_confusion(log, by=[])
+    assert counts["threshold"].is_not_nan().all()
+    exact = nf.compute_areas(nf.count_confusion(log, thresholds="exact", by=[]), prevalence=0.1)
+    found = nf.compute_areas(counts, prevalence=0.1)
+    assert (found["lower"] - 1e-12 <= exact["value"]).all()
+    assert (exact["value"] <= found["upper"] + 1e-12).all()
+
+
+@pytest.mark.parametrize("grid", [nf.uniform_thresholds(101), [0.0, 0.1, 0.2, 0.5, 0.9]], ids=len)
+def test_logits_on_a_grid_of_probabilities_are_noticed(grid: list[float]) -> None:
+    logits = log_of("normal")
+    share = (logits["score"] < 0).mean()
+    with pytest.warns(
+        nf.OutsideGridWarning, match=f"{share:.1%} of the rows of the DataFrame have scores below 0"
+    ):
+        nf.count_confusion(logits, thresholds=grid)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nf.count_confusion(log_of("probability"), thresholds=grid)
+        nf.count_confusion(logits, thresholds=[0.0, 0.5])
+        nf.count_confusion(logits)

@@ -173,7 +173,7 @@ def test_an_interrupt_stops_the_count(tmp_path: Path, thresholds: str) -> None:
         "import sys, nci_frames as nf; "
         "scan = nf.scan_predictions(sys.argv[1], fold='fold', segments='segment'); "
         "print('counting', flush=True); "
-        f"nf.count_confusion(scan, thresholds={thresholds})"
+        f"nf.count_confusion(scan, thresholds={thresholds}, memory_limit=1e12)"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

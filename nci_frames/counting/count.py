@@ -1,5 +1,6 @@
 """Predictions -> counts: one lazy pass, exact."""
 
+import contextlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,20 +9,24 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.counting.engine.exact import count_exact
+from nci_frames.counting.engine.exact import TooManyRowsError, count_exact
 from nci_frames.counting.engine.grid import count_grid
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
+from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.units import BUCKET
-from nci_frames.counting.thresholds.auto import Chosen, choose_thresholds
+from nci_frames.counting.thresholds.auto import EXACT_ROWS, Chosen, choose_thresholds
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
-from nci_frames.errors import NearlyUniqueKeyWarning, ToleranceWarning
+from nci_frames.errors import NearlyUniqueKeyWarning, OutsideGridWarning, SourceError, ToleranceWarning
 
 __all__ = ["Tally", "count_confusion", "tally_predictions"]
 
 #: A key with fewer values than this is not suspected of being a row's number or time.
 _MANY_VALUES = 20
+
+#: So many thresholds from 0 to 1 are a grid for probabilities.
+_MANY_THRESHOLDS = 5
 
 
 def count_confusion(
@@ -30,6 +35,7 @@ def count_confusion(
     *,
     thresholds: Thresholds = "auto",
     by: str | Sequence[str] | None = None,
+    memory_limit: float | None = None,
     progress: bool = False,
 ) -> pl.DataFrame:
     """Count true and false positives and negatives of every group at every threshold.
@@ -49,6 +55,9 @@ def count_confusion(
         small log.
     by
         The keys to keep besides the model; the others are summed away. None keeps every key there is.
+    memory_limit
+        How many bytes the counts may take, above 0; None stands for half of the machine's memory. What takes
+        more is refused before it is taken.
     progress
         Whether to show how far it is, if standard error is a terminal.
 
@@ -85,6 +94,8 @@ def count_confusion(
         If rows were dropped: how many, by reason.
     NearlyUniqueKeyWarning
         If a key has nearly as many values as a model has rows, as a row's number or time of day has.
+    OutsideGridWarning
+        If thresholds from 0 to 1 meet scores below 0, such as logits.
     ToleranceWarning
         If "auto" could not reach its tolerance: what it reached.
 
@@ -96,7 +107,9 @@ def count_confusion(
     >>> nf.count_confusion(log, thresholds=[0.3, 0.5]).drop("model", "resolution").rows()
     [(0.3, 2, 1, 0, 1), (0.5, 1, 0, 1, 2)]
     """
-    tally = tally_predictions(predictions, thresholds=thresholds, by=by, progress=progress)
+    tally = tally_predictions(
+        predictions, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress
+    )
     for warning in tally.warnings:
         warnings.warn(warning, stacklevel=2)
     return tally.counts
@@ -126,6 +139,7 @@ def tally_predictions(
     *,
     thresholds: Thresholds = "auto",
     by: str | Sequence[str] | None = None,
+    memory_limit: float | None = None,
     progress: bool = False,
 ) -> Tally:
     """Count as ``count_confusion`` does, and say what became of every row.
@@ -137,15 +151,19 @@ def tally_predictions(
     """
     scan = scan_behind(predictions)
     group = ["model", *kept_keys(scan.keys, by)]
-    chosen = _chosen(scan, thresholds, progress)
-    grid = chosen.grid
-    counts, rows_by_code, groups = _count(scan, group, grid, progress)
+    chosen, (counts, rows_by_code, groups) = _counted(
+        scan, group, thresholds, Budget.of(memory_limit), progress
+    )
     scan.need_all_rows(rows_by_code)
+    if scan.rows is None and not sum(rows_by_code.values()):
+        raise SourceError.no_rows(scan.source.where)
+    scan.need_two_classes(rows_by_code)
     counted = rows_by_code.get(0, 0)
     warned = (
         *scan.source.warnings,
         scan.dropped(rows_by_code),
         _tolerance_missed(chosen, scan.source.where),
+        _no_probabilities(counts, chosen, scan.source.where),
         _nearly_unique(groups, counted, scan.source.where),
     )
     return Tally(
@@ -160,15 +178,28 @@ def tally_predictions(
     )
 
 
-def _chosen(scan: Scan, thresholds: Thresholds, progress: bool) -> Chosen:
-    """Return the thresholds to count at."""
+Counted = tuple[pl.DataFrame, dict[int, int], pl.DataFrame]
+
+
+def _counted(
+    scan: Scan, group: list[str], thresholds: Thresholds, budget: Budget, progress: bool
+) -> tuple[Chosen, Counted]:
+    """Count at the thresholds that are asked for; a small log is read but once."""
     if isinstance(thresholds, str) and thresholds == "exact":
-        return Chosen(None)
+        return Chosen(None), _count(scan, group, None, budget, progress)
     if isinstance(thresholds, str) and thresholds == "auto":
         thresholds = auto_thresholds()
-    if isinstance(thresholds, AutoThresholds):
-        return choose_thresholds(scan, thresholds, progress=progress)
-    return Chosen(check_thresholds(thresholds))
+    if not isinstance(thresholds, AutoThresholds):
+        chosen = Chosen(check_thresholds(thresholds))
+        return chosen, _count(scan, group, chosen.grid, budget, progress)
+    most_rows = min(EXACT_ROWS, budget.most_rows(len(group)))
+    if scan.rows is None or scan.rows <= most_rows:
+        with contextlib.suppress(TooManyRowsError):
+            return Chosen(None, None, 0.0, thresholds.tolerance), _count(
+                scan, group, None, budget, progress, most_rows=most_rows
+            )
+    chosen = choose_thresholds(scan, thresholds, progress=progress, budget=budget)
+    return chosen, _count(scan, group, chosen.grid, budget, progress)
 
 
 def _resolution(chosen: Chosen, rows: int) -> pl.Expr | pl.Series:
@@ -179,15 +210,21 @@ def _resolution(chosen: Chosen, rows: int) -> pl.Expr | pl.Series:
 
 
 def _count(
-    scan: Scan, group: list[str], grid: NDArray[np.float64] | None, progress: bool
-) -> tuple[pl.DataFrame, dict[int, int], pl.DataFrame]:
+    scan: Scan,
+    group: list[str],
+    grid: NDArray[np.float64] | None,
+    budget: Budget,
+    progress: bool,
+    *,
+    most_rows: int | None = None,
+) -> Counted:
     schema = scan.raw.collect_schema()
 
-    def count(groups: GroupNumbers) -> tuple[pl.DataFrame, dict[int, int], pl.DataFrame]:
+    def count(groups: GroupNumbers) -> Counted:
         if grid is None:
-            counted = count_exact(scan, groups, progress=progress)
+            counted = count_exact(scan, groups, progress=progress, most_rows=most_rows, budget=budget)
         else:
-            counted = count_grid(scan, groups, grid, progress=progress)
+            counted = count_grid(scan, groups, grid, progress=progress, budget=budget)
         return *counted, groups.frame()
 
     return with_group_numbers({key: schema[key] for key in group}, count)
@@ -215,4 +252,22 @@ def _nearly_unique(groups: pl.DataFrame, rows: int, where: str) -> NearlyUniqueK
     msg = f"in {where} the key {' and the key '.join(named)} for {per_model:,.0f} rows of a model"
     return NearlyUniqueKeyWarning(
         f"{msg}: nearly every row is a group of its own; choose other keys with by="
+    )
+
+
+def _no_probabilities(counts: pl.DataFrame, chosen: Chosen, where: str) -> OutsideGridWarning | None:
+    """Warn if thresholds for probabilities meet scores below 0, such as logits."""
+    grid = chosen.grid
+    if grid is None or chosen.tolerance is not None or len(grid) < _MANY_THRESHOLDS:
+        return None
+    if grid[0] != 0 or grid[-1] > 1:
+        return None
+    # Rows below the first threshold are no positives there.
+    tp, fp, fn, tn = counts.filter(threshold=0.0).select("tp", "fp", "fn", "tn").sum().row(0)
+    below, above = fn + tn, tp + fp
+    if not below:
+        return None
+    msg = f"{below / (below + above):.1%} of the rows of {where} have scores below 0"
+    return OutsideGridWarning(
+        f"{msg}, which thresholds from 0 to 1 do not tell apart; thresholds='auto' fits any scores"
     )

@@ -1,5 +1,6 @@
 """A scan -> batches of NumPy arrays: group numbers, scores and labels of the valid rows."""
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.progress import rows_shown
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
+from nci_frames.errors import InvalidRowsError
 
 __all__ = ["BATCH_ROWS", "Batch", "read_batches"]
 
@@ -58,7 +60,8 @@ def read_batches(
     Raises
     ------
     InvalidRowsError
-        At the first batch with an invalid row, if the scan is not told to drop such rows.
+        At the first batch with an invalid row, if the scan is not told to drop such rows; or if the weights
+        add up to more than Float64 holds.
     """
     weighted = "weight" in scan.raw.collect_schema()
     # 0 and 1 are the classes; from 2 on, why the row is not valid.
@@ -70,6 +73,7 @@ def read_batches(
         kind.alias("__kind"),
         *(["weight"] if weighted else []),
     )
+    total = 0.0
     shown = rows_shown(scan.rows, len(scan.source.files), show=progress)
     with shown as advance, _one_row_group_ahead(local=bool(scan.source.files)):
         # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
@@ -82,6 +86,10 @@ def read_batches(
                     rows_by_code[bad - 1] = rows_by_code.get(bad - 1, 0) + count
                 batch = batch.filter(pl.col("__kind") < 2)
             rows_by_code[0] = rows_by_code.get(0, 0) + len(batch)
+            if weighted:
+                total += float(batch["weight"].sum())
+                if total == math.inf:
+                    raise InvalidRowsError.endless_weights(scan.source.where)
             for part in batch.iter_slices(_SLICE_ROWS):
                 yield Batch(
                     groups.numbers(part["__hash"].to_numpy(), part),
@@ -90,6 +98,7 @@ def read_batches(
                     part["weight"].to_numpy() if weighted else None,
                 )
             advance(read)
+    scan.need_same_rows(sum(rows_by_code.values()))
 
 
 @contextmanager

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from nci_frames.counting.engine.batches import Batch, read_batches
 from nci_frames.counting.engine.cells import Counts
 from nci_frames.counting.engine.groups import GroupNumbers
+from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 
-__all__ = ["count_exact"]
+__all__ = ["TooManyRowsError", "count_exact"]
 
 Floats = NDArray[np.floating]
 
@@ -24,8 +25,18 @@ Floats = NDArray[np.floating]
 _BLOCK_ROWS = 1 << 21
 
 
+class TooManyRowsError(Exception):
+    """The log has more valid rows than were to be kept."""
+
+
 def count_exact(
-    scan: Scan, groups: GroupNumbers, *, progress: bool = False, block_rows: int = _BLOCK_ROWS
+    scan: Scan,
+    groups: GroupNumbers,
+    *,
+    progress: bool = False,
+    block_rows: int = _BLOCK_ROWS,
+    most_rows: int | None = None,
+    budget: Budget | None = None,
 ) -> tuple[pl.DataFrame, dict[int, int]]:
     """Count every group at each of its distinct scores.
 
@@ -39,6 +50,10 @@ def count_exact(
         Whether to show how far it is.
     block_rows
         Rows that are ordered by group at a time; it changes speed and memory alone.
+    most_rows
+        How many valid rows the log may have.
+    budget
+        How much memory the counts may take.
 
     Returns
     -------
@@ -48,10 +63,17 @@ def count_exact(
     ------
     InvalidRowsError
         If a row is not valid and the scan is not told to drop such rows.
+    ParameterError
+        If the counts take more memory than the budget has.
+    TooManyRowsError
+        As soon as there are more rows than *most_rows*.
     """
+    budget = budget or Budget.of(None)
+    if scan.rows is not None and most_rows is None:
+        budget.need_rows(scan.rows, len(groups.keys))
     rows_by_code: dict[int, int] = {}
     batches = read_batches(scan, groups, rows_by_code, progress=progress)
-    blocks = list(_blocks(batches, block_rows))
+    blocks = list(_blocks(_at_most(scan, batches, most_rows, len(groups.keys), budget), block_rows))
     rows = rows_by_code.get(0, 0)
     order = groups.order()
     # Room for every row to have a score of its own; what is not written takes no memory.
@@ -65,6 +87,7 @@ def count_exact(
     for number in order:
         parts = _one_group(*_gathered(blocks, int(number)))
         start, end = end, end + len(parts[0])
+        budget.need_rows(rows, len(groups.keys), end)
         for column, part in zip(columns.values(), parts, strict=True):
             column[start:end] = part
         sizes.append(end - start)
@@ -73,6 +96,19 @@ def count_exact(
     for name in list(columns):
         table = table.with_columns(pl.Series(name, columns.pop(name)[:end]))
     return table, rows_by_code
+
+
+def _at_most(
+    scan: Scan, batches: Iterable[Batch], rows: int | None, keys: int, budget: Budget
+) -> Iterator[Batch]:
+    seen = 0
+    for batch in batches:
+        seen += len(batch.scores)
+        budget.need_rows(seen, keys)
+        if rows is not None and seen > rows:
+            scan.passes.least = max(scan.passes.least, seen)
+            raise TooManyRowsError
+        yield batch
 
 
 @dataclass(frozen=True, slots=True)

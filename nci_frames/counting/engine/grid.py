@@ -12,6 +12,7 @@ from nci_frames.counting.engine.batches import BATCH_ROWS, read_batches
 from nci_frames.counting.engine.cells import DENSE_CELLS, CellCounts, Counts
 from nci_frames.counting.engine.digitising import Digitiser
 from nci_frames.counting.engine.groups import GroupNumbers
+from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 
 __all__ = ["count_grid", "holds_one_score"]
@@ -25,6 +26,7 @@ def count_grid(
     progress: bool = False,
     batch_rows: int = BATCH_ROWS,
     dense_cells: int = DENSE_CELLS,
+    budget: Budget | None = None,
 ) -> tuple[pl.DataFrame, dict[int, int]]:
     """Count every group at every threshold.
 
@@ -42,6 +44,8 @@ def count_grid(
         Rows at a time; it changes the speed alone.
     dense_cells
         Up to so many cells are one array, more are kept sparsely; it changes speed and memory alone.
+    budget
+        How much memory the counts may take.
 
     Returns
     -------
@@ -51,13 +55,20 @@ def count_grid(
     ------
     InvalidRowsError
         If a row is not valid and the scan is not told to drop such rows.
+    ParameterError
+        If the counts take more memory than the budget has.
     """
+    budget = budget or Budget.of(None)
+    known = 0
     schema = scan.raw.collect_schema()
     dtype: type[np.floating] = np.float32 if schema["score"] == pl.Float32 else np.float64
     digitise = Digitiser(grid, dtype)
     cells = CellCounts(weighted="weight" in schema, dense_cells=dense_cells)
     rows_by_code: dict[int, int] = {}
     for batch in read_batches(scan, groups, rows_by_code, progress=progress, batch_rows=batch_rows):
+        if len(groups) > known:
+            known = len(groups)
+            budget.need_cells(groups, digitise.bins)
         codes = batch.numbers
         codes *= digitise.bins
         codes += digitise(batch.scores)

@@ -1,6 +1,7 @@
 """Which label is the positive one, and whether that is clear."""
 
 import contextlib
+import math
 
 import polars as pl
 
@@ -9,7 +10,10 @@ from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.types import is_text
 from nci_frames.errors import InvalidRowsError, Option, ParameterError
 
-__all__ = ["as_label", "check_labels"]
+__all__ = ["as_label", "check_labels", "positive_hint"]
+
+#: From here on not every whole number is a Float64.
+_EXACT_IN_FLOAT64 = 2**53
 
 
 def as_label(positive: Positive, dtype: pl.DataType, where: str) -> Positive:
@@ -18,20 +22,36 @@ def as_label(positive: Positive, dtype: pl.DataType, where: str) -> Positive:
     Raises
     ------
     ParameterError
-        If it is of another type.
+        If it is of another type, or not a label that this type can tell from others.
     """
-    fits = positive is None or is_text(dtype) == isinstance(positive, str)
-    if not fits and isinstance(positive, str) and dtype.is_numeric():
-        with contextlib.suppress(ValueError):
-            return float(positive)
-    if not fits:
-        msg = f"positive={positive!r} is of another type than the labels"
+    if positive is None or is_text(dtype) == isinstance(positive, str):
+        value = positive
+    elif isinstance(positive, str) and dtype.is_numeric():
+        value = _number(positive)
+    else:
+        value = None
+    if value is None and positive is not None:
+        msg = f"{Option('positive', positive)} is of another type than the labels"
         raise ParameterError(msg, where=where, found=f"{dtype} labels")
-    return positive
+    if isinstance(value, int | float) and dtype.is_numeric():
+        # A whole number keeps all its digits; a comparison with a float would round both.
+        if math.isnan(value) or (dtype.is_float() and abs(value) > _EXACT_IN_FLOAT64):
+            raise ParameterError.out_of_range(
+                "positive", positive, f"a number that {dtype} tells from others"
+            )
+        return int(value) if dtype.is_integer() and value == int(value) else value
+    return value
 
 
-def check_labels(source: Source, column: str, dtype: pl.DataType, positive: object) -> None:
-    """Refuse labels of which it is not clear which are positive and which negative.
+def _number(text: str) -> int | float | None:
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return None
+
+
+def check_labels(source: Source, column: str, dtype: pl.DataType, positive: object) -> bool:
+    """Refuse labels if it is not clear which are positive; return whether the labels were read and met.
 
     Raises
     ------
@@ -43,7 +63,7 @@ def check_labels(source: Source, column: str, dtype: pl.DataType, positive: obje
     where = f"column {column!r} of {source.where}"
     if positive is None:
         if dtype == pl.Boolean or dtype.is_numeric() or dtype == pl.Null:
-            return
+            return False
         with source.reading():
             seen = source.frame.select(pl.col(column).drop_nulls().unique()).head(5).collect()[column]
         values = sorted(seen.cast(pl.String, strict=False))
@@ -55,8 +75,10 @@ def check_labels(source: Source, column: str, dtype: pl.DataType, positive: obje
             hint=f"say which value is positive, e.g. {Option('positive', values[-1] if values else 'yes')}; "
             "labels that are 0/1 or Boolean need none",
         )
+    known = pl.col(column).drop_nulls()
     with source.reading():
-        seen = source.frame.select(pl.col(column).drop_nulls().unique()).collect()[column].sort()
+        labels = source.frame.select((known.drop_nans() if dtype.is_float() else known).unique())
+        seen = labels.collect()[column].sort()
     found = ", ".join(map(repr, seen.head(10).to_list())) + (" and more" if len(seen) > 10 else "")
     if len(seen) > 2:
         msg = f"the log has {len(seen)} different labels, but a classifier here has two classes"
@@ -69,3 +91,14 @@ def check_labels(source: Source, column: str, dtype: pl.DataType, positive: obje
     if len(seen) == 2 and positive not in seen.to_list():
         msg = f"no row has the positive label {positive!r}"
         raise InvalidRowsError(msg, where=where, found=f"labels {found}", hint="check how it is spelt")
+    return len(seen) > 0
+
+
+def positive_hint(source: Source, column: str) -> str | None:
+    """Return the hint for a log with two labels that are not 0 and 1; None if there are not two."""
+    with source.reading():
+        seen = source.frame.select(pl.col(column).drop_nulls().unique()).head(3).collect()[column].sort()
+    if len(seen) != 2 or not seen.dtype.is_numeric():
+        return None
+    low, high = (int(value) if value == int(value) else value for value in seen.fill_nan(0).to_list())
+    return f"the labels are {low} and {high}: say which is positive, e.g. {Option('positive', high)}"

@@ -102,6 +102,8 @@ class _Named:
             return [self.name] if os.path.lexists(self.name) else []
         if self.kind == "folder":
             return sorted(_walk(self.name, skipped, frozenset()))
+        if not Path(self.top).is_dir():
+            return []
         parts = Path(self.name).parts[len(Path(self.top).parts) :]
         return sorted(set(_matching(self.top, parts, skipped, frozenset())))
 
@@ -208,8 +210,9 @@ def spelled_keys(path: str) -> list[tuple[str, str]]:
 def _nothing(named: _Named, skipped: Sequence[str]) -> SourceError:
     endings = f"logs end in {', '.join(SUFFIXES)}"
     if named.kind == "folder":
+        without = "a folder without logs" if _entries(named.name) else "an empty folder"
         others = sorted({Path(file).suffix or "no ending" for file in skipped})
-        found = f"a folder with {len(skipped)} other files ({', '.join(others)})" if skipped else "no log"
+        found = f"a folder with {len(skipped)} other files ({', '.join(others)})" if skipped else without
         return SourceError.no_match(named.name, found, endings)
     folder = next((parent for parent in Path(named.name).parents if parent.exists()), Path())
     what = "a glob that matches nothing" if named.kind == "glob" else "no such file or folder"

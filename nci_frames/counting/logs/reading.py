@@ -9,13 +9,14 @@ a hidden column in ``select``.
 import functools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NoReturn
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from nci_frames.counting.logs.rows import REASON, REASONS, count_rows
+from nci_frames.counting.logs.labels import positive_hint
+from nci_frames.counting.logs.rows import NEITHER, REASON, REASONS, count_rows
 from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.errors import InvalidRowsError, InvalidRowsWarning, Option, SchemaError, SourceError, listed
 
@@ -27,6 +28,14 @@ OnInvalid = Literal["raise", "drop"]
 _SCAN = "_nci_frames_scan"
 
 _BATCH_ROWS = 1 << 17
+
+
+@dataclass(slots=True)
+class Passes:
+    """How many rows earlier passes over a scan met."""
+
+    least: int = 0
+    exactly: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,9 @@ class Scan:
     raw_with_files: pl.LazyFrame | None
     #: Rows that ``raw`` must have according to the footers; None where only reading tells.
     rows: int | None
+    #: The column of the source that has the labels.
+    label: str = "label"
+    passes: Passes = field(default_factory=Passes)
 
     def reasons(self, rows_by_code: Mapping[int, int]) -> dict[str, int]:
         """Return the number of invalid rows by reason."""
@@ -59,6 +71,8 @@ class Scan:
                 where = f"{len(files)} of {len(self.source.files)} files: {listed(map(repr, files[FILE]))}"
             rows_by_code = dict(count_rows(invalid, REASON).collect().rows())
         hint = f"fix the log, or skip these rows with {Option('on_invalid', 'drop')}"
+        if NEITHER in rows_by_code:
+            hint = positive_hint(self.source, self.label) or hint
         raise InvalidRowsError.from_reasons(self.reasons(rows_by_code), where, hint)
 
     def batches(
@@ -76,6 +90,22 @@ class Scan:
             changed = "".join(f"; {file!r}: {why}" for file, why in self.source.changed().items())
             raise SourceError(msg, where=self.source.where, found=f"{seen:,} of {self.rows:,} rows{changed}")
         self.source.need_unchanged()
+
+    def need_same_rows(self, rows: int) -> None:
+        """Raise SourceError if a whole pass over the rows met others than an earlier one."""
+        earlier = self.passes.least if self.passes.exactly is None else self.passes.exactly
+        if rows < self.passes.least or self.passes.exactly not in (None, rows):
+            msg = "the source gives other rows when it is read again"
+            found = f"{rows:,} rows after {'' if self.passes.exactly else 'at least '}{earlier:,}"
+            hint = "collect what can be read only once: scan_predictions(frame.collect())"
+            raise SourceError(msg, where=self.source.where, found=found, hint=hint)
+        self.passes.exactly = rows
+
+    def need_two_classes(self, rows_by_code: Mapping[int, int]) -> None:
+        """Raise InvalidRowsError if dropping labels other than 0 and 1 dropped a whole class."""
+        hint = positive_hint(self.source, self.label) if rows_by_code.get(NEITHER) else None
+        if hint:
+            raise InvalidRowsError.from_reasons(self.reasons(rows_by_code), self.source.where, hint)
 
     def dropped(self, rows_by_code: Mapping[int, int], *, whole: bool = True) -> InvalidRowsWarning | None:
         """Return the warning that says which rows were dropped, if any were."""
@@ -131,6 +161,7 @@ def _read(
         raise
     if whole:
         scan.need_all_rows(rows_by_code)
+        scan.need_two_classes(rows_by_code)
     _tell(scan, rows_by_code, whole=whole)
 
 

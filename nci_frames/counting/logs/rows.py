@@ -8,12 +8,15 @@ import polars as pl
 from nci_frames.counting.logs.source import FILE
 from nci_frames.counting.logs.types import is_text
 
-__all__ = ["REASON", "REASONS", "Columns", "Positive", "count_rows", "raw_predictions"]
+__all__ = ["NEITHER", "REASON", "REASONS", "Columns", "Positive", "count_rows", "raw_predictions"]
 
-Positive = str | float | bool | None
+Positive = str | int | float | bool | None
 
 #: Name of the column of a raw scan that says why a row is not a valid prediction (0: it is valid).
 REASON = "__reason"
+
+#: The code of a label that is neither 0 nor 1.
+NEITHER = 2
 
 #: What the codes in that column mean.
 REASONS = (
@@ -23,6 +26,7 @@ REASONS = (
     "score is null",
     "score is NaN",
     "weight is not a finite number >= 0",
+    "label is NaN",
 )
 
 
@@ -99,6 +103,9 @@ def _key(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def _label(label: pl.Expr, dtype: pl.DataType, positive: Positive) -> pl.Expr:
+    if isinstance(positive, int) and not isinstance(positive, bool) and dtype.is_integer():
+        # Compared as 128 bits, so that no label overflows or is rounded.
+        return label.cast(pl.Int128) == pl.lit(positive, pl.Int128)
     if positive is not None:
         return label.pipe(_key, dtype) == pl.lit(positive)
     return label if dtype == pl.Boolean else label == 1
@@ -106,6 +113,8 @@ def _label(label: pl.Expr, dtype: pl.DataType, positive: Positive) -> pl.Expr:
 
 def _label_reason(label: str, dtype: pl.DataType, positive: Positive) -> pl.Expr:
     cases = [(1, pl.col(label).is_null())]
+    if dtype.is_float():
+        cases.append((6, pl.col(label).is_nan()))
     if positive is None and dtype.is_numeric():
         cases.append((2, (pl.col(label) != 0) & (pl.col(label) != 1)))
     return _first_reason(cases, otherwise=pl.lit(0, pl.UInt8))

@@ -6,8 +6,9 @@ from typing import Any, get_args
 import polars as pl
 
 from nci_frames.counting.logs.checksums import Hashes
+from nci_frames.counting.logs.forks import refuse_after_fork
 from nci_frames.counting.logs.labels import as_label, check_labels
-from nci_frames.counting.logs.reading import OnInvalid, Scan, predictions_of, scan_of
+from nci_frames.counting.logs.reading import OnInvalid, Passes, Scan, predictions_of, scan_of
 from nci_frames.counting.logs.rows import Columns, Positive, raw_predictions
 from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.sources import SourceLike, frame_source, need_columns, open_source
@@ -113,6 +114,7 @@ def scan_predictions(
     >>> nf.scan_predictions(log, model="clf", label="y", score="p", positive="spam").collect().rows()
     [('a', True, 0.9), ('a', False, 0.4)]
     """
+    refuse_after_fork()
     if on_invalid not in get_args(OnInvalid):
         raise ParameterError.unknown_choice("on_invalid", on_invalid, get_args(OnInvalid))
     named = (fold, segments, weight, unit, scores)
@@ -138,6 +140,7 @@ def scan_behind(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
     SchemaError
         If it lacks a column, or one has an unusable type.
     """
+    refuse_after_fork()
     scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
     if scan is not None:
         return scan
@@ -153,14 +156,16 @@ def _scan(opened: Source, columns: Columns, positive: Positive, on_invalid: OnIn
     schema = opened.schema()
     _check_types(schema, columns, opened.where)
     positive = as_label(positive, schema[columns.label], opened.where)
-    check_labels(opened, columns.label, schema[columns.label], positive)
+    met = check_labels(opened, columns.label, schema[columns.label], positive)
 
     def raw(frame: pl.LazyFrame) -> pl.LazyFrame:
         return raw_predictions(frame, schema, columns, positive)
 
     with_files = None if opened.frame_with_files is None else raw(opened.frame_with_files)
     rows = None if opened.rows is None else opened.rows * len(columns.scores)
-    return Scan(opened, tuple(columns.keys), on_invalid, raw(opened.frame), with_files, rows)
+    keys = tuple(columns.keys)
+    passes = Passes(least=int(met))
+    return Scan(opened, keys, on_invalid, raw(opened.frame), with_files, rows, columns.label, passes)
 
 
 def _columns_of_predictions(names: Sequence[str]) -> Columns:

@@ -85,7 +85,8 @@ def frame_source(source: object) -> Source | None:
         return Source(source.lazy(), "the DataFrame", rows=len(source))
     if isinstance(source, ArrowStream):
         frame = pl.DataFrame(source)
-        return Source(frame.lazy(), f"the {type(source).__name__}", rows=len(frame))
+        # A stream that was read before has no rows; of that, as of a LazyFrame, counting makes an error.
+        return Source(frame.lazy(), f"the {type(source).__name__}", rows=len(frame) or None)
     return None
 
 

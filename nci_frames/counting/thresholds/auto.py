@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nci_frames.counting.engine.grid import holds_one_score
+from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.counting.logs.rows import REASON, count_rows
 from nci_frames.counting.thresholds.grids import AutoThresholds
 from nci_frames.counting.thresholds.refining import ModelCounts, fewest, worst
 from nci_frames.counting.thresholds.scanned import refine_scan, score_type
@@ -33,8 +33,10 @@ class Chosen:
     tolerance: float | None = None
 
 
-def choose_thresholds(scan: Scan, wish: AutoThresholds, *, progress: bool = False) -> Chosen:
-    """Choose thresholds for a log.
+def choose_thresholds(
+    scan: Scan, wish: AutoThresholds, *, progress: bool = False, budget: Budget | None = None
+) -> Chosen:
+    """Choose thresholds for a log of more rows than ``EXACT_ROWS``.
 
     Parameters
     ----------
@@ -44,12 +46,14 @@ def choose_thresholds(scan: Scan, wish: AutoThresholds, *, progress: bool = Fals
         What must be known how well.
     progress
         Whether to show how far each pass over the log is.
+    budget
+        How much memory each pass may take.
     """
-    rows = count_rows(scan.raw, REASON).collect()["rows"].sum() if scan.rows is None else scan.rows
-    if rows <= EXACT_ROWS:
-        return Chosen(None, None, 0.0, wish.tolerance)
     measure = functools.partial(_widths, prevalence=wish.prevalence)
-    fine, dtype = refine_scan(scan, measure, wish.tolerance, progress=progress), score_type(scan)
+    fine, dtype = (
+        refine_scan(scan, measure, wish.tolerance, progress=progress, budget=budget),
+        score_type(scan),
+    )
     # What the finest grid cannot reach, fewer thresholds need not either.
     enough = max(wish.tolerance, 1.02 * worst(measure(fine)))
     kept = fewest(fine, measure, enough, dtype)

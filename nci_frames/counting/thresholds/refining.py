@@ -137,7 +137,14 @@ def _in_bins(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> Mod
     return ModelCounts(grid, in_bins("tp", "fn"), in_bins("fp", "tn"), _tied(grid, dtype))
 
 
-def first_grid(low: float, high: float, dtype: type[np.floating], few: Floats | None = None) -> Floats:
+def first_grid(
+    low: float,
+    high: float,
+    dtype: type[np.floating],
+    *,
+    few: Floats | None = None,
+    infinite: bool = False,
+) -> Floats:
     """Return the grid to begin with: few scores and their successors, or a grid dense at both ends.
 
     Parameters
@@ -148,16 +155,21 @@ def first_grid(low: float, high: float, dtype: type[np.floating], few: Floats | 
         The type of the scores.
     few
         The distinct scores, if they are few.
+    infinite
+        Whether some scores are minus infinity, so that they are told from all finite ones.
     """
     if few is not None:
         return _distinct(np.append(few, np.nextafter(few.astype(dtype), dtype(np.inf))), dtype)
     ends = np.array([low, high])
     third = MOST_THRESHOLDS // 3 - 4
     logit = 1 / (1 + np.exp(-np.linspace(-25, 25, third)))
-    by_value = ends[0] + np.append(np.linspace(0, 1, third), logit) * (ends[1] - ends[0])
+    share = np.append(np.linspace(0, 1, third), logit)
+    # The difference of the ends may be more than the largest number.
+    by_value = ends[0] * (1 - share) + ends[1] * share
     by_digit = _between(ends[:1], ends[1:], np.array([third]), dtype)
     successors = np.nextafter(ends.astype(dtype), dtype(np.inf))
-    return _distinct(np.concatenate([ends, by_value, by_digit, successors, [np.inf]]), dtype)
+    lowest = [-np.inf, np.nextafter(dtype(-np.inf), dtype(0))] if infinite else []
+    return _distinct(np.concatenate([lowest, ends, by_value, by_digit, successors, [np.inf]]), dtype)
 
 
 def _distinct(values: NDArray[np.floating], dtype: type[np.floating]) -> Floats:

@@ -1,0 +1,45 @@
+"""A process that was forked while Polars had threads hangs at its first query: say so instead."""
+
+import os
+from pathlib import Path
+
+from nci_frames.errors import ParameterError
+
+__all__ = ["refuse_after_fork"]
+
+_state = {"has_threads": False, "is_forked": False}
+
+
+def _polars_has_threads() -> bool:
+    """Tell whether Polars' threads run in this process; where /proc does not tell, suppose so."""
+    tasks = Path("/proc/self/task")
+    if not tasks.is_dir():
+        return True
+    names = []
+    for task in tasks.iterdir():
+        try:
+            names.append((task / "comm").read_text())
+        except OSError:  # it has just ended
+            continue
+    return any(name.startswith("polars") for name in names)
+
+
+def _before() -> None:
+    _state["has_threads"] = _polars_has_threads()
+
+
+def _in_child() -> None:
+    _state["is_forked"] = _state["is_forked"] or _state["has_threads"]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_child=_in_child)
+
+
+def refuse_after_fork() -> None:
+    """Raise ParameterError in a process in which Polars would hang."""
+    if _state["is_forked"]:
+        raise ParameterError(
+            "this process was forked after Polars had run, and would hang",
+            hint="start processes by 'spawn': multiprocessing.get_context('spawn')",
+        )

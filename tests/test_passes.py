@@ -1,0 +1,157 @@
+"""What can be read once is counted once or refused; memory is known before it is taken; forks are refused."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from polars.io.plugins import register_io_source
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.counting import count as count_module
+from nci_frames.counting.engine import batches
+from nci_frames.counting.engine.memory import machine_memory
+from nci_frames.demo import write_synthetic_logs
+from tests.logs import random_log
+
+LOG = random_log(2000)
+COLUMNS: dict[str, Any] = {"fold": "fold", "segments": "country"}
+
+
+def once(log: pl.DataFrame, parts: int = 4) -> pl.LazyFrame:
+    """A frame that gives its rows once, and after that none, as a stream does."""
+    stream = iter([log[part::parts] for part in range(parts)])
+
+    def source(columns: Any, predicate: Any, n_rows: Any, batch_size: Any) -> Iterator[pl.DataFrame]:
+        for frame in stream:
+            mine = frame if columns is None else frame.select(columns)
+            yield mine if predicate is None else mine.filter(predicate)
+
+    return register_io_source(source, schema=log.schema)
+
+
+@pytest.mark.parametrize("thresholds", [[-0.5, 0.0, 0.5], "exact", "auto"], ids=str)
+def test_a_stream_is_counted_in_one_pass(thresholds: Any) -> None:
+    expected = nf.count_confusion(nf.scan_predictions(LOG, **COLUMNS), thresholds=thresholds)
+    scan = nf.scan_predictions(once(LOG), **COLUMNS)
+    assert_frame_equal(nf.count_confusion(scan, thresholds=thresholds), expected)
+    with pytest.raises(nf.SourceError, match="gives other rows when it is read again"):
+        nf.count_confusion(scan, thresholds=thresholds)
+
+
+@pytest.mark.parametrize("thresholds", [[0.5], "exact", "auto"], ids=str)
+def test_a_stream_whose_labels_were_read_is_refused(thresholds: Any) -> None:
+    log = LOG.with_columns(pl.col("label").cast(pl.Int64) + 1)
+    scan = nf.scan_predictions(once(log), positive=2, **COLUMNS)
+    with pytest.raises(nf.SourceError, match="0 rows after at least 1") as error:
+        nf.count_confusion(scan, thresholds=thresholds)
+    assert "frame.collect()" in str(error.value)
+
+
+def test_a_long_stream_is_refused_where_it_needs_several_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count_module, "EXACT_ROWS", 100)
+    with pytest.raises(nf.SourceError, match="gives other rows when it is read again"):
+        nf.count_confusion(nf.scan_predictions(once(LOG, 20), **COLUMNS))
+    whole = nf.scan_predictions(LOG.lazy(), **COLUMNS)
+    assert nf.count_confusion(whole, by=[])["tp"].max() == LOG.filter(model="forest")["label"].sum()
+
+
+def test_readers_of_arrow_are_collected() -> None:
+    reader = pa.RecordBatchReader.from_batches(LOG.to_arrow().schema, LOG.to_arrow().to_batches())
+    expected = nf.count_confusion(nf.scan_predictions(LOG, **COLUMNS))
+    assert_frame_equal(nf.count_confusion(nf.scan_predictions(reader, **COLUMNS)), expected)
+    with pytest.raises(nf.SourceError, match="the log has no rows"):
+        nf.count_confusion(nf.scan_predictions(reader, **COLUMNS))
+
+
+@pytest.mark.parametrize("thresholds", [[0.5], "exact", "auto"], ids=str)
+def test_a_lazy_log_without_a_row_is_an_error(thresholds: Any) -> None:
+    for empty in (LOG.clear().lazy(), nf.scan_predictions(LOG, **COLUMNS).filter(pl.col("score") > 1e9)):
+        with pytest.raises(nf.SourceError, match="the log has no rows"):
+            nf.count_confusion(empty, thresholds=thresholds)
+
+
+@pytest.mark.parametrize("thresholds", [nf.uniform_thresholds(1001), "exact"], ids=["grid", "exact"])
+def test_memory_is_refused_before_it_is_taken(thresholds: Any) -> None:
+    log = LOG.with_columns(user=pl.int_range(2000) // 2, score=pl.int_range(2000) / 2000)
+    scan = nf.scan_predictions(log, segments=["country", "user"])
+    with pytest.raises(nf.ParameterError, match="the limit is 1e-05 GB") as error:
+        nf.count_confusion(scan, thresholds=thresholds, memory_limit=1e4)
+    assert "raise memory_limit" in str(error.value)
+    if thresholds != "exact":
+        assert "x 1,002 thresholds x" in str(error.value)
+        assert "'user' has" in str(error.value)
+    counts = nf.count_confusion(scan, thresholds=thresholds, memory_limit=1e9, by="country")
+    assert counts.height > 0
+    for wrong in (0, -1, "2 GB"):
+        with pytest.raises(nf.ParameterError, match="memory_limit must be a number of bytes above 0"):
+            nf.count_confusion(scan, thresholds=thresholds, memory_limit=wrong)  # type: ignore[arg-type]
+
+
+def test_too_many_groups_are_refused_while_they_are_met() -> None:
+    # 100,000 groups at 65,535 thresholds would take some 500 GB.
+    log = pl.select(
+        model=pl.repeat("a", 100_000),
+        label=pl.int_range(100_000) % 2,
+        score=pl.int_range(100_000) / 1e5,
+        user=pl.int_range(100_000),
+    )
+    with pytest.raises(nf.ParameterError, match=r"the counts take .* GB, and the limit is") as error:
+        nf.count_confusion(log, thresholds=nf.uniform_thresholds(65_535))
+    assert "'user' has" in str(error.value)
+    assert machine_memory() > 1e8
+
+
+def in_child(queue: Any) -> None:
+    try:
+        nf.count_confusion(LOG, thresholds=[0.5])
+    except nf.NciFramesError as error:
+        queue.put(str(error))
+    else:
+        queue.put("counted")
+
+
+@pytest.mark.parametrize(("method", "told"), [("fork", "would hang"), ("spawn", "counted")])
+def test_a_forked_process_says_so_and_does_not_hang(method: str, told: str) -> None:
+    code = (
+        "import multiprocessing, sys\n"
+        "import nci_frames as nf\n"
+        "from tests.test_passes import LOG, in_child\n"
+        "if __name__ == '__main__':\n"
+        "    nf.count_confusion(LOG, thresholds=[0.5])\n"
+        "    context = multiprocessing.get_context(sys.argv[1])\n"
+        "    queue = context.SimpleQueue()\n"
+        "    child = context.Process(target=in_child, args=(queue,))\n"
+        "    child.start()\n"
+        "    print(queue.get())\n"
+        "    child.join()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, method],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert told in done.stdout, done.stdout + done.stderr
+    if method == "fork":
+        assert "get_context('spawn')" in done.stdout
+
+
+def test_a_variable_that_was_set_meanwhile_is_kept(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    variable = "POLARS_ROW_GROUP_PREFETCH_SIZE"
+    monkeypatch.delenv(variable, raising=False)
+    write_synthetic_logs(tmp_path, rows=1000)
+    with batches._one_row_group_ahead(local=True):
+        assert os.environ[variable] == "1"
+    assert variable not in os.environ
+    with batches._one_row_group_ahead(local=True):
+        os.environ[variable] = "7"
+    assert os.environ[variable] == "7"
+    nf.count_confusion(nf.scan_predictions(tmp_path), thresholds=[0.5])
+    assert os.environ[variable] == "7"
