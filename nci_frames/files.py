@@ -1,13 +1,15 @@
-"""Files that are whole or as they were before, never half-written."""
+"""Files that are whole or as they were before, never half-written, and say so by checksums."""
 
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import polars as pl
+
 from nci_frames.errors import OutputError, ParameterError
 
-__all__ = ["file_kind", "replacing"]
+__all__ = ["file_kind", "replacing", "write_parquet"]
 
 
 def file_kind(path: str | Path, kinds: Sequence[str], *, what: str = "file") -> str:
@@ -62,3 +64,13 @@ def replacing(path: str | Path, *, what: str = "file") -> Iterator[Path]:
             beside.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError.unwritable(str(target), error) from error
+
+
+def write_parquet(table: pl.DataFrame, file: str | Path) -> None:
+    """Write a table as Parquet whose pages have checksums, which Polars does not write.
+
+    ``scan_predictions`` verifies them, as do other readers that are asked to.
+    """
+    import pyarrow.parquet as pq  # noqa: PLC0415  (what does not write does not wait for it)
+
+    pq.write_table(table.to_arrow(), file, write_page_checksum=True, compression="zstd")

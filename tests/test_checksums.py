@@ -3,15 +3,18 @@
 import hashlib
 import shutil
 import subprocess
+from datetime import date
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.logs.checksums import damaged_files
+from nci_frames.files import write_parquet
 from tests.logs import random_log
 
 COLUMNS = ["model", "label", "score"]
@@ -98,3 +101,26 @@ def test_hashes_of_whole_files(tmp_path: Path) -> None:
             nf.scan_predictions(folder, verify=wrong)
     with pytest.raises(nf.ParameterError, match="verify needs a source of local files"):
         nf.scan_predictions(pl.read_parquet(files[1]), verify=hashes)
+
+
+def test_what_is_written_has_checksums_and_is_the_table(tmp_path: Path) -> None:
+    table = pl.DataFrame(
+        {
+            "enum": pl.Series(["x", None], dtype=pl.Enum(["x", "y"])),
+            "category": pl.Series(["x", None], dtype=pl.Categorical),
+            "text": ["a", None],
+            "float": pl.Series([0.1, None], dtype=pl.Float32),
+            "whole": pl.Series([1, None], dtype=pl.UInt8),
+            "day": [date(2026, 1, 1), None],
+            "list": [[1.0], None],
+            "null": pl.Series([None, None], dtype=pl.Null),
+        }
+    )
+    write_parquet(table, tmp_path / "table.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "table.parquet"), table)
+    write_parquet(random_log(500), tmp_path / "log.parquet")
+    data = (tmp_path / "log.parquet").read_bytes()
+    column = pq.read_metadata(tmp_path / "log.parquet").row_group(0).column(4)
+    end = column.dictionary_page_offset + column.total_compressed_size
+    (tmp_path / "log.parquet").write_bytes(flipped(data, end - 3, 0))
+    assert list(damaged_files([str(tmp_path / "log.parquet")], COLUMNS)) == [str(tmp_path / "log.parquet")]

@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -155,3 +157,39 @@ def test_a_variable_that_was_set_meanwhile_is_kept(tmp_path: Any, monkeypatch: p
     assert os.environ[variable] == "7"
     nf.count_confusion(nf.scan_predictions(tmp_path), thresholds=[0.5])
     assert os.environ[variable] == "7"
+
+
+@pytest.mark.parametrize("kind", ["frame", "file", "stream"])
+def test_many_score_columns_are_read_some_at_a_time(tmp_path: Path, kind: str) -> None:
+    rng = np.random.default_rng(2)
+    scores = {f"model {place:02}": f"s{place}" for place in range(40)}
+    wide = pl.DataFrame({"label": rng.random(300) < 0.3, **{s: rng.random(300) for s in scores.values()}})
+    wide.write_parquet(tmp_path / "wide.parquet")
+    sources = {"frame": wide, "file": tmp_path / "wide.parquet", "stream": once(wide)}
+    counts = nf.count_confusion(nf.scan_predictions(sources[kind], scores=scores), thresholds=[0.25, 0.5])
+    long = pl.concat(
+        wide.select("label", model=pl.lit(model), score=score) for model, score in scores.items()
+    )
+    assert_frame_equal(counts, nf.count_confusion(long, thresholds=[0.25, 0.5]))
+
+
+def test_memory_does_not_grow_with_the_score_columns(tmp_path: Path) -> None:
+    code = (
+        "import resource, sys, polars as pl, nci_frames as nf; "
+        "count = int(sys.argv[2]); "
+        "scores = {f'm{i}': f's{i}' for i in range(count)}; "
+        "scan = nf.scan_predictions(sys.argv[1], scores=scores); "
+        "nf.count_confusion(scan, thresholds=[0.5]); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    rng = np.random.default_rng(2)
+    score = rng.random(100_000).astype(np.float32)
+    wide = pl.DataFrame({"label": score > 0.9, **{f"s{place}": score for place in range(200)}})
+    wide.write_parquet(tmp_path / "wide.parquet")
+    peaks = []
+    for columns in (20, 200):
+        command = [sys.executable, "-c", code, str(tmp_path / "wide.parquet"), str(columns)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout))
+    # In one scan the larger took 1 GB more than the smaller.
+    assert peaks[1] < peaks[0] + 500_000

@@ -250,9 +250,7 @@ def _nearly_unique(groups: pl.DataFrame, rows: int, where: str) -> NearlyUniqueK
     if not named:
         return None
     msg = f"in {where} the key {' and the key '.join(named)} for {per_model:,.0f} rows of a model"
-    return NearlyUniqueKeyWarning(
-        f"{msg}: nearly every row is a group of its own; choose other keys with by="
-    )
+    return NearlyUniqueKeyWarning(f"{msg}: nearly every row is a group of its own; choose other keys")
 
 
 def _no_probabilities(counts: pl.DataFrame, chosen: Chosen, where: str) -> OutsideGridWarning | None:

@@ -75,7 +75,7 @@ class Budget:
             values = {key: groups[key].n_unique() for key in groups.columns}
             most = max(values, key=lambda key: values[key])
             found = f"{found}; {most!r} has {values[most]:,} values"
-            hint = f"take fewer thresholds, or keep fewer keys with by= ({most!r} has the most values)"
+            hint = f"take fewer thresholds, or keep fewer keys ({most!r} has the most values)"
         return ParameterError(msg, found=found, hint=f"{hint}, or raise memory_limit")
 
 

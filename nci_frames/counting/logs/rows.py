@@ -15,6 +15,9 @@ Positive = str | int | float | bool | None
 #: Name of the column of a raw scan that says why a row is not a valid prediction (0: it is valid).
 REASON = "__reason"
 
+#: Score columns that are read in one scan.
+_SCORES_AT_ONCE = 16
+
 #: The code of a label that is neither 0 nor 1.
 NEITHER = 2
 
@@ -55,9 +58,12 @@ class Columns:
 
 
 def raw_predictions(
-    frame: pl.LazyFrame, schema: pl.Schema, columns: Columns, positive: Positive
+    frame: pl.LazyFrame, schema: pl.Schema, columns: Columns, positive: Positive, *, once: bool = False
 ) -> pl.LazyFrame:
-    """Bring a log to the columns of predictions, and say of each row why it is not valid."""
+    """Bring a log to the columns of predictions, and say of each row why it is not valid.
+
+    If *once*, the log is scanned once, whatever memory that takes: it may be a stream.
+    """
     file = [FILE] if FILE in frame.collect_schema() else []
     named: list[pl.Expr] = [
         *(pl.col(column).pipe(_key, schema[column]).alias(key) for key, column in columns.keys.items()),
@@ -75,20 +81,31 @@ def raw_predictions(
             pl.col(score).pipe(_score, schema[score]).alias("score"),
         )
     else:
-        # One scan for all models: each score column becomes rows of its own.
-        scores = {f"__score_{place}": column for place, column in enumerate(columns.scores.values())}
-        names = dict(zip(scores, columns.scores, strict=True))
-        wide = frame.select(
-            *named, *(pl.col(column).pipe(_score, schema[column]).alias(s) for s, column in scores.items())
-        )
-        index = [name for name in wide.collect_schema() if name not in scores]
-        long = wide.unpivot(on=list(scores), index=index, variable_name="model", value_name="score")
-        long = long.with_columns(pl.col("model").replace_strict(names, return_dtype=pl.String))
+        # Each score column becomes rows of its own, some columns in one scan: all at once would take the
+        # memory of a batch times the number of models.
+        models = list(columns.scores.items())
+        size = len(models) if once else _SCORES_AT_ONCE
+        parts = [models[place : place + size] for place in range(0, len(models), size)]
+        long = pl.concat([_long(frame, named, schema, dict(part)) for part in parts])
     weight = ["weight"] if columns.weight else []
     unit = ["unit"] if columns.unit else []
     return long.with_columns(_reason(weighted=columns.weight is not None).alias(REASON)).select(
         "model", *columns.keys, "label", "score", *weight, *unit, REASON, *file
     )
+
+
+def _long(
+    frame: pl.LazyFrame, named: list[pl.Expr], schema: pl.Schema, scores: Mapping[str, str]
+) -> pl.LazyFrame:
+    """Return a row for each row of the log and each of some models."""
+    short = {f"__score_{place}": column for place, column in enumerate(scores.values())}
+    names = dict(zip(short, scores, strict=True))
+    wide = frame.select(
+        *named, *(pl.col(column).pipe(_score, schema[column]).alias(s) for s, column in short.items())
+    )
+    index = [name for name in wide.collect_schema() if name not in short]
+    long = wide.unpivot(on=list(short), index=index, variable_name="model", value_name="score")
+    return long.with_columns(pl.col("model").replace_strict(names, return_dtype=pl.String))
 
 
 def count_rows(frame: pl.LazyFrame, column: str) -> pl.LazyFrame:

@@ -159,7 +159,8 @@ def _scan(opened: Source, columns: Columns, positive: Positive, on_invalid: OnIn
     met = check_labels(opened, columns.label, schema[columns.label], positive)
 
     def raw(frame: pl.LazyFrame) -> pl.LazyFrame:
-        return raw_predictions(frame, schema, columns, positive)
+        once = opened.rows is None and not opened.files
+        return raw_predictions(frame, schema, columns, positive, once=once)
 
     with_files = None if opened.frame_with_files is None else raw(opened.frame_with_files)
     rows = None if opened.rows is None else opened.rows * len(columns.scores)
