@@ -40,8 +40,9 @@ gallery: $(VENV)/.dev ## redraw the pictures of the docs (needs Chromium)
 	$(BIN)/python docs/gallery.py
 	$(BIN)/python docs/report_picture.py
 
-api: $(VENV)/.dev ## sort the public names by subpackage, write docs/api.md
+api: $(VENV)/.dev ## sort the public names by subpackage, write docs/api.md and docs/columns.md
 	$(BIN)/python docs/api.py
+	$(BIN)/python docs/columns.py
 
 snapshots: $(VENV)/.dev ## update the error and help texts in tests/snapshots
 	$(BIN)/python -m tests.texts

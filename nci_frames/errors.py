@@ -249,6 +249,16 @@ class SchemaError(NciFramesError):
         return cls(f"column {column!r} must be {wanted}", where=where, found=found, hint=hint)
 
     @classmethod
+    def wrong_values(cls, column: str, frame: str, wanted: str, where: str, found: str) -> Self:
+        """Build the error for a column of a frame that holds values that it cannot hold."""
+        return cls(f"column {column!r} of a {frame} frame must be {wanted}", where=where, found=found)
+
+    @classmethod
+    def inconsistent(cls, what: str, where: str, found: str, hint: str | None) -> Self:
+        """Build the error for counts or rates that cannot be those of one log."""
+        return cls(what, where=where or None, found=found, hint=hint)
+
+    @classmethod
     def not_a_frame(cls, wanted: str, missing: Sequence[str], available: Sequence[str], maker: str) -> Self:
         """Build the error for a frame that is not of the kind a function takes."""
         return cls(

@@ -19,12 +19,17 @@ HUNDREDTHS = st.integers(0, 1000).map(lambda n: n / 100)
 
 
 def rates_of(*points: tuple[str, int, int], positives: int = 60, negatives: int = 60) -> pl.DataFrame:
-    """Rates of (model, tp, fp); the thresholds count up."""
+    """Rates of (model, tp, fp); the thresholds count up, and tp and fp of each model fall."""
     models, tp, fp = zip(*points, strict=True)
-    counts = pl.DataFrame({"model": models, "tp": tp, "fp": fp}).with_columns(
-        fn=positives - pl.col("tp"),
-        tn=negatives - pl.col("fp"),
-        threshold=pl.int_range(pl.len()).cast(pl.Float64),
+    falling = pl.col("tp", "fp").sort(descending=True).over("model")
+    counts = (
+        pl.DataFrame({"model": models, "tp": tp, "fp": fp})
+        .with_columns(falling)
+        .with_columns(
+            fn=positives - pl.col("tp"),
+            tn=negatives - pl.col("fp"),
+            threshold=pl.int_range(pl.len()).cast(pl.Float64),
+        )
     )
     return nf.compute_rates(counts)
 
@@ -75,6 +80,7 @@ def test_a_large_map_equals_brute_force_at_a_million_points() -> None:
     tp, fp = np.round(tpr * 100_000).astype(int).ravel(), np.round(fpr * 10_000_000).astype(int).ravel()
     model = np.repeat([f"m{place:02}" for place in range(models)], thresholds)
     rates = rates_of(*zip(model, tp, fp, strict=True), positives=100_000, negatives=10_000_000)
+    tp, fp = (rates[cell].to_numpy() for cell in ("tp", "fp"))
     table = nf.decision_map(rates)
     assert len(table) > 20
     n = 1_000_000
@@ -252,7 +258,9 @@ def test_segments_are_compared_apart_and_groups_of_one_class_left_out() -> None:
             pl.col("country").eq_missing(country)
         )
         assert nf.find_crossovers(alone, metric="f_beta", over="prevalence").equals(crossings)
-    lacking = rates.with_columns(tpr=pl.lit(None, pl.Float64))
+    lacking = rates.with_columns(
+        pl.lit(None, pl.Int64).alias(name) for name in ("tp", "fp", "fn", "tn", "positives", "negatives")
+    ).with_columns(tpr=pl.lit(None, pl.Float64), reason=pl.lit("not attained"))
     assert nf.decision_map(lacking).is_empty()
     assert nf.find_crossovers(lacking, metric="accuracy", over="prevalence").is_empty()
     assert nf.winner_ranges(lacking, metric="accuracy", over="prevalence").is_empty()

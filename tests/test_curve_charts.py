@@ -102,7 +102,8 @@ def test_folds_are_not_drawn_over_one_another():
 
 
 def test_nothing_to_draw_is_refused():
-    undefined = rates_of().with_columns(tpr=pl.lit(None, pl.Float64))
+    log = pl.DataFrame({"model": "a", "label": [0, 0], "score": [0.1, 0.4]})
+    undefined = nf.compute_rates(nf.count_confusion(log, thresholds=[0.2]))
     with pytest.raises(ParameterError, match="no point to draw"):
         nf.chart_roc(undefined)
     with pytest.raises(ParameterError, match="no point to draw"):

@@ -20,7 +20,7 @@ def rates_of(models=("a", "b")):
         for i, t in enumerate((0.1, 0.3, 0.5, 0.7))
     ]
     frame = pl.DataFrame(rows)
-    return nf.compute_rates(frame.with_columns(fn=110 - pl.col("tp"), tn=1000 - pl.col("fp")))
+    return nf.compute_rates(frame.with_columns(fn=120 - pl.col("tp"), tn=1000 - pl.col("fp")))
 
 
 def projection_of(rates, metrics=("precision", "recall"), prevalence=(ETA,)):
@@ -125,7 +125,9 @@ def test_purity_is_told_where_the_frame_has_it():
 
 
 def test_a_logarithmic_share_leaves_0_out():
-    nobody = pl.DataFrame({"model": ["a"], "threshold": [9.0], "tp": [0], "fp": [0], "fn": [9], "tn": [90]})
+    nobody = pl.DataFrame(
+        {"model": ["a"], "threshold": [9.0], "tp": [0], "fp": [0], "fn": [120], "tn": [1000]}
+    )
     rates = pl.concat([rates_of(["a"]), nf.compute_rates(nobody)], how="diagonal_relaxed")
     spec = draw_pos_fraction(rates, log_x=True).to_dict()
     scale = layer(spec, "lines")["encoding"]["x"]["scale"]

@@ -210,9 +210,10 @@ def test_counts_that_cannot_be_resampled() -> None:
     counts = exact_counts([True, False], [0.1, 0.2])
     with pytest.raises(nf.ParameterError, match="these counts are sums of weights"):
         nf.bootstrap(counts.with_columns(pl.col("tp").cast(pl.Float64)), metric="roc_auc")
+    unattained = nf.select_operating_points(nf.compute_rates(counts), precision=1.0, prevalence=0.0)
     with pytest.raises(nf.ParameterError, match="counts must not be null"):
-        nf.bootstrap(counts.with_columns(tp=pl.lit(None, pl.Int64)), metric="roc_auc")
-    with pytest.raises(nf.ParameterError, match="cannot be those of one set of rows\n  where: model 'a'"):
+        nf.bootstrap(unattained, metric="roc_auc")
+    with pytest.raises(nf.SchemaError, match=r"the same threshold in a counts frame\n  where: model 'a'"):
         nf.bootstrap(pl.concat([counts, counts]), metric="roc_auc")
     with pytest.raises(nf.SchemaError, match="not a counts frame"):
         nf.bootstrap(counts.drop("fp"), metric="roc_auc")

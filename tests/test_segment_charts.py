@@ -196,8 +196,12 @@ def test_parts_have_colours_that_no_model_has():
 
 def test_what_has_no_decomposition_says_so():
     rates = rates_of(("at", "de"))
-    nothing = rates.with_columns(
-        pl.when(pl.col("country") == "de").then(0.0).otherwise(name).alias(name) for name in ("tpr", "fpr")
+    missed = {"tp": 0, "fp": 0, "fn": pl.col("positives"), "tn": pl.col("negatives")}
+    in_de = pl.col("country") == "de"
+    nothing = nf.compute_rates(
+        rates.with_columns(
+            pl.when(in_de).then(cell).otherwise(name).alias(name) for name, cell in missed.items()
+        )
     )
     spec = nf.chart_decomposition(parts_of(nothing)).to_dict()
     assert bars(spec) == []

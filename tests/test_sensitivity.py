@@ -152,7 +152,9 @@ def test_the_length_of_a_path() -> None:
     expected = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
     assert path["length"].to_list() == pytest.approx([expected, 0.0])
     assert path["steps"].to_list() == [2, 1]
-    undefined = rates.with_columns(tpr=pl.lit(None, pl.Float64))
+    undefined = nf.compute_rates(
+        epochs.with_columns(pl.lit(0, pl.Int64).alias(cell) for cell in ("tp", "fn"))
+    )
     assert nf.surface_path_length(undefined, metric="hss", over="epoch")["length"].to_list() == [None, None]
     lone = nf.surface_path_length(rates.filter(epoch=1), metric="hss", over="epoch")
     assert lone["length"].to_list() == [0.0, 0.0]
@@ -178,5 +180,6 @@ def test_a_path_needs_one_point_at_a_time() -> None:
     counts = nf.expected_counts(tpr=0.5, fpr=0.5, ratio=[1, 2], size=100)
     with pytest.raises(nf.SchemaError, match=r"missing column 'epoch' \(the over\)"):
         nf.surface_path_length(nf.compute_rates(counts), metric="hss", over="epoch")
+    two = pl.concat([counts, counts.with_columns(threshold=0.6)])
     with pytest.raises(nf.ParameterError, match="several operating points at one step"):
-        nf.surface_path_length(nf.compute_rates(pl.concat([counts, counts])), metric="hss", over="ratio")
+        nf.surface_path_length(nf.compute_rates(two), metric="hss", over="ratio")

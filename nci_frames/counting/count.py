@@ -19,6 +19,7 @@ from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.auto import EXACT_ROWS, Chosen, choose_thresholds
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
 from nci_frames.errors import NearlyUniqueKeyWarning, OutsideGridWarning, SourceError, ToleranceWarning
+from nci_frames.schemas import COUNTS
 
 __all__ = ["Tally", "count_confusion", "tally_predictions"]
 
@@ -167,7 +168,7 @@ def tally_predictions(
         _nearly_unique(groups, counted, scan.source.where),
     )
     return Tally(
-        counts=counts.select(*group, "threshold", "tp", "fp", "fn", "tn", _resolution(chosen, len(counts))),
+        counts=COUNTS.finish(counts.with_columns(_resolution(chosen, len(counts)))),
         where=scan.source.where,
         files=len(scan.source.files),
         counted=counted,

@@ -125,8 +125,10 @@ def compare_auc(
             upper=pl.col("difference") + width,
         )
         labelled = group[np.zeros(len(compared), np.int64)].hstack(compared)
-        tables.append(labelled.select(*kept, *AUC_COMPARISONS.fixed))
-    return pl.concat(tables) if tables else AUC_COMPARISONS.empty(ordered.select(kept))
+        tables.append(labelled.select(*kept, *compared.columns))
+    return (
+        AUC_COMPARISONS.finish(pl.concat(tables)) if tables else AUC_COMPARISONS.empty(ordered.select(kept))
+    )
 
 
 @dataclass(frozen=True, slots=True)

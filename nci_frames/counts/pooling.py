@@ -123,7 +123,7 @@ def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFra
         added = _add_exact(frame, keys, members)
     else:
         added = _add_grid(frame, keys, members, some_exact=bool(exact.any()))
-    return added.select(columns).sort(*keys, "threshold")
+    return COUNTS.finish(added.select(columns).sort(*keys, "threshold"))
 
 
 def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str], *, some_exact: bool) -> pl.DataFrame:

@@ -22,11 +22,13 @@ from nci_frames.schemas.uncertainty import (
     AUC_COMPARISONS,
     AUC_INTERVALS,
     BAND,
+    BAND_COVERAGE,
     BEST_MODELS,
     BOOTSTRAP,
     CROSSOVER_INTERVALS,
     FOLD_COMPARISONS,
     FOLD_SUMMARIES,
+    INTERVAL_COVERAGE,
     SAMPLES,
     SHIFTS,
     SUBSAMPLES,
@@ -40,6 +42,7 @@ __all__ = [
     "AUC_COMPARISONS",
     "AUC_INTERVALS",
     "BAND",
+    "BAND_COVERAGE",
     "BEST_MODELS",
     "BOOTSTRAP",
     "COUNTS",
@@ -50,6 +53,7 @@ __all__ = [
     "FOLD_COMPARISONS",
     "FOLD_SUMMARIES",
     "FRAMES",
+    "INTERVAL_COVERAGE",
     "NEVER_BEST",
     "PATHS",
     "PREDICTIONS",
@@ -101,6 +105,8 @@ FRAMES = (
     CROSSOVER_INTERVALS,
     SUBSAMPLES,
     SHIFTS,
+    INTERVAL_COVERAGE,
+    BAND_COVERAGE,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)

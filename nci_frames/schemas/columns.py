@@ -1,8 +1,10 @@
 """Columns that several frames share."""
 
+import math
+
 import polars as pl
 
-from nci_frames.schemas.frame import Column
+from nci_frames.schemas.frame import FINITE, Column
 
 __all__ = [
     "BETA",
@@ -11,25 +13,57 @@ __all__ = [
     "METHOD",
     "METRIC",
     "MODEL",
+    "POINT",
     "PREVALENCE",
     "RATE",
     "THRESHOLD",
     "UPPER",
     "VALUE",
+    "number",
+    "share",
+    "whole",
 ]
 
-MODEL = Column("model", (pl.String,), "name of the model")
-THRESHOLD = Column("threshold", (pl.Float64,), "a row is a positive decision if score >= threshold, as given")
-PREVALENCE = Column(
-    "prevalence", (pl.Float64,), "P(y=1) the value belongs to, in [0, 1]", "the value does not depend on it"
-)
-BETA = Column(
-    "beta", (pl.Float64,), "weight of recall against precision, in [0, inf]", "it plays no part in the value"
-)
-METRIC = Column("metric", (pl.String,), "name of the metric, or label of the called metric")
-VALUE = Column("value", (pl.Float64,), "value of the metric, in its range", "undefined: 0/0")
-LOWER = Column("lower", (pl.Float64,), "lower bound of the value", "undefined", required=False)
-UPPER = Column("upper", (pl.Float64,), "upper bound of the value", "undefined", required=False)
-METHOD = Column("method", (pl.String,), "rule by which the PR curve is integrated", "not a PR area")
 RATE = (pl.Float64,)
 COUNT = (pl.Int64, pl.Float64)
+
+
+def number(
+    name: str,
+    meaning: str,
+    null: str = "never",
+    *,
+    minimum: float = -math.inf,
+    maximum: float = math.inf,
+    required: bool = True,
+) -> Column:
+    """Return a column of numbers in a range, ends included."""
+    return Column(name, RATE, meaning, null, required, minimum, maximum)
+
+
+def share(name: str, meaning: str, null: str = "never", *, required: bool = True) -> Column:
+    """Return a column of numbers within [0, 1]: rates, probabilities, areas."""
+    return Column(name, RATE, meaning, null, required, 0.0, 1.0)
+
+
+def whole(name: str, meaning: str, null: str = "never", *, minimum: int = 0) -> Column:
+    """Return a column of whole numbers, such as how many folds there are."""
+    return Column(name, (pl.Int64,), meaning, null, minimum=minimum, maximum=FINITE)
+
+
+MODEL = Column("model", (pl.String,), "name of the model", "a model of its own")
+THRESHOLD = number("threshold", "a row is a positive decision if score >= threshold, as given")
+POINT = number(
+    "threshold",
+    "a row is a positive decision if score >= threshold, as given",
+    "the operating point is interpolated, or was not attained",
+)
+PREVALENCE = share("prevalence", "P(y=1) the value belongs to, in [0, 1]", "the value does not depend on it")
+BETA = number(
+    "beta", "weight of recall against precision, in [0, inf]", "it plays no part in the value", minimum=0
+)
+METRIC = Column("metric", (pl.String,), "name of the metric, or label of the called metric")
+VALUE = number("value", "value of the metric, in its range", "undefined: 0/0")
+LOWER = number("lower", "lower bound of the value", "undefined", required=False)
+UPPER = number("upper", "upper bound of the value", "undefined", required=False)
+METHOD = Column("method", (pl.String,), "rule by which the PR curve is integrated", "not a PR area")

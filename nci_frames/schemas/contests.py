@@ -2,8 +2,18 @@
 
 import polars as pl
 
-from nci_frames.schemas.columns import BETA, METRIC, MODEL, PREVALENCE, RATE, THRESHOLD, VALUE
-from nci_frames.schemas.frame import Column, FrameSchema
+from nci_frames.schemas.columns import (
+    BETA,
+    METRIC,
+    MODEL,
+    POINT,
+    PREVALENCE,
+    VALUE,
+    number,
+    share,
+    whole,
+)
+from nci_frames.schemas.frame import FINITE, Column, FrameSchema
 
 __all__ = [
     "AGNOSTIC",
@@ -23,8 +33,8 @@ CROSSOVERS = FrameSchema(
     "find_crossovers(rates, metric=..., over=...)",
     (
         METRIC,
-        Column("model_a", (pl.String,), "the one that is better below the crossover"),
-        Column("model_b", (pl.String,), "the one that is better above it"),
+        Column("model_a", (pl.String,), "the one that is better below the crossover", "a model of its own"),
+        Column("model_b", (pl.String,), "the one that is better above it", "a model of its own"),
         PREVALENCE,
         BETA,
         VALUE,
@@ -36,20 +46,20 @@ WINNERS = FrameSchema(
     (
         METRIC,
         Column("over", (pl.String,), '"prevalence" or "beta": what start and end measure'),
-        Column("start", (pl.Float64,), "where the range begins"),
-        Column("end", (pl.Float64,), "where the range ends"),
+        number("start", "where the range begins", minimum=0),
+        number("end", "where the range ends", minimum=0),
         MODEL,
-        THRESHOLD,
+        POINT,
     ),
 )
 DECISION_MAP = FrameSchema(
     "decision map",
     "decision_map(rates)",
     (
-        Column("lambda_start", (pl.Float64,), "where the range of lambda = (1-eta)/(eta·beta²) begins"),
-        Column("lambda_end", (pl.Float64,), "where it ends; infinity in the last"),
+        number("lambda_start", "where the range of lambda = (1-eta)/(eta·beta²) begins", minimum=0),
+        number("lambda_end", "where it ends; infinity in the last", minimum=0),
         MODEL,
-        THRESHOLD,
+        POINT,
     ),
 )
 NEVER_BEST = FrameSchema(
@@ -57,22 +67,22 @@ NEVER_BEST = FrameSchema(
     "find_never_best(rates)",
     (
         MODEL,
-        THRESHOLD,
-        Column("tpr", RATE, "true-positive rate"),
-        Column("fpr", RATE, "false-positive rate"),
+        POINT,
+        share("tpr", "true-positive rate"),
+        share("fpr", "false-positive rate"),
         Column("dominating_model", (pl.String,), "model of a point at least as good in both rates", "none"),
-        Column("dominating_threshold", (pl.Float64,), "threshold of that point", "none"),
+        number("dominating_threshold", "threshold of that point", "none, or interpolated"),
     ),
 )
 SURFACE = FrameSchema(
     "metric surface",
     "metric_surface(metric)",
     (
-        Column("tpr", RATE, "true-positive rate"),
-        Column("tnr", RATE, "true-negative rate"),
+        share("tpr", "true-positive rate"),
+        share("tnr", "true-negative rate"),
         VALUE,
         Column("metric", (pl.String,), "name of the metric, where several are put together", required=False),
-        Column("ratio", RATE, "negatives per positive, where several are put together", required=False),
+        number("ratio", "negatives per positive, where several are put together", minimum=0, required=False),
     ),
 )
 SENSITIVITY = FrameSchema(
@@ -80,8 +90,8 @@ SENSITIVITY = FrameSchema(
     "imbalance_sensitivity(metrics, ratios=...)",
     (
         METRIC,
-        Column("ratio", RATE, "negatives per positive, > 0"),
-        Column("sensitivity", RATE, "volume between the surfaces at 1:1 and at this ratio", "infinite"),
+        number("ratio", "negatives per positive, > 0", minimum=0, maximum=FINITE),
+        number("sensitivity", "volume between the surfaces at 1:1 and at this ratio", "infinite", minimum=0),
     ),
 )
 AGNOSTIC = FrameSchema(
@@ -95,9 +105,9 @@ PATHS = FrameSchema(
     (
         MODEL,
         METRIC,
-        Column("ratio", RATE, "negatives per positive, > 0"),
-        Column("steps", (pl.Int64,), "number of steps"),
-        Column("length", RATE, "length of the path in contingency space", "a value is undefined"),
+        number("ratio", "negatives per positive, > 0", minimum=0, maximum=FINITE),
+        whole("steps", "number of steps"),
+        number("length", "length of the path in contingency space", "a value is undefined", minimum=0),
     ),
 )
 DECOMPOSITION = FrameSchema(
@@ -105,17 +115,17 @@ DECOMPOSITION = FrameSchema(
     "decompose_difference(rates, metric=..., over=...)",
     (
         MODEL,
-        THRESHOLD,
+        POINT,
         METRIC,
         BETA,
         Column("reference", (pl.String,), "value of the key that is compared with", "that value is null"),
-        Column("prevalence", RATE, "observed prevalence here", "the group has no rows"),
-        Column("reference_prevalence", RATE, "observed prevalence of the reference", "no such point"),
+        share("prevalence", "observed prevalence here", "the group has no rows"),
+        share("reference_prevalence", "observed prevalence of the reference", "no such point"),
         VALUE,
-        Column("reference_value", RATE, "value of the metric in the reference", "undefined: 0/0"),
-        Column("difference", RATE, "value - reference_value", "either is undefined"),
-        Column("due_to_prevalence", RATE, "part of the difference", "see reason"),
-        Column("due_to_rates", RATE, "the other part: TPR and FPR", "see reason"),
+        number("reference_value", "value of the metric in the reference", "undefined: 0/0"),
+        number("difference", "value - reference_value", "either is undefined"),
+        number("due_to_prevalence", "part of the difference", "see reason"),
+        number("due_to_rates", "the other part: TPR and FPR", "see reason"),
         Column("reason", (pl.String,), "why there is no decomposition", "there is one"),
     ),
 )
@@ -124,13 +134,13 @@ ROLL_UP = FrameSchema(
     "roll_up(rates, over=..., metrics=...)",
     (
         MODEL,
-        Column("threshold", (pl.Float64,), "as in the rates", "it differs between the segments"),
+        number("threshold", "as in the rates", "it differs between the segments"),
         METRIC,
         Column("average", (pl.String,), '"macro", "micro" or "weighted" (by positives)'),
-        Column("prevalence", RATE, "P(y=1) the value belongs to", "each segment has its own"),
+        share("prevalence", "P(y=1) the value belongs to", "each segment has its own"),
         BETA,
         VALUE,
-        Column("segments", (pl.Int64,), "number of segments that the value is made of"),
-        Column("skipped", (pl.Int64,), "number of segments in which the metric is undefined"),
+        whole("segments", "number of segments that the value is made of"),
+        whole("skipped", "number of segments in which the metric is undefined"),
     ),
 )

@@ -1,17 +1,23 @@
 """What a frame and its columns are, and the check that a frame is of its kind."""
 
+import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import polars as pl
 
 from nci_frames.errors import SchemaError
+from nci_frames.schemas.consistency import check_cells, check_rates
+from nci_frames.schemas.known import is_known, remember
 
-__all__ = [
-    "Column",
-    "FrameSchema",
-    "collect",
-]
+__all__ = ["FINITE", "Column", "FrameSchema", "collect"]
+
+#: The largest of numbers that may be as large as they like, but not infinite.
+FINITE = sys.float_info.max
+
+#: A sum of rounded numbers may miss the end of its range by this share of the largest of them.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +27,50 @@ class Column:
     name: str
     dtypes: tuple[type[pl.DataType], ...]
     meaning: str
+    #: What null means; "never" if there is none.
     null: str = "never"
     required: bool = True
+    #: The range, ends included. NaN is in no range: what is undefined is null.
+    minimum: float = -math.inf
+    maximum: float = math.inf
+
+    @property
+    def nullable(self) -> bool:
+        """Whether the column may hold nulls."""
+        return self.null != "never"
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column holds numbers, and so has a range."""
+        return all(dtype.is_numeric() for dtype in self.dtypes)
+
+    @property
+    def allowed(self) -> str:
+        """The range in words."""
+        low, high = f"{self.minimum:g}", f"{self.maximum:g}"
+        if self.maximum == FINITE:
+            return f"finite and >= {low}"
+        if self.minimum == -math.inf:
+            return "a number" if self.maximum == math.inf else f"<= {high}"
+        return f">= {low}" if self.maximum == math.inf else f"within [{low}, {high}]"
+
+    def problem(self, values: pl.Series) -> tuple[pl.Series, str] | None:
+        """Return which values the column cannot hold, and what it must be; None if there are none."""
+        if not self.nullable and values.null_count():
+            return values.is_null(), "given in every row"
+        if not (self.numeric and values.dtype.is_numeric()) or values.null_count() == len(values):
+            return None
+        low, high = self.minimum, self.maximum
+        if values.dtype.is_float():
+            # Neither min nor max sees a NaN.
+            largest = max(abs(float(values.min() or 0)), abs(float(values.max() or 0)), 1.0)  # type: ignore[arg-type]
+            slack = _ROUNDING * largest if largest <= FINITE else 0.0
+            low, high = low - slack, min(high + slack, high) if high == FINITE else high + slack
+            if values.is_nan().any():
+                return values.is_nan().fill_null(value=False), "a number or null, not NaN"
+        if values.min() >= low and values.max() <= high:  # type: ignore[operator]
+            return None
+        return ((values < low) | (values > high)).fill_null(value=False), self.allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +82,10 @@ class FrameSchema:
     columns: tuple[Column, ...]
     #: Further names that are no keys: what a later step adds to a frame of this kind.
     derived: tuple[str, ...] = ()
+    #: Whether the rows hold counts of groups at thresholds, which must agree with each other.
+    counted: bool = False
+    #: Frames of these kinds are of this kind, too.
+    kinds: tuple[str, ...] = ()
 
     def dtypes(self) -> dict[str, type[pl.DataType]]:
         """Return the fixed columns with the type that the library gives them."""
@@ -51,10 +103,37 @@ class FrameSchema:
 
     def empty(self, keys: pl.DataFrame) -> pl.DataFrame:
         """Return a frame of this kind without rows, whose model and keys are those of *keys*."""
-        results = {c.name: c.dtypes[0] for c in self.columns if c.name not in keys.columns}
-        return keys.clear().with_columns(pl.lit(None, dtype).alias(name) for name, dtype in results.items())
+        results = {c.name: c.dtypes[0] for c in self.columns if c.name not in keys.columns and c.required}
+        return self.finish(
+            keys.clear().with_columns(pl.lit(None, dtype).alias(name) for name, dtype in results.items())
+        )
 
     def check(self, frame: pl.DataFrame) -> None:
+        """Raise SchemaError unless *frame* has the required columns, with admissible types and values.
+
+        Counts and rates must also be such that each group can be that of one log.
+        """
+        self.check_types(frame)
+        if self.counted and is_known(frame, (self.name, *self.kinds)):
+            return
+        self._check_values(frame)
+        if self.counted:
+            groups = ["model", *self.keys(frame.columns), *(c for c in ("prevalence",) if c in frame.columns)]
+            counted = check_cells(frame, self.name, groups)
+            if "tpr" in self.fixed:
+                check_rates(counted, self.name)
+            remember(frame, self.name)
+
+    def _check_values(self, frame: pl.DataFrame) -> None:
+        for column in self.columns:
+            if column.name not in frame.columns:
+                continue
+            problem = column.problem(frame[column.name])
+            if problem is not None:
+                wrong, wanted = problem
+                raise SchemaError.wrong_values(column.name, self.name, wanted, **_first(frame, wrong, column))
+
+    def check_types(self, frame: pl.DataFrame) -> None:
         """Raise SchemaError unless *frame* has the required columns with admissible types."""
         schema = frame.schema
         missing = [column.name for column in self.columns if column.required and column.name not in schema]
@@ -65,6 +144,29 @@ class FrameSchema:
             if dtype is not None and dtype not in (*column.dtypes, pl.Null):
                 wanted = " or ".join(str(d) for d in column.dtypes)
                 raise SchemaError.wrong_type(column.name, f"a {self.name} frame", str(dtype), wanted)
+
+    def finish(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return a table that the library made, checked and with its columns in order.
+
+        First the model, where the schema begins with it, then the keys, then the other columns of the schema.
+        """
+        first = ["model"] if self.columns[0].name == "model" else []
+        present = [name for name in self.fixed if name in table.columns and name not in first]
+        finished = table.select(*first, *self.keys(table.columns), *present)
+        self.check_types(finished)
+        if self.counted:
+            remember(finished, self.name)
+        return finished
+
+
+def _first(frame: pl.DataFrame, wrong: pl.Series, column: Column) -> dict[str, str]:
+    """Say where the first wrong value stands, and what it is."""
+    row = frame.row(int(wrong.arg_max() or 0), named=True)
+    told = {name: value for name, value in row.items() if name in ("model", "threshold")}
+    return {
+        "where": ", ".join(f"{name} {value!r}" for name, value in told.items()),
+        "found": f"{row[column.name]!r} ({wrong.sum():,} of {len(frame):,} rows)",
+    }
 
 
 def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema) -> pl.DataFrame:

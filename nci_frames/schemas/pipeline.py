@@ -8,13 +8,15 @@ from nci_frames.schemas.columns import (
     LOWER,
     METRIC,
     MODEL,
+    POINT,
     PREVALENCE,
-    RATE,
-    THRESHOLD,
     UPPER,
     VALUE,
+    number,
+    share,
+    whole,
 )
-from nci_frames.schemas.frame import Column, FrameSchema
+from nci_frames.schemas.frame import FINITE, Column, FrameSchema
 
 __all__ = [
     "AREAS",
@@ -32,7 +34,7 @@ PREDICTIONS = FrameSchema(
         MODEL,
         Column("label", (pl.Boolean,), "true class: is the row a positive?"),
         Column("score", (pl.Float32, pl.Float64), "higher is more positive; may be infinite, never NaN"),
-        Column("weight", (pl.Float64,), "weight of the row, finite and >= 0", required=False),
+        number("weight", "weight of the row, finite and >= 0", minimum=0, maximum=FINITE, required=False),
         Column(
             "unit",
             (pl.String, pl.Int64, pl.UInt64, pl.Int32, pl.UInt32),
@@ -42,18 +44,26 @@ PREDICTIONS = FrameSchema(
         ),
     ),
 )
+_CHOSEN = "an operating point that is interpolated, or was not attained"
+
+
+def _count(name: str, meaning: str) -> Column:
+    return Column(name, COUNT, meaning, _CHOSEN, minimum=0, maximum=FINITE)
+
+
 _COUNT_COLUMNS = (
     MODEL,
-    THRESHOLD,
-    Column("tp", COUNT, "true positives: rows, or sum of weights"),
-    Column("fp", COUNT, "false positives: rows, or sum of weights"),
-    Column("fn", COUNT, "false negatives: rows, or sum of weights"),
-    Column("tn", COUNT, "true negatives: rows, or sum of weights"),
+    POINT,
+    _count("tp", "true positives: rows, or sum of weights"),
+    _count("fp", "false positives: rows, or sum of weights"),
+    _count("fn", "false negatives: rows, or sum of weights"),
+    _count("tn", "true negatives: rows, or sum of weights"),
     Column(
         "resolution",
         (pl.String,),
         '"exact": no other score lies from this threshold to before the next; "grid" (also where the column '
         "is absent): others may",
+        "an operating point that was not attained",
         required=False,
     ),
 )
@@ -62,19 +72,20 @@ RATES = FrameSchema(
     "compute_rates(counts)",
     (
         *_COUNT_COLUMNS,
-        Column("positives", COUNT, "tp + fn"),
-        Column("negatives", COUNT, "fp + tn"),
-        Column("observed_prevalence", RATE, "positives / all rows, in [0, 1]", "the group has no rows"),
-        Column("tpr", RATE, "true-positive rate tp / positives, in [0, 1]", "the group has no positives"),
-        Column("fpr", RATE, "false-positive rate fp / negatives, in [0, 1]", "the group has no negatives"),
+        _count("positives", "tp + fn"),
+        _count("negatives", "fp + tn"),
+        share("observed_prevalence", "positives / all rows, in [0, 1]", "the group has no rows"),
+        share("tpr", "true-positive rate tp / positives, in [0, 1]", "the group has no positives"),
+        share("fpr", "false-positive rate fp / negatives, in [0, 1]", "the group has no negatives"),
         *(
-            Column(f"{rate}_{side}", RATE, f"{side} bound of {rate}", f"{rate} is null", required=False)
+            share(f"{rate}_{side}", f"{side} bound of {rate}, in [0, 1]", f"{rate} is null", required=False)
             for rate in ("tpr", "fpr")
             for side in ("lower", "upper")
         ),
-        Column("prevalence", RATE, "P(y=1) the point was selected for", "unknown", required=False),
+        share("prevalence", "P(y=1) the point was selected for", "unknown", required=False),
         Column("reason", (pl.String,), "why an operating point was not attained", "attained", required=False),
     ),
+    counted=True,
 )
 # A rates frame is a counts frame, too.
 COUNTS = FrameSchema(
@@ -82,11 +93,13 @@ COUNTS = FrameSchema(
     "count_confusion(predictions)",
     _COUNT_COLUMNS,
     tuple(name for name in RATES.fixed if name not in {column.name for column in _COUNT_COLUMNS}),
+    counted=True,
+    kinds=("rates",),
 )
 PROJECTION = FrameSchema(
     "projection",
     "project_rates(rates, metrics=..., prevalence=...)",
-    (MODEL, THRESHOLD, METRIC, PREVALENCE, BETA, VALUE, LOWER, UPPER),
+    (MODEL, POINT, METRIC, PREVALENCE, BETA, VALUE, LOWER, UPPER),
 )
 AREAS = FrameSchema(
     "areas",
@@ -96,27 +109,25 @@ AREAS = FrameSchema(
         Column("metric", (pl.String,), '"roc_auc" or "pr_auc"'),
         Column("method", (pl.String,), "rule by which the PR curve is integrated", "roc_auc has one rule"),
         PREVALENCE,
-        VALUE,
-        LOWER,
-        UPPER,
+        number("value", "the area, at most 1", "the group lacks a class, or 0/0", maximum=1),
+        number("lower", "the area is at least this", "as for value", required=False, maximum=1),
+        number("upper", "the area is at most this", "as for value", required=False, maximum=1),
     ),
 )
 _RANKS = (
-    Column(
-        "rank", (pl.Int64,), "1 is best; ties share the smaller rank", "the value is null, or has no order"
-    ),
-    Column("gap", (pl.Float64,), "distance to the best value of the comparison, >= 0", "as for rank"),
+    whole("rank", "1 is best; ties share the smaller rank", "the value is null, or has no order", minimum=1),
+    number("gap", "distance to the best value of the comparison, >= 0", "as for rank", minimum=0),
 )
 RANKING = FrameSchema(
     "ranking",
     "rank_models(projection or areas)",
     (
         MODEL,
-        Column("threshold", (pl.Float64,), "as in the projection", required=False),
+        number("threshold", "as in the projection", "as in the projection", required=False),
         METRIC,
         Column("method", (pl.String,), "as in the areas", "roc_auc has one rule", required=False),
         PREVALENCE,
-        Column("beta", (pl.Float64,), "as in the projection", "it plays no part", required=False),
+        number("beta", "as in the projection", "it plays no part", minimum=0, required=False),
         VALUE,
         LOWER,
         UPPER,

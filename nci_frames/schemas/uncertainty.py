@@ -2,18 +2,32 @@
 
 import polars as pl
 
-from nci_frames.schemas.columns import BETA, METHOD, METRIC, MODEL, PREVALENCE, RATE, THRESHOLD, VALUE
-from nci_frames.schemas.frame import Column, FrameSchema
+from nci_frames.schemas.columns import (
+    BETA,
+    METHOD,
+    METRIC,
+    MODEL,
+    POINT,
+    PREVALENCE,
+    THRESHOLD,
+    VALUE,
+    number,
+    share,
+    whole,
+)
+from nci_frames.schemas.frame import FINITE, Column, FrameSchema
 
 __all__ = [
     "AUC_COMPARISONS",
     "AUC_INTERVALS",
     "BAND",
+    "BAND_COVERAGE",
     "BEST_MODELS",
     "BOOTSTRAP",
     "CROSSOVER_INTERVALS",
     "FOLD_COMPARISONS",
     "FOLD_SUMMARIES",
+    "INTERVAL_COVERAGE",
     "SAMPLES",
     "SHIFTS",
     "SUBSAMPLES",
@@ -26,11 +40,11 @@ BAND = FrameSchema(
     "precision_band(rates, prevalence=...)",
     (
         MODEL,
-        THRESHOLD,
+        POINT,
         PREVALENCE,
-        Column("value", RATE, "precision, in [0, 1]", "nothing is predicted positive"),
-        Column("lower", RATE, "precision at the worst rates within their bounds", "there are no bounds"),
-        Column("upper", RATE, "precision at the best rates within their bounds", "there are no bounds"),
+        share("value", "precision, in [0, 1]", "nothing is predicted positive"),
+        share("lower", "precision at the worst rates within their bounds", "there are no bounds"),
+        share("upper", "precision at the best rates within their bounds", "there are no bounds"),
     ),
 )
 UNCERTAINTY = FrameSchema(
@@ -38,12 +52,12 @@ UNCERTAINTY = FrameSchema(
     "max_precision_uncertainty(rates)",
     (
         MODEL,
-        THRESHOLD,
-        Column("delta", RATE, "largest width of the precision band, in [0, 1)", "see reason"),
-        Column("prevalence", RATE, "where the band has this width, in (0, 1)", "see reason"),
-        Column("theorem_bound", RATE, "the larger CV: delta is at most this", "see reason"),
-        Column("cv_tpr", RATE, "half-width / TPR", "TPR is 0 or undefined"),
-        Column("cv_fpr", RATE, "half-width / FPR", "FPR is 0 or undefined"),
+        POINT,
+        share("delta", "largest width of the precision band, in [0, 1)", "see reason"),
+        share("prevalence", "where the band has this width, in (0, 1)", "see reason"),
+        number("theorem_bound", "the larger CV: delta is at most this", "see reason", minimum=0),
+        number("cv_tpr", "half-width / TPR", "TPR is 0 or undefined", minimum=0),
+        number("cv_fpr", "half-width / FPR", "FPR is 0 or undefined", minimum=0),
         Column("reason", (pl.String,), "why delta is undefined", "it is defined"),
     ),
 )
@@ -52,10 +66,37 @@ SUPPORT = FrameSchema(
     "lowest_supported_prevalence(rates, factor=...)",
     (
         MODEL,
-        THRESHOLD,
-        Column("factor", RATE, "upper / lower edge of the precision band, above 1"),
-        Column("prevalence", RATE, "from here on the edges differ by the factor at most", "see reason"),
+        POINT,
+        number("factor", "upper / lower edge of the precision band, above 1", minimum=1, maximum=FINITE),
+        share("prevalence", "from here on the edges differ by the factor at most", "see reason"),
         Column("reason", (pl.String,), "why there is no such prevalence", "there is one"),
+    ),
+)
+_INTERVAL = Column("interval", (pl.String,), "how bounds are made, as given")
+_LEVEL = share("level", "confidence that the interval claims, as given")
+INTERVAL_COVERAGE = FrameSchema(
+    "interval coverage",
+    "interval_coverage(rate, trials=...)",
+    (
+        _INTERVAL,
+        _LEVEL,
+        whole("trials", "rows of the class, as given", minimum=1),
+        share("rate", "true rate, as given"),
+        share("coverage", "probability that the interval encloses the rate"),
+        share("width", "expected width of the interval"),
+    ),
+)
+BAND_COVERAGE = FrameSchema(
+    "band coverage",
+    "band_coverage(tpr=..., fpr=..., positives=..., negatives=...)",
+    (
+        _INTERVAL,
+        _LEVEL,
+        share("tpr_coverage", "probability that the bounds of TPR enclose it"),
+        share("fpr_coverage", "probability that the bounds of FPR enclose it"),
+        share("corollary", "level squared: the confidence of the band by Corollary 1"),
+        share("box_coverage", "probability that both bounds enclose their rates"),
+        share("band_coverage", "probability that precision is in its band at every prevalence"),
     ),
 )
 SAMPLES = FrameSchema(
@@ -63,27 +104,27 @@ SAMPLES = FrameSchema(
     "required_samples(delta=..., tpr=..., fpr=...)",
     (
         Column("method", (pl.String,), '"exact" (binomial) or "hoeffding"'),
-        Column("positives", (pl.Int64,), "rows with y=1 that are needed"),
-        Column("negatives", (pl.Int64,), "rows with y=0 that are needed"),
-        Column("tpr_half_width", RATE, "half-width of TPR that they make sure of"),
-        Column("fpr_half_width", RATE, "half-width of FPR that they make sure of"),
+        whole("positives", "rows with y=1 that are needed"),
+        whole("negatives", "rows with y=0 that are needed"),
+        share("tpr_half_width", "half-width of TPR that they make sure of"),
+        share("fpr_half_width", "half-width of FPR that they make sure of"),
     ),
 )
-_DEFINED = Column("repeats", (pl.Int64,), "resampled logs in which the value is defined")
+_DEFINED = whole("repeats", "resampled logs in which the value is defined")
 BOOTSTRAP = FrameSchema(
     "bootstrap",
     "bootstrap(counts, metric=...)",
     (
         MODEL,
-        Column("threshold", (pl.Float64,), "where the metric is taken", "the value is an area"),
+        number("threshold", "where the metric is taken", "the value is an area"),
         METRIC,
         METHOD,
         PREVALENCE,
         BETA,
         VALUE,
-        Column("lower", (pl.Float64,), "lower percentile of the replicates", "fewer than 2 are defined"),
-        Column("upper", (pl.Float64,), "upper percentile of the replicates", "fewer than 2 are defined"),
-        Column("std", (pl.Float64,), "their standard deviation, ddof 1", "fewer than 2 are defined"),
+        number("lower", "lower percentile of the replicates", "fewer than 2 are defined"),
+        number("upper", "upper percentile of the replicates", "fewer than 2 are defined"),
+        number("std", "their standard deviation, ddof 1", "fewer than 2 are defined", minimum=0),
         _DEFINED,
     ),
 )
@@ -94,10 +135,10 @@ AUC_INTERVALS = FrameSchema(
     (
         MODEL,
         Column("method", (pl.String,), '"delong"'),
-        Column("value", (pl.Float64,), "ROC-AUC, ties as half", "the group lacks a class"),
-        Column("std_error", (pl.Float64,), "standard error of the value", _FEW),
-        Column("lower", (pl.Float64,), "lower confidence limit", _FEW),
-        Column("upper", (pl.Float64,), "upper confidence limit", _FEW),
+        share("value", "ROC-AUC, ties as half", "the group lacks a class"),
+        number("std_error", "standard error of the value", _FEW, minimum=0),
+        share("lower", "lower confidence limit", _FEW),
+        share("upper", "upper confidence limit", _FEW),
         Column("reason", (pl.String,), "why there is no interval", "there is one"),
     ),
 )
@@ -105,29 +146,25 @@ AUC_COMPARISONS = FrameSchema(
     "auc comparisons",
     "compare_auc(predictions)",
     (
-        Column("model_a", (pl.String,), "first model by name"),
-        Column("model_b", (pl.String,), "second model by name"),
-        Column("auc_a", (pl.Float64,), "ROC-AUC of model_a, ties as half", "the group lacks a class"),
-        Column("auc_b", (pl.Float64,), "ROC-AUC of model_b, ties as half", "the group lacks a class"),
-        Column("difference", (pl.Float64,), "auc_a - auc_b", "the group lacks a class"),
-        Column("std_error", (pl.Float64,), "standard error of the difference", _FEW),
-        Column("z", (pl.Float64,), "difference / std_error", "as std_error, or that is 0"),
-        Column(
-            "p_value", (pl.Float64,), "two-sided; 1 where nothing differs", "as z, unless nothing differs"
-        ),
-        Column("lower", (pl.Float64,), "lower confidence limit of the difference", _FEW),
-        Column("upper", (pl.Float64,), "upper confidence limit of the difference", _FEW),
+        Column("model_a", (pl.String,), "first model by name", "a model of its own"),
+        Column("model_b", (pl.String,), "second model by name", "a model of its own"),
+        share("auc_a", "ROC-AUC of model_a, ties as half", "the group lacks a class"),
+        share("auc_b", "ROC-AUC of model_b, ties as half", "the group lacks a class"),
+        number("difference", "auc_a - auc_b", "the group lacks a class", minimum=-1, maximum=1),
+        number("std_error", "standard error of the difference", _FEW, minimum=0),
+        number("z", "difference / std_error", "as std_error, or that is 0"),
+        share("p_value", "two-sided; 1 where nothing differs", "as z, unless nothing differs"),
+        number("lower", "lower confidence limit of the difference", _FEW),
+        number("upper", "upper confidence limit of the difference", _FEW),
     ),
 )
 _FOLD_MEANS = (
-    Column("mean", (pl.Float64,), "mean over the folds where the metric is defined", "no fold defines it"),
-    Column("std", (pl.Float64,), "standard deviation over the same folds", "no more of them than ddof"),
-    Column("folds", (pl.Int64,), "folds where the metric is defined"),
-    Column("skipped", (pl.Int64,), "folds where it is not, or the model has no point"),
+    number("mean", "mean over the folds where the metric is defined", "no fold defines it"),
+    number("std", "standard deviation over the same folds", "no more of them than ddof", minimum=0),
+    whole("folds", "folds where the metric is defined"),
+    whole("skipped", "folds where it is not, or the model has no point"),
 )
-_FOLD_PREVALENCE = Column(
-    "prevalence", (pl.Float64,), "P(y=1) the values belong to", "each fold's own, or it plays no part"
-)
+_FOLD_PREVALENCE = share("prevalence", "P(y=1) the values belong to", "each fold's own, or it plays no part")
 FOLD_SUMMARIES = FrameSchema(
     "fold summaries",
     "summarise_folds(rates, metrics=...)",
@@ -137,7 +174,7 @@ FOLD_SUMMARIES = FrameSchema(
         _FOLD_PREVALENCE,
         BETA,
         *_FOLD_MEANS,
-        Column("pooled", (pl.Float64,), "the metric of all folds' counts together", "undefined: 0/0"),
+        number("pooled", "the metric of all folds' counts together", "undefined: 0/0"),
     ),
 )
 FOLD_COMPARISONS = FrameSchema(
@@ -149,7 +186,7 @@ FOLD_COMPARISONS = FrameSchema(
         BETA,
         MODEL,
         *_FOLD_MEANS,
-        Column("p_value", (pl.Float64,), "two-sided, of the best against this one", "the best, or no test"),
+        share("p_value", "two-sided, of the best against this one", "the best, or no test"),
         Column("distinguishable", (pl.Boolean,), "whether it is told from the best", "there is no test"),
         Column("reason", (pl.String,), "why there is no test", "there is one, or it is the best"),
     ),
@@ -160,12 +197,12 @@ BEST_MODELS = FrameSchema(
     (
         METRIC,
         METHOD,
-        Column("prevalence", (pl.Float64,), "P(y=1) the values belong to", "each model's own, or no part"),
+        share("prevalence", "P(y=1) the values belong to", "each model's own, or no part"),
         BETA,
         MODEL,
         VALUE,
-        Column("probability", (pl.Float64,), "share of the resampled logs it is the best of", "undefined"),
-        Column("p_value", (pl.Float64,), "two-sided, of the best against this one", "the best, or undefined"),
+        share("probability", "share of the resampled logs it is the best of", "undefined"),
+        share("p_value", "two-sided, of the best against this one", "the best, or undefined"),
         Column("distinguishable", (pl.Boolean,), "whether it is told from the best", "undefined"),
         _DEFINED,
     ),
@@ -175,14 +212,14 @@ CROSSOVER_INTERVALS = FrameSchema(
     "crossover_intervals(counts)",
     (
         Column("metric", (pl.String,), '"f_beta"'),
-        Column("model_a", (pl.String,), "the one that is better below the crossover"),
-        Column("model_b", (pl.String,), "the one that is better above it"),
-        Column("prevalence", (pl.Float64,), "where they cross, or as given, in (0, 1)"),
-        Column("beta", (pl.Float64,), "where they cross, or as given, in (0, inf)"),
-        Column("lower", (pl.Float64,), "lower percentile of the crossover", "fewer than 2 logs have it"),
-        Column("upper", (pl.Float64,), "upper percentile of the crossover", "fewer than 2 logs have it"),
-        Column("probability", (pl.Float64,), "share of the resampled logs that have it"),
-        Column("repeats", (pl.Int64,), "resampled logs that have it"),
+        Column("model_a", (pl.String,), "the one that is better below the crossover", "a model of its own"),
+        Column("model_b", (pl.String,), "the one that is better above it", "a model of its own"),
+        share("prevalence", "where they cross, or as given, in (0, 1)"),
+        number("beta", "where they cross, or as given, in (0, inf)", minimum=0),
+        number("lower", "lower percentile of the crossover", "fewer than 2 logs have it", minimum=0),
+        number("upper", "upper percentile of the crossover", "fewer than 2 logs have it", minimum=0),
+        share("probability", "share of the resampled logs that have it"),
+        whole("repeats", "resampled logs that have it"),
     ),
 )
 SUBSAMPLES = FrameSchema(
@@ -191,17 +228,17 @@ SUBSAMPLES = FrameSchema(
     (
         MODEL,
         THRESHOLD,
-        Column("prevalence", (pl.Float64,), "P(y=1) that the log was sub-sampled to"),
-        Column("tpr", (pl.Float64,), "true-positive rate of all rows, in [0, 1]"),
-        Column("adjusted", (pl.Float64,), "precision at the prevalence, from all rows", "undefined: 0/0"),
+        share("prevalence", "P(y=1) that the log was sub-sampled to"),
+        share("tpr", "true-positive rate of all rows, in [0, 1]"),
+        share("adjusted", "precision at the prevalence, from all rows", "undefined: 0/0"),
         *(
-            Column(name, (pl.Float64,), f"{meaning} precision of the sub-samples", "none defines it")
+            share(name, f"{meaning} precision of the sub-samples", "none defines it")
             for name, meaning in (
                 ("mean", "mean"), ("min", "least"), ("q25", "lower quartile of the"),
                 ("q75", "upper quartile of the"), ("max", "greatest"),
             )
         ),
-        Column("repeats", (pl.Int64,), "sub-samples in which the precision is defined"),
+        whole("repeats", "sub-samples in which the precision is defined"),
     ),
 )  # fmt: skip
 SHIFTS = FrameSchema(
@@ -211,10 +248,10 @@ SHIFTS = FrameSchema(
         MODEL,
         Column("class", (pl.String,), '"positive" or "negative"'),
         Column("test", (pl.String,), '"ks" or "chi_square"'),
-        Column("rows", (pl.Int64,), "rows of the class in this segment or period"),
-        Column("statistic", (pl.Float64,), "ks: distance in [0, 1]; chi_square: Pearson's", "no test"),
-        Column("p_value", (pl.Float64,), "of this test alone", "no test"),
-        Column("adjusted", (pl.Float64,), "Holm's, over all segments and classes of a model", "no test"),
+        whole("rows", "rows of the class in this segment or period"),
+        number("statistic", "ks: distance in [0, 1]; chi_square: Pearson's", "no test", minimum=0),
+        share("p_value", "of this test alone", "no test"),
+        share("adjusted", "Holm's, over all segments and classes of a model", "no test"),
         Column("verdict", (pl.String,), '"differs" or "no difference found"', "no test"),
         Column("reason", (pl.String,), "why there is no test", "there is one"),
     ),

@@ -128,7 +128,7 @@ def compute_areas(
         values = np.concatenate([np.empty((len(labels), 0)), *found], axis=1).ravel()
         areas = areas.with_columns(pl.Series(column, values, nan_to_null=True))
     order = [*keys, "metric", "method", "prevalence"]
-    return areas.select(*keys, *AREAS.fixed[1:]).sort(order, maintain_order=True)
+    return AREAS.finish(areas.drop("__observed").sort(order, maintain_order=True))
 
 
 def mean_pr_auc(
@@ -193,7 +193,7 @@ def mean_pr_auc(
     areas = compute_areas(counts, prevalence=eta.tolist(), method=method).filter(metric="pr_auc")
     keys = ["model", *AREAS.keys(areas.columns)]
     numbers = ("value", "lower", "upper")
-    return (
+    means = (
         areas.join(weight, on="prevalence", how="left", maintain_order="left")
         .group_by(keys, maintain_order=True)
         .agg(
@@ -206,6 +206,7 @@ def mean_pr_auc(
             ),
         )
     )
+    return AREAS.finish(means)
 
 
 def _roc_auc(curves: Curves, fpr_range: tuple[float, float]) -> Areas:

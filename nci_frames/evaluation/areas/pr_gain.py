@@ -68,7 +68,7 @@ def pr_gain_auc(counts: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalenc
         for eta in etas:
             tables.append(curves.groups.with_columns(_columns(eta, _gain_area(curves, eta))))  # noqa: PERF401
     table = pl.concat(tables).sort(*keys, "prevalence", maintain_order=True)
-    return table.select(*keys, *AREAS.fixed[1:])
+    return AREAS.finish(table)
 
 
 def _columns(eta: float | Floats | None, areas: Areas | None) -> list[pl.Expr | pl.Series]:

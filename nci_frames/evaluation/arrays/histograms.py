@@ -113,13 +113,7 @@ def whole_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
 
 
 def histograms(counts: pl.DataFrame) -> list[Histogram]:
-    """Return the histograms of all groups of whole counts, in the order of their keys.
-
-    Raises
-    ------
-    ParameterError
-        If the counts cannot be those of one set of rows.
-    """
+    """Return the histograms of all groups of whole counts, in the order of their keys."""
     keys = ["model", *COUNTS.keys(counts.columns)]
     # One column is reversed by its sign, so that null keys stay first, as everywhere.
     frame = counts.sort(*keys, -pl.col("threshold")).with_columns(
@@ -138,18 +132,9 @@ def histograms(counts: pl.DataFrame) -> list[Histogram]:
     groups = frame[first].select(keys)
     every_score = frame[first]["__every"]
     for place, (begin, end) in enumerate(itertools.pairwise([*first, len(frame)])):
-        positives, negatives = bins = [
+        positives, negatives = [
             np.diff(reached[begin:end], prepend=0, append=total[begin]) for reached, total in classes
         ]
-        whole = all((total[begin:end] == total[begin]).all() for _, total in classes)
-        falls = (np.diff(threshold[begin:end]) < 0).all()
         histogram = Histogram(groups[place], threshold[begin:end], positives, negatives, every_score[place])
-        if not (whole and falls and all((rows >= 0).all() for rows in bins)):
-            msg = "these counts cannot be those of one set of rows"
-            raise ParameterError(
-                msg,
-                where=histogram.where,
-                hint="each group needs one row per threshold, and tp and fp that grow as it falls",
-            )
         found.append(histogram)
     return found

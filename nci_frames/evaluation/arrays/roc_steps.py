@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.counts.resolution import no_score_below, one_score
-from nci_frames.evaluation.arrays.runs import group_starts, is_sorted
+from nci_frames.schemas.runs import group_starts, is_sorted
 from nci_frames.typing import Floats
 
 __all__ = ["Curves", "curves_of"]

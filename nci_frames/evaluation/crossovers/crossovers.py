@@ -183,4 +183,4 @@ def _table(frame: pl.DataFrame | pl.LazyFrame, found: list[pl.DataFrame]) -> pl.
     keys = RATES.keys(columns)
     schema = {key: columns[key] for key in keys} | CROSSOVERS.dtypes()
     table = pl.concat([pl.DataFrame(schema=schema), *(part.select(list(schema)) for part in found)])
-    return table.sort(*keys, "metric", "model_a", "model_b", "prevalence", "beta")
+    return CROSSOVERS.finish(table.sort(*keys, "metric", "model_a", "model_b", "prevalence", "beta"))

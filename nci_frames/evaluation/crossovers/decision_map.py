@@ -96,7 +96,7 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
                 lambda_end=pl.Series(np.append(envelope.starts[1:], np.inf)),
             ).select(list(schema))
         )
-    return pl.concat(maps)
+    return DECISION_MAP.finish(pl.concat(maps))
 
 
 def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
@@ -114,8 +114,8 @@ def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
     =================== ======= ========================================= ===================================
     column              dtype   meaning                                   null where
     =================== ======= ========================================= ===================================
-    keys                         as in *rates*                            as in *rates*
-    model, threshold             the point                                as in *rates*
+    model, keys                  as in *rates*                            as in *rates*
+    threshold           Float64 the point                                 as in *rates*
     tpr, fpr            Float64 its rates                                 never
     dominating_model    String  a point that finds no fewer positives and no single point is: others beat it,
     dominating_threshold Float64 raises no more false alarms, and is      one here and another there
@@ -163,4 +163,4 @@ def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
             pl.when(pl.Series(better)).then("threshold").alias("dominating_threshold"),
         )
         tables.append(points.frame.hstack(by).filter(~pl.Series(same)).select(list(schema)))
-    return pl.concat(tables)
+    return NEVER_BEST.finish(pl.concat(tables))

@@ -32,7 +32,7 @@ def area_winners(areas: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
     defined = ordered.filter(pl.col("value").is_not_null().all().over("model"))
     models = defined["model"].unique(maintain_order=True).to_list()
     if not models:
-        return pl.DataFrame(schema=WINNERS.dtypes())
+        return WINNERS.finish(pl.DataFrame(schema=WINNERS.dtypes()))
     values = defined["value"].to_numpy().reshape(len(models), -1)
     places = np.linspace(-1, 1, _PLACES)
     at = _interpolated(values, places)
@@ -45,7 +45,7 @@ def area_winners(areas: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
             starts.append(start)
             leaders.append(leader)
     borders = _prevalences(np.array([*starts, 1.0]), low, high)
-    return pl.DataFrame(
+    table = pl.DataFrame(
         {
             "metric": "pr_auc",
             "over": "prevalence",
@@ -55,7 +55,8 @@ def area_winners(areas: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
             "threshold": pl.Series([None] * len(leaders), dtype=pl.Float64),
         },
         schema_overrides={"model": areas.schema["model"]},
-    ).select(WINNERS.fixed)
+    )
+    return WINNERS.finish(table)
 
 
 def _overtaken(values: Floats, leader: int, start: float, end: float) -> tuple[float, int]:

@@ -119,7 +119,7 @@ def winner_ranges(
             )
             .select(list(schema))
         )
-    return pl.concat(tables)
+    return WINNERS.finish(pl.concat(tables))
 
 
 def _range(over: Over, start: float | None, end: float | None) -> tuple[float, float]:

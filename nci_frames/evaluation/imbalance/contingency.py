@@ -98,7 +98,7 @@ def surface_path_length(
     axes = (pl.col("tpr"), pl.col("fpr"), expression / (width if np.isfinite(width) else None))
     moved = sum((axis.diff().over(group) ** 2 for axis in axes), start=pl.lit(0.0)).sqrt()
     steps = pl.col("__moved").slice(1)
-    return (
+    table = (
         placed.with_columns(__moved=moved)
         .group_by(group, maintain_order=True)
         .agg(
@@ -107,5 +107,5 @@ def surface_path_length(
             steps=pl.len().cast(pl.Int64) - 1,
             length=pl.when(steps.null_count() == 0).then(steps.sum()),
         )
-        .select(*group, *PATHS.fixed[1:])
     )
+    return PATHS.finish(table)

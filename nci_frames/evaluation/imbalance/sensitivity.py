@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.arguments import beta_values, check_whole, prevalence_of_ratio
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.projection.projection import Metrics, labelled_metrics
-from nci_frames.schemas import SENSITIVITY
+from nci_frames.schemas import AGNOSTIC, SENSITIVITY, SURFACE
 from nci_frames.typing import Floats
 
 __all__ = ["agnostic_metrics", "imbalance_sensitivity", "metric_surface", "width_of"]
@@ -83,7 +83,8 @@ def metric_surface(
     places = np.linspace(0, 1, resolution)
     tpr, tnr = np.repeat(places, resolution), np.tile(places, resolution)
     value = _values([expression], tpr, 1 - tnr, prevalence_of_ratio(ratio), beta)[0]
-    return pl.DataFrame({"tpr": tpr, "tnr": tnr, "value": value}).with_columns(pl.col("value").fill_nan(None))
+    table = pl.DataFrame({"tpr": tpr, "tnr": tnr, "value": value})
+    return SURFACE.finish(table.with_columns(pl.col("value").fill_nan(None)))
 
 
 def imbalance_sensitivity(
@@ -151,7 +152,8 @@ def imbalance_sensitivity(
         for ratio, eta in etas.items():
             volume = _volume(expression, eta, weight) if np.isfinite(width) or _agnostic(expression) else None
             rows.append((label, ratio, None if volume is None else volume / width))
-    return pl.DataFrame(rows, schema=SENSITIVITY.dtypes(), orient="row").sort("metric", "ratio")
+    table = pl.DataFrame(rows, schema=SENSITIVITY.dtypes(), orient="row")
+    return SENSITIVITY.finish(table.sort("metric", "ratio"))
 
 
 def agnostic_metrics(metrics: Metrics, *, beta: float = 1.0) -> pl.DataFrame:
@@ -200,7 +202,7 @@ def agnostic_metrics(metrics: Metrics, *, beta: float = 1.0) -> pl.DataFrame:
         all(np.allclose(mine, other, rtol=1e-9, atol=1e-12, equal_nan=True) for other in others)
         for mine, *others in zip(balanced, *skewed, strict=True)
     ]
-    return pl.DataFrame({"metric": list(expressions), "agnostic": same}).sort("metric")
+    return AGNOSTIC.finish(pl.DataFrame({"metric": list(expressions), "agnostic": same}).sort("metric"))
 
 
 def _values(expressions: Sequence[pl.Expr], tpr: Floats, fpr: Floats, eta: float, beta: float) -> Floats:

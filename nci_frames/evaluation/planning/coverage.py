@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from nci_frames.arguments import check_level
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval
+from nci_frames.schemas import BAND_COVERAGE, INTERVAL_COVERAGE
 from nci_frames.typing import Floats
 
 __all__ = ["band_coverage", "interval_coverage"]
@@ -72,7 +73,7 @@ def interval_coverage(
     """
     rates = [rate] if isinstance(rate, int | float) else [float(value) for value in rate]
     found = [_outcomes("rate", p, trials, interval, level) for p in rates]
-    return pl.DataFrame(
+    table = pl.DataFrame(
         {
             "interval": [interval] * len(rates),
             "level": [float(level)] * len(rates),
@@ -84,8 +85,9 @@ def interval_coverage(
             ],
             "width": [float((chance * (upper - lower)).sum()) for chance, lower, upper in found],
         },
-        schema_overrides={"trials": pl.Int64},
+        schema=INTERVAL_COVERAGE.dtypes(),
     )
+    return INTERVAL_COVERAGE.finish(table)
 
 
 def band_coverage(
@@ -169,7 +171,7 @@ def band_coverage(
     last = np.searchsorted(fpr_lower, tpr_upper * (fpr / tpr) * (1 + 1e-12), side="right")
     up_to = np.concatenate([[0.0], np.cumsum(fpr_chance)])
     fitting = np.maximum(up_to[last] - up_to[first], 0.0)
-    return pl.DataFrame(
+    table = pl.DataFrame(
         {
             "interval": [interval],
             "level": [float(level)],
@@ -180,6 +182,7 @@ def band_coverage(
             "band_coverage": [float((chance * fitting).sum())],
         }
     )
+    return BAND_COVERAGE.finish(table)
 
 
 def _encloses(lower: Floats, upper: Floats, rate: float) -> NDArray[np.bool_]:

@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames.arguments import check_whole, prevalence_of_ratio
 from nci_frames.errors import ParameterError
+from nci_frames.schemas import COUNTS
 
 __all__ = ["expected_counts"]
 
@@ -89,4 +90,4 @@ def expected_counts(
     tp, tn = (np.rint(share * n).astype(np.int64) for share, n in ((tpr, rows[0]), (1 - fpr, rows[1])))
     key = {} if ratios is None else {"ratio": ratios}
     names = {"model": [model] * len(tp), **key, "threshold": [0.5] * len(tp)}
-    return pl.DataFrame({**names, "tp": tp, "fp": rows[1] - tn, "fn": rows[0] - tp, "tn": tn})
+    return COUNTS.finish(pl.DataFrame({**names, "tp": tp, "fp": rows[1] - tn, "fn": rows[0] - tp, "tn": tn}))

@@ -113,17 +113,10 @@ def required_samples(
             )
             for name in methods
         ],
-        schema={
-            "method": pl.String,
-            "positives": pl.Int64,
-            "negatives": pl.Int64,
-            "tpr_half_width": pl.Float64,
-            "fpr_half_width": pl.Float64,
-        },
+        schema=SAMPLES.dtypes(),
         orient="row",
     )
-    SAMPLES.check(table)
-    return table
+    return SAMPLES.finish(table)
 
 
 @dataclass(frozen=True, slots=True)

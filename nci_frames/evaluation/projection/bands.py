@@ -69,8 +69,7 @@ def precision_band(rates: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevale
     """
     frame = collect(rates, RATES)
     band = project_rates(frame, metrics="precision", prevalence=prevalence, band=True).drop("metric", "beta")
-    BAND.check(band)
-    return band
+    return BAND.finish(band)
 
 
 def max_precision_uncertainty(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
@@ -157,8 +156,7 @@ def max_precision_uncertainty(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataF
         .select(*keys, "delta", "prevalence", "theorem_bound", "cv_tpr", "cv_fpr", "reason")
         .sort(keys)
     )
-    UNCERTAINTY.check(table)
-    return table
+    return UNCERTAINTY.finish(table)
 
 
 def lowest_supported_prevalence(
@@ -235,8 +233,7 @@ def lowest_supported_prevalence(
         .select(*keys, "factor", "prevalence", "reason")
         .sort(keys)
     )
-    SUPPORT.check(table)
-    return table
+    return SUPPORT.finish(table)
 
 
 def _likelihood_ratios() -> tuple[pl.Expr, pl.Expr]:

@@ -121,5 +121,4 @@ def predictive_value_interval(
             )
         )
     table = pl.concat(tables).sort(*identity, "metric", "prevalence")
-    PROJECTION.check(table)
-    return table
+    return PROJECTION.finish(table)

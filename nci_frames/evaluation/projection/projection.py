@@ -10,9 +10,9 @@ import polars as pl
 from nci_frames.arguments import Prevalences, beta_values, prevalence_values
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
-from nci_frames.schemas import RATES, collect
+from nci_frames.schemas import PROJECTION, RATES, collect
 
-__all__ = ["labelled_metrics", "project_in_parts", "project_rates", "require_bounds"]
+__all__ = ["labelled_metrics", "project_checked", "project_in_parts", "project_rates", "require_bounds"]
 
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 
@@ -104,7 +104,19 @@ def project_rates(
     [0.3752, 0.9852]
     """
     frame = collect(rates, RATES)
-    return _project(frame, _plan(frame, metrics, prevalence, beta, band=band), band=band)
+    return project_checked(frame, metrics=metrics, prevalence=prevalence, beta=beta, band=band)
+
+
+def project_checked(
+    rates: pl.DataFrame,
+    *,
+    metrics: Metrics,
+    prevalence: Prevalences,
+    beta: float | Sequence[float] = (1.0,),
+    band: bool = False,
+) -> pl.DataFrame:
+    """Project rates that the library made, whose TPR and FPR need not be those of their counts."""
+    return _project(rates, _plan(rates, metrics, prevalence, beta, band=band), band=band)
 
 
 def project_in_parts(
@@ -215,7 +227,8 @@ def _identity(frame: pl.DataFrame) -> list[str]:
 def _project(frame: pl.DataFrame, grids: list[_Grid], *, band: bool) -> pl.DataFrame:
     identity = _identity(frame)
     parts = [grid.project(frame.lazy(), identity, band=band) for grid in grids]
-    return pl.concat(parts).sort(*identity, "metric", "prevalence", "beta", maintain_order=True).collect()
+    ordered = pl.concat(parts).sort(*identity, "metric", "prevalence", "beta", maintain_order=True)
+    return PROJECTION.finish(ordered.collect())
 
 
 def _plan(

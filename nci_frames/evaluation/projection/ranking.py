@@ -6,7 +6,7 @@ import polars as pl
 
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.metrics import Direction, find_metric
-from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, collect
+from nci_frames.schemas import AREAS, PROJECTION, RANKING, FrameSchema, collect
 
 __all__ = ["rank_models"]
 
@@ -83,7 +83,8 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
         .drop("__upward")
     )
     order = [*comparison, "rank", "model", *(["threshold"] if "threshold" in frame.columns else [])]
-    return ranked.sort(list(dict.fromkeys(order)), nulls_last=[c == "rank" for c in dict.fromkeys(order)])
+    order = list(dict.fromkeys(order))
+    return RANKING.finish(ranked.sort(order, nulls_last=[column == "rank" for column in order]))
 
 
 def _direction(label: str) -> Direction:

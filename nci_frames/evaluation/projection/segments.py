@@ -7,8 +7,8 @@ import polars as pl
 from nci_frames.arguments import Prevalences
 from nci_frames.counts.pooling import add_cells
 from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.evaluation.projection.projection import Metrics, project_rates
-from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.projection.projection import Metrics, project_checked
+from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.schemas import DECOMPOSITION, RATES, ROLL_UP, collect
 
 __all__ = ["decompose_difference", "roll_up"]
@@ -148,8 +148,7 @@ def decompose_difference(
         due_to_rates=pl.when(reason.is_null()).then((rates_moved - there + here - eta_moved) / 2),
         reason=reason,
     )
-    DECOMPOSITION.check(table)
-    return table
+    return DECOMPOSITION.finish(table)
 
 
 def _mixed(pairs: pl.DataFrame, metric: str | pl.Expr, beta: float) -> pl.DataFrame:
@@ -164,7 +163,7 @@ def _mixed(pairs: pl.DataFrame, metric: str | pl.Expr, beta: float) -> pl.DataFr
     }
     columns = ["__pair", *(name for name in RATES.fixed if name in pairs.columns)]
     first, *others = (
-        project_rates(
+        project_checked(
             pairs.with_columns(**taken).select(columns), metrics=metric, prevalence="observed", beta=beta
         ).select("__pair", "metric", "beta", pl.col("value").alias(name))
         for name, taken in cases.items()
@@ -253,7 +252,7 @@ def roll_up(
     _require_equal_thresholds(frame, groups, segments, same)
 
     def project(of: pl.DataFrame) -> pl.DataFrame:
-        return project_rates(of, metrics=metrics, prevalence=prevalence, beta=beta)
+        return project_checked(of, metrics=metrics, prevalence=prevalence, beta=beta)
 
     point = [*groups, "threshold"]
     weights = frame.select("model", *keys, "threshold", __weight=pl.col("positives").cast(pl.Float64))
@@ -283,12 +282,11 @@ def roll_up(
         pl.col("tp").count().cast(pl.Int64).alias("segments"),
         pl.col("tp").null_count().cast(pl.Int64).alias("skipped"),
     )
-    whole = project(compute_rates(pooled.drop("segments", "skipped"))).with_columns(average=pl.lit("micro"))
+    whole = project(rates_of(pooled.drop("segments", "skipped"))).with_columns(average=pl.lit("micro"))
     micro = whole.join(pooled.select(*point, "segments", "skipped"), on=point, nulls_equal=True)
     names = [*point, "metric", "average", "prevalence", "beta", "value", "segments", "skipped"]
     table = pl.concat([part.select(names) for part in [*averaged, micro]]).sort(names[:-3])
-    ROLL_UP.check(table)
-    return table
+    return ROLL_UP.finish(table)
 
 
 def _common(name: str) -> pl.Expr:

@@ -5,8 +5,8 @@ import polars as pl
 
 from nci_frames.counts.resolution import without_claims
 from nci_frames.errors import SchemaError
-from nci_frames.evaluation.arrays.runs import group_starts
 from nci_frames.schemas import RATES, collect
+from nci_frames.schemas.runs import group_starts
 
 __all__ = ["roc_convex_hull"]
 
@@ -55,7 +55,7 @@ def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None =
     defined = frame.filter(pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null())
     ordered = defined.sort(*group, "fpr", "tpr", "threshold", maintain_order=True)
     if ordered.is_empty():
-        return ordered
+        return RATES.finish(ordered)
     number = np.zeros(len(ordered), np.int64)
     if group:
         number[group_starts(ordered, group)[1:]] = 1
@@ -83,4 +83,5 @@ def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None =
             break
         line = line[~gone]
     corners = np.sort(place[line])
-    return without_claims(ordered[corners[corners >= 0]].sort(*keys, "threshold", maintain_order=True))
+    on_hull = ordered[corners[corners >= 0]].sort(*keys, "threshold", maintain_order=True)
+    return RATES.finish(without_claims(on_hull))

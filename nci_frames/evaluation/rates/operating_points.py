@@ -133,7 +133,7 @@ def select_operating_points(
         points = pl.concat(threads.map(pick, etas))
     axis = ["prevalence"] if wish.needs_prevalence else []
     ordered = points.sort("model", *RATES.keys(frame.columns), *axis, maintain_order=True)
-    return without_claims(ordered.select(*frame.columns, *axis, "reason"))
+    return RATES.finish(without_claims(ordered.select(*frame.columns, *axis, "reason")))
 
 
 def _prevalences(wish: Wish, prevalence: Prevalences | None) -> list[pl.Expr | None]:

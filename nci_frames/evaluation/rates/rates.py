@@ -5,9 +5,9 @@ import polars as pl
 from nci_frames.arguments import check_level
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
-from nci_frames.schemas import COUNTS, collect
+from nci_frames.schemas import COUNTS, RATES, collect
 
-__all__ = ["compute_rates"]
+__all__ = ["compute_rates", "rates_of"]
 
 
 def compute_rates(
@@ -35,7 +35,7 @@ def compute_rates(
 
     Returns
     -------
-    The columns and the order of *counts*, and:
+    The columns and the rows of *counts*, in the same order, and:
 
     =================== ======= =================================== ===================
     column              dtype   meaning                             null where
@@ -92,24 +92,30 @@ def compute_rates(
     if interval is not None and half_width is not None:
         msg = "interval and half_width cannot be combined"
         raise ParameterError(msg, found=f"{interval!r} and {half_width!r}", hint="pass only one of them")
+    rates = rates_of(frame)
+    if half_width is not None:
+        return RATES.finish(rates.with_columns(**_given(*half_width)))
+    if interval is None:
+        return RATES.finish(rates)
+    require_row_counts(frame)
+    tpr = rate_interval(interval, pl.col("tp"), pl.col("positives"), level=level)
+    fpr = rate_interval(interval, pl.col("fp"), pl.col("negatives"), level=level)
+    bounds = {"tpr_lower": tpr[0], "tpr_upper": tpr[1], "fpr_lower": fpr[0], "fpr_upper": fpr[1]}
+    return RATES.finish(rates.with_columns(**bounds))
+
+
+def rates_of(counts: pl.DataFrame) -> pl.DataFrame:
+    """Add the rates to counts that were checked, or that the library made."""
     positives = pl.col("tp") + pl.col("fn")
     negatives = pl.col("fp") + pl.col("tn")
     rows = positives + negatives
-    rates = frame.with_columns(
+    return counts.with_columns(
         positives=positives,
         negatives=negatives,
         observed_prevalence=pl.when(rows > 0).then(positives / rows),
         tpr=pl.when(positives > 0).then(pl.col("tp") / positives),
         fpr=pl.when(negatives > 0).then(pl.col("fp") / negatives),
     )
-    if half_width is not None:
-        return rates.with_columns(**_given(*half_width))
-    if interval is None:
-        return rates
-    require_row_counts(frame)
-    tpr = rate_interval(interval, pl.col("tp"), pl.col("positives"), level=level)
-    fpr = rate_interval(interval, pl.col("fp"), pl.col("negatives"), level=level)
-    return rates.with_columns(tpr_lower=tpr[0], tpr_upper=tpr[1], fpr_lower=fpr[0], fpr_upper=fpr[1])
 
 
 def _given(of_tpr: float, of_fpr: float) -> dict[str, pl.Expr]:

@@ -123,7 +123,7 @@ def bootstrap(
         return BOOTSTRAP.empty(frame.select("model", *(k for k in COUNTS.keys(frame.columns) if k != units)))
     keys = BOOTSTRAP.keys(tables[0].columns)
     order = ["model", *keys, "threshold", "metric", "method", "prevalence", "beta"]
-    return pl.concat(tables).sort(order, maintain_order=True)
+    return BOOTSTRAP.finish(pl.concat(tables).sort(order, maintain_order=True))
 
 
 def _summary(replicates: Replicates, level: float) -> pl.DataFrame:

@@ -128,7 +128,7 @@ def crossover_intervals(
     keys = [key for key in COUNTS.keys(frame.columns) if key != units]
     if not crossing:
         return CROSSOVER_INTERVALS.empty(frame.select(keys))
-    return pl.concat(crossing).select(*keys, *CROSSOVER_INTERVALS.fixed).sort(*keys, "model_a", "model_b")
+    return CROSSOVER_INTERVALS.finish(pl.concat(crossing).sort(*keys, "model_a", "model_b"))
 
 
 def _fixed(over: Over, prevalence: float | None, beta: float) -> float:
@@ -168,7 +168,7 @@ def _crossover(
         "probability": len(drawn) / len(values),
         "repeats": len(drawn),
     }
-    table = pl.DataFrame([found], schema={c.name: c.dtypes[0] for c in CROSSOVER_INTERVALS.columns})
+    table = pl.DataFrame([found], schema=CROSSOVER_INTERVALS.dtypes())
     return below.histogram.group.drop("model").hstack(table) if below.histogram.group.width > 1 else table
 
 

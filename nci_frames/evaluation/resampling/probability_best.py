@@ -127,7 +127,7 @@ def probability_best(
         return BEST_MODELS.empty(frame.select(keys))
     first = [*keys, *_CASE, "model"]
     table = pl.concat(_compared(models, sign, level) for models in groups.values())
-    return table.select(*first, "value", "probability", "p_value", "distinguishable", "repeats").sort(first)
+    return BEST_MODELS.finish(table.drop("threshold").sort(first))
 
 
 def _compared(models: list[Replicates], sign: int, level: float) -> pl.DataFrame:

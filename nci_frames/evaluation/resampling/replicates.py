@@ -17,8 +17,8 @@ from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.areas.replicated import average_precisions, roc_aucs
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
-from nci_frames.evaluation.projection.projection import project_rates
-from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.projection.projection import project_checked
+from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
 from nci_frames.schemas import COUNTS
 from nci_frames.typing import Floats
@@ -271,11 +271,9 @@ class _Wanted:
                     },
                 }
             )
-            rates = compute_rates(frame).with_columns(
-                observed_prevalence=pl.lit(self._observed).fill_nan(None)
-            )
+            rates = rates_of(frame).with_columns(observed_prevalence=pl.lit(self._observed).fill_nan(None))
             parts.append(
-                project_rates(
+                project_checked(
                     rates,
                     metrics=self._metrics,
                     prevalence="observed" if self._grid is None else self._grid,

@@ -101,7 +101,7 @@ def subsample_study(
     if not tables:
         return SUBSAMPLES.empty(frame.select("model", *COUNTS.keys(frame.columns)))
     # Within a group the rows are descending as its histogram is.
-    return pl.concat(table.reverse() for table in tables)
+    return SUBSAMPLES.finish(pl.concat(table.reverse() for table in tables))
 
 
 def _study(histogram: Histogram, prevalence: float, repeats: int, seed: int) -> pl.DataFrame:

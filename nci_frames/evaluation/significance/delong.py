@@ -88,7 +88,7 @@ def auc_interval(
         pl.Series([histogram.positives.sum() < 2 for histogram in found]),
         pl.Series([histogram.negatives.sum() < 2 for histogram in found]),
     )
-    return pl.concat(histogram.group for histogram in found).with_columns(
+    table = pl.concat(histogram.group for histogram in found).with_columns(
         pl.lit(method).alias("method"),
         value.alias("value"),
         error.alias("std_error"),
@@ -96,6 +96,7 @@ def auc_interval(
         (value + width).clip(0, 1).alias("upper"),
         pl.coalesce(pl.when(lack).then(why) for lack, why in zip(lacking, few, strict=True)).alias("reason"),
     )
+    return AUC_INTERVALS.finish(table)
 
 
 def _delong(histogram: Histogram) -> tuple[float, float]:

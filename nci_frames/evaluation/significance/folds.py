@@ -13,6 +13,7 @@ from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.fold_values import CASE, SUMMARY, FoldValues, Metrics
 from nci_frames.evaluation.significance.paired_tests import bootstrap_test, t_test
+from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES
 
 __all__ = ["compare_folds", "summarise_folds"]
 
@@ -105,7 +106,7 @@ def summarise_folds(
     pooled = values.pooled.rename({"value": "pooled"})
     joined = table.join(pooled, on=[*group, *CASE], how="left", nulls_equal=True)
     first = ["model", *values.keys, *CASE]
-    return joined.select(*first, *SUMMARY, "pooled").sort(first)
+    return FOLD_SUMMARIES.finish(joined.sort(first))
 
 
 def compare_folds(
@@ -248,7 +249,7 @@ def compare_folds(
     untested = pl.Series(((shared < 2) & ~is_best).ravel())
     undefined = pl.Series(np.isnan(mean).ravel())
     first = [*values.keys, *CASE, "model"]
-    return (
+    compared = (
         table.with_columns(
             p_value=found,
             distinguishable=pl.when(pl.Series(is_best.ravel())).then(False).otherwise(found < 1 - level),
@@ -258,9 +259,9 @@ def compare_folds(
             .then(pl.lit("fewer than two folds define it and the best")),
         )
         .filter(values.exists.any(axis=2).ravel())
-        .select(*first, *SUMMARY, "p_value", "distinguishable", "reason")
         .sort(first)
     )
+    return FOLD_COMPARISONS.finish(compared)
 
 
 def _check_ddof(ddof: object) -> None:

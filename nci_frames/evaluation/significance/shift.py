@@ -118,15 +118,15 @@ def check_projection(
     adjusted = pl.col("adjusted")
     verdict = pl.when(adjusted < 1 - level).then(pl.lit("differs")).otherwise(pl.lit("no difference found"))
     order = ["model", *keys, "class", "test"]
-    return (
+    table = (
         pl.concat(tables)
         .with_columns(
             verdict=pl.when(adjusted.is_not_null()).then(verdict),
             reason=pl.when(adjusted.is_null()).then(pl.lit(few)),
         )
-        .select(*order, "rows", "statistic", "p_value", "adjusted", "verdict", "reason")
         .sort(order)
     )
+    return SHIFTS.finish(table)
 
 
 def _families(frame: pl.DataFrame, over: str) -> list[tuple[Histogram, list[Histogram]]]:

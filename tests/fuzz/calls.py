@@ -1,0 +1,184 @@
+"""One valid call of every public function: what corrupted frames and odd values are put into."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import nci_frames as nf
+
+#: Public functions that write files, or change the registry of metrics for good.
+NOT_CALLED = {"register_metric", "save_chart", "save_table", "write_report"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A public function with arguments that it takes."""
+
+    name: str
+    frames: tuple[pl.DataFrame, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    #: What kind of frame the first one is.
+    kind: str = ""
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        return getattr(nf, self.name)  # type: ignore[no-any-return]
+
+    def __call__(self) -> Any:
+        return self.function(*self.frames, **self.options)
+
+
+@cache
+def log() -> pl.DataFrame:
+    """Two models that score the same 240 units, in 24 buckets and 2 folds."""
+    rng = np.random.default_rng(0)
+    units = np.arange(240)
+    label = rng.random(240) < 0.4
+    parts = [
+        pl.DataFrame(
+            {
+                "model": model,
+                "fold": np.where(units % 2, "1", "2"),
+                "unit": units,
+                "label": label,
+                "score": np.round(rng.normal(label * skill, 1), 1),
+            }
+        )
+        for model, skill in (("forest", 1.5), ("linear", 0.8))
+    ]
+    return pl.concat(parts)
+
+
+@cache
+def calls() -> dict[str, Call]:
+    """Return a valid call of every public function, by its name."""
+    rows = log()
+    scan = nf.scan_predictions(rows, fold="fold", unit="unit")
+    grid = [-0.5, 0.2, 0.5, 1.1]
+    counts = nf.count_confusion(scan, thresholds=grid, by=[])
+    folds = nf.count_confusion(scan, thresholds=grid, by="fold")
+    buckets = nf.count_confusion(nf.unit_buckets(scan, buckets=24), thresholds=grid, by="bucket")
+    rates = nf.compute_rates(counts, interval="wilson")
+    fold_rates = nf.compute_rates(folds)
+    points = rates.filter(pl.col("threshold") == 0.5)
+    fold_points = fold_rates.filter(pl.col("threshold") == 0.5)
+    etas = [0.01, 0.4]
+    projection = nf.project_rates(
+        points, metrics=["f_beta", "precision", "pos_fraction", "recall"], prevalence=etas
+    )
+    winners = nf.winner_ranges(rates, metric="f_beta", over="prevalence")
+    decisions = nf.decision_map(rates)
+    surface = nf.metric_surface("precision", resolution=5)
+    areas = nf.compute_areas(counts, prevalence=etas)
+    few: dict[str, Any] = {"repeats": 20}
+    found = [
+        Call("count_confusion", (rows.drop("unit"),), {"thresholds": grid}, "predictions"),
+        Call("scan_predictions", (rows,), {}, "log"),
+        Call("unit_buckets", (rows,), {"buckets": 24}, "predictions"),
+        Call("compare_auc", (rows,), {}, "predictions"),
+        Call("auto_thresholds"),
+        Call("logit_thresholds", (), {"n": 5}),
+        Call("uniform_thresholds", (), {"n": 5}),
+        Call("quantile_thresholds", (rows,), {"n": 5}, "predictions"),
+        Call("merge_counts", (counts, counts), {}, "counts"),
+        Call("pool_counts", (folds,), {"over": "fold"}, "counts"),
+        Call("compute_areas", (counts,), {"prevalence": etas}, "counts"),
+        Call("mean_pr_auc", (counts,), {"prevalence_range": (0.01, 0.5)}, "counts"),
+        Call("pr_gain_auc", (counts,), {"prevalence": 0.1}, "counts"),
+        Call("compare_models", (counts,), {"prevalence": etas, **few}, "counts"),
+        Call("find_crossovers", (rates,), {"metric": "f_beta", "over": "prevalence"}, "rates"),
+        Call("decision_map", (rates,), {}, "rates"),
+        Call("find_never_best", (rates,), {}, "rates"),
+        Call("winner_ranges", (rates,), {"metric": "f_beta", "over": "prevalence"}, "rates"),
+        Call("surface_path_length", (fold_points,), {"metric": "precision", "over": "fold"}, "rates"),
+        Call("agnostic_metrics", (), {"metrics": ["recall", "precision"]}),
+        Call("imbalance_sensitivity", (), {"metrics": "recall", "ratios": [2, 9]}),
+        Call("metric_surface", (), {"metric": "precision", "resolution": 5}),
+        Call("band_coverage", (), {"tpr": 0.6, "fpr": 0.1, "positives": 20, "negatives": 30}),
+        Call("interval_coverage", (), {"rate": 0.3, "trials": 20}),
+        Call("expected_counts", (), {"tpr": 0.6, "fpr": 0.1, "positives": 20, "negatives": 30}),
+        Call("required_samples", (), {"half_width": 0.05}),
+        Call("lowest_supported_prevalence", (rates,), {}, "rates"),
+        Call("max_precision_uncertainty", (rates,), {}, "rates"),
+        Call("precision_band", (rates,), {"prevalence": etas}, "rates"),
+        Call("predictive_value_interval", (rates,), {"prevalence": etas}, "rates"),
+        Call("project_in_parts", (rates,), {"metrics": "f_beta", "prevalence": etas}, "rates"),
+        Call("project_rates", (rates,), {"metrics": "f_beta", "prevalence": etas}, "rates"),
+        Call("ranked_table", (nf.rank_models(projection),), {"metric": "f_beta"}),
+        Call("rank_models", (projection,), {}, "projection"),
+        Call("decompose_difference", (fold_rates,), {"metric": "precision", "over": "fold"}, "rates"),
+        Call("roll_up", (fold_rates,), {"over": "fold", "metrics": "precision"}, "rates"),
+        Call("roc_convex_hull", (rates,), {}, "rates"),
+        Call("accuracy_interval", (), {"correct": 80, "total": 100}),
+        Call("select_operating_points", (rates,), {"tpr": 0.5}, "rates"),
+        Call("compute_rates", (counts,), {"interval": "wilson"}, "counts"),
+        Call("bootstrap", (buckets,), {"metric": "f_beta", "units": "bucket", **few}, "counts"),
+        Call("crossover_intervals", (counts,), {"threshold": 0.5, **few}, "counts"),
+        Call("probability_best", (counts,), {"threshold": 0.5, **few}, "counts"),
+        Call("subsample_study", (counts,), {"prevalence": 0.3, "repeats": 5}, "counts"),
+        Call("auc_interval", (counts,), {}, "counts"),
+        Call("compare_folds", (fold_points,), {"repeats": 100}, "rates"),
+        Call("summarise_folds", (fold_points,), {"metrics": "f_beta"}, "rates"),
+        Call("check_projection", (folds,), {"over": "fold"}, "counts"),
+        Call("chart_contingency_space", (points,), {}, "rates"),
+        Call("chart_cost", (nf.project_rates(points, metrics="normalised_cost", prevalence=etas),)),
+        Call("chart_decision_map", (decisions,)),
+        Call(
+            "chart_decomposition",
+            (nf.decompose_difference(fold_points, metric="precision", over="fold"),),
+            {"over": "fold"},
+        ),
+        Call("chart_f_beta_over_beta", (projection,), {"prevalence": 0.01}),
+        Call("chart_f_beta_over_prevalence", (projection,)),
+        Call(
+            "chart_f_beta_plot",
+            (
+                nf.compare_folds(fold_points, beta=[0.5, 1.0, 2.0], prevalence=0.4),
+                nf.winner_ranges(points, metric="f_beta", over="beta", prevalence=0.4),
+            ),
+        ),
+        Call("chart_imbalance_sensitivity", (nf.imbalance_sensitivity("precision", ratios=[2, 9]),)),
+        Call("chart_metric_surface", (surface,), {"metric": "precision", "ratio": 1.0}),
+        Call("chart_p3", (projection,)),
+        Call("chart_pos_fraction", (projection,), {"tpr": None}),
+        Call("chart_pr", (nf.project_rates(rates, metrics=["precision", "recall"], prevalence=0.1),)),
+        Call("chart_pr_auc_over_prevalence", (areas,)),
+        Call(
+            "chart_precision_uncertainty",
+            (nf.precision_band(points, prevalence=etas), nf.max_precision_uncertainty(points)),
+        ),
+        Call(
+            "chart_probability_best",
+            (nf.probability_best(counts, threshold=0.5, prevalence=etas, repeats=20),),
+        ),
+        Call("chart_rank_over_prevalence", (nf.rank_models(projection.filter(metric="f_beta")),)),
+        Call("chart_roc", (rates,), {}, "rates"),
+        Call("chart_segments", (nf.project_rates(fold_points, metrics="precision", prevalence=0.1),),
+             {"segments": "fold"}),
+        Call("chart_subsamples", (nf.subsample_study(counts, prevalence=0.3, repeats=5),)),
+        Call("chart_tpr_ppv", (projection, nf.decision_map(points)), {"prevalence": 0.01}),
+        Call("chart_winner_ranges", (winners,)),
+        Call("plot_metric_surface_3d", (surface,), {"metric": "precision", "ratio": 1.0}),
+        Call("dark_chart", (nf.chart_roc(rates),)),  # type: ignore[arg-type]
+        Call("metrics"),
+        # A metric is a function without a frame: its options are numbers or expressions.
+        *(Call(name) for name in nf.metrics()["name"]),
+        Call("net_benefit", (), {"threshold_probability": 0.1}),
+        Call("expected_cost", (), {"c_fp": 1, "c_fn": 20}),
+        Call("normalised_cost", (), {"c_fp": 1, "c_fn": 20}),
+        Call("calibrated_precision", (), {}),
+    ]  # fmt: skip
+    return {call.name: call for call in found}
+
+
+def public_functions() -> list[str]:
+    """Return the names of the public functions that the stub lists: all but classes."""
+    stub = Path(nf.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
+    names = [line.split(" as ")[1].strip() for line in stub.splitlines() if " as " in line]
+    return [name for name in names if not inspect.isclass(getattr(nf, name))]

@@ -1,0 +1,76 @@
+"""Counts and rates that no log has: each of these must be refused, by every function."""
+
+from collections.abc import Callable
+
+import polars as pl
+
+Corrupt = Callable[[pl.DataFrame], pl.DataFrame]
+
+CELLS = ("tp", "fp", "fn", "tn")
+
+
+def _first_row(name: str, value: object) -> Corrupt:
+    def change(frame: pl.DataFrame) -> pl.DataFrame:
+        new = pl.lit(value, frame.schema[name])
+        return frame.with_columns(pl.when(pl.int_range(pl.len()) == 0).then(new).otherwise(name).alias(name))
+
+    return change
+
+
+def _as_weights(change: Corrupt) -> Corrupt:
+    return lambda frame: change(frame.with_columns(pl.col(CELLS).cast(pl.Float64)))
+
+
+def _doubled_day(frame: pl.DataFrame) -> pl.DataFrame:
+    """Two days put together by pl.concat, with thresholds of their own as exact counts have them."""
+    later = frame.with_columns(pl.col("threshold") + 0.01, pl.col("fn") + 3)
+    if "positives" in frame.columns:
+        rate = pl.col("tp") / (pl.col("positives") + 3)
+        bounds = {"tpr_lower": rate} if "tpr_lower" in frame.columns else {}
+        later = later.with_columns(pl.col("positives") + 3, tpr=rate, **bounds)
+    return pl.concat([frame, later])
+
+
+def _rising(cell: str, missed: str) -> Corrupt:
+    """The lowest threshold has the fewest rows above it."""
+
+    def change(frame: pl.DataFrame) -> pl.DataFrame:
+        lowest = frame.sort("threshold").head(1)
+        none = lowest.with_columns(
+            (pl.col(cell) + pl.col(missed)).alias(missed), pl.lit(0, frame.schema[cell]).alias(cell)
+        )
+        rate = {"tp": "tpr", "fp": "fpr"}[cell]
+        if rate in frame.columns:
+            none = none.with_columns(pl.lit(0.0).alias(rate))
+            if f"{rate}_lower" in frame.columns:
+                none = none.with_columns(pl.lit(0.0).alias(f"{rate}_lower"))
+        higher = none.with_columns(threshold=pl.lit(-1000.0))
+        return pl.concat([frame, higher.select(frame.columns)])
+
+    return change
+
+
+#: For counts and rates alike.
+CORRUPTIONS: dict[str, Corrupt] = {
+    **{f"{cell} negative": _first_row(cell, -1) for cell in CELLS},
+    **{f"{cell} null": _first_row(cell, None) for cell in CELLS},
+    **{f"{cell} NaN": _as_weights(_first_row(cell, float("nan"))) for cell in CELLS},
+    **{f"{cell} infinite": _as_weights(_first_row(cell, float("inf"))) for cell in CELLS},
+    "threshold NaN": _first_row("threshold", float("nan")),
+    "threshold null": _first_row("threshold", None),
+    "rows twice": lambda frame: pl.concat([frame, frame]),
+    "days not merged": _doubled_day,
+    "tp rises": _rising("tp", "fn"),
+    "fp rises": _rising("fp", "tn"),
+    "counts as text": lambda frame: frame.with_columns(pl.col("tp").cast(pl.String)),
+    "no counts": lambda frame: frame.drop("tp"),
+}
+#: For rates alone.
+OF_RATES: dict[str, Corrupt] = {
+    "tpr of other counts": lambda frame: frame.with_columns(pl.col("tpr") / 2),
+    "fpr NaN": _first_row("fpr", float("nan")),
+    "tpr above 1": _first_row("tpr", 1.5),
+    "tpr gone": _first_row("tpr", None),
+    "positives of another log": lambda frame: frame.with_columns(pl.col("positives") + 1),
+    "prevalence above 1": _first_row("observed_prevalence", 1.5),
+}

@@ -1,0 +1,181 @@
+"""Counts and rates that no log has are refused by every function that takes them."""
+
+import inspect
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames import schemas
+from nci_frames.schemas.known import _KNOWN
+from tests.fuzz.calls import NOT_CALLED, Call, calls, public_functions
+from tests.fuzz.corruptions import CELLS, CORRUPTIONS, OF_RATES
+
+TAKE_COUNTS = [call for call in calls().values() if call.kind == "counts"]
+TAKE_RATES = [call for call in calls().values() if call.kind == "rates"]
+
+
+def test_every_public_function_has_a_call() -> None:
+    assert set(calls()) | NOT_CALLED == set(public_functions())
+    for call in calls().values():
+        first = next(iter(inspect.signature(call.function).parameters), "")
+        assert (call.kind == "counts") == (first == "counts"), call.name
+        assert (call.kind == "rates") == (first == "rates"), call.name
+
+
+@pytest.mark.parametrize("call", calls().values(), ids=lambda call: call.name)
+def test_the_calls_are_valid(call: Call) -> None:
+    call()
+
+
+@pytest.mark.parametrize("corruption", CORRUPTIONS)
+@pytest.mark.parametrize("call", [*TAKE_COUNTS, *TAKE_RATES], ids=lambda call: call.name)
+def test_corrupted_frames_are_refused(call: Call, corruption: str) -> None:
+    _refused(call, CORRUPTIONS[corruption](call.frames[0]))
+
+
+@pytest.mark.parametrize("corruption", OF_RATES)
+@pytest.mark.parametrize("call", TAKE_RATES, ids=lambda call: call.name)
+def test_corrupted_rates_are_refused(call: Call, corruption: str) -> None:
+    _refused(call, OF_RATES[corruption](call.frames[0]))
+
+
+def _refused(call: Call, frame: pl.DataFrame) -> None:
+    with pytest.raises(nf.SchemaError):
+        call.function(frame, *call.frames[1:], **call.options)
+    with pytest.raises(nf.SchemaError):
+        call.function(frame.lazy(), *call.frames[1:], **call.options)
+
+
+def test_days_put_together_by_concat_are_pointed_to_merge_counts() -> None:
+    log = pl.DataFrame({"model": "a", "label": [0, 1, 1, 0], "score": [0.1, 0.4, 0.6, 0.5]})
+    days = [nf.count_confusion(log[part], thresholds="exact") for part in (slice(0, 2), slice(2, 4))]
+    with pytest.raises(nf.SchemaError, match="merge_counts"):
+        nf.compute_areas(pl.concat(days), prevalence=0.1)
+    whole = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=0.1)
+    assert nf.compute_areas(nf.merge_counts(*days), prevalence=0.1).equals(whole)
+
+
+def test_the_message_says_where_and_what() -> None:
+    counts = calls()["compute_rates"].frames[0]
+    with pytest.raises(nf.SchemaError) as caught:
+        nf.compute_rates(counts.with_columns(tp=pl.col("tp") - 1000))
+    assert str(caught.value).splitlines()[0] == "column 'tp' of a counts frame must be finite and >= 0"
+    assert caught.value.where == "model 'forest', threshold -0.5"
+
+
+def test_operating_points_may_lack_counts() -> None:
+    rates = calls()["decision_map"].frames[0]
+    points = pl.concat(
+        [
+            nf.select_operating_points(rates, tpr=0.5),
+            nf.select_operating_points(rates, threshold=0.7),
+            nf.select_operating_points(rates, tpr=0.5, interpolate=True).select([*rates.columns, "reason"]),
+        ]
+    )
+    assert points["tp"].null_count() == 4
+    assert len(nf.project_rates(points, metrics="recall", prevalence=0.1)) == 6
+    torn = points.with_columns(tp=pl.lit(None, pl.Int64))
+    with pytest.raises(nf.SchemaError, match="not all"):
+        nf.project_rates(torn, metrics="recall", prevalence=0.1)
+
+
+def test_points_selected_for_several_prevalences_are_groups_of_their_own() -> None:
+    rates = calls()["decision_map"].frames[0]
+    points = nf.select_operating_points(rates, metric="f_beta", prevalence=[0.3, 0.4, 0.5])
+    assert points.select("model", "threshold").is_duplicated().any()
+    assert len(nf.project_rates(points, metrics="f_beta", prevalence="selected")) == 6
+
+
+def _large() -> pl.DataFrame:
+    rows = 20_000
+    return pl.DataFrame(
+        {
+            "model": pl.repeat("a", rows, eager=True),
+            "threshold": pl.int_range(rows, eager=True).cast(pl.Float64),
+            "tp": pl.int_range(rows, 0, -1, eager=True),
+            "fp": pl.int_range(2 * rows, 0, -2, eager=True),
+        }
+    ).with_columns(fn=rows - pl.col("tp"), tn=2 * rows - pl.col("fp"))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda frame: frame.__setitem__((7, "tp"), -5),
+        lambda frame: frame.replace_column(2, frame["tn"].alias("tp")),
+        lambda frame: frame.extend(frame.clone()),
+        lambda frame: frame.vstack(frame.clone(), in_place=True),
+        lambda frame: frame.drop_in_place("tp"),
+        lambda frame: setattr(frame, "columns", ["model", "threshold", "fp", "tp", *frame.columns[4:]]),
+        lambda frame: frame.__setitem__((7, "model"), "b") or frame.__setitem__((9, "threshold"), 3.0),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("made", [_large, lambda: nf.compute_rates(_large())])
+def test_a_known_frame_that_was_changed_in_place_is_checked_again(made, spoil) -> None:  # type: ignore[no-untyped-def]
+    frame = made()
+    nf.compute_areas(frame, prevalence=0.1)
+    nf.compute_areas(frame, prevalence=0.1)
+    spoil(frame)
+    with pytest.raises(nf.SchemaError):
+        nf.compute_areas(frame, prevalence=0.1)
+
+
+def test_nothing_is_kept_of_frames_that_are_gone() -> None:
+    before = len(_KNOWN)
+    frame = nf.compute_rates(_large())
+    assert len(_KNOWN) > before
+    del frame
+    assert len(_KNOWN) == before
+
+
+def test_rates_that_only_passed_as_counts_are_checked_as_rates() -> None:
+    wrong = nf.compute_rates(_large()).with_columns(tpr=pl.lit(0.5))
+    nf.compute_areas(wrong, prevalence=0.1)
+    with pytest.raises(nf.SchemaError, match="tpr is not tp / positives"):
+        nf.decision_map(wrong)
+
+
+def test_sums_of_weights_may_differ_by_rounding() -> None:
+    counts = calls()["compute_rates"].frames[0].with_columns(pl.col(CELLS) * 0.1)
+    rough = counts.with_columns(fn=pl.col("fn") * (1 + 1e-13))
+    assert nf.compute_areas(rough, prevalence=0.1)["value"].to_list() == pytest.approx(
+        nf.compute_areas(counts, prevalence=0.1)["value"].to_list()
+    )
+
+
+def test_the_pages_are_those_of_the_schemas() -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    scope: dict[str, object] = {"__name__": "columns", "__file__": str(docs / "columns.py")}
+    exec((docs / "columns.py").read_text(encoding="utf-8"), scope)  # noqa: S102
+    assert (docs / "columns.md").read_text(encoding="utf-8") == scope["page"]()  # type: ignore[operator]
+    overview = (docs / "frames.md").read_text(encoding="utf-8")
+    for frame in schemas.FRAMES:
+        assert f"| {frame.name} | `{frame.maker.split('(')[0]}` |" in overview, frame.name
+
+
+def test_what_the_functions_give_is_what_their_schemas_say() -> None:
+    """With values, too: ranges, and no null and NaN where there is none."""
+    by_maker = {frame.maker.split("(")[0]: frame for frame in schemas.FRAMES}
+    others = {
+        **dict.fromkeys(("merge_counts", "pool_counts", "expected_counts"), schemas.COUNTS),
+        **dict.fromkeys(("roc_convex_hull", "select_operating_points"), schemas.RATES),
+        **dict.fromkeys(("mean_pr_auc", "pr_gain_auc"), schemas.AREAS),
+        "predictive_value_interval": schemas.PROJECTION,
+    }
+    checked = set()
+    for call in calls().values():
+        schema = others.get(call.name, by_maker.get(call.name))
+        if schema is None:
+            continue
+        table = call()
+        frame = table.collect() if isinstance(table, pl.LazyFrame) else table
+        schema.check(frame)
+        assert {name: frame.schema[name] for name in schema.fixed if name in frame.columns} == {
+            name: next(d for d in column.dtypes if d == frame.schema[name])
+            for name, column in ((c.name, c) for c in schema.columns)
+            if name in frame.columns
+        }, call.name
+        checked.add(schema.name)
+    assert checked == {frame.name for frame in schemas.FRAMES}
