@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import nci_frames as nf
-from nci_frames.evaluation.metrics import Direction, called_metric, find_metric
+from nci_frames.evaluation.metrics import Direction, called_metric, find_metric, registry
 
 INF = float("inf")
 
@@ -137,7 +137,12 @@ def test_the_registry_shows_every_metric() -> None:
     assert set(frame["name"]) >= {"accuracy", "f_beta", "pos_fraction", "precision", "recall"}
     assert frame.filter(name="recall")["aliases"].item().to_list() == ["tpr", "sensitivity", "hit_rate"]
     assert frame.null_count().sum_horizontal().item() == 0
-    assert all(hasattr(nf, name) for name in frame["name"] if not name.startswith("lift"))
+    built_in = [known for known in registry.all_metrics() if not known.own]
+    assert {known.name for known in built_in if known.kind == "point"} <= set(dir(nf))
+    assert {known.name for known in built_in if known.kind == "curve"} == {
+        "mean_pr_auc", "partial_roc_auc", "pr_auc", "pr_gain_auc", "roc_auc"
+    }  # fmt: skip
+    assert {known.computed_by.split("(")[0] for known in built_in if known.kind == "curve"} <= set(dir(nf))
 
 
 def test_a_metric_of_ones_own_works_everywhere() -> None:

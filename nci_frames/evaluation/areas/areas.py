@@ -10,6 +10,7 @@ from nci_frames.arguments import Prevalences, prevalence_values
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.pr_rules import PR_RULES, Method, Steps
 from nci_frames.evaluation.arrays.roc_steps import Curves, curves_of
+from nci_frames.evaluation.metrics import MEAN_PR_AUC, PARTIAL_ROC_AUC, PR_AUC, ROC_AUC
 from nci_frames.schemas import AREAS, COUNTS, collect
 from nci_frames.typing import Floats
 
@@ -113,9 +114,9 @@ def compute_areas(
         parts = list(threads.map(areas_of, curves_of(frame, keys)))
     schema = {key: frame.schema[key] for key in keys} | {"__observed": pl.Float64()}
     groups = pl.concat([pl.DataFrame(schema=schema), *(part for part, _ in parts)])
-    labels: list[tuple[str, str | None, float | None]] = [("roc_auc", None, None)]
-    labels += [("partial_roc_auc", None, None)] if fpr_range else []
-    labels += [("pr_auc", method, eta) for eta in ([np.nan] if grid is None else grid)]
+    labels: list[tuple[str, str | None, float | None]] = [(ROC_AUC.name, None, None)]
+    labels += [(PARTIAL_ROC_AUC.name, None, None)] if fpr_range else []
+    labels += [(PR_AUC.name, method, eta) for eta in ([np.nan] if grid is None else grid)]
     asked = pl.DataFrame(
         labels, schema={column: AREAS.dtypes()[column] for column in AREAS.fixed[1:4]}, orient="row"
     )
@@ -190,14 +191,14 @@ def mean_pr_auc(
     half = np.log(high / low) / 2
     eta = np.exp(np.log(low) + half * (nodes + 1))
     weight = pl.DataFrame({"prevalence": eta, "__weight": weights * half * eta / (high - low)})
-    areas = compute_areas(counts, prevalence=eta.tolist(), method=method).filter(metric="pr_auc")
+    areas = compute_areas(counts, prevalence=eta.tolist(), method=method).filter(metric=PR_AUC.name)
     keys = ["model", *AREAS.keys(areas.columns)]
     numbers = ("value", "lower", "upper")
     means = (
         areas.join(weight, on="prevalence", how="left", maintain_order="left")
         .group_by(keys, maintain_order=True)
         .agg(
-            pl.lit("mean_pr_auc").first().alias("metric"),
+            pl.lit(MEAN_PR_AUC.name).first().alias("metric"),
             pl.col("method").first(),
             pl.lit(None, pl.Float64).first().alias("prevalence"),
             *(

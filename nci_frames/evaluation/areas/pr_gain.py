@@ -1,5 +1,7 @@
 """Counts -> area under the precision-recall-gain curve."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -7,10 +9,11 @@ from nci_frames.arguments import Prevalences, prevalence_values
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.areas import Areas, enclosed
 from nci_frames.evaluation.arrays.roc_steps import Curves, curves_of
+from nci_frames.evaluation.metrics import PR_GAIN_AUC
 from nci_frames.schemas import AREAS, COUNTS, collect
 from nci_frames.typing import Floats
 
-__all__ = ["pr_gain_auc"]
+__all__ = ["check_gain_prevalences", "gained", "pr_gain_auc"]
 
 
 def pr_gain_auc(counts: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences) -> pl.DataFrame:
@@ -57,9 +60,7 @@ def pr_gain_auc(counts: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalenc
     0.25
     """
     grid = prevalence_values(prevalence)
-    for given in grid or []:
-        if not 0 < given < 1:
-            raise ParameterError.out_of_range("prevalence", given, "between 0 and 1, both excluded")
+    check_gain_prevalences(grid)
     frame = collect(counts, COUNTS)
     keys = ["model", *COUNTS.keys(frame.columns)]
     tables = [frame.select(keys).clear().with_columns(_columns(None, None))]
@@ -71,8 +72,15 @@ def pr_gain_auc(counts: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalenc
     return AREAS.finish(table)
 
 
+def check_gain_prevalences(grid: Sequence[float] | None) -> None:
+    """Raise ParameterError if gains are undefined at one of the prevalences."""
+    for given in grid or []:
+        if not 0 < given < 1:
+            raise ParameterError.out_of_range("prevalence", given, "between 0 and 1, both excluded")
+
+
 def _columns(eta: float | Floats | None, areas: Areas | None) -> list[pl.Expr | pl.Series]:
-    constant = [pl.lit("pr_gain_auc").alias("metric"), pl.lit(None, pl.String).alias("method")]
+    constant = [pl.lit(PR_GAIN_AUC.name).alias("metric"), pl.lit(None, pl.String).alias("method")]
     if areas is None or eta is None:
         names = ("prevalence", "value", "lower", "upper")
         return [*constant, *(pl.lit(None, pl.Float64).alias(name) for name in names)]
@@ -86,23 +94,24 @@ def _columns(eta: float | Floats | None, areas: Areas | None) -> list[pl.Expr | 
 
 def _gain_area(curves: Curves, eta: float | Floats) -> Areas:
     at = np.repeat(eta, curves.size) if isinstance(eta, np.ndarray) else eta
+    tpr = curves.tpr0, curves.tpr1
+    return enclosed(
+        curves,
+        gained(*tpr, curves.fpr0, curves.fpr1, at),
+        gained(*tpr, curves.fpr1, curves.fpr1, at),
+        gained(*tpr, curves.fpr0, curves.fpr0, at),
+    )
+
+
+def gained(tpr0: Floats, tpr1: Floats, fpr0: Floats, fpr1: Floats, eta: float | Floats) -> Floats:
+    """Return the area over each step of a curve, with FPR linear in TPR from its begin (0) to its end (1)."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        odds = at / (1 - at)
+        odds = eta / (1 - eta)
         # The part of each step where recall gain is positive.
-        begin = np.maximum(curves.tpr0, at)
-        inside = curves.tpr1 > begin
-        share = (begin - curves.tpr0) / (curves.tpr1 - curves.tpr0)
-        fpr = curves.fpr0 + share * (curves.fpr1 - curves.fpr0)
-        gained = np.where(inside, odds / begin - odds / curves.tpr1, 0.0)
-
-        def area(fpr_begin: Floats, fpr_end: Floats) -> Floats:
-            gains = 1 - (fpr_begin / begin + fpr_end / curves.tpr1) / 2
-            # A group without positives keeps its NaN.
-            return np.where(inside, gained * gains, 0 * curves.tpr1 + 0 * curves.fpr1)
-
-        return enclosed(
-            curves,
-            area(fpr, curves.fpr1),
-            area(curves.fpr1, curves.fpr1),
-            area(curves.fpr0, curves.fpr0),
-        )
+        begin = np.maximum(tpr0, eta)
+        inside = tpr1 > begin
+        share = (begin - tpr0) / (tpr1 - tpr0)
+        fpr = fpr0 + share * (fpr1 - fpr0)
+        gains = 1 - (fpr / begin + fpr1 / tpr1) / 2
+        # A group without a class keeps its NaN.
+        return np.where(inside, (odds / begin - odds / tpr1) * gains, 0 * tpr1 + 0 * fpr1)

@@ -1,13 +1,16 @@
 """Areas under many curves at once: a row of the arrays is a log, a column a bin of falling score."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nci_frames.evaluation.areas.pr_gain import check_gain_prevalences, gained
+from nci_frames.evaluation.metrics import PR_AUC, PR_GAIN_AUC, ROC_AUC
 from nci_frames.typing import Floats
 
-__all__ = ["average_precisions", "roc_aucs"]
+__all__ = ["REPLICATED", "ReplicatedArea", "average_precisions", "pr_gain_aucs", "roc_aucs"]
 
 Rows = NDArray[np.int64]
 
@@ -58,3 +61,45 @@ def roc_aucs(positives: Rows, negatives: Rows) -> Floats:
     with np.errstate(invalid="ignore"):
         fpr = negatives / negatives.sum(axis=1, keepdims=True)
         return np.asarray((fpr * (above / positives.sum(axis=1, keepdims=True))).sum(axis=1))
+
+
+def pr_gain_aucs(positives: Rows, negatives: Rows, prevalence: Sequence[float]) -> Floats:
+    """Return the area under the precision-recall-gain curve of each log at each prevalence.
+
+    Parameters and result are those of ``average_precisions``, each prevalence between 0 and 1.
+    """
+    areas = np.full((len(positives), len(prevalence)), np.nan)
+    some = max(1, _CELLS_IN_CACHE // positives.shape[1])
+    for start in range(0, len(positives), some):
+        logs = slice(start, start + some)
+        with np.errstate(invalid="ignore"):
+            tpr, fpr = (
+                np.pad(rows[logs].cumsum(axis=1) / rows[logs].sum(axis=1, keepdims=True), ((0, 0), (1, 0)))
+                for rows in (positives, negatives)
+            )
+        for place, eta in enumerate(prevalence):
+            steps = gained(tpr[:, :-1], tpr[:, 1:], fpr[:, :-1], fpr[:, 1:], eta)
+            areas[logs, place] = steps.sum(axis=1)
+    areas[~positives.any(axis=1) | ~negatives.any(axis=1)] = np.nan
+    return areas
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicatedArea:
+    """How an area of many logs is computed."""
+
+    #: Takes positives and negatives of each log, of shape (logs, bins), and the prevalences; returns an array
+    #: of shape (logs, prevalences), or (logs, 1) if it does not depend on them.
+    areas: Callable[[Rows, Rows, Sequence[float]], Floats]
+    #: The rule of the PR area.
+    method: str | None = None
+    #: Raises ParameterError if it is undefined at one of the prevalences that a caller gives.
+    check: Callable[[Sequence[float] | None], None] = lambda _: None
+
+
+#: The areas that can be resampled, by the name of their metric.
+REPLICATED: dict[str, ReplicatedArea] = {
+    PR_AUC.name: ReplicatedArea(average_precisions, "average_precision"),
+    PR_GAIN_AUC.name: ReplicatedArea(pr_gain_aucs, check=check_gain_prevalences),
+    ROC_AUC.name: ReplicatedArea(lambda positives, negatives, _: roc_aucs(positives, negatives)[:, None]),
+}

@@ -15,7 +15,7 @@ from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.schemas import RATES
 from nci_frames.typing import Floats
 
-__all__ = ["Contest", "Over", "Points", "contests", "points_of"]
+__all__ = ["Contest", "Over", "Points", "check_over", "contests", "points_of", "repeated_keys"]
 
 Over = Literal["prevalence", "beta"]
 
@@ -30,6 +30,17 @@ class Points:
     frame: pl.DataFrame
     tpr: Floats
     fpr: Floats
+
+
+def check_over(over: Over) -> None:
+    """Raise ParameterError unless *over* is an axis."""
+    if over not in get_args(Over):
+        raise ParameterError.unknown_choice("over", over, get_args(Over))
+
+
+def repeated_keys(table: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
+    """Return *table* with the keys, one row, beside each of its rows."""
+    return table.hstack(keys[np.zeros(len(table), np.intp)]) if keys.width else table
 
 
 def points_of(frame: pl.DataFrame) -> Iterator[Points]:
@@ -90,6 +101,26 @@ class Contest:
         value = points.select("tpr", "fpr", *columns).select(self.metric.cast(pl.Float64)).to_series()
         return value.fill_null(np.nan).to_numpy()
 
+    def best_of(self, points: Points, first: Places, size: Places, x: Floats) -> tuple[Floats, Places]:
+        """Return the best value among some rows beside each x, and the row that has it, as ``best`` does.
+
+        The rows beside an x are so many from a first one on.
+        """
+        value, row = np.empty(len(x)), np.empty(len(x), np.intp)
+        for some in np.split(
+            np.arange(len(x)), np.flatnonzero(np.diff(np.cumsum(size) // _VALUES_AT_A_TIME)) + 1
+        ):
+            start = np.cumsum(size[some]) - size[some]
+            mine = np.arange(size[some].sum()) + np.repeat(first[some] - start, size[some])
+            rates = points.frame.select("tpr", "fpr")[mine]
+            values = self.sign * self.values(rates, np.repeat(x[some], size[some]))
+            values = np.where(np.isnan(values), -np.inf, values)
+            value[some] = np.maximum.reduceat(values, start) if len(start) else start
+            # The first row that has it.
+            has = np.flatnonzero(values == np.repeat(value[some], size[some]))
+            row[some] = mine[has[np.searchsorted(has, start)]]
+        return np.where(np.isneginf(value), np.nan, value), row
+
     def best(self, points: Points, rows: Places, x: Floats) -> tuple[Floats, Places]:
         """Return the best value among some rows at each x, so that more is better, and the row that has it.
 
@@ -97,7 +128,7 @@ class Contest:
         """
         value = np.full(len(x), -np.inf)
         row = np.full(len(x), rows[0])
-        for mine in np.array_split(rows, len(rows) * len(x) // _VALUES_AT_A_TIME + 1):
+        for mine in np.array_split(rows, min(len(rows), len(rows) * len(x) // _VALUES_AT_A_TIME + 1)):
             some = points.frame.select("tpr", "fpr")[np.tile(mine, len(x))]
             values = self.sign * self.values(some, np.repeat(x, len(mine))).reshape(len(x), len(mine))
             values = np.where(np.isnan(values), -np.inf, values)
@@ -125,8 +156,7 @@ def contests(
     UnknownMetricError
         If there is no such metric.
     """
-    if over not in get_args(Over):
-        raise ParameterError.unknown_choice("over", over, get_args(Over))
+    check_over(over)
     called = called_metric(metric)
     better_sign(called.metric)
     reads = called.meta.root_names()

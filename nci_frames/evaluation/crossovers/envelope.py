@@ -1,5 +1,6 @@
 """Lines -> which is lowest where, exactly, and where two piecewise linear functions cross."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,21 +54,26 @@ def lower_envelope(intercepts: Floats, slopes: Floats) -> Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Crossings:
-    """Where two envelopes change places, ascending."""
+    """Where pairs of envelopes change places."""
 
+    pair: Places  # which pair, by place
     x: Floats
-    first: Places  # line of the first envelope there
-    second: Places  # line of the second
+    first: Places  # line of the pair's first envelope there
+    second: Places  # line of its second
     first_was_lower: NDArray[np.bool_]
 
 
-def crossings(first: Envelope, second: Envelope, end: float) -> Crossings:
-    """Return where two envelopes cross between 0 and an end, touching left out.
+def crossings(envelopes: Sequence[Envelope], first: Places, second: Places, end: float) -> Crossings:
+    """Return where the envelopes of pairs cross between 0 and an end, touching left out.
+
+    All pairs at once, in O(n log n) for n lines in all their envelopes.
 
     Parameters
     ----------
+    envelopes
+        The envelopes; each begins at 0.
     first, second
-        The envelopes.
+        The pairs, as places among the envelopes.
     end
         Where to stop; may be infinite.
 
@@ -75,24 +81,52 @@ def crossings(first: Envelope, second: Envelope, end: float) -> Crossings:
     -------
     Where the two coincide for a while and part on other sides, the crossing is where they begin to.
     """
-    starts = np.union1d(first.starts, second.starts)
-    starts = starts[starts < end]
-    i, j = first.at(starts), second.at(starts)
-    level = first.intercepts[i] - second.intercepts[j]
-    slope = first.slopes[i] - second.slopes[j]
-    # The difference is linear from each start to the next; at infinity the last slope decides.
-    nodes, piece = starts, np.arange(len(starts))
-    if np.isfinite(end):
-        nodes, piece = np.append(starts, end), np.append(piece, piece[-1])
-    difference = level[piece] + slope[piece] * nodes
-    size = (np.abs(first.intercepts[i]) + np.abs(second.intercepts[j]))[piece]
-    size += (np.abs(first.slopes[i]) + np.abs(second.slopes[j]))[piece] * nodes
-    difference[np.abs(difference) <= 8 * np.finfo(float).eps * size] = 0
-    signs = np.sign(difference if np.isfinite(end) else np.append(difference, slope[-1] or level[-1]))
+    lines, starts, intercepts, slopes = (
+        np.concatenate([getattr(envelope, name) for envelope in envelopes])
+        for name in ("lines", "starts", "intercepts", "slopes")
+    )
+    size = np.array([len(envelope.lines) for envelope in envelopes])
+    offset = np.cumsum(size) - size
+    # The difference of two envelopes is linear from each start of a line, in either, to the next.
+    of_first = size[first]
+    of_both = of_first + size[second]
+    pair = np.repeat(np.arange(len(first)), of_both)
+    place = np.arange(len(pair)) - (np.cumsum(of_both) - of_both)[pair]
+    in_first = place < of_first[pair]
+    source = np.where(in_first, offset[first[pair]] + place, offset[second[pair]] + place - of_first[pair])
+    order = np.lexsort((starts[source], pair))
+    x = starts[source[order]]
+    # So many lines of the first envelope have started, and the others are of the second.
+    started = np.cumsum(in_first[order]) - (np.cumsum(of_first) - of_first)[pair]
+    i, j = offset[first[pair]] + started - 1, offset[second[pair]] + place - started
+    # Of lines that start at one place the last knows both.
+    last = np.append((np.diff(pair) != 0) | (np.diff(x) != 0), True)[: len(pair)]
+    pair, x, i, j = pair[last], x[last], i[last], j[last]
+    level, slope = intercepts[i] - intercepts[j], slopes[i] - slopes[j]
+    height = np.abs(intercepts[i]) + np.abs(intercepts[j])
+    steepness = np.abs(slopes[i]) + np.abs(slopes[j])
+    signs = _signs(level + slope * x, height + steepness * x)
+    closing = np.flatnonzero(np.append(np.diff(pair) != 0, True)[: len(pair)])
+    at_end = (
+        _signs(level[closing] + slope[closing] * end, height[closing] + steepness[closing] * end)
+        if np.isfinite(end)
+        # At infinity the slope decides.
+        else np.sign(np.where(slope[closing] != 0, slope[closing], level[closing]))
+    )
+    stop = np.full(len(pair), end)
+    stop[:-1][np.diff(pair) == 0] = x[1:][np.diff(pair) == 0]
+    signs = np.insert(signs, closing + 1, at_end)
+    piece = np.insert(np.arange(len(pair)), closing + 1, closing)
     # Where they coincide or touch there is no sign: what counts is the last before and the next after.
     told = np.flatnonzero(signs)
-    pieces = told[:-1][np.diff(signs[told]) != 0]
+    changed = (np.diff(signs[told]) != 0) & (np.diff(pair[piece[told]]) == 0)
+    found = piece[told[:-1][changed]]
     with np.errstate(invalid="ignore", divide="ignore"):
-        x = np.where(slope[pieces] == 0, starts[pieces], -level[pieces] / slope[pieces])
-    x = np.clip(x, starts[pieces], np.append(starts[1:], end)[pieces])
-    return Crossings(x, first.lines[i[pieces]], second.lines[j[pieces]], signs[pieces] < 0)
+        meet = np.where(slope[found] == 0, x[found], -level[found] / slope[found])
+    meet = np.clip(meet, x[found], stop[found])
+    return Crossings(pair[found], meet, lines[i[found]], lines[j[found]], signs[told[:-1][changed]] < 0)
+
+
+def _signs(difference: Floats, size: Floats) -> Floats:
+    """Return the sign of differences of numbers of some size; 0 where rounding explains them."""
+    return np.where(np.abs(difference) <= 8 * np.finfo(float).eps * size, 0.0, np.sign(difference))

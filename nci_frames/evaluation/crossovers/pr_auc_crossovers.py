@@ -1,11 +1,10 @@
-"""Counts -> where the average precisions of two models change places, with nothing missed.
+"""Counts -> where the average precisions of models change places, with nothing missed.
 
 With t = logit eta, precision p grows by p·(1-p) per unit of t, so average precision by at most 1/4, by at
 most itself, and by at most what it lacks to 1. A stretch is proven free of crossovers where the difference at
 its ends is too large to come down to zero and back; every other stretch is cut in two.
 """
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,107 +12,149 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.replicated import average_precisions
-from nci_frames.evaluation.crossovers.contest import Over
-from nci_frames.evaluation.crossovers.search import axis_value
-from nci_frames.schemas import COUNTS, CROSSOVERS, collect
+from nci_frames.evaluation.crossovers.search import axis_value, roots
+from nci_frames.schemas import COUNTS
 from nci_frames.typing import Floats
 
-__all__ = ["auc_crossovers"]
+__all__ = ["AreaCurves", "AreaMeetings", "area_curves"]
+
+Indices = NDArray[np.intp]
 
 #: Searched is logit eta from minus this to this: eta from 1e-12 on.
 _END = float(-np.log(1e-12))
 _FIRST_PLACES = 257
 #: Stretches of logit eta in which the difference stays undecided are given up below this.
 _SHORTEST = 1e-5
+#: Below the rounding of a sum of precisions, a difference tells nothing.
+_ROUNDING = 1e-13
+_PAIRS_AT_A_TIME = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
-class _Curve:
-    """A model of one comparison: its average precision at any place of logit eta."""
+class AreaMeetings:
+    """Where pairs of models change places."""
 
-    model: str | None
-    positives: NDArray[np.int64]
-    negatives: NDArray[np.int64]
+    first: Indices  # of each, the place of the first model among all
+    second: Indices
+    place: Floats  # in logit eta
+    first_is_better_below: NDArray[np.bool_]
 
-    def at(self, places: Floats) -> Floats:
-        eta = axis_value("prevalence", places)
-        areas: Floats = average_precisions(self.positives, self.negatives, eta.tolist())[0]
+    @property
+    def prevalence(self) -> Floats:
+        """The prevalence of each."""
+        return axis_value("prevalence", self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class AreaCurves:
+    """The models of one comparison that have both classes, by average precision over logit eta."""
+
+    models: pl.Series
+    rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # positives and negatives, as falls the score
+    at_first: Floats  # of each model, the area at each of the first places
+
+    def at(self, model: Indices, place: Floats) -> Floats:
+        """Return the area of each model at the place beside it."""
+        areas = np.empty(len(place))
+        order = np.argsort(model, kind="stable")
+        for mine in np.split(order, np.flatnonzero(np.diff(model[order])) + 1):
+            if len(mine):
+                # Neighbouring pairs ask for the same places.
+                unique, back = np.unique(place[mine], return_inverse=True)
+                areas[mine] = _areas(self.rows[model[mine[0]]], unique)[back]
         return areas
 
+    def best_at_first(self) -> int:
+        """Return the model with the largest area where positives are rarest."""
+        best = np.arange(len(self.models))
+        for areas in self.at_first.T:
+            # Where prevalence tends to 0 areas may be equal but for rounding; the next place tells.
+            best = best[areas[best] >= areas[best].max() * (1 - 2 * _ROUNDING)]
+        return int(best[0])
 
-def auc_crossovers(counts: pl.DataFrame | pl.LazyFrame, over: Over) -> list[pl.DataFrame]:
-    """Return the crossovers of every two models, group by group.
-
-    Raises
-    ------
-    ParameterError
-        If *over* is "beta", which average precision does not have.
-    SchemaError
-        If *counts* is not a counts frame.
-    """
-    if over != "prevalence":
-        msg = "the metric 'pr_auc' does not depend on beta"
-        raise ParameterError(msg, found=f"over={over!r}", hint="ask over='prevalence'")
-    frame = collect(counts, COUNTS)
-    keys = COUNTS.keys(frame.columns)
-    groups = frame.partition_by(keys, maintain_order=True) if keys else [frame]
-    found = []
-    for group in groups:
-        curves = list(_curves(group))
-        crossings = [
-            (*pair, eta, value)
-            for a, b in itertools.combinations(curves, 2)
-            for *pair, eta, value in _crossings(a, b)
+    def meetings(self, first: Indices, second: Indices) -> AreaMeetings:
+        """Return where the models of some pairs change places."""
+        found = [
+            self._meetings(first[some], second[some])
+            for some in np.array_split(np.arange(len(first)), -(-len(first) // _PAIRS_AT_A_TIME) or 1)
         ]
-        schema = {name: CROSSOVERS.dtypes()[name] for name in ("model_a", "model_b", "prevalence", "value")}
-        table = pl.DataFrame(crossings, schema=schema, orient="row").with_columns(
-            *(pl.lit(group[key][0], group.schema[key]).alias(key) for key in keys),
-            metric=pl.lit("pr_auc"),
-            beta=pl.lit(None, pl.Float64),
+        one, other, place, below = (np.concatenate(column) for column in zip(*found, strict=True))
+        return AreaMeetings(one, other, place, below)
+
+    def _meetings(
+        self, first: Indices, second: Indices
+    ) -> tuple[Indices, Indices, Floats, NDArray[np.bool_]]:
+        places = np.linspace(-_END, _END, _FIRST_PLACES)
+        one, other = self.at_first[first], self.at_first[second]
+        difference = np.where(np.abs(one - other) > _ROUNDING * (one + other), one - other, 0.0)
+        # Between neighbouring places at which the difference tells something.
+        pair, at = np.nonzero(difference)
+        same = np.flatnonzero(pair[1:] == pair[:-1])
+        pair, left, right = pair[same], at[same], at[same + 1]
+        low, high = (
+            np.stack([places[at], difference[pair, at], *_extremes(one[pair, at], other[pair, at])])
+            for at in (left, right)
         )
-        found.append(table)
-    return found
+        found = [(pair[:0], np.empty((3, 0)))]
+        while low.shape[1]:
+            length = high[0] - low[0]
+            same = np.sign(low[1]) == np.sign(high[1])
+            steepest = np.minimum(0.25, np.minimum(high[2], 1 - low[3]))
+            proven = same & (np.abs(low[1]) + np.abs(high[1]) > length * steepest)
+            settled = proven | (length < _SHORTEST)
+            change = settled & ~same
+            found.append((pair[change], np.stack([low[0], high[0], low[1]])[:, change]))
+            pair, low, high = pair[~settled], low[:, ~settled], high[:, ~settled]
+            middle = self._middle(first[pair], second[pair], low, high)
+            pair = np.concatenate([pair, pair])
+            low, high = np.hstack([low, middle]), np.hstack([middle, high])
+        pairs = np.concatenate([pair for pair, _ in found])
+        left, right, before = np.hstack([stretch for _, stretch in found])
 
+        def lead(place: Floats, pair: Indices) -> Floats:
+            return self.at(first[pair], place) - self.at(second[pair], place)
 
-def _curves(group: pl.DataFrame) -> Iterator[_Curve]:
-    """Yield the models that have both classes."""
-    ordered = group.sort("model", -pl.col("threshold"), maintain_order=True)
-    for part in ordered.partition_by("model", maintain_order=True):
-        classes = [
-            np.diff(part[reached].to_numpy(), prepend=0, append=part[reached][0] + part[missed][0])
-            for reached, missed in (("tp", "fn"), ("fp", "tn"))
-        ]
-        if all(rows.sum() > 0 for rows in classes):
-            yield _Curve(part["model"][0], *(rows[np.newaxis] for rows in classes))
+        return first[pairs], second[pairs], roots(lead, left, right, pairs), before > 0
 
-
-def _crossings(a: _Curve, b: _Curve) -> Iterator[tuple[str | None, str | None, float, float]]:
-    """Yield who is better below, who above, the prevalence, and the area of both there."""
-    places = np.linspace(-_END, _END, _FIRST_PLACES)
-    at_a, at_b = a.at(places), b.at(places)
-    difference = at_a - at_b
-    # Below the rounding of a sum of precisions, a difference tells nothing.
-    told = np.abs(difference) > 1e-13 * (at_a + at_b)
-    ends = np.stack([places, difference, np.maximum(at_a, at_b), np.minimum(at_a, at_b)])[:, told]
-    low, high = ends[:, :-1], ends[:, 1:]
-    found = [np.empty((3, 0))]
-    while low.shape[1]:
-        length = high[0] - low[0]
-        same = np.sign(low[1]) == np.sign(high[1])
-        steepest = np.minimum(0.25, np.minimum(high[2], 1 - low[3]))
-        proven = same & (np.abs(low[1]) + np.abs(high[1]) > length * steepest)
-        settled = proven | (same & (length < _SHORTEST)) | (length < 1e-12)
-        found.append(np.stack([low[0], high[0], low[1]])[:, settled & ~same])
-        low, high = low[:, ~settled], high[:, ~settled]
+    def _middle(self, first: Indices, second: Indices, low: Floats, high: Floats) -> Floats:
+        """Return what is known in the middle of stretches."""
         places = (low[0] + high[0]) / 2
-        at_a, at_b = a.at(places), b.at(places)
+        one, other = self.at(first, places), self.at(second, places)
         # A zero counts as the sign before it.
-        difference = np.where(at_a == at_b, np.sign(low[1]) * np.finfo(float).tiny, at_a - at_b)
-        middle = np.stack([places, difference, np.maximum(at_a, at_b), np.minimum(at_a, at_b)])
-        low, high = np.hstack([low, middle]), np.hstack([middle, high])
-    for left, right, before in np.hstack(found).T:
-        place = np.array([(left + right) / 2])
-        below, above = (a, b) if before > 0 else (b, a)
-        yield below.model, above.model, float(axis_value("prevalence", place)[0]), float(a.at(place)[0])
+        difference = np.where(one == other, np.sign(low[1]) * np.finfo(float).tiny, one - other)
+        return np.stack([places, difference, *_extremes(one, other)])
+
+
+def _extremes(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+    return np.maximum(one, other), np.minimum(one, other)
+
+
+def _areas(rows: tuple[NDArray[np.int64], NDArray[np.int64]], places: Floats) -> Floats:
+    positives, negatives = rows
+    prevalence: list[float] = axis_value("prevalence", places).tolist()
+    areas: Floats = average_precisions(positives[np.newaxis], negatives[np.newaxis], prevalence)[0]
+    return areas
+
+
+def area_curves(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, AreaCurves]]:
+    """Yield the models of every value of the keys, with the keys: one row."""
+    keys = COUNTS.keys(counts.columns)
+    ordered = counts.sort(*keys, "model", -pl.col("threshold"), maintain_order=True)
+    groups = ordered.partition_by(keys, maintain_order=True) if keys else [ordered]
+    places = np.linspace(-_END, _END, _FIRST_PLACES)
+    for group in groups:
+        models, rows = [], []
+        for part in group.partition_by("model", maintain_order=True):
+            classes = [
+                np.diff(part[reached].to_numpy(), prepend=0, append=part[reached][0] + part[missed][0])
+                for reached, missed in (("tp", "fn"), ("fp", "tn"))
+            ]
+            if all(of_class.sum() > 0 for of_class in classes):
+                models.append(part["model"][0])
+                rows.append((classes[0], classes[1]))
+        at_first = np.array([_areas(mine, places) for mine in rows]).reshape(len(rows), len(places))
+        yield (
+            group[:1].select(keys),
+            AreaCurves(pl.Series("model", models, dtype=group.schema["model"]), rows, at_first),
+        )

@@ -3,11 +3,14 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nci_frames.evaluation.crossovers.contest import Over
 from nci_frames.typing import Floats
 
-__all__ = ["axis_value", "changes_of_best", "places_along", "sign_changes"]
+__all__ = ["axis_value", "changes_of_best", "places_along", "roots", "sign_changes"]
+
+Indices = NDArray[np.intp]
 
 #: Searched are so many places: in logit eta, or in log beta.
 _PLACES = 4_001
@@ -27,16 +30,47 @@ def axis_value(over: Over, places: Floats) -> Floats:
     return value
 
 
-def sign_changes(difference: Callable[[float], float], places: Floats, at_places: Floats) -> Floats:
-    """Return where a function changes its sign between neighbouring places, given its values there.
+def sign_changes(signs: NDArray[np.int8]) -> tuple[Indices, Indices, Indices]:
+    """Return the row of each change of sign, and the places before and after it.
 
-    Places where it is zero or NaN tell nothing: the sign before them is compared with the one after.
+    Parameters
+    ----------
+    signs
+        A row for each difference, a column for each place; a 0 tells nothing, and the sign before it is
+        compared with the one after.
     """
-    from scipy.optimize import brentq  # noqa: PLC0415  (slow to import, and seldom needed)
+    is_end = np.ones(signs.shape, np.bool_)
+    np.not_equal(signs[:, 1:], signs[:, :-1], out=is_end[:, :-1])
+    row, end = np.nonzero(is_end)
+    begin = np.where(np.diff(row, prepend=-1) == 0, np.append(0, end[:-1] + 1), 0)
+    told = np.flatnonzero(signs[row, end])
+    row, begin, end = row[told], begin[told], end[told]
+    sign = signs[row, end]
+    changed = (row[1:] == row[:-1]) & (sign[1:] != sign[:-1])
+    return row[:-1][changed], end[:-1][changed], begin[1:][changed]
 
-    told = np.flatnonzero(np.nan_to_num(at_places))
-    changed = np.flatnonzero(np.diff(np.sign(at_places[told])))
-    return np.array([brentq(difference, places[told[c]], places[told[c + 1]], xtol=1e-14) for c in changed])
+
+def roots(difference: Callable[[Floats, Indices], Floats], low: Floats, high: Floats, row: Indices) -> Floats:
+    """Return a root of differences between places where their signs differ, to the precision of numbers.
+
+    Parameters
+    ----------
+    difference
+        Returns the differences of some rows, each at a place.
+    low, high
+        The places.
+    row
+        Which difference it is.
+    """
+    from scipy.optimize.elementwise import find_root  # noqa: PLC0415  (slow to import, and seldom needed)
+
+    if not len(low):
+        return low
+    found = find_root(
+        lambda place, row: difference(place, row.astype(np.intp)), (low, high),
+        args=(row.astype(np.float64),), tolerances={"xatol": 1e-14, "fatol": 0.0},
+    )  # fmt: skip
+    return np.where(found.success, found.x, (low + high) / 2)
 
 
 def changes_of_best(

@@ -1,7 +1,8 @@
-"""The metrics: each one Polars expression of tpr, fpr, prevalence (and beta, or costs).
+"""The metrics: each one Polars expression of tpr, fpr, prevalence (and beta, or costs), or an area.
 
-To add a metric, write its function in one of the modules here and name it below; projection, ranking, charts
-and ``metrics()`` follow by themselves. Importing this package fills the registry, so what looks metrics up
+To add a metric of an operating point, write its function in one of the modules here and name it below;
+projection, ranking, charts and ``metrics()`` follow by themselves. To add an area, describe it in ``curves``
+and compute it in the room of areas. Importing this package fills the registry, so what looks metrics up
 imports it from here.
 """
 
@@ -16,8 +17,18 @@ from nci_frames.evaluation.metrics.agreement import (
     markedness,
     mcc,
 )
+from nci_frames.evaluation.metrics.catalogue import metrics, register_metric
 from nci_frames.evaluation.metrics.cost import expected_cost, net_benefit, normalised_cost
-from nci_frames.evaluation.metrics.lookup import called_metric, find_metric, value_expression
+from nci_frames.evaluation.metrics.curves import MEAN_PR_AUC, PARTIAL_ROC_AUC, PR_AUC, PR_GAIN_AUC, ROC_AUC
+from nci_frames.evaluation.metrics.lookup import (
+    asked_metric,
+    called_metric,
+    curve_asked,
+    find_metric,
+    title_of,
+    value_expression,
+)
+from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric
 from nci_frames.evaluation.metrics.predictive import (
     calibrated_precision,
     f_beta,
@@ -40,22 +51,22 @@ from nci_frames.evaluation.metrics.rates import (
     specificity,
     youden_j,
 )
-from nci_frames.evaluation.metrics.registry import (
-    CalledMetric,
-    Direction,
-    Metric,
-    metrics,
-    register_metric,
-)
 
 __all__ = [
+    "MEAN_PR_AUC",
+    "PARTIAL_ROC_AUC",
+    "PR_AUC",
+    "PR_GAIN_AUC",
+    "ROC_AUC",
     "CalledMetric",
     "Direction",
     "Metric",
     "accuracy",
+    "asked_metric",
     "balanced_accuracy",
     "calibrated_precision",
     "called_metric",
+    "curve_asked",
     "diagnostic_odds_ratio",
     "doolittle",
     "error_rate",
@@ -85,6 +96,7 @@ __all__ = [
     "recall_gain",
     "register_metric",
     "specificity",
+    "title_of",
     "value_expression",
     "youden_j",
 ]

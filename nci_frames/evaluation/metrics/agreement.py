@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from nci_frames.evaluation.metrics.registry import Parameter, metric
+from nci_frames.evaluation.metrics.metric import Parameter
+from nci_frames.evaluation.metrics.registry import metric
 from nci_frames.evaluation.metrics.terms import FPR, TPR, eta_of, negatives_said, positives_said, ratio
 
 __all__ = [
@@ -182,6 +183,7 @@ def gilbert(*, prevalence: Parameter = None) -> pl.Expr:
 
 
 @metric(
+    title="MCC",
     formula="(TPR-FPR)·√(eta·(1-eta) / (POSfrac·(1-POSfrac)))",
     undefined_when="all rows are predicted alike",
     lower=-1.0,

@@ -3,7 +3,8 @@
 import polars as pl
 
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.metrics.registry import Parameter, metric
+from nci_frames.evaluation.metrics.metric import Parameter
+from nci_frames.evaluation.metrics.registry import metric
 from nci_frames.evaluation.metrics.terms import FPR, TPR, eta_of
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Which way is better."""
 
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.metrics.registry import Metric
+from nci_frames.evaluation.metrics.metric import Metric
 
 __all__ = ["better_sign"]
 

@@ -5,9 +5,10 @@ import re
 import polars as pl
 
 from nci_frames.errors import ParameterError, UnknownMetricError
-from nci_frames.evaluation.metrics.registry import CalledMetric, Metric, names, resolve
+from nci_frames.evaluation.metrics.metric import CalledMetric, Metric
+from nci_frames.evaluation.metrics.registry import all_metrics, resolve
 
-__all__ = ["called_metric", "find_metric", "value_expression"]
+__all__ = ["asked_metric", "called_metric", "curve_asked", "find_metric", "title_of", "value_expression"]
 
 _F_SCORE = re.compile(r"f[-_ ]?(\d+(?:\.\d+)?)(?:[-_ ]?score)?", re.IGNORECASE)
 _WANTED = "the name of a metric, or a called metric such as nci_frames.f_beta(beta=2)"
@@ -22,6 +23,37 @@ def find_metric(label: str) -> Metric:
         If there is none.
     """
     return _found(label)[0]
+
+
+def curve_asked(asked: str | pl.Expr) -> Metric | None:
+    """Return the metric if it is an area that is asked for; None if it is one of operating points.
+
+    Raises
+    ------
+    UnknownMetricError
+        If there is none of the name.
+    """
+    if isinstance(asked, pl.Expr):
+        return None
+    found, _ = _found(asked)
+    return found if found.kind == "curve" else None
+
+
+def asked_metric(asked: str | pl.Expr) -> Metric:
+    """Return the metric that is asked for, of operating points or of curves.
+
+    Raises
+    ------
+    UnknownMetricError
+        As ``called_metric`` does.
+    """
+    return curve_asked(asked) or called_metric(asked).metric
+
+
+def title_of(label: str) -> str:
+    """Return how a metric is written in print; what a call has set stays in it."""
+    found = resolve(label)
+    return found[0].title if found and found[0].title and label in found[0].words else label
 
 
 def called_metric(asked: str | pl.Expr) -> CalledMetric:
@@ -45,7 +77,7 @@ def called_metric(asked: str | pl.Expr) -> CalledMetric:
         if known is not None:
             return known
         hint = "an expression has no direction: register_metric gives it one; a called metric needs no alias"
-        raise UnknownMetricError.from_name(label, names(), hint=hint)
+        raise UnknownMetricError.from_name(label, _names(), hint=hint)
     found, settings = _found(asked)
     return found.build(**settings)
 
@@ -91,7 +123,7 @@ def _found(label: object) -> tuple[Metric, dict[str, float]]:
         raise ParameterError.out_of_range("metric", label, _WANTED)
     found = resolve(label)
     if found is None:
-        raise UnknownMetricError.from_name(label, names(), hint=_hint(label))
+        raise UnknownMetricError.from_name(label, _names(), hint=_hint(label))
     return found
 
 
@@ -106,3 +138,7 @@ def _output_name(expression: pl.Expr) -> str:
         return expression.meta.output_name()
     except pl.exceptions.ComputeError:
         raise ParameterError.out_of_range("metric", str(expression), _WANTED) from None
+
+
+def _names() -> list[str]:
+    return [known.name for known in all_metrics()]

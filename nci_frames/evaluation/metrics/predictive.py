@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from nci_frames.evaluation.metrics.registry import Parameter, metric
+from nci_frames.evaluation.metrics.metric import Parameter
+from nci_frames.evaluation.metrics.registry import metric
 from nci_frames.evaluation.metrics.terms import FPR, TPR, beta_of, eta_of, ratio
 
 __all__ = [
@@ -95,6 +96,7 @@ def npv(*, prevalence: Parameter = None) -> pl.Expr:
 
 
 @metric(
+    title="F-beta",
     formula="(1+beta²)·eta·TPR / (beta²·eta + eta·TPR + (1-eta)·FPR)",
     undefined_when="there are no positives and none is predicted; at beta = 0 as precision",
 )

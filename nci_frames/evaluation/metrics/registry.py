@@ -1,92 +1,27 @@
-"""The registry of metrics: what a metric is, and how one is added."""
+"""The registry of metrics: how one is added, and what a name stands for."""
 
 import functools
 import inspect
 import numbers
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, ParamSpec, cast, get_args
+from collections.abc import Callable
+from typing import NoReturn, ParamSpec, cast
 
 import polars as pl
 
-from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics.labels import label_of, settings_of
+from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric, Parameter
 
-__all__ = [
-    "CalledMetric",
-    "Direction",
-    "Metric",
-    "Parameter",
-    "metric",
-    "metrics",
-    "names",
-    "register_metric",
-    "resolve",
-]
+__all__ = ["add", "all_metrics", "curve_metric", "metric", "resolve"]
 
-Direction = Literal["maximize", "minimize", "target"]
-Parameter = float | pl.Expr | None
 P = ParamSpec("P")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Metric:
-    """A metric as data: what ``metrics()`` shows, and how it is evaluated and compared."""
-
-    name: str
-    aliases: tuple[str, ...]
-    formula: str
-    direction: Direction
-    lower: float
-    upper: float
-    undefined_when: str
-    #: Returns the expression; takes the settings, and prevalence and beta where they play a part.
-    build: Callable[..., "CalledMetric"]
-    #: What a call may set besides prevalence and beta; the label tells it.
-    settings: tuple[str, ...] = ()
-    #: Whether the value is exactly linear in the prevalence, so that two models cross at most once.
-    linear_in_prevalence: bool = False
-    #: Whether it never turns as one rate grows and the other stands still, so that its extremes over a box of
-    #: rates are at the corners.
-    monotone: bool = True
-    #: Whether a user registered it, who may register it again.
-    own: bool = False
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The name and the aliases."""
-        return (self.name, *self.aliases)
-
-
-class CalledMetric(pl.Expr):
-    """A metric's expression that knows its metric, and the prevalence and the beta it was called with.
-
-    A projection writes them beside the value, so that no number is without its prevalence. ``alias`` gives
-    an ordinary expression, of which nothing is known.
-    """
-
-    def __init__(
-        self, metric: Metric, expression: pl.Expr, *, prevalence: Parameter = None, beta: Parameter = None
-    ) -> None:
-        self._pyexpr = expression._pyexpr  # noqa: SLF001  (there is no public way to extend an expression)
-        self.metric = metric
-        #: Whether the prevalence was left open, so that a grid supplies it.
-        self.open = prevalence is None
-        self.prevalence = _fixed(prevalence)
-        self.beta = _fixed(beta)
-
-    @property
-    def label(self) -> str:
-        """What tables call it."""
-        return self.meta.output_name()
-
 
 _REGISTRY: dict[str, Metric] = {}
 
 
-def names() -> list[str]:
-    """Return the names of all metrics, sorted."""
-    return sorted(_REGISTRY)
+def all_metrics() -> list[Metric]:
+    """Return all metrics, sorted by name."""
+    return sorted(_REGISTRY.values(), key=lambda known: known.name)
 
 
 def resolve(label: str) -> tuple[Metric, dict[str, float]] | None:
@@ -104,7 +39,14 @@ def resolve(label: str) -> tuple[Metric, dict[str, float]] | None:
     return known, settings
 
 
-def _add(new: Metric) -> None:
+def add(new: Metric) -> None:
+    """Add a metric; one that a user registered replaces that user's own of the same name.
+
+    Raises
+    ------
+    ParameterError
+        If a name of it stands for another metric.
+    """
     for word in new.words:
         found = resolve(word)
         if found is not None and not (new.own and found[0].own and found[0].name == new.name):
@@ -126,6 +68,7 @@ def metric(
     upper: float = 1.0,
     linear_in_prevalence: bool = False,
     monotone: bool = True,
+    title: str = "",
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, CalledMetric]]:
     """Register the decorated function, and give its expression the metric's label.
 
@@ -145,6 +88,8 @@ def metric(
         Whether the value is exactly linear in eta at fixed TPR and FPR.
     monotone
         Whether it rises or falls all the way as one rate grows, whatever the other is.
+    title
+        How it is written in print, if not by its name.
     """
 
     def decorate(build: Callable[P, pl.Expr]) -> Callable[P, CalledMetric]:
@@ -160,13 +105,61 @@ def metric(
             return CalledMetric(new, build(*args, **kwargs).alias(label_of(name, settings)), **given)
 
         new = Metric(
-            name, aliases, formula, direction, lower, upper, undefined_when, call, settable,
-            linear_in_prevalence, monotone,
+            name, "point", aliases, formula, direction, lower, upper, undefined_when, call, settable,
+            linear_in_prevalence, monotone, title=title,
         )  # fmt: skip
-        _add(new)
+        add(new)
         return call
 
     return decorate
+
+
+def curve_metric(
+    name: str,
+    *,
+    title: str,
+    formula: str,
+    undefined_when: str,
+    computed_by: str,
+    depends_on_prevalence: bool = True,
+    needs: str = "",
+    lower: float = 0.0,
+    upper: float = 1.0,
+) -> Metric:
+    """Register an area under a curve, of which more is better.
+
+    Parameters
+    ----------
+    name
+        What its column ``metric`` says.
+    title
+        How it is written in print.
+    formula
+        For people to read.
+    undefined_when
+        When it is null.
+    computed_by
+        The call that computes it.
+    depends_on_prevalence
+        Whether its value does.
+    needs
+        What it belongs to besides a group of counts and a prevalence.
+    lower, upper
+        Range of the values.
+    """
+
+    def build(**_: object) -> NoReturn:
+        raise ParameterError(
+            f"the metric {name!r} is an area under a curve: it has no value at an operating point",
+            hint=f"{computed_by} computes it",
+        )
+
+    new = Metric(
+        name, "curve", (), formula, "maximize", lower, upper, undefined_when, build,
+        title=title, computed_by=computed_by, depends_on_prevalence=depends_on_prevalence, needs=needs,
+    )  # fmt: skip
+    add(new)
+    return new
 
 
 def _number(name: str, value: object) -> float:
@@ -174,121 +167,3 @@ def _number(name: str, value: object) -> float:
     if not isinstance(value, numbers.Real):
         raise ParameterError.out_of_range(name, value, "a number")
     return float(value) + 0.0  # -0.0 is 0.0
-
-
-def _fixed(parameter: Parameter) -> float | None:
-    return None if parameter is None or isinstance(parameter, pl.Expr) else float(parameter)
-
-
-def register_metric(
-    name: str,
-    expression: pl.Expr,
-    *,
-    range: tuple[float, float],  # noqa: A002  (the word that users look for)
-    direction: Direction = "maximize",
-    aliases: Sequence[str] = (),
-    formula: str = "",
-    monotone: bool = False,
-) -> None:
-    """Add a metric of your own; it then works wherever a metric's name does.
-
-    Parameters
-    ----------
-    name
-        How the metric is called from now on. If you registered it before, as when a cell of a notebook runs
-        again, the new one replaces it.
-    expression
-        Polars expression over ``tpr``, ``fpr`` and, where they play a part, ``prevalence`` and ``beta``.
-        Let it be null, not NaN, where it is undefined.
-    range
-        Smallest and largest possible value; either may be infinite.
-    direction
-        "maximize" (more is better), "minimize", or "target" (neither: such a metric is not ranked).
-    aliases
-        Other names for it.
-    formula
-        For people to read.
-    monotone
-        Whether it rises or falls all the way as one rate grows, whatever the other is. Only then can a
-        projection tell its band from the bounds of the rates.
-
-    Raises
-    ------
-    ParameterError
-        If a name belongs to a built-in metric or to another one of yours, the range is empty, or the
-        direction unknown.
-    SchemaError
-        If the expression reads another column.
-
-    Examples
-    --------
-    >>> import nci_frames as nf
-    >>> import polars as pl
-    >>> nf.register_metric("lift_over_chance", pl.col("tpr") - pl.col("fpr"), range=(-1, 1))
-    >>> "lift_over_chance" in nf.metrics()["name"]
-    True
-    """
-    for word in (name, *aliases):
-        if not (isinstance(word, str) and word):
-            raise ParameterError.out_of_range("name", word, "a text that is not empty")
-    if not isinstance(expression, pl.Expr):
-        raise ParameterError.out_of_range("expression", expression, "a Polars expression")
-    lower, upper = range
-    if not lower < upper:
-        raise ParameterError.out_of_range("range", range, "(lower, upper) with lower < upper")
-    if direction not in get_args(Direction):
-        raise ParameterError.unknown_choice("direction", direction, get_args(Direction))
-    known = ("tpr", "fpr", "prevalence", "beta")
-    strange = [column for column in expression.meta.root_names() if column not in known]
-    if strange:
-        raise SchemaError.wrong_type(
-            strange[0], f"the expression of the metric {name!r}", "another column", f"one of {known}"
-        )
-    called = expression if isinstance(expression, CalledMetric) else None
-
-    def build() -> CalledMetric:
-        fixed = {} if called is None else {"prevalence": called.prevalence, "beta": called.beta}
-        return CalledMetric(new, expression.alias(name), **fixed)
-
-    new = Metric(
-        name, tuple(aliases), formula, direction, float(lower), float(upper), "its expression is null", build,
-        monotone=monotone, own=True,
-    )  # fmt: skip
-    _add(new)
-
-
-def metrics() -> pl.DataFrame:
-    """Return the registry of metrics.
-
-    Returns
-    -------
-    A row per metric, sorted by name:
-
-    ============== ============ ====================================================================
-    column         dtype        meaning
-    ============== ============ ====================================================================
-    name           String       how projections, rankings and charts call it
-    aliases        List(String) other names for it
-    formula        String       in TPR, FPR and eta (the prevalence)
-    direction      String       "maximize", "minimize" or "target" (a value to aim at; not ranked)
-    lower, upper   Float64      range of values, may be infinite
-    undefined_when String       when the value is null
-    ============== ============ ====================================================================
-
-    Examples
-    --------
-    >>> import nci_frames as nf
-    >>> nf.metrics().filter(name="precision")["aliases"].item().to_list()
-    ['ppv', 'purity']
-    """
-    schema: dict[str, pl.DataType | type[pl.DataType]] = {
-        "name": pl.String,
-        "aliases": pl.List(pl.String),
-        "formula": pl.String,
-        "direction": pl.String,
-        "lower": pl.Float64,
-        "upper": pl.Float64,
-        "undefined_when": pl.String,
-    }
-    rows = [[getattr(known, column) for column in schema] for known in _REGISTRY.values()]
-    return pl.DataFrame(rows, schema=schema, orient="row").sort("name")

@@ -3,7 +3,7 @@
 import polars as pl
 
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.metrics.registry import Parameter
+from nci_frames.evaluation.metrics.metric import Parameter
 
 __all__ = [
     "FPR",

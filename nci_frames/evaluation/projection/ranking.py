@@ -10,7 +10,6 @@ from nci_frames.schemas import AREAS, PROJECTION, RANKING, FrameSchema, collect
 
 __all__ = ["rank_models"]
 
-_AREA_METRICS = ("roc_auc", "pr_auc")
 _RESULTS = ("value", "lower", "upper", "rank", "gap")
 
 
@@ -66,7 +65,7 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
         if column not in frame.columns:
             raise SchemaError.missing_column(column, "by", f"the {schema.name} frame", frame.columns)
 
-    directions = {name: _direction(name) for name in frame["metric"].unique()}
+    directions = {name: find_metric(name).direction for name in frame["metric"].unique()}
 
     def is_to(direction: Direction) -> pl.Expr:
         return pl.col("metric").is_in([name for name, told in directions.items() if told == direction])
@@ -85,10 +84,6 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
     order = [*comparison, "rank", "model", *(["threshold"] if "threshold" in frame.columns else [])]
     order = list(dict.fromkeys(order))
     return RANKING.finish(ranked.sort(order, nulls_last=[column == "rank" for column in order]))
-
-
-def _direction(label: str) -> Direction:
-    return "maximize" if label in _AREA_METRICS else find_metric(label).direction
 
 
 def _comparison(frame: pl.DataFrame, schema: FrameSchema) -> list[str]:

@@ -36,8 +36,9 @@ def bootstrap(
     counts
         A counts frame of whole rows, or rates, such as selected operating points.
     metric
-        "pr_auc" (average precision), "roc_auc", names or aliases of metrics, called metrics, or a list of
-        these.
+        Names or aliases of metrics, called metrics, areas, or a list of these. Of the areas "pr_auc" (average
+        precision), "roc_auc" and "pr_gain_auc" can be resampled; "partial_roc_auc" and "mean_pr_auc" cannot,
+        since they belong to a range.
     prevalence
         P(y=1), each in [0, 1]; or "observed": each group's own, held fixed.
     beta
@@ -64,7 +65,7 @@ def bootstrap(
     =========== ======= ============================================ ======================================
     model, keys          as in *counts*, without *units*             as in *counts*
     threshold   Float64 where the metric is taken                    areas
-    metric      String  "pr_auc", "roc_auc", or the metric's label   never
+    metric      String  the metric's label                           never
     method      String  rule of the PR area                          not pr_auc
     prevalence  Float64 P(y=1) the value belongs to                  it does not depend on it
     beta        Float64 weight of recall                             it plays no part
@@ -78,10 +79,10 @@ def bootstrap(
     Raises
     ------
     ParameterError
-        If an option is out of range, a threshold was not counted, the counts are sums of weights, or there
-        are too few values of *units*.
+        If an option is out of range, a threshold was not counted, an area cannot be resampled, the counts are
+        sums of weights, or there are too few values of *units*.
     UnknownMetricError
-        If a name is neither an area nor a metric.
+        If a name is that of no metric.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units*.
 

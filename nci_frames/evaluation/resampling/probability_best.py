@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.metrics import called_metric
+from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.resampling.replicates import Replicates, resample
 from nci_frames.schemas import BEST_MODELS, COUNTS
@@ -38,7 +38,8 @@ def probability_best(
         A counts frame of whole rows, or rates. For a metric each model needs one operating point:
         *threshold*, or a frame with one row of each model.
     metric
-        "pr_auc" (average precision), "roc_auc", a name or alias of a metric, or a called metric.
+        A name or alias of a metric, a called metric, or an area: "pr_auc" (average precision), "roc_auc" or
+        "pr_gain_auc".
     prevalence
         P(y=1), each in [0, 1]; or "observed": each group's own, held fixed.
     beta
@@ -64,7 +65,7 @@ def probability_best(
     column          dtype   meaning                                     null where
     =============== ======= =========================================== ================================
     keys                     as in *counts*, without *units*            as in *counts*
-    metric          String  "pr_auc", "roc_auc", or the metric's label  never
+    metric          String  the metric's label                          never
     method          String  rule of the PR area                         not pr_auc
     prevalence      Float64 P(y=1) the values belong to                 each model's own, or no part
     beta            Float64 weight of recall                            it plays no part
@@ -112,8 +113,7 @@ def probability_best(
     (0.5, 'b', 0.88, 1.0, False)]
     """
     check_level(level)
-    is_area = isinstance(metric, str) and metric in ("pr_auc", "roc_auc")
-    sign = 1 if is_area else better_sign(called_metric(metric).metric)
+    sign = better_sign(asked_metric(metric))
     found = resample(
         counts, metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
         units=units,

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from nci_frames.arguments import Prevalences, beta_values, check_seed, check_whole, prevalence_values
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.evaluation.areas.replicated import average_precisions, roc_aucs
+from nci_frames.evaluation.areas.replicated import REPLICATED
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
+from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
@@ -32,7 +33,6 @@ Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 LEAST_BUCKETS = 20
 
 _CASES = ["threshold", "metric", "method", "prevalence", "beta"]
-_CURVES = ("pr_auc", "roc_auc")
 _CELLS_AT_A_TIME = 1 << 21
 
 
@@ -76,8 +76,8 @@ def resample(
     Raises
     ------
     ParameterError
-        If an option is out of range, a threshold was not counted, the counts are not those of whole rows, or
-        there are too few buckets.
+        If an option is out of range, a threshold was not counted, the counts are not those of whole rows, an
+        area cannot be resampled, or there are too few buckets.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units*.
     """
@@ -90,23 +90,44 @@ def resample(
     if not asked:
         raise ParameterError.out_of_range("metric", metric, "at least one metric")
     grid, betas = prevalence_values(prevalence), beta_values(beta)
+    curves = _curves(asked, grid)
     frame = whole_counts(counts)
 
     samplers: Sequence[_Sampler] = _Rows.of(frame) if units is None else _Buckets.of(frame, units)
     for whole in samplers:
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
-        wanted = _Wanted(asked, grid, betas, points.tolist(), whole.histogram.observed_prevalence)
+        wanted = _Wanted(asked, curves, grid, betas, points.tolist(), whole.histogram.observed_prevalence)
         # Only the rows between what tells replicates apart are drawn: thresholds, or positives.
         sampler = whole
-        if not wanted.curves:
+        if not curves:
             sampler = whole.coarser(points.tolist())
-        elif len(wanted.curves) == len(asked):
+        elif not wanted.metrics:
             sampler, points = whole.condensed(), np.empty(0)
         histogram = sampler.histogram
         reached = histogram.reached(points.tolist())
         cases, value = wanted.of(histogram.positives[None], histogram.negatives[None], reached)
         blocks = [wanted.of(*drawn, reached)[1] for drawn in sampler.draws(repeats, seed)]
         yield Replicates(histogram, cases, value[0], np.concatenate(blocks))
+
+
+def _curves(asked: Sequence[str | pl.Expr], grid: list[float] | None) -> list[Metric]:
+    """Return the areas among what is asked for.
+
+    Raises
+    ------
+    ParameterError
+        If one cannot be resampled, or is undefined at a prevalence.
+    """
+    found = [curve for curve in map(curve_asked, asked) if curve is not None]
+    for curve in found:
+        if curve.name not in REPLICATED:
+            raise ParameterError(
+                f"the metric {curve.name!r} cannot be resampled: it belongs to {curve.needs}",
+                found=f"areas that can be resampled are {', '.join(REPLICATED)}",
+                hint=f"{curve.computed_by} gives its value, and its certified bounds",
+            )
+        REPLICATED[curve.name].check(grid)
+    return list(dict.fromkeys(found))
 
 
 class _Sampler(Protocol):
@@ -223,14 +244,14 @@ class _Wanted:
     def __init__(
         self,
         asked: Sequence[str | pl.Expr],
+        curves: Sequence[Metric],
         grid: list[float] | None,
         betas: list[float],
         points: list[float],
         observed_prevalence: float,
     ) -> None:
-        names = [name for name in asked if isinstance(name, str)]
-        self.curves = [curve for curve in _CURVES if curve in names]
-        self._metrics = [name for name in asked if not (isinstance(name, str) and name in _CURVES)]
+        self._curves = curves
+        self.metrics = [metric for metric in asked if curve_asked(metric) is None]
         self._etas = [observed_prevalence] if grid is None else grid
         self._grid, self._betas, self._points = grid, betas, points
         self._observed = observed_prevalence
@@ -238,15 +259,19 @@ class _Wanted:
     def of(self, positives: Rows, negatives: Rows, reached: Rows) -> tuple[pl.DataFrame, Floats]:
         """Return the cases, and their values in each log, of shape (logs, cases)."""
         cases, values = [], []
-        if "pr_auc" in self.curves:
-            cases.append({"metric": "pr_auc", "method": "average_precision", "prevalence": self._etas})
-            values.append(average_precisions(positives, negatives, self._etas))
-        if "roc_auc" in self.curves:
-            cases.append({"metric": "roc_auc"})
-            values.append(roc_aucs(positives, negatives)[:, None])
+        for curve in self._curves:
+            area = REPLICATED[curve.name]
+            etas = self._etas if curve.depends_on_prevalence else [None]
+            cases.append({"metric": curve.name, "method": area.method, "prevalence": etas})
+            values.append(area.areas(positives, negatives, self._etas))
         schema = dict(zip(_CASES, [pl.Float64, pl.String, pl.String, pl.Float64, pl.Float64], strict=True))
-        tables = [pl.DataFrame(case).match_to_schema(schema, missing_columns="insert") for case in cases]
-        if self._metrics:
+        tables = [
+            pl.DataFrame(case, schema_overrides={name: schema[name] for name in case}).match_to_schema(
+                schema, missing_columns="insert"
+            )
+            for case in cases
+        ]
+        if self.metrics:
             table, value = self._of_points(positives, negatives, reached)
             tables.append(table)
             values.append(value)
@@ -257,7 +282,7 @@ class _Wanted:
         true, false = (np.insert(rows.cumsum(axis=1), 0, 0, axis=1) for rows in (positives, negatives))
         tp, fp = (rows[:, reached] for rows in (true, false))
         fn, tn = true[:, -1:] - tp, false[:, -1:] - fp
-        grids = size * len(self._metrics) * len(self._etas) * len(self._betas)
+        grids = size * len(self.metrics) * len(self._etas) * len(self._betas)
         parts = []
         for part in np.array_split(np.arange(logs), -(-logs * grids // _CELLS_AT_A_TIME)):
             frame = pl.DataFrame(
@@ -275,7 +300,7 @@ class _Wanted:
             parts.append(
                 project_checked(
                     rates,
-                    metrics=self._metrics,
+                    metrics=self.metrics,
                     prevalence="observed" if self._grid is None else self._grid,
                     beta=self._betas,
                 )

@@ -5,8 +5,9 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.metrics import title_of
 from nci_frames.reporting.charts.parts.canvas import facet, tooltip
-from nci_frames.reporting.charts.parts.selection import METRIC_TITLES, check_rows, refuse_doubles
+from nci_frames.reporting.charts.parts.selection import check_rows, refuse_doubles
 from nci_frames.reporting.charts.parts.theme import INK, PARTS, SOFT, model_style
 from nci_frames.reporting.charts.segments import check_key, missing_name, segment_names
 
@@ -111,7 +112,7 @@ def chart_decomposition(
         sort=alt.EncodingSortField(field="place", op="min"),
         axis=alt.Axis(labelLimit=160),
     )
-    title = METRIC_TITLES.get(metrics[0], metrics[0])
+    title = title_of(metrics[0])
     x = alt.X(
         field="amount",
         type="quantitative",

@@ -8,10 +8,10 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.metrics import title_of
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule
 from nci_frames.reporting.charts.parts.canvas import COARSE, compose, curves
 from nci_frames.reporting.charts.parts.selection import (
-    METRIC_TITLES,
     checked_observed,
     fitted,
     refuse_doubles,
@@ -96,6 +96,6 @@ def chart_rank_over_prevalence(
         [*lines, *observed_rule(observed, "prevalence", low, high)],
         style=style,
         title="Rank over prevalence",
-        subtitle=f"by {METRIC_TITLES.get(metrics[0], metrics[0])}{note}",
+        subtitle=f"by {title_of(metrics[0])}{note}",
         says="A line per model.",
     )

@@ -8,10 +8,10 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.metrics import title_of
 from nci_frames.reporting.charts.parts.axes import log_range, log_scale, log_x, rate_axis
 from nci_frames.reporting.charts.parts.canvas import curves, facet, panel_size
 from nci_frames.reporting.charts.parts.selection import (
-    METRIC_TITLES,
     fitted,
     of_metric,
     operating_point,
@@ -89,7 +89,7 @@ def chart_segments(
     if rows["value"].drop_nulls().is_empty():
         raise ParameterError("there is no value to draw", found=f"{frame.height:,} rows")
     name = rows["metric"][0]
-    title = METRIC_TITLES.get(name, name)
+    title = title_of(name)
     there = [column for column in ("threshold", "value", "lower", "upper") if column in rows.columns]
     panels = segment_names(rows, segments)
     names = rows.select(pl.col(segments).cast(pl.String).alias("key"), *panels).unique()

@@ -9,10 +9,10 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.metrics import title_of
 from nci_frames.reporting.charts.parts.axes import log_x, observed_rule
 from nci_frames.reporting.charts.parts.canvas import compose, fills, tooltip
 from nci_frames.reporting.charts.parts.selection import (
-    METRIC_TITLES,
     check_rows,
     checked_observed,
     finite,
@@ -110,7 +110,7 @@ def chart_winner_ranges(
         [bars, targets, labels, *observed_rule(seen, over, low, high)],
         style=style,
         title=f"Best model over {over}",
-        subtitle=f"by {METRIC_TITLES.get(metric, metric)}; hover for thresholds",
+        subtitle=f"by {title_of(metric)}; hover for thresholds",
         says="One bar, coloured by model.",
         height=110,
     )

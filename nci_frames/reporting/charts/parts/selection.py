@@ -12,7 +12,6 @@ from nci_frames.schemas import FrameSchema
 
 __all__ = [
     "MAX_ROWS",
-    "METRIC_TITLES",
     "at",
     "check_rows",
     "checked_observed",
@@ -31,9 +30,6 @@ MAX_ROWS = 5_000
 
 #: Tolerances for curves with too many rows, as multiples of half a pixel: up to 4 pixels.
 _COARSER = (1, 2, 4, 8)
-
-#: Names of metrics in titles, where they differ from the names in tables.
-METRIC_TITLES = {"pr_auc": "PR-AUC", "f_beta": "F-beta", "mcc": "MCC"}
 
 
 def of_metric(frame: pl.DataFrame, metric: str) -> pl.DataFrame:

@@ -1,0 +1,119 @@
+"""Operating points -> where the best points of every two models change places."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nci_frames.evaluation.crossovers.contest import Contest, Points
+from nci_frames.evaluation.crossovers.envelope import Places, crossings
+from nci_frames.evaluation.crossovers.lines import LineContest
+from nci_frames.evaluation.crossovers.search import axis_value, places_along, roots, sign_changes
+from nci_frames.typing import Floats
+
+__all__ = ["Meetings", "curve_meetings", "line_meetings"]
+
+#: So many lines, or roots, are looked for at a time.
+_AT_A_TIME = 1 << 20
+#: So many values of a grid stay in the cache of a core.
+_VALUES_AT_A_TIME = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class Meetings:
+    """Where two models change places, and a row of the points that is its model's best there."""
+
+    x: Floats
+    better_below: Places  # models, by place
+    better_above: Places
+    row: Places
+
+    @classmethod
+    def together(cls, parts: Iterable[Self]) -> Self:
+        """Put several together."""
+        none = cls(np.empty(0), *(np.empty(0, np.intp) for _ in range(3)))
+        columns = ((part.x, part.better_below, part.better_above, part.row) for part in (none, *parts))
+        return cls(*map(np.concatenate, zip(*columns, strict=True)))
+
+
+def line_meetings(points: Points, contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings]:
+    """Yield the exact crossovers of a metric that is ordered by lines, some pairs at a time."""
+    lines = LineContest.of(points, contest)
+    envelopes = [lines.envelope(mine) for mine in rows]
+    for first, second in _pairs(np.array([len(envelope.lines) for envelope in envelopes])):
+        found = crossings(envelopes, first, second, lines.end)
+        one, other = first[found.pair], second[found.pair]
+        one_is_better_below = found.first_was_lower == lines.ascending
+        yield Meetings(
+            lines.axis(lines.meet(found)),
+            np.where(one_is_better_below, one, other),
+            np.where(one_is_better_below, other, one),
+            found.first,
+        )
+
+
+def curve_meetings(points: Points, contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings]:
+    """Yield the crossovers that are seen as changes of sign between the places of a fine grid."""
+    places = places_along(contest.over)
+    x = axis_value(contest.over, places)
+    best = np.array([contest.best(points, mine, x)[0] for mine in rows]).reshape(len(rows), len(places))
+    begin, size = np.array([mine[0] for mine in rows]), np.array([len(mine) for mine in rows])
+
+    def best_at(models: Places, place: Floats) -> tuple[Floats, Places]:
+        return contest.best_of(points, begin[models], size[models], axis_value(contest.over, place))
+
+    changes = [_changes(best, model) for model in range(len(rows))]
+    first, second, left, right = (np.concatenate(column) for column in zip(*changes, strict=True))
+    for some in np.array_split(np.arange(len(first)), len(first) // _AT_A_TIME + 1):
+        one, other = first[some], second[some]
+
+        def at(place: Floats, pair: Places, one: Places = one, other: Places = other) -> Floats:
+            return best_at(one[pair], place)[0] - best_at(other[pair], place)[0]
+
+        found = roots(at, places[left[some]], places[right[some]], np.arange(len(some)))
+        one_is_better_below = best[one, left[some]] > best[other, left[some]]
+        yield Meetings(
+            axis_value(contest.over, found),
+            np.where(one_is_better_below, one, other),
+            np.where(one_is_better_below, other, one),
+            best_at(one, found)[1],
+        )
+
+
+def _changes(best: Floats, model: int) -> tuple[Places, Places, Places, Places]:
+    """Return where a model and one of those after it change their order: both models, and the two places."""
+    found = [(np.empty(0, np.intp),) * 4]
+    some = max(1, _VALUES_AT_A_TIME // best.shape[1])
+    for start in range(model + 1, len(best), some):
+        others = best[start : start + some]
+        with np.errstate(invalid="ignore"):
+            difference = best[model] - others
+            rounding = 1e-14 * (np.abs(best[model]) + np.abs(others))
+            # What is undefined has no sign.
+            signs = (difference > rounding).view(np.int8) - (difference < -rounding).view(np.int8)
+        row, left, right = sign_changes(signs)
+        found.append((np.full(len(row), model), start + row, left, right))
+    one, other, left, right = (np.concatenate(column) for column in zip(*found, strict=True))
+    return one, other, left, right
+
+
+def _pairs(size: NDArray[np.intp]) -> Iterator[tuple[Places, Places]]:
+    """Yield all pairs, together about so large at a time."""
+    models = len(size)
+    one: list[Places] = []
+    other: list[Places] = []
+    total = 0
+    for model in range(models - 1):
+        rest = np.arange(model + 1, models)
+        parts = np.cumsum(size[model] + size[rest]) // _AT_A_TIME
+        for others in np.split(rest, np.flatnonzero(np.diff(parts)) + 1):
+            one.append(np.full(len(others), model))
+            other.append(others)
+            total += int((size[model] + size[others]).sum())
+            if total > _AT_A_TIME:
+                yield np.concatenate(one), np.concatenate(other)
+                one, other, total = [], [], 0
+    if one:
+        yield np.concatenate(one), np.concatenate(other)

@@ -1,0 +1,130 @@
+"""What users see of the registry: all metrics, and how to add one of their own."""
+
+from collections.abc import Sequence
+from typing import get_args
+
+import polars as pl
+
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric
+from nci_frames.evaluation.metrics.registry import add, all_metrics
+
+__all__ = ["metrics", "register_metric"]
+
+
+def register_metric(
+    name: str,
+    expression: pl.Expr,
+    *,
+    range: tuple[float, float],  # noqa: A002  (the word that users look for)
+    direction: Direction = "maximize",
+    aliases: Sequence[str] = (),
+    formula: str = "",
+    monotone: bool = False,
+) -> None:
+    """Add a metric of your own; it then works wherever a metric's name does.
+
+    Parameters
+    ----------
+    name
+        How the metric is called from now on. If you registered it before, as when a cell of a notebook runs
+        again, the new one replaces it.
+    expression
+        Polars expression over ``tpr``, ``fpr`` and, where they play a part, ``prevalence`` and ``beta``.
+        Let it be null, not NaN, where it is undefined.
+    range
+        Smallest and largest possible value; either may be infinite.
+    direction
+        "maximize" (more is better), "minimize", or "target" (neither: such a metric is not ranked).
+    aliases
+        Other names for it.
+    formula
+        For people to read.
+    monotone
+        Whether it rises or falls all the way as one rate grows, whatever the other is. Only then can a
+        projection tell its band from the bounds of the rates.
+
+    Raises
+    ------
+    ParameterError
+        If a name belongs to a built-in metric or to another one of yours, the range is empty, or the
+        direction unknown.
+    SchemaError
+        If the expression reads another column.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> nf.register_metric("lift_over_chance", pl.col("tpr") - pl.col("fpr"), range=(-1, 1))
+    >>> "lift_over_chance" in nf.metrics()["name"]
+    True
+    """
+    for word in (name, *aliases):
+        if not (isinstance(word, str) and word):
+            raise ParameterError.out_of_range("name", word, "a text that is not empty")
+    if not isinstance(expression, pl.Expr):
+        raise ParameterError.out_of_range("expression", expression, "a Polars expression")
+    lower, upper = range
+    if not lower < upper:
+        raise ParameterError.out_of_range("range", range, "(lower, upper) with lower < upper")
+    if direction not in get_args(Direction):
+        raise ParameterError.unknown_choice("direction", direction, get_args(Direction))
+    known = ("tpr", "fpr", "prevalence", "beta")
+    strange = [column for column in expression.meta.root_names() if column not in known]
+    if strange:
+        raise SchemaError.wrong_type(
+            strange[0], f"the expression of the metric {name!r}", "another column", f"one of {known}"
+        )
+    called = expression if isinstance(expression, CalledMetric) else None
+
+    def build() -> CalledMetric:
+        fixed = {} if called is None else {"prevalence": called.prevalence, "beta": called.beta}
+        return CalledMetric(new, expression.alias(name), **fixed)
+
+    new = Metric(
+        name, "point", tuple(aliases), formula, direction, float(lower), float(upper),
+        "its expression is null", build, monotone=monotone, own=True,
+    )  # fmt: skip
+    add(new)
+
+
+def metrics() -> pl.DataFrame:
+    """Return the registry of metrics.
+
+    Returns
+    -------
+    A row per metric, sorted by name:
+
+    ============== ============ ====================================================================
+    column         dtype        meaning
+    ============== ============ ====================================================================
+    name           String       how projections, rankings and charts call it
+    kind           String       "point": of an operating point; "curve": an area over all thresholds
+    aliases        List(String) other names for it
+    formula        String       in TPR, FPR and eta (the prevalence)
+    direction      String       "maximize", "minimize" or "target" (a value to aim at; not ranked)
+    lower, upper   Float64      range of values, may be infinite
+    undefined_when String       when the value is null
+    ============== ============ ====================================================================
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> nf.metrics().filter(name="precision")["aliases"].item().to_list()
+    ['ppv', 'purity']
+    >>> nf.metrics().filter(kind="curve")["name"].to_list()
+    ['mean_pr_auc', 'partial_roc_auc', 'pr_auc', 'pr_gain_auc', 'roc_auc']
+    """
+    schema: dict[str, pl.DataType | type[pl.DataType]] = {
+        "name": pl.String,
+        "kind": pl.String,
+        "aliases": pl.List(pl.String),
+        "formula": pl.String,
+        "direction": pl.String,
+        "lower": pl.Float64,
+        "upper": pl.Float64,
+        "undefined_when": pl.String,
+    }
+    rows = [[getattr(known, column) for column in schema] for known in all_metrics()]
+    return pl.DataFrame(rows, schema=schema, orient="row")

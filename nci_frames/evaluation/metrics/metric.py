@@ -1,0 +1,80 @@
+"""What a metric is: its data, and its expression once it is called."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+__all__ = ["CalledMetric", "Direction", "Kind", "Metric", "Parameter"]
+
+Direction = Literal["maximize", "minimize", "target"]
+Kind = Literal["point", "curve"]
+Parameter = float | pl.Expr | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Metric:
+    """A metric as data: what ``metrics()`` shows, and how it is evaluated and compared."""
+
+    name: str
+    #: Of one operating point, or of a whole curve: an area.
+    kind: Kind
+    aliases: tuple[str, ...]
+    formula: str
+    direction: Direction
+    lower: float
+    upper: float
+    undefined_when: str
+    #: Returns the expression; takes the settings, and prevalence and beta where they play a part. That of a
+    #: curve raises ParameterError, since it has no value at an operating point.
+    build: Callable[..., "CalledMetric"]
+    #: What a call may set besides prevalence and beta; the label tells it.
+    settings: tuple[str, ...] = ()
+    #: Whether the value is exactly linear in the prevalence, so that two models cross at most once.
+    linear_in_prevalence: bool = False
+    #: Whether it never turns as one rate grows and the other stands still, so that its extremes over a box of
+    #: rates are at the corners.
+    monotone: bool = True
+    #: Whether a user registered it, who may register it again.
+    own: bool = False
+    #: How it is written in print, if not by its name.
+    title: str = ""
+    #: Of a curve: the call that computes it.
+    computed_by: str = ""
+    #: Of a curve: whether its value depends on the prevalence.
+    depends_on_prevalence: bool = True
+    #: Of a curve: what its value belongs to besides a group and a prevalence, such as a range of FPR.
+    needs: str = ""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The name and the aliases."""
+        return (self.name, *self.aliases)
+
+
+class CalledMetric(pl.Expr):
+    """A metric's expression that knows its metric, and the prevalence and the beta it was called with.
+
+    A projection writes them beside the value, so that no number is without its prevalence. ``alias`` gives
+    an ordinary expression, of which nothing is known.
+    """
+
+    def __init__(
+        self, metric: Metric, expression: pl.Expr, *, prevalence: Parameter = None, beta: Parameter = None
+    ) -> None:
+        self._pyexpr = expression._pyexpr  # noqa: SLF001  (there is no public way to extend an expression)
+        self.metric = metric
+        #: Whether the prevalence was left open, so that a grid supplies it.
+        self.open = prevalence is None
+        self.prevalence = _fixed(prevalence)
+        self.beta = _fixed(beta)
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        return self.meta.output_name()
+
+
+def _fixed(parameter: Parameter) -> float | None:
+    return None if parameter is None or isinstance(parameter, pl.Expr) else float(parameter)

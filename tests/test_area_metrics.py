@@ -1,0 +1,199 @@
+"""Areas are metrics: what ranks, compares and resamples metrics takes them from the registry."""
+
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.evaluation.areas.replicated import REPLICATED, pr_gain_aucs
+from nci_frames.evaluation.metrics import find_metric
+from nci_frames.evaluation.metrics.registry import all_metrics
+from nci_frames.evaluation.resampling.replicates import resample
+from tests.logs import exact_counts, random_log
+from tests.test_area_winners import many
+
+CURVES = [known for known in all_metrics() if known.kind == "curve"]
+#: Every area of the registry, by the function that computes it.
+COMPUTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "roc_auc": lambda counts: nf.compute_areas(counts, prevalence=0.1),
+    "partial_roc_auc": lambda counts: nf.compute_areas(counts, prevalence=0.1, fpr_range=(0, 0.2)),
+    "pr_auc": lambda counts: nf.compute_areas(counts, prevalence=[0.01, 0.1]),
+    "mean_pr_auc": lambda counts: nf.mean_pr_auc(counts, prevalence_range=(0.01, 0.1)),
+    "pr_gain_auc": lambda counts: nf.pr_gain_auc(counts, prevalence=[0.01, 0.1]),
+}
+
+
+@pytest.mark.parametrize("name", [known.name for known in CURVES])
+def test_every_area_is_ranked(name: str) -> None:
+    areas = COMPUTED[name](many(0, models=3)).filter(metric=name)
+    ranking = nf.rank_models(areas)
+    assert ranking.group_by("metric", "prevalence").agg(pl.col("rank").sort())["rank"].to_list() == [
+        [1, 2, 3]
+    ] * (areas.height // 3)
+    for group in ranking.partition_by("prevalence"):
+        assert group.sort("rank")["value"].is_sorted(descending=True)
+    known = find_metric(name)
+    assert areas["value"].is_between(known.lower, known.upper).all()
+    assert known.depends_on_prevalence == (areas["prevalence"].null_count() == 0)
+
+
+@pytest.mark.parametrize("name", [known.name for known in CURVES])
+def test_an_area_has_no_value_at_an_operating_point(name: str) -> None:
+    counts = many(0, models=2)
+    rates = nf.compute_rates(counts)
+    maker = find_metric(name).computed_by.split("(")[0]
+    asked: list[Callable[[], Any]] = [
+        lambda: nf.project_rates(rates, metrics=["precision", name], prevalence=0.1),
+        lambda: nf.select_operating_points(rates, metric=name, prevalence=0.1),
+        lambda: nf.imbalance_sensitivity(name, ratios=2),
+        lambda: nf.metric_surface(name),
+    ]
+    for call in asked:
+        with pytest.raises(nf.ParameterError, match=f"{name}' is an area(.|\\n)*hint: .*{maker}"):
+            call()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_winners_by_pr_auc_have_the_largest_area(seed: int) -> None:
+    counts = many(seed)
+    ranges = nf.winner_ranges(counts, metric="pr_auc", over="prevalence")
+    assert ranges.columns == ["metric", "over", "start", "end", "model", "threshold"]
+    assert (ranges["start"][0], ranges["end"][-1]) == (0, 1)
+    assert ranges["start"][1:].to_list() == ranges["end"][:-1].to_list()
+    assert ranges.height > 1
+    assert ranges["threshold"].null_count() == ranges.height
+    logits = np.append(np.linspace(-27, 27, 200), np.random.default_rng(seed).normal(0, 3, 200))
+    etas = (1 / (1 + np.exp(-logits))).tolist()
+    areas = nf.compute_areas(counts, prevalence=etas).filter(metric="pr_auc")
+    best = areas.group_by("prevalence").agg(best=pl.col("value").max()).sort("prevalence")
+    named = best.join_asof(ranges.select("start", "model"), left_on="prevalence", right_on="start")
+    found = named.join(areas, on=["prevalence", "model"])
+    assert found.height == len(etas)
+    assert ((found["best"] - found["value"]) / found["best"]).max() < 1e-12
+
+
+def test_winners_are_cut_from_the_whole_and_found_in_every_segment() -> None:
+    parts = {"at": many(1), "de": many(2)}
+    counts = pl.concat(part.with_columns(country=pl.lit(name)) for name, part in parts.items())
+    whole = nf.winner_ranges(counts, metric="pr_auc", over="prevalence")
+    for name, part in parts.items():
+        alone = nf.winner_ranges(part, metric="pr_auc", over="prevalence")
+        assert_frame_equal(whole.filter(country=name).drop("country"), alone)
+        border = alone["end"][0]
+        cut = nf.winner_ranges(part, metric="pr_auc", over="prevalence", start=border / 2, end=border)
+        assert cut.select("start", "end", "model").rows() == [(border / 2, border, alone["model"][0])]
+        above = nf.winner_ranges(part, metric="pr_auc", over="prevalence", start=border)
+        assert above["model"].to_list() == alone["model"][1:].to_list()
+    empty = nf.winner_ranges(counts.with_columns(tp=0 * pl.col("tp"), fn=0 * pl.col("fn")), metric="pr_auc",
+                             over="prevalence")  # fmt: skip
+    assert empty.is_empty()
+    assert empty.schema == whole.schema
+
+
+def test_equal_models_share_and_the_first_is_named() -> None:
+    counts = many(1, models=2).filter(model="m00")
+    twins = pl.concat([counts, counts.with_columns(model=pl.lit("a"))])
+    for metric in ("pr_auc", "roc_auc"):
+        ranges = nf.winner_ranges(twins, metric=metric, over="prevalence")
+        assert ranges.select("start", "end", "model").rows() == [(0, 1, "a")]
+        assert nf.find_crossovers(twins, metric=metric, over="prevalence").is_empty()
+
+
+def test_roc_auc_has_one_winner_and_never_crosses() -> None:
+    log = random_log(3000).filter(pl.col("country").is_not_null())
+    counts = nf.count_confusion(log, thresholds="exact", by=["country"])
+    ranges = nf.winner_ranges(counts, metric="roc_auc", over="prevalence", start=0.1, end=0.3)
+    areas = nf.compute_areas(counts, prevalence=0.1).filter(metric="roc_auc")
+    best = nf.rank_models(areas).filter(rank=1).select("country", "model").rows()
+    assert ranges.select("country", "model").rows() == best
+    assert ranges.select("metric", "start", "end").unique().rows() == [("roc_auc", 0.1, 0.3)]
+    none = nf.find_crossovers(counts, metric="roc_auc", over="prevalence")
+    assert none.is_empty()
+    assert none.schema == nf.find_crossovers(counts, metric="pr_auc", over="prevalence").schema
+
+
+@pytest.mark.parametrize("function", [nf.winner_ranges, nf.find_crossovers])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": "partial_roc_auc"}, "it belongs to a range of FPR(.|\n)*compute_areas"),
+        ({"metric": "mean_pr_auc"}, "it belongs to a range of prevalence(.|\n)*mean_pr_auc"),
+        ({"metric": "pr_gain_auc"}, "there is no search for its crossovers(.|\n)*pr_gain_auc"),
+        ({"metric": "pr_auc", "over": "beta"}, "does not depend on beta"),
+        ({"metric": "pr_auk"}, "did you mean 'pr_auc'"),
+    ],
+)
+def test_areas_whose_order_is_not_searched(function: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(nf.ParameterError, match=message):
+        function(many(0, models=2), **{"over": "prevalence"} | options)
+
+
+logs_of_bins = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9)
+
+
+@given(rows=logs_of_bins, logs=st.integers(1, 3))
+def test_gain_areas_of_many_logs_are_those_of_each(rows: list[tuple[int, int]], logs: int) -> None:
+    rng = np.random.default_rng(len(rows))
+    positives, negatives = (
+        np.stack([rng.permutation(np.array(column)) for _ in range(logs)])
+        for column in zip(*rows, strict=True)
+    )
+    found = pr_gain_aucs(positives, negatives, [0.01, 0.5])
+    for log in range(logs):
+        counts = pl.DataFrame({"tp": positives[log].cumsum(), "fp": negatives[log].cumsum()}).with_columns(
+            model=pl.lit("a"),
+            threshold=-pl.int_range(pl.len()).cast(pl.Float64),
+            fn=int(positives[log].sum()) - pl.col("tp"),
+            tn=int(negatives[log].sum()) - pl.col("fp"),
+        )
+        expected = nf.pr_gain_auc(counts, prevalence=[0.01, 0.5])["value"].to_list()
+        assert [None if np.isnan(value) else value for value in found[log]] == [
+            None if value is None else pytest.approx(value, rel=1e-12, abs=1e-12) for value in expected
+        ]
+
+
+def test_gain_areas_are_resampled() -> None:
+    rng = np.random.default_rng(5)
+    label = np.repeat([True, False], [25, 60])
+    score = np.round(rng.normal(label, 1), 1)
+    counts = exact_counts(label.tolist(), score.tolist())
+    asked = ["pr_gain_auc", "roc_auc", "recall"]
+    table = nf.bootstrap(counts, metric=asked, prevalence=[0.1, 0.3], threshold=0.8, repeats=200)
+    gain = nf.pr_gain_auc(counts, prevalence=[0.1, 0.3])
+    assert_frame_equal(table.filter(metric="pr_gain_auc").select(gain.columns[:-2]), gain[:, :-2])
+    # Without metrics of points, bins without positives are joined, and the draws are others.
+    (alone,) = resample(
+        counts, "pr_gain_auc", prevalence=[0.1, 0.3], beta=1.0, threshold=None, repeats=2, seed=0, units=None
+    )
+    assert alone.value == pytest.approx(gain["value"].to_numpy(), rel=1e-12)
+    # Rows of the log itself, drawn with replacement class by class, have the same spread.
+    drawn = []
+    for _ in range(200):
+        rows = np.concatenate([rng.choice(np.flatnonzero(label == c), (label == c).sum()) for c in (1, 0)])
+        again = exact_counts(label[rows].tolist(), score[rows].tolist())
+        drawn.append(nf.pr_gain_auc(again, prevalence=0.1)["value"].item())
+    std = table.filter(metric="pr_gain_auc", prevalence=0.1)["std"].item()
+    assert std == pytest.approx(np.std(drawn, ddof=1), rel=0.3)
+    best = nf.probability_best(many(0, models=3), metric="pr_gain_auc", prevalence=0.1, repeats=20)
+    assert best["probability"].sum() == pytest.approx(1)
+    assert best["metric"].unique().to_list() == ["pr_gain_auc"]
+
+
+def test_what_cannot_be_resampled_belongs_to_a_range() -> None:
+    counts = many(0, models=2)
+    refused = {known.name: known.needs for known in CURVES if known.name not in REPLICATED}
+    assert refused == {"mean_pr_auc": "a range of prevalence", "partial_roc_auc": "a range of FPR"}
+    for name, needs in refused.items():
+        for function in (nf.bootstrap, nf.probability_best):
+            with pytest.raises(
+                nf.ParameterError, match=f"'{name}' cannot be resampled: it belongs to {needs}"
+            ):
+                function(counts, metric=name, repeats=2)  # type: ignore[operator]
+    with pytest.raises(nf.ParameterError, match="prevalence must be between 0 and 1, both excluded"):
+        nf.bootstrap(counts, metric="pr_gain_auc", prevalence=[0, 0.1], repeats=2)
