@@ -168,7 +168,7 @@ def calls() -> dict[str, Call]:
         Call("dark_chart", (nf.chart_roc(rates),)),  # type: ignore[arg-type]
         Call("metrics"),
         # A metric is a function without a frame: its options are numbers or expressions.
-        *(Call(name) for name in nf.metrics()["name"]),
+        *(Call(name) for name in nf.metrics().filter(kind="point")["name"]),
         Call("net_benefit", (), {"threshold_probability": 0.1}),
         Call("expected_cost", (), {"c_fp": 1, "c_fn": 20}),
         Call("normalised_cost", (), {"c_fp": 1, "c_fn": 20}),
