@@ -95,7 +95,8 @@ def _shown(value: object) -> str:
 
 def _print(console: Console, cells: RankedCells, heading: str) -> None:
     table = Table(title=Text(heading), title_justify="left", title_style="bold", pad_edge=False)
-    table.add_column("model", no_wrap=True, overflow="ellipsis", max_width=28)
+    # Long names are often alike at their beginning, so they are folded and not cut.
+    table.add_column("model", overflow="fold", max_width=28)
     for value in cells.grid:
         table.add_column(format_grid(value), justify="right", no_wrap=True)
     for model, row in cells.rows:
