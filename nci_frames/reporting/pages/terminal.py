@@ -48,6 +48,9 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
         if table.rows.height and (table.over == "prevalence" or len(comparison.beta) > 1):
             _print(console, table.cells(columns), f"{table.title}, {table.where}")
     console.print(Text(read_assumption(comparison.shifts), style="dim"))
+    if comparison.uncounted is not None:
+        console.print(Text(comparison.uncounted, style="yellow"))
+        return
     for row in comparison.undefined.head(5).iter_rows(named=True):
         group = ", ".join(repr(row[key]) for key in ("model", *comparison.segments))
         console.print(Text(f"undefined for {group}: {row['reason']}", style="yellow"))
