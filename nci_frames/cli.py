@@ -41,7 +41,8 @@ class Grid(click.ParamType[tuple[float, ...]]):
         for number in numbers:
             if not 0 <= number <= self.largest:
                 allowed = f"within [0, {self.largest:g}]" if self.largest < float("inf") else "a number >= 0"
-                self.fail(f"{number!r} in {value!r} must be {allowed}.", param, ctx)
+                percent = f" Did you mean {number / 100:g}?" if 1 < number <= 100 else ""
+                self.fail(f"{number!r} in {value!r} must be {allowed}.{percent}", param, ctx)
         return tuple(numbers)
 
     @staticmethod
@@ -79,9 +80,14 @@ class Words(click.ParamType[tuple[str, ...]]):
         """Read the words; each counts once."""
         if not isinstance(value, str):
             return cast("tuple[str, ...]", value)
-        return tuple(
-            dict.fromkeys(self.choice.convert(word.strip(), param, ctx) for word in value.split(","))
-        )
+        return tuple(self.choice.convert(word.strip(), param, ctx) for word in value.split(","))
+
+
+def _together(
+    _ctx: click.Context, _param: click.Parameter, value: tuple[tuple[str, ...], ...]
+) -> tuple[str, ...]:
+    """Put the words of a repeated option together; each counts once."""
+    return tuple(dict.fromkeys(word for words in value for word in words))
 
 
 class Commands(click.Group):
@@ -95,7 +101,7 @@ class Commands(click.Group):
             click.echo(f"error: {error.for_command_line()}", err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
-            click.echo("interrupted: no file is half-written", err=True)
+            click.echo("interrupted: the output is as it was before", err=True)
             ctx.exit(130)
 
 
@@ -145,15 +151,17 @@ def output_options(command: C) -> C:
     """Add the options that say in which formats a report, its tables and its charts are written."""
     options = [
         click.option(
-            "--format", "formats", type=Words("html", "md", "json"), default="html", show_default=True,
+            "--format", "formats", type=Words("html", "md", "json"), default=["html"], show_default=True,
+            multiple=True, callback=_together,
             help="The report: a page with charts, a page for code hosts, a summary for programs.",
         ),
         click.option(
-            "--tables", type=Words("parquet", "csv", "md"), default="parquet", show_default=True,
+            "--tables", type=Words("parquet", "csv", "md"), default=["parquet"], show_default=True,
+            multiple=True, callback=_together,
             help="The tables behind the report, in the folder tables.",
         ),
         click.option(
-            "--charts", type=Words("svg", "png", "json"), default=(),
+            "--charts", type=Words("svg", "png", "json"), default=(), multiple=True, callback=_together,
             help="Also write each chart to a file, in the folder charts; json is Vega-Lite.",
         ),
     ]  # fmt: skip
@@ -217,7 +225,8 @@ def report(
           --prevalence 1e-4:0.5:log:50 --beta 0.25:4:log:33 --out report
       nci-frames report logs/ --format html,md,json --tables parquet,csv --charts svg
 
-    Prints the ranked tables; writes the report and the tables behind it. No file is ever half-written.
+    Prints the ranked tables; writes the report and the tables behind it into a folder, which is
+    replaced as a whole.
     """
     from nci_frames.jobs import ReportJob
 

@@ -296,6 +296,16 @@ class OutputError(NciFramesError):
         """Build the error for a path that the system does not let us write."""
         return cls("the output cannot be written", where=repr(path), found=error.strerror or str(error))
 
+    @classmethod
+    def foreign_files(cls, folder: str, names: Sequence[str]) -> Self:
+        """Build the error for a folder with files that an earlier run did not write."""
+        return cls(
+            "the output folder holds files that no earlier run wrote, and is replaced as a whole",
+            where=repr(folder),
+            found=listed(map(repr, names)),
+            hint="name another folder, or move these files",
+        )
+
 
 class MissingPackageError(NciFramesError):
     """What was asked for needs a package that is not installed."""

@@ -1,7 +1,6 @@
 """A job: a log in; counts, tables and a report out."""
 
 import math
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from nci_frames.counting.thresholds.grids import auto_thresholds
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.compare import compare_models
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.folders import check_apart, publishing
 from nci_frames.reporting.files.save_chart import CHART_KINDS, save_chart
 from nci_frames.reporting.files.save_table import TABLE_KINDS, save_table
 from nci_frames.reporting.pages.figures import report_charts
@@ -55,7 +55,7 @@ class Published:
 
 
 def run_report(job: ReportJob) -> Published:
-    """Run a job. Nothing is written unless all of it can be, and each file is replaced in one step.
+    """Run a job. Its folder is replaced as a whole, once all files of the new one are written.
 
     Parameters
     ----------
@@ -71,30 +71,27 @@ def run_report(job: ReportJob) -> Published:
     Raises
     ------
     NciFramesError
-        Whatever scanning, counting or evaluating raises, if there is no such format, if *out* is a file, or
-        if a file cannot take its place there.
+        Whatever scanning, counting or evaluating raises; if there is no such format; if *out* is a file, lies
+        among the sources, cannot be written, or holds files that an earlier run did not write.
     """
     _check_kinds(job)
-    _check_folder(job.out)
     if math.isnan(job.threshold):
         raise ParameterError.out_of_range("threshold", job.threshold, "a number")
-    predictions = scan_predictions(job.source, segments=job.segments, **job.columns)
-    wish = auto_thresholds(prevalence=[eta for eta in job.prevalence if eta > 0], also=[job.threshold])
-    tally = tally_predictions(predictions, thresholds=wish, progress=True)
-    comparison = compare_models(
-        tally.counts,
-        prevalence=job.prevalence,
-        beta=job.beta,
-        threshold=job.threshold,
-        segments=job.segments,
-        # Whatever the log calls its folds, the key of the predictions is "fold".
-        fold=None if job.columns.get("fold") is None else "fold",
-    )
-    job.out.mkdir(parents=True, exist_ok=True)
-    # The folder for unfinished files is inside the target, so that moving them is a rename.
-    with tempfile.TemporaryDirectory(dir=job.out, prefix=".unfinished-") as unfinished:
-        written = _write(job, tally, comparison, Path(unfinished))
-        _publish(Path(unfinished), job.out)
+    check_apart([job.source] if isinstance(job.source, str) else job.source, job.out)
+    with publishing(job.out) as folder:
+        predictions = scan_predictions(job.source, segments=job.segments, **job.columns)
+        wish = auto_thresholds(prevalence=[eta for eta in job.prevalence if eta > 0], also=[job.threshold])
+        tally = tally_predictions(predictions, thresholds=wish, progress=True)
+        comparison = compare_models(
+            tally.counts,
+            prevalence=job.prevalence,
+            beta=job.beta,
+            threshold=job.threshold,
+            segments=job.segments,
+            # Whatever the log calls its folds, the key of the predictions is "fold".
+            fold=None if job.columns.get("fold") is None else "fold",
+        )
+        written = _write(job, tally, comparison, folder)
     reports, tables, charts = (tuple(job.out / name for name in names) for names in written)
     return Published(comparison, tally, reports, tables, charts)
 
@@ -111,12 +108,6 @@ def _check_kinds(job: ReportJob) -> None:
                 raise ParameterError.unknown_choice(name, kind, known)
     if not job.formats:
         raise ParameterError.out_of_range("formats", job.formats, f"one or more of {', '.join(REPORT_KINDS)}")
-
-
-def _check_folder(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        msg = "the output must be a folder"
-        raise ParameterError(msg, found=f"the file {str(folder)!r}", hint="name another folder with --out")
 
 
 def _write(job: ReportJob, tally: Tally, comparison: Comparison, folder: Path) -> tuple[list[str], ...]:
@@ -141,22 +132,6 @@ def _write(job: ReportJob, tally: Tally, comparison: Comparison, folder: Path) -
     for name, chart in charts.items():
         save_chart(chart, folder / name)
     return reports, list(frames), list(charts)
-
-
-def _publish(unfinished: Path, out: Path) -> None:
-    """Move every file to its place, after it is sure that each has one."""
-    files = sorted(path.relative_to(unfinished) for path in unfinished.rglob("*") if path.is_file())
-    folders = {out / file.parent for file in files}
-    for folder in folders:
-        _check_folder(folder)
-    for file in files:
-        if (out / file).is_dir():
-            msg = "a folder is where a file of the report must be"
-            raise ParameterError(msg, found=repr(str(out / file)), hint="name another folder with --out")
-    for folder in folders:
-        folder.mkdir(exist_ok=True)
-    for file in files:
-        (unfinished / file).replace(out / file)
 
 
 def _facts(tally: Tally, comparison: Comparison) -> list[tuple[str, str]]:

@@ -14,13 +14,17 @@ import click
 import polars as pl
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from nci_frames.cli import main
 from nci_frames.errors import ParameterError
+from nci_frames.folders import publishing
 from nci_frames.jobs import ReportJob, run_report
 from nci_frames.reporting.files.save_chart import CHART_KINDS
 from nci_frames.reporting.files.save_table import TABLE_KINDS
+from nci_frames.reporting.pages.terminal import print_comparison
 from nci_frames.reporting.pages.write import REPORT_KINDS
+from tests.comparisons import comparison
 from tests.hostile import NAMES
 from tests.logs import random_log
 
@@ -61,7 +65,7 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
     assert "PR-AUC over prevalence" in done.stdout
     assert "forest" in done.stdout
     assert f"400 predictions counted; report: {out}/report.html" in done.stdout
-    assert sorted(path.name for path in out.iterdir()) == ["report.html", "tables"]
+    assert sorted(path.name for path in out.iterdir()) == ["manifest.json", "report.html", "tables"]
     tables = {path.stem for path in (out / "tables").iterdir()}
     assert tables == {*TABLES, *SEGMENTED, "folds"}
     areas = pl.read_parquet(out / "tables/areas.parquet")
@@ -88,7 +92,8 @@ def written(folder: Path) -> set[str]:
 def test_every_format_that_is_asked_for_is_written(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = ["--out", str(out), "-p", "0.01,0.1", "-b", "1,2", "--title", "a title"]
-    formats = ["--format", "md, json,html,md", "--tables", "csv,md", "--charts", "svg,json"]
+    formats = ["--format", "md, json", "--format", "html,md", "--tables", "csv", "--tables", "md"]
+    formats = [*formats, "--charts", "svg,json"]
     done = run("report", str(log), *options, *formats)
     assert done.exit_code == 0, done.output
     assert f"400 predictions counted; report: {out}/report.md" in done.output
@@ -97,7 +102,7 @@ def test_every_format_that_is_asked_for_is_written(log: Path, tmp_path: Path) ->
     assert names > {"p3", "f-own", "f-prevalence", "f-beta", "pr-auc", "decisions", "roc"}
     charts = {f"charts/{name}.{kind}" for name in names for kind in ("svg", "json")}
     reports = {"report.html", "report.md", "report.json"}
-    assert written(out) == tables | reports | charts
+    assert written(out) == tables | reports | charts | {"manifest.json"}
     assert (out / "report.md").read_text().startswith("# a title\n")
     facts = {fact["label"]: fact["value"] for fact in json.loads((out / "report.json").read_text())["facts"]}
     assert facts["rows counted"] == "400"
@@ -140,20 +145,75 @@ def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@", "\t", "\r"))]
 
 
-def test_nothing_is_moved_where_one_file_has_no_place(log: Path, tmp_path: Path) -> None:
+def test_long_names_that_begin_alike_are_told_apart_at_80_columns() -> None:
+    names = [f"gradient boosted trees, depth 6, learning rate 0.{i}, on all columns" for i in range(3)]
+    console = Console(file=io.StringIO(), width=80)
+    print_comparison(comparison({name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(names)}), console)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    joined = "".join(line.split("│")[1].strip(" ") for line in text.splitlines() if line.count("│") > 2)
+    for name in names:
+        assert joined.replace(" ", "").count(name.replace(" ", "")) == 5
+
+
+def test_a_percentage_is_taken_for_a_slip(log: Path, tmp_path: Path) -> None:
+    done = run("report", str(log), "--out", str(tmp_path / "out"), "-p", "0.1,5")
+    assert done.exit_code == 2
+    assert "5.0 in '0.1,5' must be within [0, 1]. Did you mean 0.05?" in " ".join(done.output.split())
+    assert "mean" not in run("report", str(log), "-p", "500").output
+
+
+def test_a_folder_with_files_of_others_is_refused_before_anything_is_counted(
+    log: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
-    (out / "report.md").mkdir(parents=True)
-    (out / "older").write_text("older")
+    out.mkdir()
+    (out / "notes.txt").write_text("mine")
+    done = run("report", str(log), "--out", str(out), "-p", "0.1")
+    assert done.exit_code == 4
+    assert "holds files that no earlier run wrote" in done.output
+    assert "counted" not in done.output
+    assert (out / "notes.txt").read_text() == "mine"
+
+
+def test_fewer_formats_leave_no_older_files(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
     options = ["--out", str(out), "-p", "0.1", "-b", "1"]
-    done = run("report", str(log), *options, "--format", "md")
+    assert run("report", str(log), *options, "--format", "html,md", "--tables", "csv,parquet").exit_code == 0
+    assert run("report", str(log), *options, "--format", "json", "--tables", "csv").exit_code == 0
+    assert {Path(name).suffix for name in written(out)} == {".json", ".csv"}
+    assert sorted(tmp_path.iterdir()) == [log, out]
+
+
+@pytest.mark.parametrize("source", ["log.parquet", ".", "*.parquet", "**/*.parquet"])
+def test_a_report_is_not_written_over_its_log(log: Path, source: str) -> None:
+    before = log.read_bytes()
+    done = run("report", str(log.parent / source), "--out", str(log.parent))
     assert done.exit_code == 2
-    assert "a folder is where a file of the report must be" in done.output
-    (out / "charts").write_text("not a folder")
-    done = run("report", str(log), *options, "--charts", "json")
-    assert done.exit_code == 2
-    assert "the output must be a folder" in done.output
-    assert sorted(path.name for path in out.iterdir()) == ["charts", "older", "report.md"]
-    assert (out / "older").read_text() == "older"
+    assert "the output lies among the sources, or holds one of them" in done.output
+    assert [path.name for path in log.parent.iterdir()] == ["log.parquet"]
+    assert log.read_bytes() == before
+
+
+def test_a_disk_that_fills_up_is_an_error_without_a_traceback(log: Path, tmp_path: Path) -> None:
+    """The folder that is checked before counting has room; the report then has not."""
+    code = """
+import resource, sys
+from nci_frames import folders
+from nci_frames.cli import main
+folders._LEAST_BYTES = 1000
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+main(sys.argv[2:])
+"""
+    out = tmp_path / "out"
+    for size in (2_000, 20_000):
+        command = [sys.executable, "-c", code, str(size), "report", str(log), "--out", str(out), "-p", "0.1"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 4, done.stderr
+        assert "error: the output cannot be written" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert [path.name for path in tmp_path.iterdir()] == [log.name]
 
 
 @pytest.mark.parametrize(
@@ -199,14 +259,14 @@ def test_dropped_rows_are_reported(tmp_path: Path) -> None:
 
 def test_bad_logs_end_with_their_exit_code_and_leave_an_older_report_alone(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    out.mkdir()
-    (out / "report.html").write_text("older")
+    with publishing(out) as folder:
+        (folder / "report.html").write_text("older")
     assert run("report", str(tmp_path / "nothing"), "--out", str(out)).exit_code == 3
     (tmp_path / "bad.parquet").write_text("no")
     assert run("report", str(tmp_path / "bad.parquet"), "--out", str(out)).exit_code == 3
     pl.DataFrame({"model": "a", "label": [1], "score": [None]}).write_parquet(tmp_path / "null.parquet")
     assert run("report", str(tmp_path / "null.parquet"), "--out", str(out)).exit_code == 3
-    assert [path.name for path in out.iterdir()] == ["report.html"]
+    assert written(out) == {"report.html", "manifest.json"}
     assert (out / "report.html").read_text() == "older"
     done = run(
         "report", str(tmp_path / "null.parquet"), "--on-invalid", "drop", "--out", str(out / "report.html")

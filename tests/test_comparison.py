@@ -1,4 +1,5 @@
 import dataclasses
+import io
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from rich.console import Console
 
 import nci_frames as nf
 from nci_frames.reporting.findings.verdicts import read_assumption
 from nci_frames.reporting.pages.html import render_report
+from nci_frames.reporting.pages.markdown import render_markdown
+from nci_frames.reporting.pages.terminal import print_comparison
+from nci_frames.reporting.tables.markdown import literal
 from tests.logs import random_log, small_logs
 
 
@@ -61,7 +66,7 @@ def test_all_that_a_report_shows_is_among_the_tables() -> None:
     options: dict[str, Any] = {"prevalence": [0.01, 0.3, 1.0], "beta": [0.5, 1.0], "threshold": 0.4}
     comparison = nf.compare_models(counts, segments="country", fold="fold", repeats=20, **options)
     held = {field.name for field in dataclasses.fields(comparison)}
-    single = {"prevalence", "beta", "threshold", "segments", "observed_prevalence", "leading"}
+    single = {"prevalence", "beta", "threshold", "segments", "observed_prevalence", "uncounted", "leading"}
     assert set(comparison.tables) == held - single
     assert all(comparison.tables[name] is getattr(comparison, name) for name in comparison.tables)
     assert sorted(comparison.leading) == sorted(log["model"].unique())
@@ -244,6 +249,43 @@ def test_groups_of_one_class_are_named_with_the_reason() -> None:
     assert comparison.undefined.select("model", "country", "positives", "reason").rows() == [
         ("a", "de", 0, "no positives: tpr, and what depends on it, is undefined")
     ]
+
+
+def test_a_threshold_that_was_not_counted_is_named_with_its_neighbours() -> None:
+    log = random_log(900)
+    counts = nf.count_confusion(log, thresholds=[0.1, 0.45, 0.7, 0.9])
+    comparison = nf.compare_models(counts, prevalence=[0.01, 0.3], segments="country", repeats=2)
+    sentence = "threshold 0.5 was not counted; the nearest that were: 0.45 and 0.7. "
+    sentence += "Count it as well, or compare at one of these"
+    assert comparison.uncounted == sentence
+    assert comparison.undefined["reason"].unique().to_list() == [sentence]
+    label = pl.col("label").cast(pl.Int64)
+    rows = log.group_by("model", "country").agg(positives=label.sum(), negatives=(1 - label).sum())
+    order = ["model", "country"]
+    assert_frame_equal(comparison.undefined.drop("reason"), rows, check_row_order=False)
+    assert comparison.undefined.select(order).equals(comparison.undefined.select(order).sort(order))
+    # What does not depend on the threshold is there all the same.
+    assert comparison.observed_prevalence == pytest.approx(log["label"].mean())
+    assert comparison.best["value"].null_count() == 0
+    for text in (render_report(comparison), render_markdown(comparison)):
+        assert "has no rows" not in text
+    assert f"no model has a defined value: {sentence}" in render_report(comparison)
+    assert f"\n{literal(sentence)}.\n" in render_markdown(comparison)
+    console = Console(file=io.StringIO(), width=200)
+    print_comparison(comparison, console)
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().count(sentence) == 1
+
+    below = nf.compare_models(counts, prevalence=0.3, threshold=0.05, repeats=2)
+    assert below.uncounted is not None
+    assert "the nearest that were: 0.1. Count" in below.uncounted
+    assert nf.compare_models(counts, prevalence=0.3, threshold=0.45, repeats=2).uncounted is None
+    some = counts.filter(~((pl.col("model") == counts["model"][0]) & (pl.col("threshold") == 0.45)))
+    mixed = nf.compare_models(some, prevalence=0.3, threshold=0.45, repeats=2)
+    assert mixed.uncounted is None
+    assert mixed.undefined["model"].to_list() == [counts["model"][0]]
+    assert "the nearest that were: 0.1 and 0.7." in mixed.undefined["reason"].item()
+    assert mixed.observed_prevalence == pytest.approx(log["label"].mean())
 
 
 @pytest.mark.thorough

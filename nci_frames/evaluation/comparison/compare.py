@@ -29,6 +29,7 @@ from nci_frames.evaluation.comparison.segment_tables import (
     segment_sizes,
 )
 from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
+from nci_frames.evaluation.comparison.undefined import observed_prevalence, uncounted, undefined_groups
 from nci_frames.evaluation.crossovers.decision_map import decision_map
 from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
 from nci_frames.evaluation.crossovers.winners import winner_ranges
@@ -127,10 +128,12 @@ def compare_models(
     rates = compute_rates(total)
     points, projection, areas = tables(total, rates)
     by_segment: tuple[pl.DataFrame | None, ...] = (None, None, None)
+    undefined = undefined_groups(points, rates, ())
     sizes = differences = None
     if segments:
         by_rates = compute_rates(apart)
         by_segment = tables(apart, by_rates)
+        undefined = undefined_groups(by_segment[0], by_rates, segments)
         sizes = segment_sizes(by_rates, segments)
         differences = segment_differences(by_segment[0], sizes, segments, beta=main_beta(betas))
     maps = own_maps(rates)
@@ -139,7 +142,7 @@ def compare_models(
     # Models that share thresholds still compete at different ones.
     within = ("metric", "prevalence", "beta")
     best = rank_models(best_values(best_points, maps, grid, betas, band=whole), by=within)
-    observed = _observed(points)
+    observed = observed_prevalence(rates)
     main, middle = main_beta(betas), middle_prevalence(grid, observed)
     mains = main_prevalences(grid, observed)
     at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
@@ -169,7 +172,8 @@ def compare_models(
         segment_points=by_segment[0],
         segment_projection=by_segment[1],
         segment_areas=by_segment[2],
-        undefined=_undefined(points if by_segment[0] is None else by_segment[0], segments),
+        undefined=undefined,
+        uncounted=uncounted(points, rates),
         rates=rates,
         best_points=best_points,
         best=best,
@@ -193,13 +197,6 @@ def compare_models(
     )
 
 
-def _observed(points: pl.DataFrame) -> float | None:
-    """Return the share of positives among the rows of all models; None where there are none."""
-    rows = points.select("positives", "negatives").sum()
-    size = rows["positives"][0] + rows["negatives"][0]
-    return rows["positives"][0] / size if size else None
-
-
 def _folds(
     frame: pl.DataFrame, fold: str | None, *, threshold: float, betas: list[float], prevalence: float
 ) -> pl.DataFrame | None:
@@ -215,19 +212,3 @@ def _area_errors(areas: pl.DataFrame) -> pl.DataFrame:
     """Return how far each model's area may be from its value, at the prevalence where that is most."""
     error = ((pl.col("upper") - pl.col("lower")) / 2).max().alias("error")
     return areas.group_by("model").agg(error).sort("model")
-
-
-def _undefined(points: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
-    """Return the groups that have no tpr or no fpr, and why."""
-    why = (
-        pl.when((pl.col("positives") == 0) & (pl.col("negatives") == 0))
-        .then(pl.lit("no rows"))
-        .when(pl.col("positives") == 0)
-        .then(pl.lit("no positives: tpr, and what depends on it, is undefined"))
-        .when(pl.col("negatives") == 0)
-        .then(pl.lit("no negatives: fpr, and what depends on it, is undefined"))
-        .otherwise("reason")
-    )
-    return points.select("model", *segments, "positives", "negatives", why.alias("reason")).filter(
-        pl.col("reason").is_not_null()
-    )

@@ -27,6 +27,8 @@ class Comparison:
     segments: tuple[str, ...]
     #: Positives among all rows of the log; null where a log has no rows.
     observed_prevalence: float | None
+    #: Why no model has a point at the threshold, where it was counted for none; None where it was.
+    uncounted: str | None
     #: The models that have a rank anywhere, the nearest to the top first; all models where none has one.
     leading: tuple[str, ...]
     #: Rates of each model at the threshold, pooled over all keys.

@@ -48,6 +48,9 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
         if table.rows.height and (table.over == "prevalence" or len(comparison.beta) > 1):
             _print(console, table.cells(columns), f"{table.title}, {table.where}")
     console.print(Text(read_assumption(comparison.shifts), style="dim"))
+    if comparison.uncounted is not None:
+        console.print(Text(comparison.uncounted, style="yellow"))
+        return
     for row in comparison.undefined.head(5).iter_rows(named=True):
         group = ", ".join(repr(row[key]) for key in ("model", *comparison.segments))
         console.print(Text(f"undefined for {group}: {row['reason']}", style="yellow"))
@@ -95,7 +98,8 @@ def _shown(value: object) -> str:
 
 def _print(console: Console, cells: RankedCells, heading: str) -> None:
     table = Table(title=Text(heading), title_justify="left", title_style="bold", pad_edge=False)
-    table.add_column("model", no_wrap=True, overflow="ellipsis", max_width=28)
+    # Long names are often alike at their beginning, so they are folded and not cut.
+    table.add_column("model", overflow="fold", max_width=28)
     for value in cells.grid:
         table.add_column(format_grid(value), justify="right", no_wrap=True)
     for model, row in cells.rows:

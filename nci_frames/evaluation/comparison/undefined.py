@@ -1,0 +1,91 @@
+"""Rates -> what is not known of a log, and why."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+__all__ = ["observed_prevalence", "uncounted", "undefined_groups"]
+
+
+def observed_prevalence(rates: pl.DataFrame) -> float | None:
+    """Return the share of positives among the rows of all models; None where there are none.
+
+    Every threshold of a model has all of its rows.
+
+    >>> rates = pl.DataFrame({
+    ...     "model": ["a", "a", "b"], "threshold": [0.1, 0.2, 0.1],
+    ...     "positives": [1, 1, 3], "negatives": [3, 3, 1],
+    ... })
+    >>> observed_prevalence(rates)
+    0.5
+    """
+    rows = _totals(rates, ()).select("positives", "negatives").sum()
+    size = rows["positives"][0] + rows["negatives"][0]
+    return rows["positives"][0] / size if size else None
+
+
+def undefined_groups(points: pl.DataFrame, rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
+    """Return the groups without tpr or fpr, and why: model, segments, positives, negatives, reason.
+
+    Parameters
+    ----------
+    points
+        The operating points of the groups, with a reason where there is none.
+    rates
+        All points of the same groups.
+    segments
+        The keys of the groups besides the model.
+    """
+    keys = ["model", *segments]
+    told = points.select(*keys, "threshold", "reason")
+    known = told.join(_totals(rates, segments), on=keys, how="left", nulls_equal=True, maintain_order="left")
+    positives, negatives = pl.col("positives"), pl.col("negatives")
+    why = (
+        pl.when((positives == 0) & (negatives == 0))
+        .then(pl.lit("no rows"))
+        .when(positives == 0)
+        .then(pl.lit("no positives: tpr, and what depends on it, is undefined"))
+        .when(negatives == 0)
+        .then(pl.lit("no negatives: fpr, and what depends on it, is undefined"))
+        .when(pl.col("reason").is_not_null())
+        .then(_not_counted())
+    )
+    near = _neighbours(told, rates, keys)
+    reasons = known.join(near, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return reasons.select(*keys, "positives", "negatives", reason=why).filter(pl.col("reason").is_not_null())
+
+
+def uncounted(points: pl.DataFrame, rates: pl.DataFrame) -> str | None:
+    """Say that the threshold of the points was counted for no model, and what to do; None where it was."""
+    if points.is_empty() or points["reason"].has_nulls():
+        return None
+    everyone = pl.lit("all").alias("model")
+    told = points.head(1).with_columns(everyone)
+    near = _neighbours(told, rates.with_columns(everyone), ["model"])
+    return str(told.join(near, on="model", how="left").select(_not_counted()).item())
+
+
+def _totals(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
+    return rates.group_by("model", *segments).agg(pl.col("positives", "negatives").first())
+
+
+def _neighbours(told: pl.DataFrame, rates: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Return the nearest thresholds below and above that of each point that were counted."""
+    at = told["threshold"].first()
+    threshold = pl.col("threshold")
+    return rates.group_by(keys).agg(
+        below=threshold.filter(threshold < at).max(), above=threshold.filter(threshold > at).min()
+    )
+
+
+def _not_counted() -> pl.Expr:
+    def number(column: str) -> pl.Expr:
+        return pl.col(column).map_elements("{:.6g}".format, return_dtype=pl.String)
+
+    near = pl.concat_str(number("below"), number("above"), separator=" and ", ignore_nulls=True)
+    return pl.format(
+        "threshold {} was not counted; the nearest that were: {}. "
+        "Count it as well, or compare at one of these",
+        number("threshold"),
+        near,
+    )
