@@ -214,7 +214,9 @@ def test_a_classifier_that_never_says_positive() -> None:
 
 @pytest.mark.parametrize("factor", [1.1, 2.0, 10.0])
 def test_from_the_lowest_supported_prevalence_on_the_edges_keep_to_the_factor(factor: float) -> None:
-    for row in nf.lowest_supported_prevalence(RATES.lazy(), factor=factor).iter_rows(named=True):
+    found = nf.lowest_supported_prevalence(RATES.lazy(), factor=factor)
+    assert set(found["model"]) == set(RATES["model"])
+    for row in found.iter_rows(named=True):
         of_model = RATES.filter(model=row["model"])
         if row["prevalence"] == 0:  # everywhere: the edges differ most as the prevalence tends to 0
             assert (
