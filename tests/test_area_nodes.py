@@ -28,7 +28,9 @@ def test_areas_between_the_nodes_follow_from_those_at_them(low, high, method):
         found = nf.compute_areas(counts, prevalence=prevalence, method=method).filter(metric="pr_auc")
         return found.sort("prevalence").partition_by("model")
 
-    for known, wanted in zip(areas(nodes), areas(asked), strict=True):
+    known_areas, wanted_areas = areas(nodes), areas(asked)
+    assert len(known_areas) == 2
+    for known, wanted in zip(known_areas, wanted_areas, strict=True):
         polynomial = BarycentricInterpolator(logit(nodes), known["value"].to_numpy())
         found = polynomial(logit(wanted["prevalence"].to_numpy()))
         assert np.abs(found - wanted["value"].to_numpy()).max() < 1e-10

@@ -58,6 +58,7 @@ def test_bounds_of_a_grid_hold_whatever_the_rows_were(
     coarse = nf.compute_areas(
         nf.count_confusion(log, thresholds=[float(t) for t in thresholds]), prevalence=eta
     )
+    assert exact["metric"].to_list() == ["pr_auc", "roc_auc"]
     for true, row in zip(exact.iter_rows(named=True), coarse.iter_rows(named=True), strict=True):
         assert row["lower"] - 1e-12 <= true["value"] <= row["upper"] + 1e-12
         assert row["lower"] <= row["value"] <= row["upper"]

@@ -120,7 +120,7 @@ def test_undefined_uncertainty_says_why() -> None:
 
 def test_operating_points_without_bounds_say_why() -> None:
     log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
-    for thresholds, reason in (("exact", "tpr has no bounds"), ([0.5], "0.9 is not among the thresholds")):
+    for thresholds, reason in (("exact", "tpr has no bounds"), ([0.5], "0.9 is not one of the counted")):
         counts = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
         point = nf.select_operating_points(nf.compute_rates(counts, interval="wilson"), threshold=0.9)
         for table in (nf.max_precision_uncertainty(point), nf.lowest_supported_prevalence(point)):
@@ -214,7 +214,9 @@ def test_a_classifier_that_never_says_positive() -> None:
 
 @pytest.mark.parametrize("factor", [1.1, 2.0, 10.0])
 def test_from_the_lowest_supported_prevalence_on_the_edges_keep_to_the_factor(factor: float) -> None:
-    for row in nf.lowest_supported_prevalence(RATES.lazy(), factor=factor).iter_rows(named=True):
+    found = nf.lowest_supported_prevalence(RATES.lazy(), factor=factor)
+    assert set(found["model"]) == set(RATES["model"])
+    for row in found.iter_rows(named=True):
         of_model = RATES.filter(model=row["model"])
         if row["prevalence"] == 0:  # everywhere: the edges differ most as the prevalence tends to 0
             assert (

@@ -107,6 +107,7 @@ def test_all_that_a_report_shows_is_among_the_tables() -> None:
 def test_how_far_an_area_may_be_off_is_that_of_the_coarsest_prevalence() -> None:
     counts = nf.count_confusion(random_log(800), thresholds=[0.2, 0.5], by=[])
     comparison = nf.compare_models(counts, prevalence=[0.01, 0.3], repeats=2)
+    assert comparison.area_errors["model"].to_list() == ["forest", "linear"]
     for model, error in comparison.area_errors.iter_rows():
         areas = comparison.areas.filter(metric="pr_auc", model=model)
         assert error == max((areas["upper"] - areas["lower"]) / 2) > 0

@@ -61,6 +61,7 @@ def test_binned_scores_are_those_of_the_bins() -> None:
     log = random_log(2000)
     thresholds = [-1.0, 0.0, 0.4, 1.5]
     table = nf.auc_interval(nf.count_confusion(log, thresholds=thresholds, by=[]))
+    assert table["model"].to_list() == ["forest", "linear"]
     for model, value, error in table.select("model", "value", "std_error").rows():
         mine = log.filter(model=model)
         binned = np.digitize(mine["score"].to_numpy(), thresholds)

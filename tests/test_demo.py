@@ -187,6 +187,7 @@ def test_counts_of_the_real_logs_equal_numpy(real_logs: Path, real: pl.DataFrame
 def test_areas_of_the_real_logs_equal_scikit_learn(real_logs: Path, real: pl.DataFrame) -> None:
     counts = nf.count_confusion(nf.scan_predictions(real_logs, segments="dataset"), thresholds="exact")
     areas = nf.compute_areas(counts, prevalence=[1e-4, 1e-3, 0.01, 0.1, 0.5])
+    assert len(areas) == real["model"].n_unique() * len(ROWS) * 6
     for row in areas.iter_rows(named=True):
         rows = real.filter(model=row["model"], dataset=row["dataset"])
         label, score = rows["label"].to_numpy(), rows["score"].to_numpy()

@@ -49,6 +49,8 @@ def test_the_models_shown_are_those_nearest_to_the_top() -> None:
 @pytest.mark.parametrize("segments", [[], ["DE", None]])
 def test_every_chart_holds_at_most_5000_rows(segments: list[str | None]) -> None:
     models = {f"m{i:02d}": (0.9 - i / 50, 0.3 / 1.2**i) for i in range(30)}
-    for figure in report_figures(comparison(models, segments=segments)):
+    figures = report_figures(comparison(models, segments=segments))
+    assert len(figures) == (15 if segments else 13)
+    for figure in figures:
         spec = figure.draw().to_dict(validate=False)
         assert 0 < sum(map(len, spec["datasets"].values())) <= 5_000, figure.name

@@ -47,7 +47,9 @@ def test_exact_counts_equal_numpy(log: pl.DataFrame) -> None:
 
 def test_areas_equal_scikit_learn_at_every_prevalence(log: pl.DataFrame) -> None:
     counts = nf.count_confusion(log, thresholds="exact", by="dataset")
-    for row in nf.compute_areas(counts, prevalence=PREVALENCES).iter_rows(named=True):
+    areas = nf.compute_areas(counts, prevalence=PREVALENCES)
+    assert len(areas) == log["model"].n_unique() * len(DATASETS) * (len(PREVALENCES) + 1)
+    for row in areas.iter_rows(named=True):
         rows = log.filter(model=row["model"], dataset=row["dataset"])
         label, score = rows["label"].to_numpy(), rows["score"].to_numpy()
         etas = PREVALENCES if row["prevalence"] is None else [row["prevalence"]]

@@ -86,6 +86,7 @@ def test_the_law_is_that_of_the_row_bootstrap() -> None:
 def test_bounds_are_percentiles_of_the_replicates() -> None:
     counts = nf.count_confusion(random_log(), thresholds="exact", by=[])
     table = nf.bootstrap(counts, metric="roc_auc", repeats=300, seed=3, level=0.8)
+    assert table["model"].to_list() == ["forest", "linear"]
     for found in resample(counts, "roc_auc", **OPTIONS | {"repeats": 300, "seed": 3}):
         row = table.filter(pl.col("model") == found.histogram.group["model"][0]).row(0, named=True)
         values = np.sort(found.values[:, 0])

@@ -47,6 +47,7 @@ def test_statistics_are_those_of_scipy() -> None:
             table = np.stack([np.bincount(np.searchsorted(edges, s), minlength=20) for s in (mine, others)])
             expected = stats.chi2_contingency(table, correction=False)
             assert row["statistic"] == pytest.approx(expected.statistic, rel=0.35)
+    assert {len(p) for p in p_values.values()} == {2 * log["month"].n_unique()}
     for test, p in p_values.items():
         adjusted = found.filter(test=test)["adjusted"].to_list()
         assert adjusted == pytest.approx(bonferroni_closed(p))

@@ -59,6 +59,7 @@ def test_every_chart_has_a_title_a_description_and_a_colour_for_each_model(name:
     assert spec["title"]["subtitle"]
     assert spec["description"].startswith(spec["title"]["text"])
     coloured = [part for part in layers(spec).values() if "color" in part["encoding"]]
+    assert coloured
     assert all(part["encoding"]["color"]["scale"]["domain"] == list(MODELS) for part in coloured)
     assert [part for part in layers(spec).values() if "tooltip" in part["encoding"]]
     # A chart is a value: the same frame gives the same chart.
