@@ -120,7 +120,7 @@ def test_undefined_uncertainty_says_why() -> None:
 
 def test_operating_points_without_bounds_say_why() -> None:
     log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
-    for thresholds, reason in (("exact", "tpr has no bounds"), ([0.5], "0.9 is not among the thresholds")):
+    for thresholds, reason in (("exact", "tpr has no bounds"), ([0.5], "0.9 is not one of the counted thresholds")):
         counts = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
         point = nf.select_operating_points(nf.compute_rates(counts, interval="wilson"), threshold=0.9)
         for table in (nf.max_precision_uncertainty(point), nf.lowest_supported_prevalence(point)):
