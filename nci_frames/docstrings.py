@@ -1,7 +1,7 @@
 """Parts that many docstrings share, each written once.
 
-A docstring names a part as ``%(models)s`` on a line of its own, and ``@documented`` puts the text there, so
-that ``help()`` shows it whole.
+A docstring names a part as ``%(models)s`` on a separate line, and ``@documented`` puts the text there, so
+that ``help()`` shows it whole. The decorator of metrics does the same.
 """
 
 import re
@@ -17,6 +17,9 @@ PARTS = {
     "models": "All models of the comparison, if the frame holds only some of them: "
     "each model keeps its colour.",
     "observed": "The prevalence of the log, marked by a vertical line.",
+    "open_prevalence": "P(y=1) in [0, 1], or an expression; by default the column ``prevalence``.",
+    "outside_prevalence": "If the prevalence is outside [0, 1].",
+    "of_both_rates": "Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is.",
     "thinning": "More than 5,000 points are thinned to an error of half a pixel; if that is not enough, "
     "of 1, 2 or 4 pixels, which the subtitle then states.",
 }

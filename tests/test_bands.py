@@ -105,8 +105,8 @@ def test_undefined_uncertainty_says_why() -> None:
     )  # fmt: skip
     table = nf.max_precision_uncertainty(nf.compute_rates(counts, interval="wilson"))
     assert table["reason"].to_list() == [
-        "the half-width of FPR is not below FPR: delta tends to 1 as prevalence does to 0",
-        "the half-width of TPR is not below TPR: delta tends to 1 as prevalence does to 1",
+        "the half-width of FPR is not below FPR: delta tends to 1 as prevalence tends to 0",
+        "the half-width of TPR is not below TPR: delta tends to 1 as prevalence tends to 1",
         "tpr has no bounds: no positives",
         "fpr has no bounds: no negatives",
     ]
@@ -239,7 +239,7 @@ def test_what_no_or_every_prevalence_supports() -> None:
     table = nf.lowest_supported_prevalence(nf.compute_rates(counts, interval="wilson"), factor=2)
     assert table["prevalence"].to_list() == [None, 0.0, None]
     assert table["reason"].to_list() == [
-        "TPR may be 0, so no precision above 0 is sure at any prevalence",
+        "TPR may be 0, so no precision above 0 is certain at any prevalence",
         None,
         "tpr has no bounds: no positives",
     ]

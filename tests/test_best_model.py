@@ -100,9 +100,9 @@ def test_at_the_observed_prevalence_of_each_model() -> None:
     ("options", "message"),
     [
         ({"level": -1}, "level must be between 0 and 1"),
-        ({"metric": "pos_fraction", "threshold": 0.0}, "'pos_fraction' has no better and worse"),
+        ({"metric": "pos_fraction", "threshold": 0.0}, "'pos_fraction' cannot be ranked"),
         ({"metric": "recall"}, "each model needs one operating point(.|\n)*found: 2 thresholds"),
-        ({"metric": "recall", "threshold": 0.3}, "0.3 is not among the thresholds"),
+        ({"metric": "recall", "threshold": 0.3}, "0.3 is not one of the counted thresholds"),
         ({"metric": "roc_auc", "units": "week"}, "missing column 'week'"),
     ],
 )

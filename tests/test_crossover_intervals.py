@@ -90,7 +90,7 @@ def test_never_crossing_and_doubtful_crossings() -> None:
     ("options", "message"),
     [
         ({"over": "betas"}, r"over must be one of 'prevalence', 'beta'(.|\n)*did you mean 'beta'"),
-        ({"prevalence": 0.1}, "prevalence is what the crossover is looked for over"),
+        ({"prevalence": 0.1}, "prevalence cannot be fixed with over="),
         ({"over": "beta"}, "prevalence must be within"),
         ({"over": "beta", "prevalence": 1.0}, "prevalence must be between 0 and 1, both excluded"),
         ({"beta": 0.0}, "beta must be a finite number > 0"),

@@ -283,7 +283,7 @@ def test_a_range_is_cut_from_the_whole() -> None:
     ("arguments", "message"),
     [
         ({"metric": "accuracy", "over": "beta"}, "'accuracy' does not depend on beta"),
-        ({"metric": "pos_fraction", "over": "prevalence"}, "'pos_fraction' has no better and worse"),
+        ({"metric": "pos_fraction", "over": "prevalence"}, "'pos_fraction' cannot be ranked"),
         ({"metric": "f_beta", "over": "eta"}, "over must be one of 'prevalence', 'beta'"),
         ({"metric": "f_beta", "over": "prevalence", "beta": -1}, "beta must be a number >= 0"),
         ({"metric": "f_beta", "over": "beta", "prevalence": 2}, r"prevalence must be within \[0, 1\]"),
@@ -300,7 +300,7 @@ def test_contradictory_questions(arguments: dict[str, Any], message: str) -> Non
 
 def test_models_tested_at_different_prevalences() -> None:
     rates = pl.concat([rates_of(("a", 60, 20)), rates_of(("b", 30, 5), positives=50)])
-    with pytest.raises(nf.ParameterError, match=r"not tested at one prevalence(.|\n)*0.454545, 0.5"):
+    with pytest.raises(nf.ParameterError, match=r"different observed prevalences(.|\n)*0.454545, 0.5"):
         nf.find_crossovers(rates, metric="f_beta", over="beta")
     with pytest.raises(nf.ParameterError, match="winner_ranges takes one beta"):
         nf.winner_ranges(rates, metric="f_beta", over="prevalence", beta=[1, 2])

@@ -213,7 +213,7 @@ def test_keys_are_compared_apart_and_minimised_metrics_turned_round() -> None:
         ({"test": "corrected_t"}, "test_train_ratio must be a number > 0(.|\n)*found: None"),
         ({"test_train_ratio": 0.1}, "not used otherwise"),
         ({"ddof": 2}, "ddof must be a whole number from 0 to 1"),
-        ({"metric": "pos_fraction"}, "'pos_fraction' has no better and worse"),
+        ({"metric": "pos_fraction"}, "'pos_fraction' cannot be ranked"),
         ({"metric": nf.precision().alias("own")}, "unknown metric 'own'"),
         ({"over": "week"}, "missing column 'week'"),
         ({"repeats": 10}, "repeats must be a whole number >= 100"),

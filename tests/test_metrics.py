@@ -271,8 +271,8 @@ def test_what_is_no_metric(asked: Any, message: str) -> None:
         ({"range": (0, 1), "name": "precision"}, "is taken"),
         ({"range": (0, 1), "expression": pl.col("tp")}, "column 'tp' must be one of"),
         ({"range": (0, 1), "expression": 0.5}, "expression must be a Polars expression"),
-        ({"range": (0, 1), "name": ""}, "name must be a text"),
-        ({"range": (0, 1), "aliases": [3]}, "name must be a text"),
+        ({"range": (0, 1), "name": ""}, "name must be a non-empty string"),
+        ({"range": (0, 1), "aliases": [3]}, "name must be a non-empty string"),
     ],
 )
 def test_metrics_that_cannot_be_registered(arguments: dict[str, Any], message: str) -> None:

@@ -68,7 +68,7 @@ def test_many_models_are_cut_off_and_told(models: int, more: bool) -> None:
     tables = comparison({f"{i:02}": (0.5, 0.01 * (i + 1)) for i in range(models)}, prevalence=[0.1])
     source = tables._repr_html_()
     assert len(Cells(source).rows) == 3 + 20
-    assert ("Models left out: 1." in source) == more
+    assert ("Models not shown: 1." in source) == more
 
 
 def test_ties_and_the_undefined() -> None:

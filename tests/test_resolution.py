@@ -16,7 +16,7 @@ def test_thresholds_below_a_filter_are_unknown() -> None:
     """All three positives reach 0.2; the rows left of the counts show only two."""
     upper = PLAIN.filter(pl.col("threshold") >= 0.4)
     assert nf.bootstrap(PLAIN, metric="recall", threshold=0.2, repeats=2)["value"].item() == 1.0
-    with pytest.raises(nf.ParameterError, match=r"0\.2 is not among the thresholds"):
+    with pytest.raises(nf.ParameterError, match=r"0\.2 is not one of the counted thresholds"):
         nf.bootstrap(upper, metric="recall", threshold=0.2, repeats=2)
     point = nf.select_operating_points(nf.compute_rates(upper), threshold=0.2)
     assert point["tpr"].item() is None

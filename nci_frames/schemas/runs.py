@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 __all__ = ["group_starts", "is_sorted"]
 
-#: Rows whose keys are compared at a time: texts of very many rows would be copied.
+#: Rows whose keys are compared at a time, since comparing copies strings.
 _KEYS_AT_A_TIME = 1 << 20
 
 
@@ -15,7 +15,7 @@ def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
     changed = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift()) for key in keys)
     found = []
     for begin in range(0, len(frame), _KEYS_AT_A_TIME):
-        # One row of the part before is looked at again, so that no border is missed.
+        # Parts overlap by one row, so that no border is missed.
         before = max(begin - 1, 0)
         starts = frame[before : begin + _KEYS_AT_A_TIME].select(changed).to_series().to_numpy().copy()
         starts[0] = begin == 0
@@ -24,7 +24,7 @@ def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
 
 
 def is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
-    """Tell whether every group is one run of rows with ascending thresholds, as counting leaves them."""
+    """Return whether every group is one run of rows with ascending thresholds, as counting leaves them."""
     thresholds = frame["threshold"].to_numpy()
     ascending = np.append(True, thresholds[1:] > thresholds[:-1])[: len(frame)]
     ascending[first] = True

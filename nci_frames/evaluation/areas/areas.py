@@ -32,15 +32,15 @@ def compute_areas(
     Parameters
     ----------
     counts
-        A counts frame. The rows between two thresholds are taken as tied, which they are where
-        ``resolution`` is "exact".
+        A counts frame. The rows between two thresholds are treated as tied, which is true if ``resolution``
+        is "exact".
     prevalence
         P(y=1), each in [0, 1]; or "observed": each group's own.
     method
         The rule of the PR area. "average_precision": the step sum of precision over recall, as in
         scikit-learn, without interpolation and without an anchor point. "interpolated": the exact integral,
         FPR linear in TPR between two points; up to the first point precision is that of the point.
-        "trapezoid": precision linear in recall, from the first attained point on, without an anchor; for
+        "trapezoid": precision linear in recall, starting at the first attained point, without an anchor; for
         comparison with older work.
     fpr_range
         A range of FPR within [0, 1]: adds the area under the ROC curve within it, not normalised.
@@ -83,7 +83,7 @@ def compute_areas(
 
     Examples
     --------
-    Scores 0.1 and 0.35 are negatives', 0.4 a negative's, 0.8 and 0.35 positives' (scikit-learn's example).
+    Negatives have scores 0.1 and 0.4, positives 0.35 and 0.8 (scikit-learn's example).
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -109,7 +109,7 @@ def compute_areas(
         observed = pl.Series("__observed", curves.observed_prevalence, nan_to_null=True)
         return curves.groups.with_columns(observed), found
 
-    # NumPy holds no lock while it computes, and each part is on its own.
+    # NumPy releases the GIL while it computes, and the parts are independent.
     with ThreadPoolExecutor() as threads:
         parts = list(threads.map(areas_of, curves_of(frame, keys)))
     schema = {key: frame.schema[key] for key in keys} | {"__observed": pl.Float64()}
@@ -141,7 +141,8 @@ def mean_pr_auc(
 ) -> pl.DataFrame:
     """Return the mean PR-AUC over a range of prevalences: the volume under the P-ROC surface, per unit.
 
-    For when the prevalence of the field is known to a range only, and every prevalence in it is as likely.
+    Use it if the prevalence in the field is known only as a range, with every prevalence in it equally
+    likely.
 
     Parameters
     ----------
@@ -237,7 +238,7 @@ def _pr_auc(rising: Curves, eta: float | Floats, method: Method) -> Areas:
 
 
 def enclosed(curves: Curves, value: Floats, lower: Floats, upper: Floats) -> Areas:
-    """Add up the steps; where rows are tied the bounds are the value, and rounding never turns them round."""
+    """Sum the steps; if rows are tied, the bounds equal the value, and rounding never reverses them."""
     total = curves.sum(value)
     if curves.tied.all():
         return total, total, total

@@ -1,7 +1,7 @@
-"""The few prevalences at which areas must be known to know them at every prevalence between.
+"""The few prevalences whose areas determine the areas at every prevalence between.
 
 Precision at a point, as a function of x = logit(prevalence), is TPR/(TPR + FPR·exp(-x)): analytic for complex
-x within a distance of pi from the real axis. Each rule of a PR area adds up such functions, however many
+x within a distance of pi from the real axis. Each rule of a PR area is a sum of such functions, however many
 thresholds there are, so the polynomial through the area at Chebyshev's points converges geometrically.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 
 __all__ = ["TOLERANCE", "area_nodes"]
 
-#: What interpolation between the nodes adds to the error of an area, at most.
+#: The largest error that interpolation between the nodes adds to an area.
 TOLERANCE = 1e-11
 
 

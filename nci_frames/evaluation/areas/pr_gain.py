@@ -19,8 +19,8 @@ __all__ = ["check_gain_prevalences", "gained", "pr_gain_auc"]
 def pr_gain_auc(counts: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences) -> pl.DataFrame:
     """Return the area under the curve of precision gain over recall gain, at each prevalence.
 
-    On these scales always saying positive is 0 and the best is 1, and operating points may be joined by
-    straight lines, as in ROC space.
+    On these scales the always-positive classifier is at 0 and the best at 1, and operating points may be
+    joined by straight lines, as in ROC space.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""The rules by which an area under a precision-recall curve is taken, and what encloses each.
+"""The rules for the area under a precision-recall curve, and the bounds of each.
 
 Between two thresholds of a grid the curve is unknown, but it is monotone: at every recall of the step its FPR
-lies between that of the two ends. Whatever the rows were, the area lies between what the two say.
+lies between that of the two ends. So the area lies between those of the two extreme curves, whatever the rows
+were.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ __all__ = ["PR_RULES", "Method", "Steps"]
 Method = Literal["average_precision", "interpolated", "trapezoid"]
 Areas = tuple[Floats, Floats, Floats]
 
-#: Up to here 1 - log1p(y)/y is taken by its series.
+#: Up to this y, 1 - log1p(y)/y is computed by its series.
 _SHORT = 0.02
 _TERMS = 5
 
@@ -50,10 +51,10 @@ def _interpolated(steps: Steps) -> Areas:
 
 
 def _trapezoid(steps: Steps) -> Areas:
-    """Take precision as linear in recall, from the first attained point on: what lies before is left out."""
+    """Take precision as linear in recall, starting at the first attained point; nothing before it counts."""
     at_end = steps.true1 / (steps.true1 + steps.false1)
     at_start = steps.true0 / (steps.true0 + steps.false0)
-    # Where only negatives were found, precision is 0, also in the limit of eta = 1.
+    # If only negatives are predicted positive, precision is 0, also in the limit of eta = 1.
     at_start[np.isnan(at_start) & (steps.true0 == 0) & (steps.true1 > 0)] = 0.0
     value = steps.recall * (at_start + at_end) / 2
     value[steps.origin] = 0.0
@@ -84,7 +85,7 @@ def _integral(steps: Steps, false0: Floats, false1: Floats) -> Floats:
     area += steps.true0
     area *= steps.recall
     area /= d0
-    # From (0, 0) precision is the same all the way; 0/0 stays where eta is 0.
+    # Along a step from (0, 0) precision is constant; 0/0 remains where eta is 0.
     origin = d0 == 0
     area[origin] = (steps.recall * (steps.true1 / d1))[origin]
     return area

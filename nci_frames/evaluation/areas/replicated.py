@@ -1,4 +1,4 @@
-"""Areas under many curves at once: a row of the arrays is a log, a column a bin of falling score."""
+"""Areas under many curves at once: rows of the arrays are logs, columns are bins, highest scores first."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ __all__ = ["REPLICATED", "ReplicatedArea", "average_precisions", "pr_gain_aucs",
 
 Rows = NDArray[np.int64]
 
-# So many cells of the work space stay in the cache of a core.
+# A work space of this many cells fits into the cache of a core.
 _CELLS_IN_CACHE = 1 << 15
 
 

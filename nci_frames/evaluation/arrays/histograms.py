@@ -20,7 +20,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """The rows of one group, by class and by bin, as the score falls.
+    """The rows of one group, by class and by bin, highest scores first.
 
     The rows of bin i reach ``thresholds[i]`` and no higher one; the last bin has those that reach none.
     """
@@ -31,7 +31,8 @@ class Histogram:
     thresholds: Floats
     positives: Rows
     negatives: Rows
-    #: Whether every distinct score is one of the thresholds, so that the counts tell of any threshold.
+    #: Whether every distinct score is one of the thresholds, so that the counts determine the decisions at
+    #: any threshold.
     every_score: bool
 
     @property
@@ -59,7 +60,7 @@ class Histogram:
         """
         unknown = [] if self.every_score else np.setdiff1d(thresholds, self.thresholds).tolist()
         if unknown:
-            msg = f"{unknown[0]:g} is not among the thresholds that were counted"
+            msg = f"{unknown[0]:g} is not one of the counted thresholds"
             raise ParameterError(msg, where=self.where)
         return np.searchsorted(-self.thresholds, -np.asarray(thresholds), side="right")
 
@@ -71,7 +72,7 @@ class Histogram:
         return np.append(places, len(pooled.thresholds))
 
     def condensed(self) -> "Histogram":
-        """Join neighbouring bins without positives: no area under a curve can tell their negatives apart."""
+        """Merge neighbouring bins without positives: no area depends on which of them holds a negative."""
         lone = self.positives == 0
         kept = np.flatnonzero(~(lone[:-1] & lone[1:]))
         return self.coarser(self.thresholds[kept].tolist())
@@ -79,7 +80,7 @@ class Histogram:
     def coarser(self, thresholds: Sequence[float]) -> "Histogram":
         """Return the histogram whose bins lie between *thresholds*.
 
-        It tells of the same thresholds as before only if they were kept.
+        It can only be used at the thresholds that were kept.
         """
         descending = np.sort(np.asarray(thresholds, np.float64))[::-1]
         ends = np.append(self.reached(descending.tolist()), len(self.positives))
@@ -91,7 +92,7 @@ class Histogram:
 
 
 def whole_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """Return checked counts of rows; what rates add to counts is left out.
+    """Return checked counts of rows, without the columns that rates add to counts.
 
     Raises
     ------
@@ -108,14 +109,14 @@ def whole_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         msg = "sampling needs whole rows, but these counts are sums of weights"
         raise ParameterError(msg, found=str(dict(cells.schema)), hint="count without the weight column")
     if any(cells.null_count().row(0)):
-        raise ParameterError("counts must not be null", hint="leave out operating points that have a reason")
+        raise ParameterError("counts must not be null", hint="remove the operating points that have a reason")
     return frame
 
 
 def histograms(counts: pl.DataFrame) -> list[Histogram]:
     """Return the histograms of all groups of whole counts, in the order of their keys."""
     keys = ["model", *COUNTS.keys(counts.columns)]
-    # One column is reversed by its sign, so that null keys stay first, as everywhere.
+    # The threshold is negated rather than sorted descending, so that null keys stay first, as everywhere.
     frame = counts.sort(*keys, -pl.col("threshold")).with_columns(
         __every=has_every_score(counts.columns, keys)
     )

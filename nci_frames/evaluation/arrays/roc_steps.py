@@ -13,7 +13,7 @@ from nci_frames.typing import Floats
 
 __all__ = ["Curves", "curves_of"]
 
-#: Fewer, and two threads wait for each other; more, and the arrays of a part take much memory.
+#: Rows of a part: with fewer, two threads wait for each other; with more, the arrays take much memory.
 _ROWS_AT_A_TIME = 1 << 18
 
 
@@ -21,7 +21,8 @@ _ROWS_AT_A_TIME = 1 << 18
 class Curves:
     """The ROC steps of some groups, end to end: from one point to the next as the threshold falls.
 
-    A group without positives has NaN for every TPR, one without negatives for every FPR; both end as null.
+    A group without positives has NaN for every TPR, one without negatives for every FPR; both become null in
+    results.
     """
 
     groups: pl.DataFrame  # model and keys
@@ -35,13 +36,14 @@ class Curves:
     observed_prevalence: Floats  # of each group
 
     def sum(self, steps: Floats) -> Floats:
-        """Add up the steps of each group."""
+        """Sum the steps of each group."""
         return np.add.reduceat(steps, self.start) if len(self.start) else steps
 
     def rising(self) -> "Curves":
         """Return the steps in which TPR grows; the others add nothing to any area over recall.
 
-        Every group that has positives has one, and of the others, all NaN, every step is kept.
+        Every group with positives has such a step; groups without positives, which are all NaN, keep every
+        step.
         """
         kept = np.flatnonzero(~(self.tpr1 <= self.tpr0))
         start = np.searchsorted(kept, self.start)
@@ -59,7 +61,7 @@ def curves_of(frame: pl.DataFrame, keys: list[str]) -> Iterator[Curves]:
         first = group_starts(frame, keys)
     if frame.is_empty():
         return
-    # Whole groups, together about so many rows.
+    # Whole groups, with about that many rows in total.
     parts = np.flatnonzero(np.diff(first // _ROWS_AT_A_TIME, prepend=-1))
     for begin, end in zip(parts, [*parts[1:], len(first)], strict=True):
         mine = first[begin:end]
@@ -73,7 +75,7 @@ def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str]) -
     columns = {name: ascending[name].to_numpy().astype(np.float64)[::-1] for name in ("tp", "fp", "fn", "tn")}
     known = ascending.select(tied=one_score(ascending.columns), complete=no_score_below())
     tied, complete = (column.to_numpy()[::-1] for column in known)
-    # Turned round, the last group comes first; it is turned back when the steps are laid out.
+    # Reversed, the last group comes first; the order is restored when the steps are laid out.
     last = np.append(first[1:], rows)[::-1]
     begin = rows - last
     end = np.append(begin[1:], rows)

@@ -1,4 +1,4 @@
-"""Curves of many points -> fewer points that draw the same picture, to half a pixel."""
+"""Curves of many points -> fewer points that look the same, to half a pixel."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from nci_frames.typing import Floats
 
 __all__ = ["TOLERANCE", "thin_curves"]
 
-#: How far a point that is left out may lie from the line that is drawn, in pixels.
+#: Largest distance of a removed point from the drawn line, in pixels.
 TOLERANCE = 0.5
 
-#: A saw would lose one tooth a turn. After so many turns its lines are halved as well.
+#: A sawtooth curve gains only one point per pass. After this many passes its lines are halved as well.
 _PATIENCE = 40
 
 _Flags = NDArray[np.bool_]
@@ -30,12 +30,12 @@ def thin_curves(
     log_x: bool = False,
     tolerance: float = TOLERANCE,
 ) -> pl.DataFrame:
-    """Leave out the rows whose points the straight lines between the others pass by *tolerance* pixels.
+    """Remove rows whose points are within *tolerance* pixels of the straight lines between the others.
 
-    The rows of a curve follow one another, in the order in which they are drawn. Axes run over the range of
-    the rows or wider. The rule is that of Ramer, Douglas and Peucker, for all curves at once: the ends are
-    kept, then from every line the farthest point beyond the tolerance, until there is none. Several *y*, such
-    as a value and its bounds, are kept together; a null in one of them parts its curve, and stays.
+    The rows of a curve are consecutive, in drawing order. Axes cover the range of the rows or more. The rule
+    is that of Ramer, Douglas and Peucker, for all curves at once: the ends are kept, then from every line the
+    farthest point beyond the tolerance, until there is none. Several *y*, such as a value and its bounds, are
+    kept together; a null in one of them splits its curve and is kept.
     """
     if rows.is_empty():
         return rows
@@ -43,7 +43,7 @@ def thin_curves(
     nulls = [pl.col(name).is_null().alias(f"{name} is null") for name in names]
     curve = rows.select(pl.struct(by, *nulls).rle_id()).to_series().to_numpy()
     across = _pixels(rows[x].log() if log_x else rows[x], width)
-    # Nulls lie on one line, of which the ends stay.
+    # Nulls lie on one line, whose ends are kept.
     up = np.stack([_pixels(rows[name].fill_null(strategy="min").fill_null(0), height) for name in names])
     return rows.filter(pl.Series(_corners(across, up, curve, tolerance)))
 
@@ -75,7 +75,7 @@ def _corners(x: Floats, y: Floats, curve: NDArray[np.uint32], tolerance: float) 
 
 
 def _distance(x: Floats, y: Floats, start: NDArray[np.int64], end: NDArray[np.int64]) -> Floats:
-    """Return how far each point is, in each y, from the line between two others, not from beyond its ends."""
+    """Return how far each point is, in each y, from the line segment between two others."""
     dx, dy = x[end] - x[start], y[:, end] - y[:, start]
     length = dx * dx + dy * dy
     along = (x - x[start]) * dx + (y - y[:, start]) * dy

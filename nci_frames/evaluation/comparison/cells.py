@@ -12,7 +12,7 @@ __all__ = ["Cell", "RankedCells", "pick_evenly", "ranked_cells"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A model's value and rank at one value of the grid; both are None where there is no row."""
+    """A model's value and rank at one value of the grid; both are None if there is no row."""
 
     value: float | None = None
     rank: int | None = None
@@ -20,7 +20,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class RankedCells:
-    """What every form of a ranked table shows; the forms differ in how they write it only."""
+    """The content of a ranked table, in every format of a report."""
 
     #: The values of the grid that have a column, ascending.
     grid: tuple[float, ...]
@@ -43,7 +43,7 @@ def ranked_cells(ranking: pl.DataFrame, /, *, over: str, shown: int) -> RankedCe
     over
         The column whose values have a column each.
     shown
-        At most so many columns, evenly taken from the grid with both of its ends.
+        Maximum number of columns, taken from the grid at even steps with both of its ends.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def ranked_cells(ranking: pl.DataFrame, /, *, over: str, shown: int) -> RankedCe
 
 
 def pick_evenly(values: Sequence[float], shown: int) -> list[float]:
-    """Pick at most *shown* of the values at even steps, both ends among them.
+    """Select at most *shown* of the values at even steps, both ends included.
 
     >>> pick_evenly([1, 2, 3, 4, 5, 6, 7], 3)
     [1, 4, 7]

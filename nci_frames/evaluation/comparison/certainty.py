@@ -1,4 +1,4 @@
-"""Counts -> how sure a ranking is, for the models that could be first."""
+"""Counts -> how certain a ranking is, for the models that could be first."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,10 @@ from nci_frames.evaluation.resampling.probability_best import probability_best
 
 __all__ = ["MOST_RESAMPLED", "contenders", "own_threshold_certainty", "ranking_certainty"]
 
-#: Models beyond so many, by how near they come to the top, are taken to be the best in no resampled log.
+#: Only this many models, the nearest to the top, are resampled; others count as the best in no log.
 MOST_RESAMPLED = 20
 
-#: Areas of resampled logs are taken over at most so many steps of recall.
+#: Maximum number of steps of recall for the areas of resampled logs.
 _STEPS = 512
 
 _CELLS = ("model", "threshold", "tp", "fp", "fn", "tn")
@@ -44,9 +44,9 @@ def ranking_certainty(
 
 
 def own_threshold_certainty(best: pl.DataFrame, points: pl.DataFrame, *, repeats: int) -> pl.DataFrame:
-    """Return the probability of being best by F-beta, each model at the threshold that *best* names for it.
+    """Return the probability of being best by F-beta, each model at the threshold that *best* has for it.
 
-    The thresholds are those of the log itself; they are not sought anew in each resampled log.
+    The thresholds are those of the log itself; they are not optimised again in each resampled log.
     """
     tables = []
     for (eta, beta), chosen in best.group_by("prevalence", "beta", maintain_order=True):
@@ -56,13 +56,13 @@ def own_threshold_certainty(best: pl.DataFrame, points: pl.DataFrame, *, repeats
 
 
 def _of_points(points: pl.DataFrame, prevalence: Sequence[float], beta: float, repeats: int) -> pl.DataFrame:
-    # A threshold that was not counted has no rows to draw from.
+    # A threshold that was not counted has no rows to resample.
     cells = points.select(_CELLS).drop_nulls("tp")
     return probability_best(cells, metric="f_beta", prevalence=prevalence, beta=beta, repeats=repeats)
 
 
 def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
-    """Leave out thresholds between which recall rises by less than a step."""
+    """Remove thresholds between which recall rises by less than a step."""
     if counts.height <= 2 * _STEPS * counts["model"].n_unique():
         return counts
     step = pl.col("tp") * _STEPS // (pl.col("tp") + pl.col("fn")).clip(1)

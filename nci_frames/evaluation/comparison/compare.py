@@ -71,11 +71,11 @@ def compare_models(
     threshold
         The decision threshold of the operating points. Areas do not depend on it.
     segments
-        The keys to show apart as well; all other keys (the folds) are pooled.
+        The keys to show separately as well; all other keys (the folds) are pooled.
     fold
-        The key that tells the folds of a cross-validation apart, by which models are compared as well.
+        The key of the folds of a cross-validation, over which models are compared as well.
     repeats
-        Number of resampled logs by which it is found how sure the ranking is, at least 2.
+        Number of resampled logs for the certainty of the ranking, at least 2.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def compare_models(
                 raise SchemaError.missing_column(name, option, "the keys of the counts frame", keys)
 
     check_whole("repeats", repeats, 2)
-    # Sums of weights have neither binomial bounds nor logs to draw anew.
+    # Sums of weights have no binomial bounds and cannot be resampled.
     whole = all(frame.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn"))
 
     def bounded(points: pl.DataFrame) -> pl.DataFrame:
@@ -118,7 +118,7 @@ def compare_models(
 
     def tables(counts: pl.DataFrame, rates: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         points = bounded(select_operating_points(rates, threshold=threshold))
-        # A segment's tables hold thousands of lines, of which nobody reads the bounds.
+        # The tables of segments have thousands of rows; their bounds would not be read.
         band = whole and not COUNTS.keys(counts.columns)
         projection = project_rates(points, metrics=METRICS, prevalence=grid, beta=betas, band=band)
         return points, rank_models(projection), rank_models(compute_areas(counts, prevalence=grid))
@@ -200,7 +200,7 @@ def compare_models(
 def _folds(
     frame: pl.DataFrame, fold: str | None, *, threshold: float, betas: list[float], prevalence: float
 ) -> pl.DataFrame | None:
-    """Compare F-beta over the folds, each at its own operating point; None where there are not two."""
+    """Compare F-beta over the folds, each at its own operating point; None if there are fewer than two."""
     if fold is None or frame[fold].n_unique() < 2:
         return None
     others = [key for key in COUNTS.keys(frame.columns) if key != fold]
@@ -209,6 +209,6 @@ def _folds(
 
 
 def _area_errors(areas: pl.DataFrame) -> pl.DataFrame:
-    """Return how far each model's area may be from its value, at the prevalence where that is most."""
+    """Return the largest error of each model's area over all prevalences compared."""
     error = ((pl.col("upper") - pl.col("lower")) / 2).max().alias("error")
     return areas.group_by("model").agg(error).sort("model")

@@ -9,14 +9,15 @@ from nci_frames.evaluation.projection.projection import project_rates
 
 __all__ = ["project_curves", "report_curves"]
 
-#: Curves of so many points are thinned before they are projected, on a canvas far finer than any screen.
+#: Curves with more points than this are thinned before they are projected, on a canvas far finer than any
+#: screen.
 _MANY_POINTS, _CANVAS = 10_000, (20_000, 10_000)
 
 
 def report_curves(rates: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     """Return the defined points of the models, thinned on logarithmic FPR if they are many.
 
-    There precision at any prevalence keeps its shape.
+    On that axis, precision keeps its shape at any prevalence.
     """
     tpr, fpr = pl.col("tpr"), pl.col("fpr")
     defined = rates.filter(pl.col("model").is_in(models), tpr.is_not_null(), fpr.is_not_null())

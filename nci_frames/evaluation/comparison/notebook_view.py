@@ -9,14 +9,14 @@ from nci_frames.evaluation.comparison.cells import Cell, ranked_cells
 
 __all__ = ["overview_html"]
 
-#: A cell of a notebook holds this many; the frames hold them all.
+#: Maximum number of models in the output of a notebook cell; the frames hold all models.
 _MODELS, _COLUMNS, _NAMES = 20, 6, 3
 _UNDEFINED = "\N{EN DASH}"
 _HEAD = ("prevalence", "best", "PR-AUC", "ahead of", "by")
 
 
 def overview_html(ranking: pl.DataFrame, /, *, observed: float | None) -> str:
-    """Say who is best at a few prevalences, and show the value and rank of every model there.
+    """Show the best model at a few prevalences, and the value and rank of every model there.
 
     >>> ranking = pl.DataFrame({
     ...     "model": ["a", "b"], "prevalence": [0.1, 0.1],
@@ -33,7 +33,7 @@ def overview_html(ranking: pl.DataFrame, /, *, observed: float | None) -> str:
     told = f"Models: {models:,}; prevalences: {grid:,}; rank 1 is best"
     if observed is not None:
         told = f"{told}; observed prevalence {observed:.4g}"
-    more = f"<p>Models left out: {models - _MODELS:,}.</p>" if models > _MODELS else ""
+    more = f"<p>Models not shown: {models - _MODELS:,}.</p>" if models > _MODELS else ""
     best = _table("Best by PR-AUC", _HEAD, _best(rows))
     head = ["model", *map(_number, table.grid)]
     ranked = _table(

@@ -1,4 +1,4 @@
-"""The prevalences and betas of a comparison that its tables and its summary speak of."""
+"""The prevalences and betas of a comparison that its tables and its summary show."""
 
 from collections.abc import Sequence
 
@@ -23,10 +23,10 @@ def main_prevalences(grid: Sequence[float], observed: float | None) -> tuple[flo
 
 
 def prevalence_range(grid: Sequence[float], observed: float | None) -> tuple[float, float]:
-    """Return a range of prevalences within (0, 1), over a decade at least, that holds all that are."""
+    """Return a range within (0, 1), at least a decade wide, that contains all prevalences inside (0, 1)."""
     inside = [eta for eta in [*grid, *([] if observed is None else [observed])] if 0 < eta < 1] or [0.1]
     low, high = min(inside), max(inside)
-    # A range of one prevalence is no range; its odds are spread by the same factor to both sides.
+    # Too narrow a range is widened: its odds are spread by the same factor on both sides.
     wide = max(1.0, (10 / (high * (1 - low) / (low * (1 - high)))) ** 0.5)
     return low / (low + (1 - low) * wide), high * wide / (high * wide + 1 - high)
 

@@ -32,7 +32,7 @@ def segment_sizes(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
 def segment_differences(
     points: pl.DataFrame, sizes: pl.DataFrame, segments: Sequence[str], *, beta: float
 ) -> pl.DataFrame | None:
-    """Split the difference of F-beta from that of the largest segment; None unless there is one key."""
+    """Split the difference of F-beta from the largest segment; None unless there is exactly one key."""
     if len(segments) != 1:
         return None
     (key,) = segments
@@ -41,7 +41,7 @@ def segment_differences(
 
 
 def segment_shifts(counts: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
-    """Test what projection assumes, key by key; None where there is nothing to test."""
+    """Test the assumption of projection, key by key; None if there is nothing to test."""
     tables = [
         check_projection(pool_counts(counts, over=[other for other in segments if other != name]), over=name)
         .with_columns(pl.lit(name).alias("key"), pl.col(name).cast(pl.String).alias("value"))

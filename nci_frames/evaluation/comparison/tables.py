@@ -9,7 +9,7 @@ from nci_frames.evaluation.comparison.notebook_view import overview_html
 
 __all__ = ["MOST_MODELS", "Comparison"]
 
-#: Curves are drawn of at most so many models: more no reader tells apart by colour and stroke.
+#: Curves are drawn of at most so many models: more cannot be distinguished by colour and stroke.
 MOST_MODELS = 12
 
 
@@ -23,9 +23,9 @@ class Comparison:
     beta: tuple[float, ...]
     #: The decision threshold of the operating points.
     threshold: float
-    #: The key columns that were kept apart, e.g. ("country",); empty when everything is pooled.
+    #: The key columns that were kept, e.g. ("country",); empty when everything is pooled.
     segments: tuple[str, ...]
-    #: Positives among all rows of the log; null where a log has no rows.
+    #: Positives among all rows of the log; null if a log has no rows.
     observed_prevalence: float | None
     #: Why no model has a point at the threshold, where it was counted for none; None where it was.
     uncounted: str | None
@@ -51,33 +51,35 @@ class Comparison:
     best_points: pl.DataFrame
     #: F-beta of each model at its own best threshold, over prevalence x beta, ranked: a ranking frame.
     best: pl.DataFrame
-    #: Who has the highest F-beta over prevalence at ``main_beta``, exactly: each model at its own best
+    #: The model with the highest F-beta over prevalence at ``main_beta``, exactly: each model at its own best
     #: threshold, and at the threshold of the points. Frames of ``winner_ranges``.
     best_winners: pl.DataFrame
     winners: pl.DataFrame
-    #: Who has the highest F-beta over beta at ``middle_prevalence``, exactly, at the threshold of the points.
+    #: The model with the highest F-beta over beta at ``middle_prevalence``, exactly, at the threshold of the
+    #: points.
     beta_winners: pl.DataFrame
     #: F-beta of the models over the folds of a cross-validation, each at the threshold of the points, over
     #: beta at ``middle_prevalence``: the columns of ``compare_folds``; None without a key of folds, or where
     #: there is but one fold.
     folds: pl.DataFrame | None
-    #: Who has the highest F-beta at each prevalence and beta, over all thresholds: a decision map.
+    #: The model with the highest F-beta at each prevalence and beta, over all thresholds: a decision map.
     decisions: pl.DataFrame
     #: PR-AUC at the prevalences of ``area_nodes``, from which it is known between the lowest and the highest
     #: prevalence compared: an areas frame.
     area_nodes: pl.DataFrame
-    #: Who has the largest PR-AUC over ``prevalence_range``, as closely; the columns of ``winner_ranges``.
+    #: The model with the largest PR-AUC over ``prevalence_range``, by the same interpolation; the columns of
+    #: ``winner_ranges``.
     area_winners: pl.DataFrame
     #: The probability of being best over prevalence, by PR-AUC and by F-beta of the points at ``main_beta``:
     #: the columns of ``probability_best``; None for sums of weights, which cannot be resampled.
     certainty: pl.DataFrame | None
     #: The same for F-beta of each model at its own best threshold, at the ``main_prevalences``.
     best_certainty: pl.DataFrame | None
-    #: Whether the scores of each class have one law in all segments, as projection assumes: the columns of
-    #: ``check_projection`` with ``key`` (which one) and ``value`` (of it, as text); None if not tested.
+    #: Whether each class has the same score distribution in all segments, as projection assumes: the columns
+    #: of ``check_projection`` with ``key`` (which one) and ``value`` (of it, as text); None if not tested.
     shifts: pl.DataFrame | None
     #: The ROC curves of the first ``MOST_MODELS`` of the leading models: a rates frame, of which long curves
-    #: keep the points that draw the same picture.
+    #: keep only the points that are needed to look the same.
     curves: pl.DataFrame
     #: precision, pos_fraction and recall of the curves at the ``main_prevalences``: a projection frame.
     curve_projection: pl.DataFrame
@@ -85,7 +87,7 @@ class Comparison:
     #: the frames of ``precision_band`` and ``max_precision_uncertainty``; None for sums of weights.
     precision_bands: pl.DataFrame | None
     precision_uncertainty: pl.DataFrame | None
-    #: How far the PR-AUC of a model may be from its value at any prevalence compared: model, error.
+    #: The largest error of the PR-AUC of a model at any prevalence compared: model, error.
     area_errors: pl.DataFrame
     #: Rows of each segment, summed over the models, the largest first: segments, rows; None without segments.
     segment_sizes: pl.DataFrame | None
@@ -101,7 +103,7 @@ class Comparison:
 
     @property
     def main_beta(self) -> float:
-        """The beta that a summary speaks of: the one compared that is nearest to 1."""
+        """The beta of a summary: the one compared that is nearest to 1."""
         return places.main_beta(self.beta)
 
     @property
@@ -111,12 +113,12 @@ class Comparison:
 
     @property
     def main_prevalences(self) -> tuple[float, ...]:
-        """The prevalences that a summary speaks of: the lowest, the middle and the highest."""
+        """The prevalences of a summary: the lowest, the middle and the highest."""
         return places.main_prevalences(self.prevalence, self.observed_prevalence)
 
     @property
     def prevalence_range(self) -> tuple[float, float]:
-        """The prevalences between which ``area_nodes`` tells every PR-AUC."""
+        """The prevalences between which ``area_nodes`` determines every PR-AUC."""
         return places.prevalence_range(self.prevalence, self.observed_prevalence)
 
     @property
@@ -126,7 +128,7 @@ class Comparison:
 
     @property
     def fold_count(self) -> int | None:
-        """How many folds there are; None where they are not compared."""
+        """The number of folds; None if they are not compared."""
         return (
             None
             if self.folds is None
@@ -134,5 +136,5 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        """Show in a notebook who is best where, by PR-AUC."""
+        """Show in a notebook which model is best where, by PR-AUC."""
         return overview_html(self.areas.filter(metric="pr_auc"), observed=self.observed_prevalence)

@@ -1,4 +1,4 @@
-"""What a question about order asks for: which metric, over which axis, among which operating points."""
+"""What is compared: a metric, over an axis, among operating points."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _VALUES_AT_A_TIME = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """The operating points of one comparison, by model and threshold; those without both rates left out."""
+    """The operating points of one comparison, by model and threshold; without those that lack a rate."""
 
     keys: pl.DataFrame  # one row
     frame: pl.DataFrame
@@ -61,7 +61,7 @@ class Contest:
 
     metric: CalledMetric
     over: Over
-    #: The fixed value of the other axis; None where it plays no part.
+    #: The fixed value of the other axis; None if the metric does not depend on it.
     prevalence: float | None
     beta: float | None
 
@@ -72,7 +72,7 @@ class Contest:
 
     @property
     def sign(self) -> int:
-        """1 if more is better, -1 if less is."""
+        """1 if higher is better, -1 if lower is."""
         return better_sign(self.metric.metric)
 
     @property
@@ -122,9 +122,9 @@ class Contest:
         return np.where(np.isneginf(value), np.nan, value), row
 
     def best(self, points: Points, rows: Places, x: Floats) -> tuple[Floats, Places]:
-        """Return the best value among some rows at each x, so that more is better, and the row that has it.
+        """Return the best value among some rows at each x, signed so that higher is better, and its row.
 
-        NaN where all are undefined; of equal ones the first row.
+        NaN if all are undefined; of equal values the first row.
         """
         value = np.full(len(x), -np.inf)
         row = np.full(len(x), rows[0])
@@ -146,13 +146,12 @@ def contests(
     prevalence: Prevalences,
     beta: float | Sequence[float],
 ) -> list[Contest]:
-    """Return a contest for every value of the axis that is fixed.
+    """Return a contest for every value of the fixed axis.
 
     Raises
     ------
     ParameterError
-        If the metric has no better and worse, does not depend on what it is asked over, or an option is out
-        of range.
+        If the metric cannot be ranked, does not depend on *over*, or an option is out of range.
     UnknownMetricError
         If there is no such metric.
     """
@@ -162,11 +161,11 @@ def contests(
     reads = called.meta.root_names()
     if over == "beta" and "beta" not in reads:
         msg = f"the metric {called.label!r} does not depend on beta"
-        hint = "leave it out of the call" if called.beta is not None else "ask over='prevalence'"
+        hint = "omit beta from the call" if called.beta is not None else "use over='prevalence'"
         raise ParameterError(msg, found="over='beta'", hint=hint)
     if over == "prevalence" and called.prevalence is not None:
         msg = f"the metric {called.label!r} was called with a prevalence, so nothing changes over it"
-        raise ParameterError(msg, hint="leave the prevalence out of the call")
+        raise ParameterError(msg, hint="omit the prevalence from the call")
     betas: list[float | None] = (
         list(beta_values(beta)) if "beta" in reads and over == "prevalence" else [called.beta]
     )
@@ -181,9 +180,9 @@ def _observed(points: Points) -> float:
     observed = points.frame["observed_prevalence"].unique()
     if len(observed) > 1:
         raise ParameterError(
-            "the models were not tested at one prevalence",
+            "the models have different observed prevalences",
             where=str(points.keys.rows(named=True)[0]) if points.keys.width else None,
-            found=f"observed prevalences {listed(f'{eta:.6g}' for eta in observed.sort())}",
-            hint="give prevalence= as a number",
+            found=f"prevalences {listed(f'{eta:.6g}' for eta in observed.sort())}",
+            hint="pass prevalence= as a number",
         )
     return float(observed.item())

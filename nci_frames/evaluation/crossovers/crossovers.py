@@ -36,7 +36,7 @@ def find_crossovers(
 ) -> pl.DataFrame:
     """Return where the order of two models changes, over prevalence or over beta.
 
-    A model with several thresholds counts with its best one at each place.
+    A model with several thresholds is represented by its best one at each prevalence or beta.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def find_crossovers(
     over
         "prevalence", at each *beta*; or "beta", at each *prevalence*.
     prevalence
-        P(y=1), each in [0, 1], where *over* is "beta"; or "observed", if that is the same for all models.
+        P(y=1), each in [0, 1], if *over* is "beta"; or "observed", if that is the same for all models.
     beta
-        Weights of recall, each in [0, inf], where *over* is "prevalence" and the metric has a beta.
+        Weights of recall, each in [0, inf], if *over* is "prevalence" and the metric has a beta.
 
     Returns
     -------
@@ -68,13 +68,13 @@ def find_crossovers(
     value      Float64 the metric of both at the crossing         never
     ========== ======= ========================================== ==============================
 
-    A single model, models that are alike, and models that touch without changing places have no crossover.
+    A single model, identical models, and models that touch without changing places have no crossover.
 
     Raises
     ------
     ParameterError
-        If the metric has no better and worse, does not depend on what it is asked over, or an option is out
-        of range; if *prevalence* is "observed" and models differ in it; or if the metric is another area.
+        If the metric cannot be ranked, does not depend on *over*, or an option is out of range; if
+        *prevalence* is "observed" and models differ in it; or if the metric is another area.
     UnknownMetricError
         If there is no such metric.
     SchemaError
@@ -84,14 +84,14 @@ def find_crossovers(
     -----
     F-beta is ordered by lines in lambda = (1-eta)/(eta·beta²), and a metric that is linear in eta by lines in
     eta: their crossovers are exact. Precision never crosses. For "pr_auc" the search is complete: average
-    precision changes by at most min(1/4, AP, 1-AP) per unit of logit eta, so a stretch is left alone only
-    where the difference is too large to reach zero, down to stretches of 1e-5; within 1e-12 <= eta <= 1 -
-    1e-12. For the other metrics every change of sign between 4,001 places over that range (beta: 1e-6 to 1e6)
-    is found, two between the same places are not.
+    precision changes by at most min(1/4, AP, 1-AP) per unit of logit eta, so an interval is skipped only if
+    the difference is too large to reach zero in it, down to intervals of 1e-5; within 1e-12 <= eta <= 1 -
+    1e-12. For other metrics every change of sign between the 4,001 points of a grid over that range (beta:
+    1e-6 to 1e6) is found; two changes between the same neighbours are missed.
 
     With M models and L lines in all their envelopes, exact crossovers take O(M·L·log L) steps, since every
-    two models are compared; a search takes O(M²) for each of its places. Who is best anywhere takes far less:
-    ``winner_ranges`` compares with the best model only.
+    two models are compared; a search takes O(M²) for each of its places. To find only the best model at each
+    point takes far less: ``winner_ranges`` compares with the best model only.
 
     References
     ----------
@@ -99,7 +99,7 @@ def find_crossovers(
 
     Examples
     --------
-    Model a finds less and errs less, so it is better where positives are rare.
+    Model a has the lower TPR and FPR, so it is better if positives are rare.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -147,7 +147,7 @@ def _found(points: Points, contest: Contest) -> pl.DataFrame:
 
 
 def _table(frame: pl.DataFrame | pl.LazyFrame, found: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Put the crossovers of all comparisons together."""
+    """Concatenate the crossovers of all comparisons."""
     columns = frame.collect_schema()
     keys = RATES.keys(columns)
     schema = {key: columns[key] for key in keys} | CROSSOVERS.dtypes()

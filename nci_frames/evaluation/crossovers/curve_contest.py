@@ -1,4 +1,4 @@
-"""Counts -> crossovers and winner ranges of areas: who is best over prevalence, by whole curves."""
+"""Counts -> crossovers and winner ranges of areas: the best model over prevalence, by whole curves."""
 
 from collections.abc import Iterator
 
@@ -81,12 +81,12 @@ def curve_winners(
 def _check(metric: Metric, over: Over) -> None:
     if over == "beta":
         msg = f"the metric {metric.name!r} does not depend on beta"
-        raise ParameterError(msg, found="over='beta'", hint="ask over='prevalence'")
+        raise ParameterError(msg, found="over='beta'", hint="use over='prevalence'")
     if metric not in (PR_AUC, ROC_AUC):
         why = f"it belongs to {metric.needs}" if metric.needs else "there is no search for its crossovers"
         raise ParameterError(
-            f"where the order of models by {metric.name!r} changes is not known: {why}",
-            hint=f"rank_models({metric.computed_by}) ranks the models where you ask for it",
+            f"the crossovers of {metric.name!r} cannot be found: {why}",
+            hint=f"rank_models({metric.computed_by}) ranks the models at given prevalences",
         )
 
 
@@ -109,7 +109,7 @@ def _changing(frame: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, pl.Series, Fl
 
 
 def _leaders(curves: AreaCurves) -> tuple[list[int], list[float]]:
-    """Return who leads in turn, and where each but the first takes the lead."""
+    """Return the models that lead in turn, and where each but the first takes the lead."""
     everyone = np.arange(len(curves.models))
     leaders, places = [curves.best_at_first()], [-np.inf]
     while True:
@@ -119,7 +119,7 @@ def _leaders(curves: AreaCurves) -> tuple[list[int], list[float]]:
         if not overtaken.any():
             return leaders, places[1:]
         place = met.place[overtaken].min()
-        # Of those that draw level at once, the one that is ahead thereafter.
+        # Of models that draw level at the same point, the one that is ahead afterwards.
         near = overtaken & (met.place <= place + 1e-9)
         rivals = met.second[near]
         ahead = curves.at(rivals, np.full(len(rivals), place + 1e-6))

@@ -1,4 +1,4 @@
-"""Rates -> who is best for every prevalence and beta at once, and who never is."""
+"""Rates -> the best model for every prevalence and beta at once, and the points that are never best."""
 
 import numpy as np
 import polars as pl
@@ -15,15 +15,15 @@ __all__ = ["decision_map", "find_never_best"]
 def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta") -> pl.DataFrame:
     """Return the model and threshold with the highest F-beta for every prevalence and every beta.
 
-    Who is best at (eta, beta) depends on one number alone, lambda = k/beta² with k = (1-eta)/eta, so the
+    The best point at (eta, beta) depends on a single number, lambda = k/beta² with k = (1-eta)/eta, so the
     whole plane is a list of ranges of lambda: from 0 (recall, or prevalence 1) to infinity (precision, or
     prevalence 0). Exact, over all models and thresholds, without a grid.
 
     Parameters
     ----------
     rates
-        A rates frame; the operating points that compete, any number for each model. Points without TPR or FPR
-        do not take part.
+        A rates frame with the operating points to compare, any number for each model. Points without TPR or
+        FPR are ignored.
     metric
         "f_beta": only its order depends on lambda alone. For other metrics see ``winner_ranges``.
 
@@ -41,7 +41,7 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
     threshold    Float64 its threshold                             as in *rates*
     ============ ======= ========================================= ===================
 
-    Of points that are equally good all along a range, the first by model, then by threshold, is named.
+    Of points that are equally good over a whole range, the first by model, then by threshold, is returned.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
 
     Examples
     --------
-    Model a finds less and errs less, so it wins where precision counts.
+    Model a has the lower TPR and FPR, so it wins if precision matters more.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -100,7 +100,7 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
 
 
 def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
-    """Return the operating points that are nowhere the best: not at any prevalence and beta.
+    """Return the operating points that are never the best, at any prevalence and beta.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
 
     Notes
     -----
-    Of several dominating points the one with the highest TPR, then the lowest FPR, is named.
+    Of several dominating points the one with the highest TPR, then the lowest FPR, is returned.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
     tables = [pl.DataFrame(schema=schema)]
     for points in points_of(frame):
         best = f_beta_envelope(points.tpr, points.fpr).lines
-        # By FPR, and from every point back to the one before it that finds most.
+        # In order of FPR: each point is compared with the point of the highest TPR before it.
         order = np.lexsort((-points.tpr, points.fpr))
         tpr = points.tpr[order]
         most_before = np.append(-1.0, np.maximum.accumulate(tpr)[:-1])

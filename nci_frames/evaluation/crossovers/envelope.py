@@ -15,7 +15,7 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The lowest of some lines over x from 0 to infinity: line ``lines[i]`` from ``starts[i]`` on."""
+    """The lowest of some lines over x from 0 to infinity: line ``lines[i]`` begins at ``starts[i]``."""
 
     lines: Places
     starts: Floats
@@ -23,14 +23,15 @@ class Envelope:
     slopes: Floats
 
     def at(self, x: Floats) -> Places:
-        """Return the place, within this envelope, of the line that is lowest at each x."""
+        """Return the position, within this envelope, of the lowest line at each x."""
         return np.searchsorted(self.starts, x, side="right") - 1
 
 
 def lower_envelope(intercepts: Floats, slopes: Floats) -> Envelope:
     """Return the lower envelope of lines over x >= 0, in O(n log n).
 
-    Of equal lines the first counts. A line that is lowest in a single point is not part of it.
+    Of equal lines the first is kept. A line that is lowest only at a single point is not part of the
+    envelope.
 
     Parameters
     ----------
@@ -38,14 +39,14 @@ def lower_envelope(intercepts: Floats, slopes: Floats) -> Envelope:
         Of each line, finite.
     """
     order = np.lexsort((slopes, intercepts))
-    # Whoever starts higher must fall faster than all who start lower.
+    # A line that starts higher must fall faster than all lines that start lower.
     ordered = slopes[order]
     least_before = np.append(np.inf, np.minimum.accumulate(ordered)[:-1])
     lines = order[ordered < least_before]
     while True:
         meets = np.diff(intercepts[lines]) / -np.diff(slopes[lines])
-        # A line that is overtaken before it overtakes lies above its two neighbours everywhere, and so do all
-        # such lines at once, above the envelope.
+        # A line that is overtaken before it overtakes is nowhere below both neighbours: drop all such lines
+        # at once.
         hidden = meets[1:] <= meets[:-1]
         if not hidden.any():
             return Envelope(lines, np.append(0.0, meets)[: len(lines)], intercepts[lines], slopes[lines])
@@ -64,7 +65,7 @@ class Crossings:
 
 
 def crossings(envelopes: Sequence[Envelope], first: Places, second: Places, end: float) -> Crossings:
-    """Return where the envelopes of pairs cross between 0 and an end, touching left out.
+    """Return where the envelopes of pairs cross between 0 and an end; touching is not crossing.
 
     All pairs at once, in O(n log n) for n lines in all their envelopes.
 
@@ -73,13 +74,13 @@ def crossings(envelopes: Sequence[Envelope], first: Places, second: Places, end:
     envelopes
         The envelopes; each begins at 0.
     first, second
-        The pairs, as places among the envelopes.
+        The pairs, as positions among the envelopes.
     end
         Where to stop; may be infinite.
 
     Returns
     -------
-    Where the two coincide for a while and part on other sides, the crossing is where they begin to.
+    If the two coincide over a range and separate on opposite sides, the crossing is where the range begins.
     """
     lines, starts, intercepts, slopes = (
         np.concatenate([getattr(envelope, name) for envelope in envelopes])
@@ -99,7 +100,7 @@ def crossings(envelopes: Sequence[Envelope], first: Places, second: Places, end:
     # So many lines of the first envelope have started, and the others are of the second.
     started = np.cumsum(in_first[order]) - (np.cumsum(of_first) - of_first)[pair]
     i, j = offset[first[pair]] + started - 1, offset[second[pair]] + place - started
-    # Of lines that start at one place the last knows both.
+    # Of lines that start at the same x, the last one has both envelopes up to date.
     last = np.append((np.diff(pair) != 0) | (np.diff(x) != 0), True)[: len(pair)]
     pair, x, i, j = pair[last], x[last], i[last], j[last]
     level, slope = intercepts[i] - intercepts[j], slopes[i] - slopes[j]
@@ -117,7 +118,7 @@ def crossings(envelopes: Sequence[Envelope], first: Places, second: Places, end:
     stop[:-1][np.diff(pair) == 0] = x[1:][np.diff(pair) == 0]
     signs = np.insert(signs, closing + 1, at_end)
     piece = np.insert(np.arange(len(pair)), closing + 1, closing)
-    # Where they coincide or touch there is no sign: what counts is the last before and the next after.
+    # The sign is 0 where they coincide or touch: the last sign before is compared with the next one after.
     told = np.flatnonzero(signs)
     changed = (np.diff(signs[told]) != 0) & (np.diff(pair[piece[told]]) == 0)
     found = piece[told[:-1][changed]]
@@ -128,5 +129,5 @@ def crossings(envelopes: Sequence[Envelope], first: Places, second: Places, end:
 
 
 def _signs(difference: Floats, size: Floats) -> Floats:
-    """Return the sign of differences of numbers of some size; 0 where rounding explains them."""
+    """Return the sign of differences of numbers of some size; 0 within the rounding error."""
     return np.where(np.abs(difference) <= 8 * np.finfo(float).eps * size, 0.0, np.sign(difference))

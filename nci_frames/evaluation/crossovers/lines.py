@@ -1,4 +1,4 @@
-"""Metrics whose order is that of lines: F-beta over lambda, and what is linear over the prevalence."""
+"""Metrics that are ordered by lines: F-beta over lambda, and metrics that are linear in the prevalence."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -15,7 +15,7 @@ __all__ = ["LineContest", "f_beta_envelope", "has_lines"]
 def f_beta_envelope(tpr: Floats, fpr: Floats) -> Envelope:
     """Return the points with the highest F-beta over lambda from 0 to infinity.
 
-    A point that finds nothing scores 0 everywhere; if there is no other, the first is named.
+    A point without true positives scores 0 everywhere; if there is no other, the first is returned.
     """
     some = np.flatnonzero(tpr > 0)
     if not len(some):
@@ -27,14 +27,14 @@ def f_beta_envelope(tpr: Floats, fpr: Floats) -> Envelope:
 
 
 def _equal_f_beta(tpr: Floats, fpr: Floats, one: Places, other: Places) -> Floats:
-    """Return the lambda at which two points have one F-beta; by rates, not by their rounded quotients."""
+    """Return the lambda at which two points have equal F-beta, from rates, not from rounded quotients."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found: Floats = (tpr[one] - tpr[other]) / (fpr[one] * tpr[other] - fpr[other] * tpr[one])
     return found
 
 
 def has_lines(contest: Contest) -> bool:
-    """Tell whether the order in a contest is that of lines."""
+    """Return whether a contest is ordered by lines."""
     return contest.linear or contest.name == "f_beta"
 
 
@@ -72,7 +72,7 @@ class LineContest:
         )
 
     def meet(self, found: Crossings) -> Floats:
-        """Return the x of crossings, to the precision of numbers."""
+        """Return the x of crossings, to floating-point precision."""
         if self.contest.name != "f_beta":
             return found.x
         exact = _equal_f_beta(self.points.tpr, self.points.fpr, found.first, found.second)

@@ -15,9 +15,9 @@ from nci_frames.typing import Floats
 
 __all__ = ["Meetings", "curve_meetings", "line_meetings"]
 
-#: So many lines, or roots, are looked for at a time.
+#: Maximum number of lines, or roots, handled at a time.
 _AT_A_TIME = 1 << 20
-#: So many values of a grid stay in the cache of a core.
+#: Number of grid values that fit into the cache of a core.
 _VALUES_AT_A_TIME = 1 << 17
 
 
@@ -32,7 +32,7 @@ class Meetings:
 
     @classmethod
     def together(cls, parts: Iterable[Self]) -> Self:
-        """Put several together."""
+        """Concatenate several."""
         none = cls(np.empty(0), *(np.empty(0, np.intp) for _ in range(3)))
         columns = ((part.x, part.better_below, part.better_above, part.row) for part in (none, *parts))
         return cls(*map(np.concatenate, zip(*columns, strict=True)))
@@ -55,7 +55,7 @@ def line_meetings(points: Points, contest: Contest, rows: Sequence[Places]) -> I
 
 
 def curve_meetings(points: Points, contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings]:
-    """Yield the crossovers that are seen as changes of sign between the places of a fine grid."""
+    """Yield the crossovers that show as changes of sign between the points of a fine grid."""
     places = places_along(contest.over)
     x = axis_value(contest.over, places)
     best = np.array([contest.best(points, mine, x)[0] for mine in rows]).reshape(len(rows), len(places))
@@ -83,7 +83,7 @@ def curve_meetings(points: Points, contest: Contest, rows: Sequence[Places]) -> 
 
 
 def _changes(best: Floats, model: int) -> tuple[Places, Places, Places, Places]:
-    """Return where a model and one of those after it change their order: both models, and the two places."""
+    """Return where a model and a later one change their order: both models, and the two points."""
     found = [(np.empty(0, np.intp),) * 4]
     some = max(1, _VALUES_AT_A_TIME // best.shape[1])
     for start in range(model + 1, len(best), some):
@@ -91,7 +91,7 @@ def _changes(best: Floats, model: int) -> tuple[Places, Places, Places, Places]:
         with np.errstate(invalid="ignore"):
             difference = best[model] - others
             rounding = 1e-14 * (np.abs(best[model]) + np.abs(others))
-            # What is undefined has no sign.
+            # Undefined values have no sign.
             signs = (difference > rounding).view(np.int8) - (difference < -rounding).view(np.int8)
         row, left, right = sign_changes(signs)
         found.append((np.full(len(row), model), start + row, left, right))
@@ -100,7 +100,7 @@ def _changes(best: Floats, model: int) -> tuple[Places, Places, Places, Places]:
 
 
 def _pairs(size: NDArray[np.intp]) -> Iterator[tuple[Places, Places]]:
-    """Yield all pairs, together about so large at a time."""
+    """Yield all pairs in parts, with about this total size at a time."""
     models = len(size)
     one: list[Places] = []
     other: list[Places] = []

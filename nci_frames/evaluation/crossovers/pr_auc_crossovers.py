@@ -1,8 +1,8 @@
-"""Counts -> where the average precisions of models change places, with nothing missed.
+"""Counts -> where the average precisions of models change places, without missing any.
 
 With t = logit eta, precision p grows by p·(1-p) per unit of t, so average precision by at most 1/4, by at
-most itself, and by at most what it lacks to 1. A stretch is proven free of crossovers where the difference at
-its ends is too large to come down to zero and back; every other stretch is cut in two.
+most itself, and by at most what it lacks to 1. An interval is proven free of crossovers if the difference at
+its ends is too large to reach zero and return; every other interval is bisected.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ __all__ = ["AreaCurves", "AreaMeetings", "area_curves"]
 
 Indices = NDArray[np.intp]
 
-#: Searched is logit eta from minus this to this: eta from 1e-12 on.
+#: The search covers logit eta from minus this to plus this: eta from 1e-12 to 1 - 1e-12.
 _END = float(-np.log(1e-12))
 _FIRST_PLACES = 257
-#: Stretches of logit eta in which the difference stays undecided are given up below this.
+#: Undecided intervals of logit eta are not bisected below this width.
 _SHORTEST = 1e-5
-#: Below the rounding of a sum of precisions, a difference tells nothing.
+#: A difference within the rounding error of a sum of precisions has no sign.
 _ROUNDING = 1e-13
 _PAIRS_AT_A_TIME = 1 << 12
 
@@ -35,7 +35,7 @@ _PAIRS_AT_A_TIME = 1 << 12
 class AreaMeetings:
     """Where pairs of models change places."""
 
-    first: Indices  # of each, the place of the first model among all
+    first: Indices  # of each, the index of the first model among all
     second: Indices
     place: Floats  # in logit eta
     first_is_better_below: NDArray[np.bool_]
@@ -52,24 +52,24 @@ class AreaCurves:
 
     models: pl.Series
     rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # positives and negatives, as falls the score
-    at_first: Floats  # of each model, the area at each of the first places
+    at_first: Floats  # of each model, the area at each of the first points
 
     def at(self, model: Indices, place: Floats) -> Floats:
-        """Return the area of each model at the place beside it."""
+        """Return the area of each model at its own point."""
         areas = np.empty(len(place))
         order = np.argsort(model, kind="stable")
         for mine in np.split(order, np.flatnonzero(np.diff(model[order])) + 1):
             if len(mine):
-                # Neighbouring pairs ask for the same places.
+                # Neighbouring pairs need the same points.
                 unique, back = np.unique(place[mine], return_inverse=True)
                 areas[mine] = _areas(self.rows[model[mine[0]]], unique)[back]
         return areas
 
     def best_at_first(self) -> int:
-        """Return the model with the largest area where positives are rarest."""
+        """Return the model with the largest area at the lowest prevalence."""
         best = np.arange(len(self.models))
         for areas in self.at_first.T:
-            # Where prevalence tends to 0 areas may be equal but for rounding; the next place tells.
+            # As prevalence tends to 0, areas may be equal except for rounding; the next point decides.
             best = best[areas[best] >= areas[best].max() * (1 - 2 * _ROUNDING)]
         return int(best[0])
 
@@ -88,7 +88,7 @@ class AreaCurves:
         places = np.linspace(-_END, _END, _FIRST_PLACES)
         one, other = self.at_first[first], self.at_first[second]
         difference = np.where(np.abs(one - other) > _ROUNDING * (one + other), one - other, 0.0)
-        # Between neighbouring places at which the difference tells something.
+        # Between neighbouring points at which the difference has a sign.
         pair, at = np.nonzero(difference)
         same = np.flatnonzero(pair[1:] == pair[:-1])
         pair, left, right = pair[same], at[same], at[same + 1]
@@ -118,10 +118,10 @@ class AreaCurves:
         return first[pairs], second[pairs], roots(lead, left, right, pairs), before > 0
 
     def _middle(self, first: Indices, second: Indices, low: Floats, high: Floats) -> Floats:
-        """Return what is known in the middle of stretches."""
+        """Return the areas and differences in the middle of intervals."""
         places = (low[0] + high[0]) / 2
         one, other = self.at(first, places), self.at(second, places)
-        # A zero counts as the sign before it.
+        # A zero takes the sign before it.
         difference = np.where(one == other, np.sign(low[1]) * np.finfo(float).tiny, one - other)
         return np.stack([places, difference, *_extremes(one, other)])
 

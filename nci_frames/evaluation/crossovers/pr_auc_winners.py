@@ -9,7 +9,7 @@ from nci_frames.typing import Floats
 
 __all__ = ["area_winners"]
 
-#: Places at which the best is looked up; who leads between two of them only is not seen.
+#: Grid points at which the best is looked up; a model that leads only between two of them is missed.
 _PLACES = 2_001
 
 
@@ -26,7 +26,7 @@ def area_winners(areas: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
     Returns
     -------
     The columns of ``winner_ranges``; the threshold is null. A model leads until another surpasses it by more
-    than the areas are known to.
+    than the error of the areas.
     """
     ordered = areas.sort("model", "prevalence")
     defined = ordered.filter(pl.col("value").is_not_null().all().over("model"))
@@ -39,7 +39,7 @@ def area_winners(areas: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
     leader = int(at[:, 0].argmax())
     starts, leaders = [-1.0], [leader]
     for before, (place, column) in enumerate(zip(places[1:], at.T[1:], strict=True)):
-        # More than one may have led since the place before.
+        # More than one model may have led since the grid point before.
         while column[leader] < column.max() - 2 * TOLERANCE:
             start, leader = _overtaken(values, leader, max(places[before], starts[-1]), place)
             starts.append(start)
@@ -73,7 +73,7 @@ def _overtaken(values: Floats, leader: int, start: float, end: float) -> tuple[f
         float(brentq(lead, start, end, args=(int(other),))) if lead(start, int(other)) > 0 else start
         for other in rivals
     ]
-    # Of those that draw level at once, the one that is farthest ahead.
+    # Of models that draw level at the same point, the one that is farthest ahead.
     first = min(range(len(rivals)), key=lambda place: (met[place], -ahead[rivals[place]]))
     return met[first], int(rivals[first])
 

@@ -1,4 +1,4 @@
-"""Where curves change places that no formula gives: places along an axis, and roots between them."""
+"""Crossings without a closed form: a grid along an axis, and roots between its points."""
 
 from collections.abc import Callable
 
@@ -12,20 +12,20 @@ __all__ = ["axis_value", "changes_of_best", "places_along", "roots", "sign_chang
 
 Indices = NDArray[np.intp]
 
-#: Searched are so many places: in logit eta, or in log beta.
+#: Number of grid points, in logit eta or in log beta.
 _PLACES = 4_001
 _SMALLEST = {"prevalence": 1e-12, "beta": 1e-6}
 
 
 def places_along(over: Over) -> Floats:
-    """Return ascending places at which to look first."""
+    """Return the points of the grid, ascending."""
     small = _SMALLEST[over]
     end = np.log(small) - np.log1p(-small) if over == "prevalence" else np.log(small)
     return np.linspace(end, -end, _PLACES)
 
 
 def axis_value(over: Over, places: Floats) -> Floats:
-    """Return the prevalence or beta of each place."""
+    """Return the prevalence or beta of each point."""
     value: Floats = 1 / (1 + np.exp(-places)) if over == "prevalence" else np.exp(places)
     return value
 
@@ -36,7 +36,7 @@ def sign_changes(signs: NDArray[np.int8]) -> tuple[Indices, Indices, Indices]:
     Parameters
     ----------
     signs
-        A row for each difference, a column for each place; a 0 tells nothing, and the sign before it is
+        A row for each difference, a column for each place; a 0 has no sign, and the sign before it is
         compared with the one after.
     """
     is_end = np.ones(signs.shape, np.bool_)
@@ -51,12 +51,12 @@ def sign_changes(signs: NDArray[np.int8]) -> tuple[Indices, Indices, Indices]:
 
 
 def roots(difference: Callable[[Floats, Indices], Floats], low: Floats, high: Floats, row: Indices) -> Floats:
-    """Return a root of differences between places where their signs differ, to the precision of numbers.
+    """Return a root of differences between points where their signs differ, to floating-point precision.
 
     Parameters
     ----------
     difference
-        Returns the differences of some rows, each at a place.
+        Returns the differences of some rows, each at a point.
     low, high
         The places.
     row
@@ -76,12 +76,12 @@ def roots(difference: Callable[[Floats, Indices], Floats], low: Floats, high: Fl
 def changes_of_best(
     best_at: Callable[[Floats], "np.ndarray[tuple[int], np.dtype[np.intp]]"], places: Floats
 ) -> Floats:
-    """Return the places, to the precision of numbers, where the best of some competitors changes.
+    """Return where the best of some competitors changes, to floating-point precision.
 
     Parameters
     ----------
     best_at
-        Returns the best competitor at each of some places.
+        Returns the best competitor at each of some points.
     places
         Ascending; changes back and forth between two neighbours are not seen.
     """
@@ -95,7 +95,7 @@ def changes_of_best(
         low, high, at_low, at_high = low[~settled], high[~settled], at_low[~settled], at_high[~settled]
         middle = (low + high) / 2
         at_middle = best_at(middle)
-        # A third competitor in between makes two changes of one.
+        # A third competitor in between splits one change into two.
         left, right = at_middle != at_low, at_middle != at_high
         low, high = np.concatenate([low[left], middle[right]]), np.concatenate([middle[left], high[right]])
         at_low = np.concatenate([at_low[left], at_middle[right]])

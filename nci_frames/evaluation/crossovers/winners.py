@@ -32,27 +32,27 @@ def winner_ranges(
     start: float | None = None,
     end: float | None = None,
 ) -> pl.DataFrame:
-    """Return which model, with which threshold, is best in which range of prevalence or of beta.
+    """Return the best model and its threshold in each range of prevalence or of beta.
 
     Parameters
     ----------
     rates
-        A rates frame: the operating points that compete, any number for each model. For an area, a counts
+        A rates frame with the operating points to compare, any number for each model. For an area, a counts
         frame.
     metric
         Name or alias of a metric, a called metric, "pr_auc" (average precision) or "roc_auc".
     over
         "prevalence", at one *beta*; or "beta", at one *prevalence*.
     prevalence
-        P(y=1) in [0, 1], where *over* is "beta"; or "observed", if that is the same for all models.
+        P(y=1) in [0, 1], if *over* is "beta"; or "observed", if that is the same for all models.
     beta
-        Weight of recall in [0, inf], where *over* is "prevalence" and the metric has a beta.
+        Weight of recall in [0, inf], if *over* is "prevalence" and the metric has a beta.
     start, end
-        Where to begin and to stop; by default the whole axis: 0 to 1, or 0 to infinity.
+        The ends of the axis to cover; by default the whole axis: 0 to 1, or 0 to infinity.
 
     Returns
     -------
-    A row per range, sorted by keys and start; the ranges follow one another without a gap:
+    A row per range, sorted by keys and start; the ranges leave no gap:
 
     ========= ======= ============================= =============================================
     column    dtype   meaning                       null where
@@ -66,13 +66,13 @@ def winner_ranges(
     threshold Float64 its threshold                 as in *rates*; areas have none
     ========= ======= ============================= =============================================
 
-    Of points that are equally good all along a range, the first by model, then by threshold, is named.
+    Of points that are equally good over a whole range, the first by model, then by threshold, is returned.
 
     Raises
     ------
     ParameterError
-        If the metric has no better and worse, does not depend on what it is asked over, or an option is out
-        of range; if *prevalence* is "observed" and models differ in it; or if the metric is another area.
+        If the metric cannot be ranked, does not depend on *over*, or an option is out of range; if
+        *prevalence* is "observed" and models differ in it; or if the metric is another area.
     UnknownMetricError
         If there is no such metric.
     SchemaError

@@ -25,25 +25,25 @@ __all__ = [
     linear_in_prevalence=True,
 )
 def accuracy(*, prevalence: Parameter = None) -> pl.Expr:
-    """Share of right decisions.
+    """Share of correct decisions.
 
     Parameters
     ----------
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is.
+    %(of_both_rates)s
 
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1].
+        %(outside_prevalence)s
 
     Examples
     --------
-    A classifier that always says positive is right as often as there are positives.
+    The accuracy of a classifier that always predicts positive is the prevalence.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -66,16 +66,16 @@ def error_rate(*, prevalence: Parameter = None) -> pl.Expr:
     Parameters
     ----------
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is.
+    %(of_both_rates)s
 
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1].
+        %(outside_prevalence)s
 
     Examples
     --------
@@ -98,12 +98,12 @@ def error_rate(*, prevalence: Parameter = None) -> pl.Expr:
     lower=-1.0,
 )
 def hss(*, prevalence: Parameter = None) -> pl.Expr:
-    """Heidke skill score, Cohen's kappa: accuracy above what chance would reach with the same fractions.
+    """Heidke skill score, Cohen's kappa: accuracy corrected for agreement by chance.
 
     Parameters
     ----------
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -112,7 +112,7 @@ def hss(*, prevalence: Parameter = None) -> pl.Expr:
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1].
+        %(outside_prevalence)s
 
     Notes
     -----
@@ -144,12 +144,12 @@ def hss(*, prevalence: Parameter = None) -> pl.Expr:
     lower=-1 / 3,
 )
 def gilbert(*, prevalence: Parameter = None) -> pl.Expr:
-    """Gilbert's success ratio: Jaccard's index above what chance would reach.
+    """Gilbert's success ratio: Jaccard's index corrected for hits by chance.
 
     Parameters
     ----------
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -158,7 +158,7 @@ def gilbert(*, prevalence: Parameter = None) -> pl.Expr:
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1].
+        %(outside_prevalence)s
 
     Notes
     -----
@@ -194,7 +194,7 @@ def mcc(*, prevalence: Parameter = None) -> pl.Expr:
     Parameters
     ----------
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -203,7 +203,7 @@ def mcc(*, prevalence: Parameter = None) -> pl.Expr:
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1].
+        %(outside_prevalence)s
 
     References
     ----------
@@ -234,7 +234,7 @@ def doolittle(*, prevalence: Parameter = None) -> pl.Expr:
     Parameters
     ----------
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -243,7 +243,7 @@ def doolittle(*, prevalence: Parameter = None) -> pl.Expr:
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1].
+        %(outside_prevalence)s
 
     Examples
     --------
@@ -264,12 +264,12 @@ def doolittle(*, prevalence: Parameter = None) -> pl.Expr:
     undefined_when="no row is positive or predicted positive",
 )
 def jaccard(*, prevalence: Parameter = None) -> pl.Expr:
-    """Critical success index: right positive decisions among all rows that are or are called positive.
+    """Critical success index: true positives among all rows that are positive or predicted positive.
 
     Parameters
     ----------
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -278,7 +278,7 @@ def jaccard(*, prevalence: Parameter = None) -> pl.Expr:
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1].
+        %(outside_prevalence)s
 
     Examples
     --------
@@ -304,7 +304,7 @@ def fowlkes_mallows(*, prevalence: Parameter = None) -> pl.Expr:
     Parameters
     ----------
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -313,7 +313,7 @@ def fowlkes_mallows(*, prevalence: Parameter = None) -> pl.Expr:
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1].
+        %(outside_prevalence)s
 
     References
     ----------
@@ -339,12 +339,12 @@ def fowlkes_mallows(*, prevalence: Parameter = None) -> pl.Expr:
     lower=-1.0,
 )
 def markedness(*, prevalence: Parameter = None) -> pl.Expr:
-    """How far the decision marks the class: Youden's J with decision and class exchanged.
+    """Youden's J with decision and class exchanged: precision + NPV - 1.
 
     Parameters
     ----------
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -353,7 +353,7 @@ def markedness(*, prevalence: Parameter = None) -> pl.Expr:
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1].
+        %(outside_prevalence)s
 
     References
     ----------

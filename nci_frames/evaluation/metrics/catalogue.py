@@ -1,4 +1,4 @@
-"""What users see of the registry: all metrics, and how to add one of their own."""
+"""The public side of the registry: the table of metrics, and user-defined metrics."""
 
 from collections.abc import Sequence
 from typing import get_args
@@ -22,32 +22,32 @@ def register_metric(
     formula: str = "",
     monotone: bool = False,
 ) -> None:
-    """Add a metric of your own; it then works wherever a metric's name does.
+    """Register a user-defined metric; its name is then accepted wherever a metric's name is.
 
     Parameters
     ----------
     name
-        How the metric is called from now on. If you registered it before, as when a cell of a notebook runs
-        again, the new one replaces it.
+        The name of the metric. A user-defined metric of that name is replaced, e.g. if a notebook cell is run
+        again.
     expression
-        Polars expression over ``tpr``, ``fpr`` and, where they play a part, ``prevalence`` and ``beta``.
-        Let it be null, not NaN, where it is undefined.
+        Polars expression over ``tpr``, ``fpr`` and, if it depends on them, ``prevalence`` and ``beta``. It
+        should be null, not NaN, where it is undefined.
     range
         Smallest and largest possible value; either may be infinite.
     direction
-        "maximize" (more is better), "minimize", or "target" (neither: such a metric is not ranked).
+        "maximize" (higher is better), "minimize", or "target" (neither: such a metric is not ranked).
     aliases
         Other names for it.
     formula
-        For people to read.
+        For display only.
     monotone
-        Whether it rises or falls all the way as one rate grows, whatever the other is. Only then can a
-        projection tell its band from the bounds of the rates.
+        Whether it is monotone in each rate, whatever the other is. Only then can a projection derive its band
+        from the bounds of the rates.
 
     Raises
     ------
     ParameterError
-        If a name belongs to a built-in metric or to another one of yours, the range is empty, or the
+        If a name belongs to a built-in metric or to another user-defined one, the range is empty, or the
         direction unknown.
     SchemaError
         If the expression reads another column.
@@ -62,7 +62,7 @@ def register_metric(
     """
     for word in (name, *aliases):
         if not (isinstance(word, str) and word):
-            raise ParameterError.out_of_range("name", word, "a text that is not empty")
+            raise ParameterError.out_of_range("name", word, "a non-empty string")
     if not isinstance(expression, pl.Expr):
         raise ParameterError.out_of_range("expression", expression, "a Polars expression")
     lower, upper = range
@@ -99,7 +99,7 @@ def metrics() -> pl.DataFrame:
     ============== ============ ====================================================================
     column         dtype        meaning
     ============== ============ ====================================================================
-    name           String       how projections, rankings and charts call it
+    name           String       name in projections, rankings and charts
     kind           String       "point": of an operating point; "curve": an area over all thresholds
     aliases        List(String) other names for it
     formula        String       in TPR, FPR and eta (the prevalence)

@@ -1,4 +1,4 @@
-"""Metrics of what wrong decisions cost."""
+"""Metrics of the cost of wrong decisions."""
 
 import polars as pl
 
@@ -38,7 +38,7 @@ def expected_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
     c_fn
         Cost of a false negative, in the same unit.
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -83,7 +83,7 @@ def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter =
     c_fn
         Cost of a false negative, in the same unit.
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -122,14 +122,14 @@ def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter =
     linear_in_prevalence=True,
 )
 def net_benefit(*, threshold_probability: float = 0.5, prevalence: Parameter = None) -> pl.Expr:
-    """Benefit per row: true positives, less the false positives that they cost at a threshold probability.
+    """Benefit per row: true positives, less false positives weighted by the odds of a threshold probability.
 
     Parameters
     ----------
     threshold_probability
-        Probability from which one would act, in [0, 1); its odds are the price of a false positive.
+        Probability at or above which one would act, in [0, 1); its odds are the cost of a false positive.
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -146,7 +146,7 @@ def net_benefit(*, threshold_probability: float = 0.5, prevalence: Parameter = N
 
     Examples
     --------
-    At one positive in ten, acting from 10 % on:
+    At one positive in ten, with a threshold probability of 10 %:
 
     >>> import nci_frames as nf
     >>> import polars as pl

@@ -1,4 +1,4 @@
-"""Which way is better."""
+"""The direction in which a metric is better."""
 
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics.metric import Metric
@@ -7,16 +7,16 @@ __all__ = ["better_sign"]
 
 
 def better_sign(metric: Metric) -> int:
-    """Return the factor that makes more of a metric better: 1 or -1.
+    """Return 1 if a higher value of the metric is better, -1 if a lower one is.
 
     Raises
     ------
     ParameterError
-        If a metric has no better and worse.
+        If the metric cannot be ranked.
     """
     if metric.direction == "target":
         raise ParameterError(
-            f"the metric {metric.name!r} has no better and worse",
+            f"the metric {metric.name!r} cannot be ranked",
             hint="choose one whose direction in metrics() is maximize or minimize",
         )
     return 1 if metric.direction == "maximize" else -1

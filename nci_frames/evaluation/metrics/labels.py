@@ -1,4 +1,4 @@
-"""The label of a metric in a table: its name, and in brackets what a call has set."""
+"""The label of a metric in a table: its name, and the settings of the call in brackets."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ _CALLED = re.compile(r"(\w+)\((.+)\)")
 
 
 def label_of(name: str, settings: Mapping[str, float]) -> str:
-    """Return the label of a metric called with settings; other settings always have another label.
+    """Return the label of a metric called with settings; different settings always have different labels.
 
     >>> label_of("expected_cost", {"c_fp": 1.0, "c_fn": 1 / 3})
     'expected_cost(c_fp=1, c_fn=0.3333333333333333)'

@@ -67,7 +67,7 @@ def called_metric(asked: str | pl.Expr) -> CalledMetric:
     Raises
     ------
     UnknownMetricError
-        If there is none, or an expression is that of no metric, so that nobody knows which way is better.
+        If there is none, or if an expression is not a metric's, so that its direction is unknown.
     """
     if isinstance(asked, CalledMetric):
         return asked
@@ -83,7 +83,7 @@ def called_metric(asked: str | pl.Expr) -> CalledMetric:
 
 
 def value_expression(asked: str | pl.Expr) -> pl.Expr:
-    """Return what evaluates to the metric that is asked for; any expression that takes no metric's name does.
+    """Return the expression of the requested metric; any other expression must not have a metric's name.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def value_expression(asked: str | pl.Expr) -> pl.Expr:
     if known is not None:
         return known
     raise ParameterError(
-        f"the label {label!r} belongs to the metric {registered[0].name!r}, which this expression is not",
+        f"the label {label!r} belongs to the metric {registered[0].name!r}, not to this expression",
         found=str(asked),
         hint="give the expression another name with .alias(...), or ask for the metric by its name",
     )
@@ -128,7 +128,7 @@ def _found(label: object) -> tuple[Metric, dict[str, float]]:
 
 
 def _hint(label: str) -> str | None:
-    """Return what to ask for in place of a name that others use."""
+    """Return a suggestion for a name that other libraries use."""
     score = _F_SCORE.fullmatch(label)
     return f"did you mean 'f_beta', with beta={score[1]}?" if score else None
 

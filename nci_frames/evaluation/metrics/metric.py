@@ -1,4 +1,4 @@
-"""What a metric is: its data, and its expression once it is called."""
+"""A metric: its data, and its expression after a call."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,19 +26,19 @@ class Metric:
     lower: float
     upper: float
     undefined_when: str
-    #: Returns the expression; takes the settings, and prevalence and beta where they play a part. That of a
+    #: Returns the expression; takes the settings, and prevalence and beta if it depends on them. That of a
     #: curve raises ParameterError, since it has no value at an operating point.
     build: Callable[..., "CalledMetric"]
-    #: What a call may set besides prevalence and beta; the label tells it.
+    #: Settings of a call, besides prevalence and beta; the label shows them.
     settings: tuple[str, ...] = ()
     #: Whether the value is exactly linear in the prevalence, so that two models cross at most once.
     linear_in_prevalence: bool = False
-    #: Whether it never turns as one rate grows and the other stands still, so that its extremes over a box of
-    #: rates are at the corners.
+    #: Whether it is monotone in each rate while the other is fixed, so that its extremes over a box of rates
+    #: are at the corners.
     monotone: bool = True
-    #: Whether a user registered it, who may register it again.
+    #: Whether it is user-defined; such a metric may be registered again.
     own: bool = False
-    #: How it is written in print, if not by its name.
+    #: Its display name, if it differs from the name.
     title: str = ""
     #: Of a curve: the call that computes it.
     computed_by: str = ""
@@ -54,10 +54,10 @@ class Metric:
 
 
 class CalledMetric(pl.Expr):
-    """A metric's expression that knows its metric, and the prevalence and the beta it was called with.
+    """The expression of a metric, with the metric, and the prevalence and beta of the call.
 
-    A projection writes them beside the value, so that no number is without its prevalence. ``alias`` gives
-    an ordinary expression, of which nothing is known.
+    A projection writes them beside the value, so that no number is without its prevalence. ``alias`` returns
+    an ordinary expression without them.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class CalledMetric(pl.Expr):
 
     @property
     def label(self) -> str:
-        """What tables call it."""
+        """Its label in tables."""
         return self.meta.output_name()
 
 

@@ -1,4 +1,4 @@
-"""Metrics of what a decision is worth: how many of the rows that are called positive are so."""
+"""Metrics of predictive value: how many of the rows predicted positive are positive."""
 
 import polars as pl
 
@@ -28,7 +28,7 @@ def precision(*, prevalence: Parameter = None) -> pl.Expr:
     Parameters
     ----------
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -38,7 +38,7 @@ def precision(*, prevalence: Parameter = None) -> pl.Expr:
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1].
+        %(outside_prevalence)s
 
     References
     ----------
@@ -69,7 +69,7 @@ def npv(*, prevalence: Parameter = None) -> pl.Expr:
     Parameters
     ----------
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -78,7 +78,7 @@ def npv(*, prevalence: Parameter = None) -> pl.Expr:
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1].
+        %(outside_prevalence)s
 
     Examples
     --------
@@ -103,15 +103,15 @@ def npv(*, prevalence: Parameter = None) -> pl.Expr:
 def f_beta(*, beta: Parameter = None, prevalence: Parameter = None) -> pl.Expr:
     """Weighted harmonic mean of precision and recall, recall counting beta times as much.
 
-    Defined by counts, so a classifier that never says positive scores 0. At beta = 0 it is precision (null
-    where precision is), at beta = inf recall.
+    Defined by counts, so a classifier that never predicts positive scores 0. At beta = 0 it is precision
+    (null where precision is), at beta = inf recall.
 
     Parameters
     ----------
     beta
-        Weight of recall in [0, inf], or an expression; the column ``beta`` unless given.
+        Weight of recall in [0, inf], or an expression; by default the column ``beta``.
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -153,21 +153,21 @@ def f_beta(*, beta: Parameter = None, prevalence: Parameter = None) -> pl.Expr:
     linear_in_prevalence=True,
 )
 def pos_fraction(*, prevalence: Parameter = None) -> pl.Expr:
-    """Share of rows predicted positive: the work that the classifier makes for those who follow up.
+    """Share of rows predicted positive: the rows that must be followed up.
 
     Parameters
     ----------
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is.
+    %(of_both_rates)s
 
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1].
+        %(outside_prevalence)s
 
     References
     ----------
@@ -194,12 +194,12 @@ def pos_fraction(*, prevalence: Parameter = None) -> pl.Expr:
     undefined_when="no row is predicted positive",
 )
 def calibrated_precision(*, reference: float = 0.5) -> pl.Expr:
-    """Precision at a prevalence agreed upon, so that logs of different class balance can be compared.
+    """Precision at a reference prevalence, so that logs of different class balance can be compared.
 
     Parameters
     ----------
     reference
-        The prevalence agreed upon, in [0, 1].
+        The reference prevalence, in [0, 1].
 
     Returns
     -------
@@ -233,7 +233,7 @@ def calibrated_precision(*, reference: float = 0.5) -> pl.Expr:
     lower=float("-inf"),
 )
 def precision_gain() -> pl.Expr:
-    """Precision on the harmonic scale on which always saying positive is 0 and the best is 1.
+    """Precision on a harmonic scale: 0 for the always-positive classifier, 1 for the best.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def precision_gain() -> pl.Expr:
 
     Examples
     --------
-    What is lost is FPR/TPR.
+    The loss is FPR/TPR.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -267,12 +267,12 @@ def precision_gain() -> pl.Expr:
     lower=float("-inf"),
 )
 def recall_gain(*, prevalence: Parameter = None) -> pl.Expr:
-    """Recall on the harmonic scale on which always saying positive at random is 0 and the best is 1.
+    """Recall on a harmonic scale: 0 at TPR = eta, 1 for the best.
 
     Parameters
     ----------
     prevalence
-        P(y=1) in [0, 1], or an expression; the column ``prevalence`` unless given.
+        %(open_prevalence)s
 
     Returns
     -------
@@ -282,7 +282,7 @@ def recall_gain(*, prevalence: Parameter = None) -> pl.Expr:
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1].
+        %(outside_prevalence)s
 
     References
     ----------

@@ -108,7 +108,7 @@ def fnr() -> pl.Expr:
 
     Examples
     --------
-    What recall lacks to 1.
+    1 minus recall.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -158,11 +158,11 @@ def balanced_accuracy() -> pl.Expr:
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is.
+    %(of_both_rates)s
 
     Examples
     --------
-    The prevalence plays no part.
+    It does not depend on the prevalence.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -182,7 +182,7 @@ def g_mean() -> pl.Expr:
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is.
+    %(of_both_rates)s
 
     Examples
     --------
@@ -204,7 +204,7 @@ def g_mean() -> pl.Expr:
     monotone=False,
 )
 def index_of_balanced_accuracy(*, alpha: float = 0.1) -> pl.Expr:
-    """G-mean squared, corrected for which of the two rates is the larger.
+    """G-mean squared, weighted by which of the two rates is larger.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def index_of_balanced_accuracy(*, alpha: float = 0.1) -> pl.Expr:
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is.
+    %(of_both_rates)s
 
     Raises
     ------
@@ -279,7 +279,7 @@ def lr_minus() -> pl.Expr:
 
     Examples
     --------
-    A negative decision says little.
+    A negative decision changes the odds little.
 
     >>> import nci_frames as nf
     >>> import polars as pl

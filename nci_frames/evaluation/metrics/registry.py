@@ -8,6 +8,7 @@ from typing import NoReturn, ParamSpec, cast
 
 import polars as pl
 
+from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics.labels import label_of, settings_of
 from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric, Parameter
@@ -27,7 +28,7 @@ def all_metrics() -> list[Metric]:
 def resolve(label: str) -> tuple[Metric, dict[str, float]] | None:
     """Return the metric and the settings that a name, an alias or a label stands for; None if there is none.
 
-    A name may itself have brackets, so it is looked up as it is before it is taken apart.
+    A name may itself contain brackets, so it is looked up as a whole before it is parsed.
     """
     by_word = {word: known for known in _REGISTRY.values() for word in known.words}
     if label in by_word:
@@ -40,7 +41,7 @@ def resolve(label: str) -> tuple[Metric, dict[str, float]] | None:
 
 
 def add(new: Metric) -> None:
-    """Add a metric; one that a user registered replaces that user's own of the same name.
+    """Add a metric; a user-defined one replaces a user-defined one of the same name.
 
     Raises
     ------
@@ -75,7 +76,7 @@ def metric(
     Parameters
     ----------
     formula
-        In TPR, FPR and eta, for people to read.
+        In TPR, FPR and eta; for display only.
     undefined_when
         When the expression is null.
     aliases
@@ -87,7 +88,7 @@ def metric(
     linear_in_prevalence
         Whether the value is exactly linear in eta at fixed TPR and FPR.
     monotone
-        Whether it rises or falls all the way as one rate grows, whatever the other is.
+        Whether it is monotone in each rate, whatever the other is.
     title
         How it is written in print, if not by its name.
     """
@@ -97,7 +98,7 @@ def metric(
         parameters = inspect.signature(build).parameters
         settable = tuple(parameter for parameter in parameters if parameter not in ("prevalence", "beta"))
 
-        @functools.wraps(build)
+        @functools.wraps(documented(build))
         def call(*args: P.args, **kwargs: P.kwargs) -> CalledMetric:
             settings = {key: _number(key, kwargs[key]) for key in settable if key in kwargs}
             kwargs.update(settings)
@@ -135,7 +136,7 @@ def curve_metric(
     title
         How it is written in print.
     formula
-        For people to read.
+        For display only.
     undefined_when
         When it is null.
     computed_by
@@ -163,7 +164,7 @@ def curve_metric(
 
 
 def _number(name: str, value: object) -> float:
-    """Return a setting as the number that it is evaluated with and that its label tells."""
+    """Return a setting as the number that the expression and the label use."""
     if not isinstance(value, numbers.Real):
         raise ParameterError.out_of_range(name, value, "a number")
     return float(value) + 0.0  # -0.0 is 0.0

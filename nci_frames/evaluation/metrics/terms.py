@@ -1,4 +1,4 @@
-"""What the expressions of metrics are made of."""
+"""The terms of which the expressions of metrics consist."""
 
 import polars as pl
 
@@ -20,7 +20,7 @@ FPR = pl.col("fpr")
 
 
 def eta_of(prevalence: Parameter) -> pl.Expr:
-    """Return P(y=1) as an expression: the column ``prevalence`` unless given."""
+    """Return P(y=1) as an expression; by default the column ``prevalence``."""
     if isinstance(prevalence, pl.Expr):
         return prevalence
     if prevalence is None:
@@ -31,7 +31,7 @@ def eta_of(prevalence: Parameter) -> pl.Expr:
 
 
 def beta_of(beta: Parameter) -> pl.Expr:
-    """Return beta as an expression: the column ``beta`` unless given."""
+    """Return beta as an expression: by default the column ``beta``."""
     if isinstance(beta, pl.Expr):
         return beta
     if beta is None:

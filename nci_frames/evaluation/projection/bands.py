@@ -1,4 +1,4 @@
-"""Rates with bounds -> how far precision may be from where it was measured."""
+"""Rates with bounds -> the band of precision, and its width."""
 
 import polars as pl
 
@@ -11,7 +11,7 @@ __all__ = ["lowest_supported_prevalence", "max_precision_uncertainty", "precisio
 
 
 def precision_band(rates: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences) -> pl.DataFrame:
-    """Return precision over prevalence, and what it lies between when TPR and FPR lie within their bounds.
+    """Return precision over prevalence, and its bounds if TPR and FPR are within theirs.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def precision_band(rates: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevale
 
     Notes
     -----
-    The band holds at all prevalences at once, whenever both rates are within their bounds: with the product
-    of their confidences (Corollary 1) at least. For a simultaneous band of 95 % take intervals of level
-    √0.95; ``band_coverage`` tells the actual confidence.
+    The band holds at all prevalences at once if both rates are within their bounds: its confidence is at
+    least the product of theirs (Corollary 1). For a simultaneous 95 % band use intervals of level √0.95;
+    ``band_coverage`` returns the actual confidence.
 
     References
     ----------
@@ -73,7 +73,7 @@ def precision_band(rates: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevale
 
 
 def max_precision_uncertainty(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
-    """Return the width of the precision band where it is widest, and the prevalence at which that is.
+    """Return the maximum width of the precision band, and the prevalence at which it is reached.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def max_precision_uncertainty(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataF
 
     Examples
     --------
-    Footnote 4: TPR 0.6 ± 0.06 and FPR 0.001 ± 0.0005. The theorem says 0.5 at most; it is 0.313859.
+    Footnote 4: TPR 0.6 ± 0.06 and FPR 0.001 ± 0.0005. The bound of the theorem is 0.5; the width is 0.313859.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -145,10 +145,14 @@ def max_precision_uncertainty(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataF
             reason=pl.coalesce(
                 _no_bounds(frame.columns),
                 pl.when(pl.col("fpr_lower") == 0).then(
-                    pl.lit("the half-width of FPR is not below FPR: delta tends to 1 as prevalence does to 0")
+                    pl.lit(
+                        "the half-width of FPR is not below FPR: delta tends to 1 as prevalence tends to 0"
+                    )
                 ),
                 pl.when(pl.col("tpr_lower") == 0).then(
-                    pl.lit("the half-width of TPR is not below TPR: delta tends to 1 as prevalence does to 1")
+                    pl.lit(
+                        "the half-width of TPR is not below TPR: delta tends to 1 as prevalence tends to 1"
+                    )
                 ),
             ),
         )
@@ -181,7 +185,7 @@ def lowest_supported_prevalence(
     model, keys          as in *rates*                                 as in *rates*
     threshold   Float64 as in *rates*                                  as in *rates*
     factor      Float64 as given                                       never
-    prevalence  Float64 from here on upper/lower is at most *factor*;  there is none (see reason)
+    prevalence  Float64 at or above it upper/lower <= *factor*;        there is none (see reason)
                         0 where it is at every prevalence
     reason      String  why there is none                              there is one
     =========== ======= ============================================== =============================
@@ -226,7 +230,7 @@ def lowest_supported_prevalence(
             reason=pl.coalesce(
                 _no_bounds(frame.columns),
                 pl.when(pl.col("tpr_lower") == 0).then(
-                    pl.lit("TPR may be 0, so no precision above 0 is sure at any prevalence")
+                    pl.lit("TPR may be 0, so no precision above 0 is certain at any prevalence")
                 ),
             ),
         )

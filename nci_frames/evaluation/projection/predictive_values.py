@@ -23,9 +23,9 @@ def predictive_value_interval(
     method: Method = "logit",
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Return precision (PPV) and NPV at a prevalence, each with an interval of its own.
+    """Return precision (PPV) and NPV at a prevalence, each with its own interval.
 
-    Pointwise, and narrower than the precision band, which holds at all prevalences at once.
+    The intervals are pointwise, and narrower than the precision band, which holds at all prevalences at once.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def predictive_value_interval(
     tp, fp, fn, tn = (pl.col(cell).cast(pl.Float64) for cell in ("tp", "fp", "fn", "tn"))
     eta, tpr, fpr = pl.col("prevalence"), pl.col("tpr"), pl.col("fpr")
     of_metric = {
-        # What speaks for it, what against, and the variance of the log of their ratio, all by counts.
+        # The two terms of the odds, and the variance of the log of their ratio, all from counts.
         "npv": ((1 - eta) * (1 - fpr), eta * (1 - tpr), tp / (fn * (tp + fn)) + fp / (tn * (fp + tn))),
         "precision": (eta * tpr, (1 - eta) * fpr, fn / (tp * (tp + fn)) + tn / (fp * (fp + tn))),
     }

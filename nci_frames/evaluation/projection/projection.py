@@ -28,7 +28,7 @@ def project_rates(
     beta: float | Sequence[float] = (1.0,),
     band: bool = False,
 ) -> pl.DataFrame:
-    """Say what each operating point is worth at other class balances.
+    """Return the metrics of each operating point at other class balances.
 
     TPR and FPR do not depend on the class balance, and every metric is a function of them and of the
     prevalence; this is that function on a grid.
@@ -39,17 +39,17 @@ def project_rates(
         A rates frame.
     metrics
         Names or aliases of metrics (``nci_frames.metrics()`` lists them), or called metrics such as
-        ``nci_frames.f_beta(beta=2)``, which stand for themselves and ignore the grid in what they fix. The
-        label of a called metric tells its settings: ``expected_cost(c_fn=20)``. Any other expression over
-        the columns of the rates is evaluated under its own name (``alias``), which must be no metric's; it
-        has no direction, so ``rank_models`` needs it registered (``register_metric``).
+        ``nci_frames.f_beta(beta=2)``, whose own prevalence and beta take precedence over the grid. The label
+        of a called metric shows its settings: ``expected_cost(c_fn=20)``. Any other expression over the
+        columns of the rates is evaluated under its own name (``alias``), which must not be a metric's; it has
+        no direction, so it must be registered (``register_metric``) before ``rank_models`` accepts it.
     prevalence
         P(y=1), each in [0, 1]; or "observed": each row's own ``observed_prevalence``; or "selected": the one
         that ``select_operating_points`` selected the row for.
     beta
         Weights of recall, each in [0, inf], for the metrics that have one.
     band
-        Add the least and the largest value over the box of the rates' bounds (``compute_rates`` makes them
+        Add the smallest and the largest value over the box of the rates' bounds (``compute_rates`` makes them
         with ``interval=...``).
 
     Returns
@@ -66,8 +66,8 @@ def project_rates(
     beta            Float64 weight of recall                        it plays no part
     value           Float64 value of the metric                     undefined (see ``metrics()``)
     lower, upper    Float64 with *band*: the value lies between     the metric is not monotone in
-                            them, wherever in the box the rates are each rate, or is one's own
-                                                                    expression; or no bounds
+                            them, wherever in the box the rates are each rate, or user-defined;
+                                                                    or there are no bounds
     =============== ======= ======================================= =============================
 
     Raises
@@ -83,9 +83,9 @@ def project_rates(
 
     Notes
     -----
-    A metric that rises or falls with each rate alone takes its extremes over a box at the corners, so the
-    band is exact. If both rates lie in the box, every metric lies in its band at every prevalence and beta
-    at once: the band is simultaneous, with the confidence of the box (see ``band_coverage``).
+    A metric that is monotone in each rate has its extremes over a box at the corners, so the band is exact.
+    If both rates lie in the box, every metric lies in its band at every prevalence and beta at once: the band
+    is simultaneous, with the confidence of the box (see ``band_coverage``).
 
     References
     ----------
@@ -129,21 +129,21 @@ def project_in_parts(
     band: bool = False,
     rows: int = 1_000_000,
 ) -> Iterator[pl.DataFrame]:
-    """Project as ``project_rates`` does, one part of the result at a time.
+    """Project as ``project_rates`` does, but return the result in parts.
 
-    For projections that do not fit into memory: write, filter or add up each part, and let it go.
+    Use it for projections that do not fit into memory: write, filter or aggregate each part, then discard it.
 
     Parameters
     ----------
     rates, metrics, prevalence, beta, band
         As in ``project_rates``.
     rows
-        Largest number of rows of a part. An operating point is never split, so a part is larger where the
-        grid of one point is.
+        Largest number of rows of a part. An operating point is never split, so a part is larger if the grid
+        of one point is.
 
     Returns
     -------
-    An iterator over projection frames. One after the other they are what ``project_rates`` returns.
+    An iterator over projection frames. Concatenated, they are the result of ``project_rates``.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def project_in_parts(
 
     Examples
     --------
-    The best F1 of each model at each prevalence, without ever holding the projection.
+    The best F1 of each model at each prevalence, without ever holding the whole projection.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -211,10 +211,10 @@ class _Grid:
         corners = []
         for tpr, fpr in product(("tpr_lower", "tpr_upper"), ("fpr_lower", "fpr_upper")):
             corner = f"__at_{tpr}_{fpr}"
-            # Metrics read tpr and fpr: there is no other way to ask for their value elsewhere.
+            # Metrics read the columns tpr and fpr, so these columns must hold the corner.
             rates = rates.with_columns(tpr=tpr, fpr=fpr).with_columns(value.alias(corner))
             corners.append(corner)
-        # min_horizontal leaves out a corner at which the metric is 0/0.
+        # min_horizontal ignores a corner at which the metric is 0/0.
         lower, upper = pl.min_horizontal(corners), pl.max_horizontal(corners)
         known = pl.all_horizontal(pl.col(_BOUNDS).is_not_null()) & self.monotone
         return rates.select(*columns, lower=pl.when(known).then(lower), upper=pl.when(known).then(upper))
@@ -239,7 +239,7 @@ def _plan(
     *,
     band: bool,
 ) -> list[_Grid]:
-    """Check what is asked for, and return the grid of each metric."""
+    """Check the arguments, and return the grid of each metric."""
     if band:
         require_bounds(frame)
     selected = isinstance(prevalence, str) and prevalence == "selected"
@@ -289,7 +289,7 @@ def labelled_metrics(metrics: Metrics) -> dict[str, pl.Expr]:
         label = expression.meta.output_name()
         if label in expressions:
             msg = f"two metrics have the label {label!r}"
-            hint = f"project them apart, or register one of them as {label + '_2'!r}"
+            hint = f"project them separately, or register one of them as {label + '_2'!r}"
             raise ParameterError(msg, hint=hint)
         expressions[label] = expression
     if not expressions:

@@ -1,4 +1,4 @@
-"""Projection or areas -> ranking: who is best where, and by how much."""
+"""Projection or areas -> ranking: the rank of each model, and its distance to the best."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
         A projection or an areas frame.
     by
         The columns whose values make one comparison. By default all but the model and the results: metric,
-        method, prevalence, beta and keys. The threshold belongs to them if all models have the same
+        method, prevalence, beta and keys. The threshold is one of them if all models have the same
         thresholds; if not, as with operating points or exact counts, each (model, threshold) competes.
 
     Returns
@@ -32,16 +32,16 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
     ====== ======= ======================================= ==========================================
     column dtype   meaning                                 null where
     ====== ======= ======================================= ==========================================
-    rank   Int64   1 is best; ties share the smaller rank  value is null, or the metric has no better
-                                                           and worse (its direction is "target")
+    rank   Int64   1 is best; ties share the smaller rank  value is null, or the metric cannot be
+                                                           ranked (its direction is "target")
     gap    Float64 distance to the best value, >= 0        as for rank
     ====== ======= ======================================= ==========================================
 
     Raises
     ------
     UnknownMetricError
-        If a metric is not registered, so that nobody knows whether more of it is better: the label of an
-        expression of your own, unless ``register_metric`` told.
+        If a metric is not registered, so that its direction is unknown: the label of a user-defined
+        expression, unless registered with ``register_metric``.
     SchemaError
         If *table* is neither a projection nor areas, or lacks a column of *by*.
 
@@ -70,7 +70,7 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
     def is_to(direction: Direction) -> pl.Expr:
         return pl.col("metric").is_in([name for name, told in directions.items() if told == direction])
 
-    # With "less is better" turned round, the best value is the largest in every comparison.
+    # With minimised metrics negated, the best value is the largest in every comparison.
     upward = pl.when(is_to("maximize")).then("value").when(is_to("minimize")).then(-pl.col("value"))
     grouped: list[pl.Expr] = [pl.col(c) for c in comparison] or [pl.lit(0)]
     ranked = (
@@ -87,7 +87,7 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
 
 
 def _comparison(frame: pl.DataFrame, schema: FrameSchema) -> list[str]:
-    """Return the columns that make one comparison when the caller names none."""
+    """Return the columns that identify a comparison by default."""
     columns = [c for c in frame.columns if c not in ("model", "threshold", *_RESULTS)]
     order = {name: place for place, name in enumerate(schema.fixed)}
     columns.sort(key=lambda column: order.get(column, -1))

@@ -1,4 +1,4 @@
-"""Segments: why they differ, and what they are together."""
+"""Segments: why they differ, and their averages."""
 
 from collections.abc import Sequence
 
@@ -26,19 +26,20 @@ def decompose_difference(
     """Split the difference of a metric between segments or periods into prevalence and rates.
 
     A metric differs between two countries, or between two months, because positives are rarer there or
-    because the model separates them less well. The two parts are exact and symmetric, and sum to the whole.
+    because the model separates them less well. The two parts are exact and symmetric, and sum to the
+    difference.
 
     Parameters
     ----------
     rates
-        A rates frame with the key *over*. Segments are compared at equal thresholds; if each has but one
-        operating point, at those.
+        A rates frame with the key *over*. Segments are compared at equal thresholds; if each has only one
+        operating point, those are compared.
     metric
         Name or alias of a metric, or a called metric.
     over
         The key whose values are compared, e.g. "country" or "month".
     reference
-        The value of *over* that the others are compared with; the first in order unless given.
+        The value of *over* that the others are compared with; by default the first in order.
     beta
         Weight of recall in [0, inf], for a metric that has one.
 
@@ -54,13 +55,13 @@ def decompose_difference(
     metric               String  name of the metric, or label                 never
     beta                 Float64 weight of recall                             it plays no part
     reference            String  value of *over* compared with                that value is null
-    prevalence           Float64 observed here                                there are no rows
+    prevalence           Float64 observed in the segment                      there are no rows
     reference_prevalence Float64 observed in the reference                    no such operating point
-    value                Float64 metric here, at its own prevalence           undefined
+    value                Float64 metric in the segment, at its own            undefined
     reference_value      Float64 metric in the reference, at its own          undefined
     difference           Float64 value - reference_value                      either is undefined
-    due_to_prevalence    Float64 part of it that the class balance makes      see reason
-    due_to_rates         Float64 part of it that TPR and FPR make             see reason
+    due_to_prevalence    Float64 part of it due to the class balance          see reason
+    due_to_rates         Float64 part of it due to TPR and FPR                see reason
     reason               String  why there is no decomposition                there is one
     ==================== ======= ============================================ ===========================
 
@@ -124,7 +125,7 @@ def decompose_difference(
         pl.when(pl.col("__met").is_null())
         .then(pl.lit("the reference has no such operating point"))
         .when(here.is_null())
-        .then(pl.lit("the metric is undefined here"))
+        .then(pl.lit("the metric is undefined in the segment"))
         .when(there.is_null())
         .then(pl.lit("the metric is undefined in the reference"))
         .when(eta_moved.is_null() | rates_moved.is_null())
@@ -215,7 +216,7 @@ def roll_up(
     beta        Float64 weight of recall                                   it plays no part
     value       Float64 average of the metric                              undefined in every segment
     segments    Int64   segments that the value is made of                 never
-    skipped     Int64   segments left out, as the metric is undefined      never
+    skipped     Int64   segments skipped, as the metric is undefined       never
     =========== ======= ================================================== =============================
 
     Raises
@@ -227,12 +228,13 @@ def roll_up(
 
     Notes
     -----
-    "weighted" is what scikit-learn calls so: each segment counts by its positives, hence weighted recall is
-    micro recall. At one common prevalence, the class balances of the segments play no part in macro averages.
+    "weighted" has the meaning of scikit-learn: each segment is weighted by its positives, hence weighted
+    recall is micro recall. At one common prevalence, macro averages do not depend on the class balances of
+    the segments.
 
     Examples
     --------
-    Recall is 0.9 where there are 100 positives and 0.5 where there are 10.
+    Recall is 0.9 in a segment with 100 positives and 0.5 in one with 10.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -295,7 +297,7 @@ def _common(name: str) -> pl.Expr:
 
 
 def _require_keys(frame: pl.DataFrame, wanted: Sequence[str]) -> list[str]:
-    """Return the keys of rates, of which *wanted* must be some."""
+    """Return the keys of rates; *wanted* must be among them."""
     keys = RATES.keys(frame.columns)
     for key in wanted:
         if key not in keys:

@@ -1,4 +1,4 @@
-"""Counts -> how far a metric would vary from one log to another: the bootstrap."""
+"""Counts -> how much a metric would vary from one log to another: the bootstrap."""
 
 from collections.abc import Sequence
 
@@ -26,9 +26,9 @@ def bootstrap(
     units: str | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Resample the log behind the counts many times, and say how far a metric varies.
+    """Resample the log behind the counts many times, and return how much metrics vary.
 
-    Rows that lie between the same two thresholds are alike, so a log is resampled from its counts alone: a
+    Rows between the same two thresholds are interchangeable, so a log is resampled from its counts alone: a
     replicate costs the same for a thousand rows and for a billion.
 
     Parameters
@@ -44,15 +44,15 @@ def bootstrap(
     beta
         Weights of recall, each in [0, inf], for the metrics that have one.
     threshold
-        Where metrics are taken; by default at every threshold of the counts. Areas do not depend on it.
+        The threshold of the metrics; by default every threshold of the counts. Areas do not depend on it.
     repeats
         Number of resampled logs, at least 2.
     seed
-        Fixes the draws. Those of a group depend on its keys and not on the other groups.
+        Seed of the draws. Those of a group depend on its keys and not on the other groups.
     units
-        None draws rows, positives and negatives apart. A key, such as the ``bucket`` of ``unit_buckets``,
-        draws whole values of it, so that rows that belong together stay together; all models get the same
-        draws. It needs at least 20 values.
+        None resamples rows, separately for positives and negatives. A key, such as the ``bucket`` of
+        ``unit_buckets``, resamples whole values of it, so that rows that belong together stay together; all
+        models get the same draws. It needs at least 20 values.
     level
         Share of the replicates between the bounds, in (0, 1).
 
@@ -88,10 +88,10 @@ def bootstrap(
 
     Notes
     -----
-    The rows of a class fall into the bins of a resampled log by a multinomial law with the shares of the
-    counts; that is the row bootstrap of binned scores, exactly. The interval is the percentile interval. At
-    prevalence 0.001 and with 100 positives, those of 95 % for PR-AUC hold the truth in 93 % of logs; the page
-    on resampling says more.
+    The number of rows of a class in each bin of a resampled log follows a multinomial distribution with the
+    shares of the counts; this is exactly the row bootstrap of binned scores. The interval is the percentile
+    interval. At prevalence 0.001 and with 100 positives, the 95 % interval of PR-AUC covers the true value in
+    93 % of logs; see the page on resampling.
 
     References
     ----------
@@ -100,7 +100,7 @@ def bootstrap(
     Examples
     --------
     TPR 0.6 of 100 positives and FPR 0.001 of 1,000 negatives (the paper's Fig. 1): at one positive in a
-    thousand the precision is hardly known.
+    thousand the precision is very uncertain.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -117,7 +117,7 @@ def bootstrap(
         counts, metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
         units=units,
     )  # fmt: skip
-    # Group by group: the replicates of all together would take the memory.
+    # Group by group: the replicates of all groups would take too much memory.
     tables = [_summary(replicates, level) for replicates in found]
     if not tables:
         frame = whole_counts(counts)
@@ -133,7 +133,7 @@ def _summary(replicates: Replicates, level: float) -> pl.DataFrame:
     tails = [(1 - level) / 2, (1 + level) / 2]
     enough = defined >= 2
     lower, upper, std = np.full((3, len(defined)), np.nan)
-    # Most values are defined everywhere, and plain percentiles are much quicker.
+    # Most values are defined everywhere, and plain percentiles are much faster.
     for some, quantile, deviation in (
         (defined == len(values), np.quantile, np.std),
         (enough & (defined < len(values)), np.nanquantile, np.nanstd),

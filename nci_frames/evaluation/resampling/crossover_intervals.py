@@ -1,4 +1,4 @@
-"""Counts -> where the F-beta of two models cross, and how sure that is."""
+"""Counts -> where the F-beta curves of two models cross, with intervals."""
 
 import itertools
 from typing import Literal, get_args
@@ -31,7 +31,7 @@ def crossover_intervals(
     units: str | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Say where the F-beta curves of every two models cross, with an interval from resampled logs.
+    """Return where the F-beta curves of every two models cross, with intervals from resampled logs.
 
     Parameters
     ----------
@@ -46,14 +46,14 @@ def crossover_intervals(
     beta
         Weight of recall, in (0, inf); used with "prevalence" only.
     threshold
-        The operating point.
+        The threshold of the operating points.
     repeats
         Number of resampled logs, at least 2.
     seed
-        Fixes the draws.
+        Seed of the draws.
     units
-        None draws the rows of each model apart; a key such as the ``bucket`` of ``unit_buckets`` draws the
-        same units for all models.
+        None resamples the rows of each model separately; a key such as the ``bucket`` of ``unit_buckets``
+        resamples the same units for all models.
     level
         Share of the crossovers between the bounds, in (0, 1).
 
@@ -79,15 +79,15 @@ def crossover_intervals(
     Raises
     ------
     ParameterError
-        As ``bootstrap`` does, or if a model has several operating points.
+        As for ``bootstrap``, or if a model has several operating points.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units*.
 
     Notes
     -----
     With k = (1-eta)/eta, F-beta falls as (1 + lambda·FPR)/TPR grows, where lambda = k/beta²; two models cross
-    at lambda = (TPR_b - TPR_a)/(TPR_a·FPR_b - TPR_b·FPR_a). If the probability is not near 1, whether they
-    cross at all is in doubt, and the interval says only where they do if they do.
+    at lambda = (TPR_b - TPR_a)/(TPR_a·FPR_b - TPR_b·FPR_a). If the probability is not near 1, it is uncertain
+    whether they cross at all; the interval only shows where they cross if they do.
 
     References
     ----------
@@ -132,11 +132,11 @@ def crossover_intervals(
 
 
 def _fixed(over: Over, prevalence: float | None, beta: float) -> float:
-    """Return the prevalence or the beta that stays as it is."""
+    """Return the prevalence or the beta that is fixed."""
     if over == "prevalence":
         if prevalence is not None:
-            msg = "prevalence is what the crossover is looked for over"
-            raise ParameterError(msg, found=repr(prevalence), hint="leave it out, or use over='beta'")
+            msg = "prevalence cannot be fixed with over='prevalence'"
+            raise ParameterError(msg, found=repr(prevalence), hint="omit it, or use over='beta'")
         (value,) = beta_values(float(beta))
         if not 0 < value < np.inf:
             raise ParameterError.out_of_range("beta", beta, "a finite number > 0")

@@ -1,4 +1,4 @@
-"""Random draws of rows that are known only by how many lie in each bin."""
+"""Random draws of rows of which only the number in each bin is known."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ Rows = NDArray[np.int64]
 
 
 def stream(seed: int, group: Mapping[str, object]) -> np.random.Generator:
-    """Return a random stream of its own for a group.
+    """Return the random stream of a group.
 
-    It depends on the seed and on the group's keys, not on which other groups there are or in what order.
+    It depends on the seed and on the group's keys, not on the other groups or their order.
     """
     text = "\x1f".join(f"{key}={value!r}" for key, value in sorted(group.items()))
     word = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "little")
@@ -22,11 +22,11 @@ def stream(seed: int, group: Mapping[str, object]) -> np.random.Generator:
 
 
 def draw_with_replacement(rng: np.random.Generator, bins: Rows, repeats: int) -> Rows:
-    """Draw as many rows as there are, with replacement, so many times; return the rows of each bin.
+    """Draw as many rows as there are, with replacement, *repeats* times; return the rows in each bin.
 
-    That is a multinomial draw. It is made by halving: how many of the rows fall into the left half of the
-    bins is binomial, and so on within each half. The shares are quotients of exact sums, so nothing is lost
-    to rounding however many bins there are, and the work is that of the bins, not of the rows.
+    This is a multinomial draw. It is made by halving: the number of rows in the left half of the bins is
+    binomial, and so on within each half. The shares are quotients of exact sums, so rounding errors do not
+    add up over many bins, and the cost depends on the number of bins, not of rows.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ def draw_with_replacement(rng: np.random.Generator, bins: Rows, repeats: int) ->
 
 
 def draw_without_replacement(rng: np.random.Generator, bins: Rows, size: int) -> Rows:
-    """Draw *size* different rows, all sets of rows equally likely; return the rows of each bin.
+    """Draw *size* different rows, all sets of rows equally likely; return the rows in each bin.
 
-    That is a multivariate hypergeometric draw. NumPy's stops at 10^9 rows; this one does not: every row is
-    kept with probability size/total, and what is then too many or too few, a matter of the square root of
-    the size, is taken away or added at random. Given how many were kept, all sets of so many rows are equally
-    likely, and stay so.
+    This is a multivariate hypergeometric draw. NumPy's is limited to 10^9 rows; this one is not: every row is
+    kept with probability size/total, and the surplus or shortage, of the order of the square root of the
+    size, is removed or added at random. Given the number of rows kept, all sets of that many rows are equally
+    likely, before and after.
     """
     total = int(bins.sum())
     kept = rng.binomial(bins, size / total) if total else bins.copy()
@@ -73,7 +73,7 @@ def draw_without_replacement(rng: np.random.Generator, bins: Rows, size: int) ->
 
 
 def _pick(rng: np.random.Generator, bins: Rows, size: int) -> Rows:
-    """Draw a few different rows by their places."""
+    """Draw a few different rows by their positions."""
     ends = np.cumsum(bins)
     places = rng.choice(int(ends[-1]), size, replace=False, shuffle=False) if size else np.empty(0, np.int64)
     return np.bincount(np.searchsorted(ends, places, side="right"), minlength=len(bins))

@@ -1,4 +1,4 @@
-"""Counts -> how often each model is the best one of a resampled log."""
+"""Counts -> how often each model is the best in resampled logs."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ def probability_best(
     units: str | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Say how often each model is the best at each prevalence and beta, over resampled logs.
+    """Return how often each model is the best in resampled logs, at each prevalence and beta.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ def probability_best(
     beta
         Weights of recall, each in [0, inf], if the metric has one.
     threshold
-        Where the metric is taken. Areas do not depend on it.
+        The threshold of the metric. Areas do not depend on it.
     repeats
         Number of resampled logs, at least 2.
     seed
-        Fixes the draws.
+        Seed of the draws.
     units
-        None draws the rows of each model apart, as if other rows had been scored, which blurs differences
-        between models of one log. A key such as the ``bucket`` of ``unit_buckets`` draws the same units for
-        all models: the paired comparison.
+        None resamples the rows of each model separately, as if the models had scored different rows, which
+        hides differences between models of one log. A key such as the ``bucket`` of ``unit_buckets``
+        resamples the same units for all models: the paired comparison.
     level
         A model is distinguishable if its p-value is below 1 - level.
 
@@ -74,25 +74,25 @@ def probability_best(
     probability     Float64 share of the resampled logs in which it is  undefined in all of them
                             the best; those that tie share
     p_value         Float64 two-sided, of the best *value* against this the best, or undefined
-    distinguishable Boolean whether it is told from the best            p_value is null, unless the best
+    distinguishable Boolean whether the best is significantly better    p_value is null, unless the best
     repeats         Int64   resampled logs in which it is defined       never
     =============== ======= =========================================== ================================
 
     Raises
     ------
     ParameterError
-        As ``bootstrap`` does, or if a model has several operating points, or the metric no better and worse.
+        As for ``bootstrap``, or if a model has several operating points, or if the metric cannot be ranked.
     UnknownMetricError
-        If it is not known whether more of a metric is better.
+        If the direction of a metric is unknown.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units*.
 
     Notes
     -----
-    With the smaller of the shares of resampled logs in which the best is not better, and not worse, than the
-    model (each with one added to the number and to the total), the p-value is twice that. Identical models
-    share their probability, and have p-value 1 with *units*. The probability is that of the bootstrap, not a
-    posterior; the p-values are not corrected for the number of models.
+    The p-value is twice the smaller of two shares of resampled logs: those in which the best is not better
+    than the model, and those in which it is not worse (each with one added to the number and to the total).
+    Identical models share their probability, and have p-value 1 with *units*. The probability is that of the
+    bootstrap, not a posterior; the p-values are not corrected for the number of models.
 
     References
     ----------

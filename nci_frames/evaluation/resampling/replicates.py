@@ -1,7 +1,7 @@
 """Counts -> the metrics of many resampled logs, without the log.
 
-A resampled log is known by its rows in each bin, so a replicate costs the same for a thousand rows and for a
-billion. Either rows are drawn within each class, or whole buckets of units are.
+A resampled log is determined by its number of rows in each bin, so a replicate costs the same for a thousand
+rows and for a billion. Either rows are resampled within each class, or whole buckets of units.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ __all__ = ["LEAST_BUCKETS", "Metrics", "Replicates", "resample"]
 Rows = NDArray[np.int64]
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 
-#: Fewer buckets than this say too little about how one log differs from another.
+#: Fewer buckets than this show too little of how one log differs from another.
 LEAST_BUCKETS = 20
 
 _CASES = ["threshold", "metric", "method", "prevalence", "beta"]
@@ -56,7 +56,7 @@ class Replicates:
                 "each model needs one operating point",
                 where=self.histogram.where,
                 found=f"{thresholds} thresholds",
-                hint="name one with threshold=, or leave one row of each model",
+                hint="select one with threshold=, or keep one row of each model",
             )
 
 
@@ -97,7 +97,8 @@ def resample(
     for whole in samplers:
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         wanted = _Wanted(asked, curves, grid, betas, points.tolist(), whole.histogram.observed_prevalence)
-        # Only the rows between what tells replicates apart are drawn: thresholds, or positives.
+        # Bins that no result distinguishes are merged before drawing: between thresholds, or between
+        # positives.
         sampler = whole
         if not curves:
             sampler = whole.coarser(points.tolist())
@@ -131,7 +132,7 @@ def _curves(asked: Sequence[str | pl.Expr], grid: list[float] | None) -> list[Me
 
 
 class _Sampler(Protocol):
-    """Draws the rows of a group anew."""
+    """Resamples the rows of a group."""
 
     @property
     def histogram(self) -> Histogram: ...
@@ -145,14 +146,14 @@ class _Sampler(Protocol):
 
 
 def _blocks(repeats: int, bins: int) -> list[int]:
-    """Cut the replicates into parts whose arrays are not too large."""
+    """Split the replicates into parts whose arrays are not too large."""
     some = max(1, _CELLS_AT_A_TIME // bins)
     return [min(some, repeats - start) for start in range(0, repeats, some)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows are drawn with replacement, the positives apart from the negatives."""
+    """Rows are resampled with replacement, separately for positives and negatives."""
 
     histogram: Histogram
 
@@ -175,11 +176,11 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Buckets:
-    """Whole buckets are drawn with replacement, the same ones for every model."""
+    """Whole buckets are resampled with replacement, the same ones for every model."""
 
     #: All buckets together.
     histogram: Histogram
-    #: Each bucket that has rows of the group, by its place among all buckets.
+    #: Each bucket that has rows of the group, by its position among all buckets.
     members: dict[int, Histogram]
     buckets: int
 
@@ -189,14 +190,14 @@ class _Buckets:
         if units not in keys:
             raise SchemaError.missing_column(units, "units", "the keys of the counts frame", keys)
         if frame[units].null_count():
-            msg = f"rows without a {units} cannot be drawn along with others"
-            raise ParameterError(msg, hint="leave out the rows that belong to no unit before counting")
+            msg = f"rows without a {units} cannot be resampled by it"
+            raise ParameterError(msg, hint="remove the rows that belong to no unit before counting")
         places = {bucket: place for place, bucket in enumerate(frame[units].unique().sort())}
         if len(places) < LEAST_BUCKETS:
             raise ParameterError(
-                f"there are too few values of {units!r} to draw from",
-                found=f"{len(places)}; {LEAST_BUCKETS} are the least",
-                hint="count by more, e.g. by those of unit_buckets(predictions, buckets=256)",
+                f"there are too few values of {units!r} to resample",
+                found=f"{len(places)}; {LEAST_BUCKETS} are needed",
+                hint="count by more, e.g. by unit_buckets(predictions, buckets=256)",
             )
         members: dict[tuple[Any, ...], dict[int, Histogram]] = {}
         for histogram in histograms(frame):
@@ -216,7 +217,7 @@ class _Buckets:
         rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
         positives, negatives = self._matrix("positives"), self._matrix("negatives")
         even = np.ones(self.buckets, np.int64)
-        # All at once: the blocks depend on the bins, which may differ between models, the draws must not.
+        # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
         times = draw_with_replacement(rng, even, repeats).astype(np.float64)
         for part in np.split(times, np.cumsum(_blocks(repeats, positives.shape[1]))[:-1]):
             # Sums of whole numbers below 2^53 are exact in Float64.
@@ -239,7 +240,7 @@ class _Buckets:
 
 
 class _Wanted:
-    """What is computed of each log of a group."""
+    """The metrics to compute for each log of a group."""
 
     def __init__(
         self,
@@ -305,7 +306,7 @@ class _Wanted:
                     beta=self._betas,
                 )
             )
-        # Projections are sorted by log first, then by case, so the values are already those of a matrix.
+        # Projections are sorted by log first, then by case, so the values are already in matrix order.
         values = pl.concat([part["value"] for part in parts]).to_numpy().reshape(logs, -1)
         cases = parts[0].head(values.shape[1]).with_columns(method=pl.lit(None, pl.String)).select(_CASES)
         return cases, values

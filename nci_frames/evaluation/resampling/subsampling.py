@@ -1,4 +1,4 @@
-"""Counts -> what sub-sampling a log to another class balance would have shown, against adjusting it."""
+"""Counts -> precision from sub-sampling a log to another class balance, compared with adjusting it."""
 
 import numpy as np
 import polars as pl
@@ -23,10 +23,11 @@ def subsample_study(
     repeats: int = 30,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Sub-sample a log to a class balance, again and again, and compare its PR curves with the adjusted one.
+    """Sub-sample a log to a class balance repeatedly, and compare the PR curves with the adjusted one.
 
-    The usual way to know the precision at another prevalence is to leave rows out until the classes have it.
-    The other is to adjust the precision by its formula and keep all rows. This shows what the first costs.
+    The usual way to estimate precision at another prevalence is to remove rows until the classes have it. The
+    other is to adjust the precision by its formula and keep all rows. This function shows the error of the
+    first.
 
     Parameters
     ----------
@@ -34,11 +35,11 @@ def subsample_study(
         A counts frame of whole rows.
     prevalence
         P(y=1) to sub-sample to, between 0 and 1, both excluded. Above the observed one, as in the paper,
-        negatives are left out and all positives kept; below it, positives are left out.
+        negatives are removed and all positives kept; below it, positives are removed.
     repeats
         Number of sub-samples, at least 1.
     seed
-        Fixes them. Those of a group depend on its keys and not on the other groups.
+        Seed of the sub-samples. Those of a group depend on its keys and not on the other groups.
 
     Returns
     -------
@@ -53,7 +54,7 @@ def subsample_study(
     tpr         Float64 true-positive rate of all rows                 never
     adjusted    Float64 precision at *prevalence* from all rows        no row is predicted positive
     mean        Float64 mean precision of the sub-samples              no sub-sample defines it
-    min, max    Float64 their least and greatest precision             as for mean
+    min, max    Float64 their minimum and maximum precision            as for mean
     q25, q75    Float64 their quartiles                                as for mean
     repeats     Int64   sub-samples with a row predicted positive      never
     =========== ======= ============================================== =================================
@@ -61,15 +62,15 @@ def subsample_study(
     Raises
     ------
     ParameterError
-        If an option is out of range, the counts are sums of weights, a group lacks a class, or so many rows
-        would be left out that a class is lost.
+        If an option is out of range, the counts are sums of weights, a group lacks a class, or a class would
+        lose all of its rows.
     SchemaError
         If *counts* is not a counts frame.
 
     Notes
     -----
-    The rows left in each bin follow the multivariate hypergeometric law, so all rows with one score are
-    treated alike, and the cost does not depend on the number of rows. The class that is thinned keeps
+    The rows left in each bin follow the multivariate hypergeometric distribution, so all rows with one score
+    are treated alike, and the cost does not depend on the number of rows. The class that is thinned keeps
     round(rows of the other class times the odds) rows.
 
     References
@@ -79,7 +80,7 @@ def subsample_study(
     Examples
     --------
     At one positive in a thousand a classifier has TPR 0.6 and FPR 0.001. Adjusted to one in a hundred its
-    precision is 0.86; ten sub-samples spread from less than 0.8 to 1.
+    precision is 0.86; ten sub-samples range from less than 0.8 to 1.
 
     >>> import nci_frames as nf
     >>> import polars as pl
