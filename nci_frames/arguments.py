@@ -3,7 +3,10 @@
 import math
 import numbers
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Literal
+
+import numpy as np
+import polars as pl
 
 from nci_frames.errors import ParameterError
 
@@ -41,13 +44,15 @@ def check_seed(seed: object) -> None:
 
 
 def _values(name: str, given: float | Sequence[float], allowed: str, largest: float) -> list[float]:
-    listed: Sequence[object] = [given] if isinstance(given, numbers.Real) else cast("Sequence[float]", given)
+    # An expression, a frame or a text could be gone through, but not for numbers.
+    several = isinstance(given, Sequence | np.ndarray | pl.Series) and not isinstance(given, str | bytes)
     values: set[float] = set()
-    for value in listed:
-        try:
-            number = float(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            raise ParameterError.out_of_range(name, value, allowed) from None
+    for value in given if several else [given]:  # type: ignore[union-attr]
+        if isinstance(value, str):
+            raise ParameterError.number_as_text(name, value, allowed)
+        if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+            raise ParameterError.out_of_range(name, value, allowed)
+        number = float(value)
         if not 0 <= number <= largest:
             raise ParameterError.out_of_range(name, value, allowed)
         values.add(number)
@@ -67,7 +72,7 @@ def prevalence_values(prevalence: Prevalences) -> list[float] | None:
     if isinstance(prevalence, str):
         if prevalence == "observed":
             return None
-        raise ParameterError.out_of_range("prevalence", prevalence, 'within [0, 1], or "observed"')
+        raise ParameterError.number_as_text("prevalence", prevalence, 'within [0, 1], or "observed"')
     return _values("prevalence", prevalence, "within [0, 1]", 1.0)
 
 

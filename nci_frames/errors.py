@@ -60,7 +60,9 @@ def listed(items: Iterable[str], shown: int = _SHOWN) -> str:
     return ", ".join(items[:shown]) + more
 
 
-def _did_you_mean(name: str, known: Iterable[str]) -> str | None:
+def _did_you_mean(name: object, known: Iterable[str]) -> str | None:
+    if not isinstance(name, str):
+        return None
     close = difflib.get_close_matches(name.lower(), {k.lower(): k for k in known}, n=1, cutoff=0.6)
     return next((k for k in known if k.lower() == close[0]), None) if close else None
 
@@ -129,9 +131,18 @@ class ParameterError(NciFramesError, ValueError):
         return cls(f"{name} must be {allowed}", found=repr(value))
 
     @classmethod
+    def number_as_text(cls, name: str, value: str, allowed: str) -> Self:
+        """Build the error for a text where a number belongs."""
+        try:
+            hint = f"did you mean the number {float(value):g}?"
+        except ValueError:
+            hint = None
+        return cls(f"{name} must be {allowed}", found=repr(value), hint=hint)
+
+    @classmethod
     def unknown_choice(cls, name: str, value: object, choices: Sequence[str]) -> Self:
         """Build the error for an option that is none of a few fixed words."""
-        close = _did_you_mean(str(value), choices)
+        close = _did_you_mean(value, choices)
         return cls(
             f"{name} must be one of {', '.join(map(repr, choices))}",
             found=repr(value),
@@ -252,6 +263,24 @@ class SchemaError(NciFramesError):
     def wrong_values(cls, column: str, frame: str, wanted: str, where: str, found: str) -> Self:
         """Build the error for a column of a frame that holds values that it cannot hold."""
         return cls(f"column {column!r} of a {frame} frame must be {wanted}", where=where, found=found)
+
+    @classmethod
+    def no_frame(cls, wanted: str, value: object, maker: str) -> Self:
+        """Build the error for a frame argument that is no frame at all."""
+        kind = type(value)
+        hints = {
+            "list": "add the counts frames of a list with merge_counts(*frames)",
+            "tuple": "add the counts frames of a tuple with merge_counts(*frames)",
+            "str": "read a saved frame first, e.g. with polars.read_parquet",
+            "pandas": "turn a pandas frame into a Polars frame with polars.from_pandas",
+            "duckdb": "turn a relation into a Polars frame with its method pl()",
+        }
+        known = "str" if hasattr(value, "__fspath__") else kind.__module__.lstrip("_").split(".")[0]
+        return cls(
+            f"a {wanted} frame must be a Polars DataFrame or LazyFrame",
+            found=f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins."),
+            hint=hints.get(kind.__name__) or hints.get(known) or f"make one with {maker}",
+        )
 
     @classmethod
     def inconsistent(cls, what: str, where: str, found: str, hint: str | None) -> Self:

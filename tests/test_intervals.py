@@ -28,7 +28,7 @@ def counts_of(cases: list[tuple[int, int]]) -> pl.DataFrame:
     hits = pl.Series([k for k, _ in cases])
     misses = pl.Series([n - k for k, n in cases])
     return pl.DataFrame({"tp": hits, "fp": misses, "fn": misses, "tn": hits}).with_columns(
-        model=pl.lit("a"), threshold=pl.int_range(pl.len()).cast(pl.Float64)
+        model=pl.lit("a"), case=pl.int_range(pl.len()), threshold=0.5
     )
 
 
@@ -138,7 +138,7 @@ def test_given_half_widths_are_cut_at_0_and_1() -> None:
 def test_unattained_operating_points_and_lonely_classes_have_no_bounds() -> None:
     counts = pl.DataFrame(
         {"model": ["a", "b", "c"], "threshold": [0.5] * 3, "tp": [0, 1, None], "fp": [1, 0, None],
-         "fn": [0, 1, None], "tn": [1, 0, None]}
+         "fn": [0, 1, None], "tn": [1, 0, None], "reason": [None, None, "not attained"]}
     )  # fmt: skip
     for name in INTERVALS:
         rates = nf.compute_rates(counts, interval=name)
@@ -232,7 +232,8 @@ def test_the_band_by_brute_force() -> None:
     counts = pl.DataFrame(
         {
             "model": "a",
-            "threshold": np.arange(len(pairs), dtype=float),
+            "outcome": np.arange(len(pairs)),
+            "threshold": 0.5,
             "tp": [tp for tp, _ in pairs],
             "fp": [fp for _, fp in pairs],
             "fn": [positives - tp for tp, _ in pairs],
