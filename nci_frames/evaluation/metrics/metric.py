@@ -38,6 +38,8 @@ class Metric:
     monotone: bool = True
     #: Whether a user registered it, who may register it again.
     own: bool = False
+    #: Size of the numbers that it is the difference of: it has their rounding, however small it is itself.
+    scale: float = 0.0
     #: How it is written in print, if not by its name.
     title: str = ""
     #: Of a curve: the call that computes it.

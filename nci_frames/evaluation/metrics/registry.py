@@ -68,6 +68,7 @@ def metric(
     upper: float = 1.0,
     linear_in_prevalence: bool = False,
     monotone: bool = True,
+    scale: float = 0.0,
     title: str = "",
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, CalledMetric]]:
     """Register the decorated function, and give its expression the metric's label.
@@ -88,6 +89,8 @@ def metric(
         Whether the value is exactly linear in eta at fixed TPR and FPR.
     monotone
         Whether it rises or falls all the way as one rate grows, whatever the other is.
+    scale
+        Size of the numbers that it is the difference of, if it is one.
     title
         How it is written in print, if not by its name.
     """
@@ -106,7 +109,7 @@ def metric(
 
         new = Metric(
             name, "point", aliases, formula, direction, lower, upper, undefined_when, call, settable,
-            linear_in_prevalence, monotone, title=title,
+            linear_in_prevalence, monotone, scale=scale, title=title,
         )  # fmt: skip
         add(new)
         return call
