@@ -1,3 +1,6 @@
+import itertools
+from fractions import Fraction
+
 import hypothesis.strategies as st
 import polars as pl
 import pytest
@@ -23,14 +26,110 @@ def point_rates(points: list[tuple[int, int]]) -> pl.DataFrame:
     return nf.compute_rates(counts)
 
 
-@given(points=st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20)), min_size=2, max_size=8))
-def test_precision_ranks_never_change_with_prevalence(points: list[tuple[int, int]]) -> None:
-    grid = [1e-6, 1e-3, 0.1, 0.5, 0.9]
-    # Precision orders as TPR/FPR at every prevalence; points that share that ratio may differ by rounding.
-    unique = list({tp / fp: (tp, fp) for tp, fp in points}.values())
-    ranking = nf.rank_models(nf.project_rates(point_rates(unique), metrics="precision", prevalence=grid))
-    orders = {tuple(group.sort("rank")["model"]) for group in ranking.partition_by("prevalence")}
-    assert len(orders) == 1
+@given(
+    points=st.lists(st.tuples(st.integers(1, 20), st.integers(0, 20)), min_size=2, max_size=8),
+    grid=st.lists(st.floats(1e-12, 1 - 1e-12), min_size=1, max_size=3, unique=True),
+)
+def test_precision_ranks_by_the_quotient_of_the_rates(
+    points: list[tuple[int, int]], grid: list[float]
+) -> None:
+    """At every prevalence the order is that of FPR/TPR, and equal quotients tie."""
+    for metric, at in (
+        ("precision", points),
+        ("npv", [(20 - fp, 20 - tp) for tp, fp in points]),  # its quotient is (1-TPR)/(1-FPR)
+        (nf.f_beta(beta=0), points),
+    ):
+        ranking = nf.rank_models(nf.project_rates(point_rates(at), metrics=metric, prevalence=grid))
+        quotients = [Fraction(fp, tp) for tp, fp in points]
+        expected = {
+            f"m{place:02}": 1 + sum(q < mine for q in quotients) for place, mine in enumerate(quotients)
+        }
+        for (_,), group in ranking.group_by("prevalence"):
+            values = dict(group.select("model", "value").rows())
+            ranks = dict(group.select("model", "rank").rows())
+            for one, other in itertools.combinations(expected, 2):
+                if expected[one] == expected[other]:
+                    assert ranks[one] == ranks[other]
+                elif abs(values[one] - values[other]) > 1e-14 * values[one]:
+                    assert (ranks[one] < ranks[other]) == (expected[one] < expected[other])
+
+
+@given(
+    hits=st.lists(st.integers(1, 10**6), min_size=2, max_size=6), grid=st.lists(st.floats(0, 1), min_size=1)
+)
+def test_points_on_the_diagonal_have_one_precision_at_every_prevalence(
+    hits: list[int], grid: list[float]
+) -> None:
+    size = 10**6
+    counts = pl.DataFrame({"tp": hits, "fp": hits}).with_columns(
+        fn=size - pl.col("tp"), tn=size - pl.col("fp"), model=pl.int_range(pl.len()).cast(pl.String),
+        threshold=pl.lit(0.5),
+    )  # fmt: skip
+    table = nf.project_rates(nf.compute_rates(counts), metrics="precision", prevalence=grid)
+    assert table.group_by("prevalence").agg(pl.col("value").n_unique())["value"].to_list() == [1] * len(
+        set(grid)
+    )
+    ranking = nf.rank_models(table)
+    assert set(ranking["rank"]) == {1}
+    assert set(ranking["gap"]) == {0.0}
+
+
+def values_table(values: list[float | None], metric: str = "precision") -> pl.DataFrame:
+    return pl.DataFrame(
+        {"model": [f"m{place:03}" for place in range(len(values))], "metric": metric, "value": values},
+        schema_overrides={"value": pl.Float64},
+    ).with_columns(threshold=pl.lit(0.5), prevalence=pl.lit(0.1), beta=pl.lit(None, pl.Float64))
+
+
+def ranks_of(values: list[float | None], metric: str = "precision") -> list[int | None]:
+    return nf.rank_models(values_table(values, metric)).sort("model")["rank"].to_list()
+
+
+EPS = 2.0**-52
+steps = st.lists(st.integers(0, 40), min_size=1, max_size=12)
+
+
+@given(steps=steps, size=st.sampled_from([1.0, 3e-9, -2.0, 1e300]))
+def test_the_best_leads_a_tie_and_no_chain_joins_what_differs(steps: list[int], size: float) -> None:
+    values = [size * (1 + step * EPS) for step in steps]
+    table = nf.rank_models(values_table(values))  # type: ignore[arg-type]
+    expected, leader, rank = {}, None, 0
+    for place, value in enumerate(sorted(values, reverse=True), 1):
+        if leader is None or leader - value > 8 * EPS * abs(leader):
+            leader, rank = value, place
+        expected[value] = rank
+    best = max(values)
+    for value, rank, gap in table.select("value", "rank", "gap").iter_rows():
+        assert rank == expected[value]
+        assert gap == (0 if rank == 1 else best - value)
+
+
+def test_infinite_and_undefined_values() -> None:
+    inf = float("inf")
+    assert ranks_of([inf, 3.0, inf, None, 0.0, -inf], "lr_plus") == [1, 3, 1, None, 4, 5]
+    table = nf.rank_models(values_table([inf, 3.0, inf], "lr_plus"))
+    assert table["gap"].to_list() == [0, 0, inf]
+    assert ranks_of([inf, 3.0, inf], "lr_minus") == [2, 1, 2]
+    assert ranks_of([0.0, -0.0, 1e-300], "precision") == [2, 2, 1]
+
+
+def test_differences_of_rates_have_the_rounding_of_the_rates() -> None:
+    """J is 1/10,000 at each point, from other rates: as a float it differs by more than 8 of its last units."""
+    rates = [(9_991, 9_990), (1_001, 1_000), (11, 10)]
+    counts = pl.DataFrame(
+        {"model": list("abc"), "threshold": 0.5, "tp": [t for t, _ in rates], "fp": [f for _, f in rates]}
+    ).with_columns(fn=10_000 - pl.col("tp"), tn=10_000 - pl.col("fp"))
+    table = nf.project_rates(nf.compute_rates(counts), metrics="youden_j", prevalence=0.5)
+    assert table["value"].max() - table["value"].min() > 8 * EPS * 0.0001
+    assert set(nf.rank_models(table)["rank"]) == {1}
+
+
+def test_groups_are_compared_apart() -> None:
+    one = values_table([0.5, 0.5 + EPS, 0.4]).with_columns(country=pl.lit("at"))
+    other = values_table([0.5 + 2 * EPS, None, 0.6]).with_columns(country=pl.lit(None, pl.String))
+    ranking = nf.rank_models(pl.concat([one, other])).sort("country", "model")
+    assert ranking["rank"].to_list() == [2, None, 1, 1, 1, 3]
+    assert nf.rank_models(values_table([])).is_empty()
 
 
 def test_f1_ranks_change_with_prevalence() -> None:

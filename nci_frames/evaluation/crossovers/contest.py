@@ -83,10 +83,11 @@ class Contest:
     @property
     def constant(self) -> bool:
         """Whether the order of two points is the same all along the axis."""
-        # Precision orders points by TPR/FPR, whatever the prevalence; F-beta is precision at beta = 0.
+        # Precision orders points by TPR/FPR and NPV by (1-FPR)/(1-TPR), whatever the prevalence; F-beta is
+        # precision at beta = 0.
         return (
             self.over not in self.metric.meta.root_names()
-            or self.name == "precision"
+            or self.name in ("precision", "npv")
             or (self.name == "f_beta" and self.over == "prevalence" and self.beta in (0.0, np.inf))
             or (self.over == "beta" and self.prevalence in (0.0, 1.0))
         )

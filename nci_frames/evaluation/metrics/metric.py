@@ -38,6 +38,8 @@ class Metric:
     monotone: bool = True
     #: Whether it is user-defined; such a metric may be registered again.
     own: bool = False
+    #: Magnitude of the two numbers whose difference it is: it has their rounding error, however small it is.
+    scale: float = 0.0
     #: Its display name, if it differs from the name.
     title: str = ""
     #: Of a curve: the call that computes it.

@@ -55,8 +55,9 @@ def precision(*, prevalence: Parameter = None) -> pl.Expr:
     0.3752
     """
     eta = eta_of(prevalence)
-    found = eta * TPR
-    return ratio(found, found + (1 - eta) * FPR)
+    # By FPR/TPR and eta alone: points with one quotient have one precision, to the last digit. 0/0, inf·0 and
+    # 0·inf are where nothing is predicted positive.
+    return (1 / (1 + (1 - eta) * (FPR / TPR / eta))).fill_nan(None)
 
 
 @metric(
@@ -91,8 +92,7 @@ def npv(*, prevalence: Parameter = None) -> pl.Expr:
     0.9996
     """
     eta = eta_of(prevalence)
-    right = (1 - eta) * (1 - FPR)
-    return ratio(right, right + eta * (1 - TPR))
+    return (1 / (1 + eta * ((1 - TPR) / (1 - FPR) / (1 - eta)))).fill_nan(None)
 
 
 @metric(
@@ -142,7 +142,8 @@ def f_beta(*, beta: Parameter = None, prevalence: Parameter = None) -> pl.Expr:
     recall_share = 1 / (1 + beta.pow(-2))
     found = eta * TPR
     value = ratio(found, recall_share * eta + precision_share * (found + (1 - eta) * FPR))
-    return pl.when(precision_share == 0).then(TPR).otherwise(value)
+    at_0 = precision(prevalence=prevalence)
+    return pl.when(precision_share == 0).then(TPR).when(recall_share == 0).then(at_0).otherwise(value)
 
 
 @metric(
@@ -230,6 +231,7 @@ def calibrated_precision(*, reference: float = 0.5) -> pl.Expr:
 @metric(
     formula="(precision-eta) / ((1-eta)·precision) = 1 - FPR/TPR",
     undefined_when="neither class has a predicted positive: TPR = FPR = 0",
+    scale=1.0,
     lower=float("-inf"),
 )
 def precision_gain() -> pl.Expr:
@@ -264,6 +266,7 @@ def precision_gain() -> pl.Expr:
 @metric(
     formula="(TPR-eta) / ((1-eta)·TPR)",
     undefined_when="0/0: TPR and eta are 0, or both are 1",
+    scale=1.0,
     lower=float("-inf"),
 )
 def recall_gain(*, prevalence: Parameter = None) -> pl.Expr:

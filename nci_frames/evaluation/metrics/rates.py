@@ -122,6 +122,7 @@ def fnr() -> pl.Expr:
 @metric(
     aliases=("tss", "informedness"),
     formula="TPR - FPR",
+    scale=1.0,
     undefined_when="there are no positives or no negatives",
     lower=-1.0,
 )

@@ -69,6 +69,7 @@ def metric(
     upper: float = 1.0,
     linear_in_prevalence: bool = False,
     monotone: bool = True,
+    scale: float = 0.0,
     title: str = "",
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, CalledMetric]]:
     """Register the decorated function, and give its expression the metric's label.
@@ -89,6 +90,8 @@ def metric(
         Whether the value is exactly linear in eta at fixed TPR and FPR.
     monotone
         Whether it is monotone in each rate, whatever the other is.
+    scale
+        Magnitude of the numbers whose difference it is, if it is a difference.
     title
         How it is written in print, if not by its name.
     """
@@ -107,7 +110,7 @@ def metric(
 
         new = Metric(
             name, "point", aliases, formula, direction, lower, upper, undefined_when, call, settable,
-            linear_in_prevalence, monotone, title=title,
+            linear_in_prevalence, monotone, scale=scale, title=title,
         )  # fmt: skip
         add(new)
         return call

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from nci_frames.errors import SchemaError
+from nci_frames.evaluation.arrays.runs import group_starts
 from nci_frames.evaluation.metrics import Direction, find_metric
+from nci_frames.evaluation.metrics.rounding import rounding, tie_leaders
 from nci_frames.schemas import AREAS, PROJECTION, RANKING, FrameSchema, collect
 
 __all__ = ["rank_models"]
@@ -34,7 +37,8 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
     ====== ======= ======================================= ==========================================
     rank   Int64   1 is best; ties share the smaller rank  value is null, or the metric cannot be
                                                            ranked (its direction is "target")
-    gap    Float64 distance to the best value, >= 0        as for rank
+    gap    Float64 distance to the best value, >= 0; 0     as for rank
+                   where the rank is 1
     ====== ======= ======================================= ==========================================
 
     Raises
@@ -44,6 +48,13 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
         expression, unless registered with ``register_metric``.
     SchemaError
         If *table* is neither a projection nor areas, or lacks a column of *by*.
+
+    Notes
+    -----
+    Values tie that differ by no more than rounding explains: by 8 units of the last place (8·2^-52) of the
+    best of them, or 512 for areas, which are sums; where the metric is a difference of rates (Youden's J, and
+    the two gains), by as many units of 1. The best value leads the first tie, the best that does not tie with
+    it the next, and so on: no chain of small steps joins values that differ.
 
     Examples
     --------
@@ -65,25 +76,40 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
         if column not in frame.columns:
             raise SchemaError.missing_column(column, "by", f"the {schema.name} frame", frame.columns)
 
-    directions = {name: find_metric(name).direction for name in frame["metric"].unique()}
+    order = [*comparison, "rank", "model", *(["threshold"] if "threshold" in frame.columns else [])]
+    order = list(dict.fromkeys(order))
+    ranked = _ranked(frame, comparison)
+    return RANKING.finish(ranked.sort(order, nulls_last=[column == "rank" for column in order]))
+
+
+def _ranked(frame: pl.DataFrame, comparison: list[str]) -> pl.DataFrame:
+    """Add rank and gap."""
+    known = {label: find_metric(label) for label in frame["metric"].unique()}
 
     def is_to(direction: Direction) -> pl.Expr:
-        return pl.col("metric").is_in([name for name, told in directions.items() if told == direction])
+        return pl.col("metric").is_in([name for name, told in known.items() if told.direction == direction])
 
     # With minimised metrics negated, the best value is the largest in every comparison.
     upward = pl.when(is_to("maximize")).then("value").when(is_to("minimize")).then(-pl.col("value"))
-    grouped: list[pl.Expr] = [pl.col(c) for c in comparison] or [pl.lit(0)]
-    ranked = (
-        frame.with_columns(__upward=upward)
-        .with_columns(
-            rank=pl.col("__upward").rank("min", descending=True).cast(pl.Int64).over(grouped),
-            gap=pl.col("__upward").max().over(grouped) - pl.col("__upward"),
-        )
-        .drop("__upward")
+    ordered = frame.with_columns(__upward=upward.fill_nan(None)).sort(
+        *comparison, -pl.col("__upward"), nulls_last=[*(False for _ in comparison), True]
     )
-    order = [*comparison, "rank", "model", *(["threshold"] if "threshold" in frame.columns else [])]
-    order = list(dict.fromkeys(order))
-    return RANKING.finish(ranked.sort(order, nulls_last=[column == "rank" for column in order]))
+    ranked = ordered.filter(pl.col("__upward").is_not_null())
+    rest = ordered.filter(pl.col("__upward").is_null()).with_columns(
+        rank=pl.lit(None, pl.Int64), gap=pl.lit(None, pl.Float64)
+    )
+    values = ranked["__upward"].to_numpy()
+    moved = np.empty(len(ranked))
+    for label, metric in known.items():
+        mine = (ranked["metric"] == label).to_numpy()
+        moved[mine] = rounding(metric, values[mine])
+    starts = group_starts(ranked, comparison) if comparison else np.zeros(min(len(ranked), 1), np.int64)
+    start = np.repeat(starts, np.diff(starts, append=len(ranked)))
+    leader = tie_leaders(values, moved, starts)
+    with np.errstate(invalid="ignore"):
+        gap = np.where(leader == start, 0.0, values[start] - values)
+    found = ranked.with_columns(rank=pl.Series(leader - start + 1, dtype=pl.Int64), gap=pl.Series(gap))
+    return pl.concat([found, rest]).drop("__upward")
 
 
 def _comparison(frame: pl.DataFrame, schema: FrameSchema) -> list[str]:

@@ -7,8 +7,9 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.metrics import asked_metric
+from nci_frames.evaluation.metrics import Metric, asked_metric
 from nci_frames.evaluation.metrics.directions import better_sign
+from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.evaluation.resampling.replicates import Replicates, resample
 from nci_frames.schemas import BEST_MODELS, COUNTS
 
@@ -113,7 +114,8 @@ def probability_best(
     (0.5, 'b', 0.88, 1.0, False)]
     """
     check_level(level)
-    sign = better_sign(asked_metric(metric))
+    known = asked_metric(metric)
+    better_sign(known)
     found = resample(
         counts, metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
         units=units,
@@ -126,25 +128,32 @@ def probability_best(
     if not groups:
         return BEST_MODELS.empty(frame.select(keys))
     first = [*keys, *_CASE, "model"]
-    table = pl.concat(_compared(models, sign, level) for models in groups.values())
+    table = pl.concat(_compared(models, known, level) for models in groups.values())
     return BEST_MODELS.finish(table.drop("threshold").sort(first))
 
 
-def _compared(models: list[Replicates], sign: int, level: float) -> pl.DataFrame:
+def _compared(models: list[Replicates], metric: Metric, level: float) -> pl.DataFrame:
     """Compare the models of one group of keys."""
     for replicates in models:
         replicates.check_one_point()
+    sign = better_sign(metric)
     value = sign * np.stack([m.value for m in models])  # model, case
     values = sign * np.stack([m.values for m in models])  # model, replicate, case
     defined = ~np.isnan(values)
     comparable = np.where(defined, values, -np.inf)
-    wins = defined & (comparable == comparable.max(axis=0))
+    highest = comparable.max(axis=0)
+    with np.errstate(invalid="ignore"):
+        # What differs by rounding ties; the difference of equal infinite values is NaN.
+        wins = defined & ~(highest - comparable > rounding(metric, highest))
     decided = defined.any(axis=0).sum(axis=0)
     with np.errstate(invalid="ignore"):
         probability = (wins / np.maximum(wins.sum(axis=0), 1)).sum(axis=1) / decided
     best = np.argmax(np.where(np.isnan(value), -np.inf, value), axis=0)
     is_best = (np.arange(len(models))[:, None] == best) & ~np.isnan(value)
-    difference = values[best, :, np.arange(len(best))].T - values
+    of_best = values[best, :, np.arange(len(best))].T
+    with np.errstate(invalid="ignore"):
+        difference = np.where(of_best == values, 0.0, of_best - values)
+        difference[np.abs(difference) <= rounding(metric, of_best)] = 0.0
     both = (~np.isnan(difference)).sum(axis=1)
     fewer = np.minimum((difference <= 0).sum(axis=1), (difference >= 0).sum(axis=1))
     p_value = np.minimum(1, 2 * (1 + fewer) / (1 + both))

@@ -9,13 +9,14 @@ nci.fBeta = (tpr, fpr, eta, beta) => {
   const found = eta * tpr;
   const whole = recallShare * eta + precisionShare * (found + (1 - eta) * fpr);
   if (precisionShare === 0) return tpr;
+  if (recallShare === 0) return nci.precision(tpr, fpr, eta);
   return whole > 0 ? found / whole : null;
 };
 
+// By FPR/TPR and eta alone: points with one quotient tie to the last digit.
 nci.precision = (tpr, fpr, eta) => {
-  const found = eta * tpr;
-  const whole = found + (1 - eta) * fpr;
-  return whole > 0 ? found / whole : null;
+  const value = 1 / (1 + (1 - eta) * (fpr / tpr / eta));
+  return Number.isNaN(value) ? null : value;
 };
 
 // The operating point of a model with its highest F-beta: [threshold, tpr, fpr, value].
@@ -49,11 +50,16 @@ nci.area = (values, [low, high], eta) => {
   return above / below;
 };
 
-// Rank 1 is the best value; equal values share the smaller rank, and what is undefined has none.
+// Rank 1 is the best value; those that differ by rounding share the smaller rank, as in the library, and what
+// is undefined has none.
 nci.ranks = (values) => {
   const order = values.filter((value) => value !== null).sort((a, b) => b - a);
   const rank = new Map();
-  order.forEach((value, i) => rank.has(value) || rank.set(value, i + 1));
+  let leader = 0;
+  order.forEach((value, i) => {
+    if (order[leader] - value > 8 * Number.EPSILON * Math.abs(order[leader])) leader = i;
+    rank.set(value, leader + 1);
+  });
   return values.map((value) => (value === null ? null : rank.get(value)));
 };
 
