@@ -20,7 +20,7 @@ __all__ = ["BATCH_ROWS", "Batch", "read_batches"]
 
 #: Rows that are read at a time.
 BATCH_ROWS = 1 << 17
-#: Rows that are worked on at a time: larger arrays would be returned to the system and cleared for each use.
+#: Rows processed at a time: larger arrays would be returned to the system and cleared for each use.
 _SLICE_ROWS = 1 << 15
 
 
@@ -53,7 +53,7 @@ def read_batches(
     rows_by_code
         The rows are counted here.
     progress
-        Whether to show how far it is.
+        Whether to show progress.
     batch_rows
         Rows at a time.
 
