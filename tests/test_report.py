@@ -202,7 +202,7 @@ def test_a_best_without_false_positives_is_not_called_certain():
     text = " ".join(Page(render_report(comparison({"quiet": (0.6, 0.0), "loud": (0.9, 0.1)}))).text.split())
     card = text[text.index("At prevalence 10⁻⁴") : text.index("At prevalence 0.02")]
     assert "quiet 0.750 (0.587 to 0.766)" in card
-    assert "no false positive was seen, so that none can be drawn: trust the bounds" in card
+    assert "since no false positive was seen and none can be resampled: rely on the bounds" in card
     assert "no false positive" not in text[text.index("At prevalence 0.501") : text.index("Does the order")]
 
 
