@@ -222,5 +222,5 @@ def test_counts_that_cannot_be_resampled() -> None:
     with pytest.raises(nf.ParameterError, match=r"too few values of 'bucket'(.|\n)*found: 19; 20"):
         nf.bootstrap(few, metric="roc_auc", units="bucket")
     nobody = unit_log().with_columns(unit=pl.lit(None, pl.String))
-    with pytest.raises(nf.ParameterError, match="rows without a bucket cannot be drawn"):
+    with pytest.raises(nf.ParameterError, match="rows without a bucket cannot be resampled"):
         nf.bootstrap(nf.count_confusion(nf.unit_buckets(nobody)), metric="roc_auc", units="bucket")

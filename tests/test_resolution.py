@@ -30,7 +30,7 @@ def test_each_group_is_known_by_itself() -> None:
     found = nf.select_operating_points(nf.compute_rates(both), threshold=0.2)
     assert found.select("model", "tpr").rows() == [("a", None), ("high", 1.0)]
     assert nf.bootstrap(high, metric="recall", threshold=0.2, repeats=2)["value"].item() == 1.0
-    with pytest.raises(nf.ParameterError, match=r"0\.2 is not among"):
+    with pytest.raises(nf.ParameterError, match=r"0\.2 is not one of"):
         nf.bootstrap(both, metric="recall", threshold=0.2, repeats=2)
 
 
