@@ -225,7 +225,7 @@ def test_without_segments_there_is_no_such_section():
 def test_folds_are_explained_where_there_are_some(page):
     folded = Page(render_report(comparison(folds=4)))
     text = " ".join(folded.text.split())
-    assert "in each of the 4 folds apart, all at threshold 0.5 and prevalence 0.02:" in text
+    assert "separately in each of the 4 folds, all at threshold 0.5 and prevalence 0.02:" in text
     assert "F-beta plot at η = 0.02: mean and standard deviation over the folds" in text
     assert len([d for d in folded.all("div") if "data-spec" in d]) == 14
     assert "over the folds" not in page.text
@@ -344,7 +344,7 @@ def test_a_log_without_rows_still_gives_a_page():
 def test_charts_show_the_models_near_the_top_and_tables_all():
     many = comparison({f"m{i:03d}": (0.5, 0.01 + i / 1000) for i in range(140)}, beta=[1.0])
     source = Page(render_report(many))
-    assert "show the 12 models that come nearest to the top anywhere; the tables hold all 140" in " ".join(
+    assert "show the 12 models that rank highest anywhere; the tables show all 140" in " ".join(
         source.text.split()
     )
     specs = [json.loads(text) for a, text in source.scripts if a.get("id", "").startswith("spec-")]
