@@ -2,7 +2,7 @@
 
 This is the one place that says when every score is known. A row with the resolution "exact" says that no
 other score lies from its threshold to before the next higher threshold of its group. The claim is about the
-frame that was counted: whoever removes rows must know what becomes of it.
+frame that was counted: code that removes rows must know what happens to the claim.
 
 - Rows removed at the low end are noticed: then the lowest row left has rows below it (fn + tn > 0), and
   thresholds below it are unknown.
