@@ -39,7 +39,7 @@ def check_whole(name: str, value: object, least: int, most: float = math.inf) ->
 
 def check_seed(seed: object) -> None:
     """Raise ParameterError unless *seed* can be one."""
-    # The range that scikit-learn takes; the synthetic logs keep to it so that one seed serves both.
+    # The range that scikit-learn accepts; synthetic logs use it too, so that one seed is valid for both.
     check_whole("seed", seed, 0, 2**32 - 1)
 
 
@@ -88,7 +88,7 @@ def beta_values(beta: float | Sequence[float]) -> list[float]:
 
 
 def nearest(grid: Sequence[float], value: float) -> float:
-    """Return the value of the grid that is nearest by ratio; by difference from 0, which has no ratios.
+    """Return the value of the grid that is nearest by ratio; by difference if *value* is 0.
 
     >>> nearest([0.001, 0.01, 0.1], 0.02)
     0.01
@@ -99,7 +99,7 @@ def nearest(grid: Sequence[float], value: float) -> float:
 
 
 def prevalence_of_ratio(ratio: float) -> float:
-    """Return P(y=1) where there are *ratio* negatives per positive.
+    """Return P(y=1) for *ratio* negatives per positive.
 
     Raises
     ------

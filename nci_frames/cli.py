@@ -63,7 +63,7 @@ class Grid(click.ParamType[tuple[float, ...]]):
 
 
 class Words(click.ParamType[tuple[str, ...]]):
-    """Words from a few, with commas between: ``html,md``."""
+    """Some of a few words, separated by commas: ``html,md``."""
 
     name = "words"
 
@@ -86,12 +86,12 @@ class Words(click.ParamType[tuple[str, ...]]):
 def _together(
     _ctx: click.Context, _param: click.Parameter, value: tuple[tuple[str, ...], ...]
 ) -> tuple[str, ...]:
-    """Put the words of a repeated option together; each counts once."""
+    """Join the words of a repeated option; each counts once."""
     return tuple(dict.fromkeys(word for words in value for word in words))
 
 
 class Commands(click.Group):
-    """Commands whose foreseen errors end with a message and an exit code, not with a traceback."""
+    """Commands whose expected errors end with a message and an exit code, not with a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -101,7 +101,7 @@ class Commands(click.Group):
             click.echo(f"error: {error.for_command_line()}", err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
-            click.echo("interrupted: the output is as it was before", err=True)
+            click.echo("interrupted: the output is unchanged", err=True)
             ctx.exit(130)
 
 
@@ -131,15 +131,15 @@ def comparison_options(command: C) -> C:
     options = [
         click.option(
             "--prevalence", "-p", type=Grid(1.0), default=PREVALENCE, show_default=True,
-            help="Class balances to compare at: numbers with commas, or start:stop:log:count.",
+            help="Prevalences to compare at: numbers separated by commas, or start:stop:log:count.",
         ),
         click.option(
             "--beta", "-b", type=Grid(float("inf")), default=BETA, show_default=True,
-            help="Weights of recall in F-beta, written likewise.",
+            help="Weights of recall in F-beta, in the same form.",
         ),
         click.option(
             "--threshold", "-t", type=float, default=0.5, show_default=True,
-            help="A score from here on is a positive decision.",
+            help="A row is predicted positive if its score is at or above this.",
         ),
     ]  # fmt: skip
     for option in reversed(options):
@@ -148,7 +148,7 @@ def comparison_options(command: C) -> C:
 
 
 def output_options(command: C) -> C:
-    """Add the options that say in which formats a report, its tables and its charts are written."""
+    """Add the options for the formats of a report, its tables and its charts."""
     options = [
         click.option(
             "--format", "formats", type=Words("html", "md", "json"), default=["html"], show_default=True,
@@ -174,14 +174,20 @@ def output_options(command: C) -> C:
 @click.argument("logs", nargs=-1, required=True)
 @comparison_options
 @output_options
-@click.option("--segments", "-s", "segments", multiple=True, help="Column to report apart; may be repeated.")
+@click.option(
+    "--segments",
+    "-s",
+    "segments",
+    multiple=True,
+    help="Column whose values are reported separately; may be repeated.",
+)
 @click.option(
     "--out",
     "-o",
     type=click.Path(path_type=Path),
     default="nci-report",
     show_default=True,
-    help="Folder for the report, tables and charts; made if need be.",
+    help="Folder for the report, tables and charts; created if missing.",
 )
 @click.option("--title", help="Title of the report.")
 @click.option("--model", default="model", show_default=True, help="Column with the model's name.")
@@ -257,7 +263,7 @@ def report(
     type=click.Path(path_type=Path),
     default="demo-output",
     show_default=True,
-    help="Folder for the logs and the reports; made if need be.",
+    help="Folder for the logs and the reports; created if missing.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cross-validation.")
 def demo(
@@ -299,15 +305,19 @@ def demo(
 
 
 @main.command()
-@click.option("--half-width", type=Grid(1.0), help="Wanted half-width of the rates: one number, or TPR,FPR.")
-@click.option("--delta", type=float, help="Wanted largest width of the precision band over all prevalences.")
-@click.option("--precision-half-width", type=float, help="Wanted half-width of precision at --prevalence.")
-@click.option("--prevalence", "-p", type=float, help="Class balance at which precision matters.")
-@click.option("--tpr", type=float, help="True-positive rate that is expected.")
-@click.option("--fpr", type=float, help="False-positive rate that is expected.")
-@click.option("--positives", type=int, help="Rows with y=1 of a test set that is there.")
-@click.option("--negatives", type=int, help="Rows with y=0 of a test set that is there.")
-@click.option("--factor", type=float, help="Precision is known to this factor.  [default: 2]")
+@click.option(
+    "--half-width", type=Grid(1.0), help="Required half-width of the rates: one number, or TPR,FPR."
+)
+@click.option(
+    "--delta", type=float, help="Required maximum width of the precision band over all prevalences."
+)
+@click.option("--precision-half-width", type=float, help="Required half-width of precision at --prevalence.")
+@click.option("--prevalence", "-p", type=float, help="Prevalence for --precision-half-width.")
+@click.option("--tpr", type=float, help="Expected true-positive rate.")
+@click.option("--fpr", type=float, help="Expected false-positive rate.")
+@click.option("--positives", type=int, help="Rows with y=1 in an existing test set.")
+@click.option("--negatives", type=int, help="Rows with y=0 in an existing test set.")
+@click.option("--factor", type=float, help="Largest ratio of the bounds of precision.  [default: 2]")
 @click.option(
     "--level", type=float, default=0.95, show_default=True, help="Confidence of each rate's interval."
 )
@@ -321,7 +331,7 @@ def plan(
     level: float,
     **wanted: Any,
 ) -> None:
-    """Say how large a test set must be, or what a test set of a given size can support.
+    """Show how large a test set must be, or what a test set of a given size can support.
 
     \b
     Example:
@@ -338,15 +348,15 @@ def plan(
     console = Console(highlight=False)
     if positives is None and negatives is None:
         if factor is not None:
-            raise click.UsageError("--factor is asked of a test set: give --positives and --negatives.")
+            raise click.UsageError("--factor needs a test set: give --positives and --negatives.")
         widths = cast("Any", half_width[0] if half_width and len(half_width) == 1 else half_width)
         samples = required_samples(half_width=widths, tpr=tpr, fpr=fpr, level=level, **wanted)
-        print_frame(samples, console, title=f"rows needed, at confidence {level:g} of each rate")
+        print_frame(samples, console, title=f"required rows, at confidence {level:g} of each rate")
         return
     if half_width is not None or any(value is not None for value in wanted.values()):
-        raise click.UsageError("Say what is wanted, or give --positives and --negatives: not both.")
+        raise click.UsageError("Give either a goal or --positives and --negatives, not both.")
     if positives is None or negatives is None or tpr is None or fpr is None:
-        raise click.UsageError("A test set is --positives, --negatives, --tpr and --fpr.")
+        raise click.UsageError("A test set needs --positives, --negatives, --tpr and --fpr.")
     for title, table in _support(positives, negatives, tpr, fpr, 2.0 if factor is None else factor, level):
         print_frame(table.drop("model", "threshold"), console, title=title)
 
@@ -361,10 +371,13 @@ def _support(
     counts = expected_counts(positives=positives, negatives=negatives, tpr=tpr, fpr=fpr)
     rates = compute_rates(counts, interval="wilson", level=level)
     columns = ["tpr", "tpr_lower", "tpr_upper", "fpr", "fpr_lower", "fpr_upper"]
-    yield f"the rates, Wilson intervals of confidence {level:g}", rates.select("model", "threshold", *columns)
+    yield (
+        f"rates, with Wilson intervals of confidence {level:g}",
+        rates.select("model", "threshold", *columns),
+    )
     yield "where the precision band is widest (delta)", max_precision_uncertainty(rates)
     support = lowest_supported_prevalence(rates, factor=factor)
-    yield f"from this prevalence on, precision is known to a factor of {factor:g}", support
+    yield f"lowest prevalence at which precision is known to a factor of {factor:g}", support
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -70,7 +70,7 @@ def test_areas_are_known_to_the_tolerance_and_contain_the_exact_ones(kind: str) 
 
 @pytest.mark.usefixtures("never_exact")
 def test_what_cannot_be_reached_is_said() -> None:
-    with pytest.warns(nf.ToleranceWarning, match=r"known to .*, not to 1e-12; more thresholds would not"):
+    with pytest.warns(nf.ToleranceWarning, match=r"bounded to within .*, not 1e-12; more thresholds"):
         counts = nf.count_confusion(log_of("normal", 200_000), thresholds=nf.auto_thresholds(tolerance=1e-12))
     assert set(counts["resolution"]) <= {"grid", "exact"}
 

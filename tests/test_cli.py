@@ -301,7 +301,7 @@ def test_a_name_from_the_data_cannot_steer_the_terminal(tmp_path: Path) -> None:
 def test_a_plan_says_how_many_rows_are_needed() -> None:
     done = run("plan", "--delta", "0.1", "--tpr", "0.6", "--fpr", "0.001")
     assert done.exit_code == 0, done.output
-    assert "rows needed, at confidence 0.95 of each rate" in done.output
+    assert "required rows, at confidence 0.95 of each rate" in done.output
     (exact,) = (line for line in done.output.splitlines() if "exact" in line)
     assert [part.strip() for part in exact.strip("│").split("│")][1:3] == ["266", "389,091"]
     one, pair = (run("plan", "--half-width", width).output for width in ("0.05", "0.05,0.05"))

@@ -140,7 +140,7 @@ def test_too_few_rows() -> None:
         ),
         (paired(unit=[1, 2, 3, None] * 2), "a row belongs to no unit(.|\n)*found: 2 rows"),
         (paired().drop("unit"), "missing column 'unit'"),
-        (paired(weight=1.0), "DeLong's test knows no weights"),
+        (paired(weight=1.0), "DeLong's test does not support weights"),
     ],
 )
 def test_rows_that_cannot_be_paired(log: pl.DataFrame, message: str) -> None:

@@ -36,7 +36,7 @@ def test_labels_at_the_ends_of_their_type() -> None:
 
 @pytest.mark.parametrize("positive", [float(BIG + 2), float("nan"), "nan", str(BIG + 1)])
 def test_a_label_that_float64_cannot_tell_from_others(positive: Any) -> None:
-    with pytest.raises(nf.ParameterError, match="positive must be a number that Float64 tells from others"):
+    with pytest.raises(nf.ParameterError, match="must be a number that Float64 can distinguish from others"):
         nf.scan_predictions(log_of([1.0, 2.0]), positive=positive)
 
 

@@ -169,8 +169,8 @@ def test_the_answer_is_in_plain_words(page):
     assert "The prevalence of the log itself is 0.02 (1 in 50)." in text
     assert "At prevalence 10⁻⁴ 1 in 10,000 is positive; the lowest compared By F1, each model" in text
     assert "By PR-AUC forest 0.0144 0.00669 ahead of boosted trees; best in > 99 % of resampled logs" in text
-    assert "boosted trees 0.713 (0.701 to 0.724) from score 0.5 on; 0.0157 ahead of forest" in text
-    assert "not told from forest" in text
+    assert "boosted trees 0.713 (0.701 to 0.724) at threshold 0.5; 0.0157 ahead of forest" in text
+    assert "not significantly better than forest" in text
     assert (
         "By F1 at threshold 0.5: yes. forest leads from 10⁻⁴ to 0.0163; boosted trees leads from 0.0163 to "
         "0.246; logistic leads from 0.246 to 0.501. These borders are exact." in text
@@ -202,7 +202,7 @@ def test_a_best_without_false_positives_is_not_called_certain():
     text = " ".join(Page(render_report(comparison({"quiet": (0.6, 0.0), "loud": (0.9, 0.1)}))).text.split())
     card = text[text.index("At prevalence 10⁻⁴") : text.index("At prevalence 0.02")]
     assert "quiet 0.750 (0.587 to 0.766)" in card
-    assert "no false positive was seen, so that none can be drawn: trust the bounds" in card
+    assert "since no false positive was seen and none can be resampled: rely on the bounds" in card
     assert "no false positive" not in text[text.index("At prevalence 0.501") : text.index("Does the order")]
 
 
@@ -225,7 +225,7 @@ def test_without_segments_there_is_no_such_section():
 def test_folds_are_explained_where_there_are_some(page):
     folded = Page(render_report(comparison(folds=4)))
     text = " ".join(folded.text.split())
-    assert "in each of the 4 folds apart, all at threshold 0.5 and prevalence 0.02:" in text
+    assert "separately in each of the 4 folds, all at threshold 0.5 and prevalence 0.02:" in text
     assert "F-beta plot at η = 0.02: mean and standard deviation over the folds" in text
     assert len([d for d in folded.all("div") if "data-spec" in d]) == 14
     assert "over the folds" not in page.text
@@ -344,7 +344,7 @@ def test_a_log_without_rows_still_gives_a_page():
 def test_charts_show_the_models_near_the_top_and_tables_all():
     many = comparison({f"m{i:03d}": (0.5, 0.01 + i / 1000) for i in range(140)}, beta=[1.0])
     source = Page(render_report(many))
-    assert "show the 12 models that come nearest to the top anywhere; the tables hold all 140" in " ".join(
+    assert "show the 12 models that rank highest anywhere; the tables show all 140" in " ".join(
         source.text.split()
     )
     specs = [json.loads(text) for a, text in source.scripts if a.get("id", "").startswith("spec-")]

@@ -189,7 +189,7 @@ def test_what_is_undefined_is_a_dash_and_told() -> None:
     assert f"| b | {UNDEFINED} | {UNDEFINED} |" in text
     assert "| b | 0 | 98,000 | no positives\\: tpr, and what depends on it, is undefined |" in text
     none = render_markdown(comparison({"a": (None, None)}))
-    assert "there is no order: no model has a defined value" in none
+    assert "the models cannot be ordered: none has a defined value" in none
     assert f"| no model has a defined value |  | {UNDEFINED} |  |  | {UNDEFINED} |" in none
     alone = render_markdown(comparison({"a": (0.5, 0.1)}))
     assert "1 model, compared at 38 prevalences" in alone

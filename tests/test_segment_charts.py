@@ -206,7 +206,7 @@ def test_what_has_no_decomposition_says_so():
     spec = nf.chart_decomposition(parts_of(nothing)).to_dict()
     assert bars(spec) == []
     assert {(row["note"], row["reason"]) for row in totals(spec)} == {
-        ("no decomposition", "the metric is undefined here")
+        ("no decomposition", "the metric is undefined in the segment")
     }
 
 

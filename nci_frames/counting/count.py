@@ -23,10 +23,10 @@ from nci_frames.schemas import COUNTS
 
 __all__ = ["Tally", "count_confusion", "tally_predictions"]
 
-#: A key with fewer values than this is not suspected of being a row's number or time.
+#: A key with fewer values than this is not taken for a row number or a timestamp.
 _MANY_VALUES = 20
 
-#: So many thresholds from 0 to 1 are a grid for probabilities.
+#: At least this many thresholds within [0, 1] are taken for a grid of probabilities.
 _MANY_THRESHOLDS = 5
 
 
@@ -51,16 +51,16 @@ def count_confusion(
         predictions, of which all other columns are keys.
     thresholds
         Strictly ascending numbers (infinities are allowed), such as ``uniform_thresholds(101)`` makes;
-        "exact" for every distinct score of each group; or "auto": as fine as it takes to know the areas of
-        every model to 0.001 (``auto_thresholds`` has other settings), which is every distinct score of a
-        small log.
+        "exact" for every distinct score of each group; or "auto": as fine as needed for an error of at most
+        0.001 in the areas of every model (see ``auto_thresholds`` for other settings); for a small log that
+        is every distinct score.
     by
         The keys to keep besides the model; the others are summed away. None keeps every key there is.
     memory_limit
-        How many bytes the counts may take, above 0; None stands for half of the machine's memory. What takes
-        more is refused before it is taken.
+        Maximum number of bytes for the counts, above 0; None stands for half of the machine's memory. A count
+        that needs more is refused before the memory is allocated.
     progress
-        Whether to show how far it is, if standard error is a terminal.
+        Whether to show progress, if standard error is a terminal.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def count_confusion(
     InvalidRowsWarning
         If rows were dropped: how many, by reason.
     NearlyUniqueKeyWarning
-        If a key has nearly as many values as a model has rows, as a row's number or time of day has.
+        If a key has nearly as many values as a model has rows, such as a row number or a timestamp.
     OutsideGridWarning
         If thresholds from 0 to 1 meet scores below 0, such as logits.
     ToleranceWarning
@@ -143,7 +143,7 @@ def tally_predictions(
     memory_limit: float | None = None,
     progress: bool = False,
 ) -> Tally:
-    """Count as ``count_confusion`` does, and say what became of every row.
+    """Count as ``count_confusion`` does, and report what became of every row.
 
     Raises
     ------
@@ -185,7 +185,7 @@ Counted = tuple[pl.DataFrame, dict[int, int], pl.DataFrame]
 def _counted(
     scan: Scan, group: list[str], thresholds: Thresholds, budget: Budget, progress: bool
 ) -> tuple[Chosen, Counted]:
-    """Count at the thresholds that are asked for; a small log is read but once."""
+    """Count at the requested thresholds; a small log is read only once."""
     if isinstance(thresholds, str) and thresholds == "exact":
         return Chosen(None), _count(scan, group, None, budget, progress)
     if isinstance(thresholds, str) and thresholds == "auto":
@@ -234,12 +234,12 @@ def _count(
 def _tolerance_missed(chosen: Chosen, where: str) -> ToleranceWarning | None:
     if chosen.reached is None or chosen.tolerance is None or chosen.reached <= chosen.tolerance:
         return None
-    msg = f"the areas of {where} are known to {chosen.reached:.2g}, not to {chosen.tolerance:g}"
+    msg = f"the areas of {where} are bounded to within {chosen.reached:.2g}, not {chosen.tolerance:g}"
     return ToleranceWarning(f"{msg}; more thresholds would not help")
 
 
 def _nearly_unique(groups: pl.DataFrame, rows: int, where: str) -> NearlyUniqueKeyWarning | None:
-    """Name the keys whose values are more than half as many as the rows of a model, if those are not few."""
+    """Return the keys with more than half as many values as a model has rows, unless the rows are few."""
     keys = [key for key in groups.columns if key not in ("model", BUCKET)]
     values = groups.select(pl.col(keys).n_unique()) if keys else pl.DataFrame()
     per_model = rows / max(groups["model"].n_unique(), 1)
@@ -268,5 +268,5 @@ def _no_probabilities(counts: pl.DataFrame, chosen: Chosen, where: str) -> Outsi
         return None
     msg = f"{below / (below + above):.1%} of the rows of {where} have scores below 0"
     return OutsideGridWarning(
-        f"{msg}, which thresholds from 0 to 1 do not tell apart; thresholds='auto' fits any scores"
+        f"{msg}, which thresholds from 0 to 1 cannot distinguish; thresholds='auto' fits any scores"
     )

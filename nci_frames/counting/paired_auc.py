@@ -1,7 +1,7 @@
 """Predictions -> are the ROC-AUCs of two models different? DeLong's test for correlated curves.
 
-It needs to know which rows of two models are about the same unit, which counts do not tell; so it lives here,
-where rows are seen.
+It needs to know which rows of two models belong to the same unit, which counts do not show; so it is here,
+where rows are read.
 """
 
 import itertools
@@ -45,7 +45,7 @@ def compare_auc(
     method
         "delong".
     by
-        The keys to keep apart; the rows of the others are put together. None keeps every key there is.
+        The keys to keep; the rows of other keys are pooled. None keeps every key.
     level
         Confidence level of the interval, in (0, 1).
 
@@ -107,7 +107,9 @@ def compare_auc(
     if "unit" not in columns:
         raise SchemaError.missing_column("unit", "unit", scan.source.where, columns)
     if "weight" in columns:
-        raise ParameterError("DeLong's test knows no weights", hint="leave the weight out of the scan")
+        raise ParameterError(
+            "DeLong's test does not support weights", hint="omit weight= in scan_predictions"
+        )
     kept = kept_keys(scan.keys, by)
     paired_by = [*(key for key in scan.keys if key not in kept), "unit"]
     rows = predictions_of(scan).select(*kept, "model", *paired_by, "label", "score")
@@ -133,7 +135,7 @@ def compare_auc(
 
 @dataclass(frozen=True, slots=True)
 class _Paired:
-    """The scores of every model for the same rows, the positives apart from the negatives."""
+    """The scores of every model for the same rows, separately for positives and negatives."""
 
     models: list[str | None]
     #: Of shape (models, rows).

@@ -14,7 +14,7 @@ _CELLS = ("tp", "fp", "fn", "tn")
 
 
 def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """Add up counts of different rows: of two days, two files, two machines.
+    """Add counts of different rows, such as those of two days, files or machines.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
 
 
 def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.DataFrame:
-    """Add up tp, fp, fn and tn of the rows of counts or rates that share *by*, with further aggregates.
+    """Sum tp, fp, fn and tn over the rows of counts or rates that share *by*, with further aggregates.
 
     A null adds nothing. The rows are sorted by *by*, and added in one order, so that sums of weights are the
     same to the bit in every run.
@@ -130,7 +130,7 @@ def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str], *, some_
     """Add row by row: every member has the same thresholds."""
     resolved = [pl.col("resolution").max()] if "resolution" in frame.columns else []  # "grid" > "exact"
     added = add_cells(frame, [*keys, "threshold"], *resolved, pl.len().alias("__members"))
-    # Each threshold must have been counted for each member; two grids of one size are still two grids.
+    # Each threshold must have been counted for each member; grids of equal size may still differ.
     whole = frame.group_by(keys).agg(__all=pl.struct(*members).n_unique() if members else pl.lit(1))
     uneven = added.join(whole, on=keys, nulls_equal=True).filter(pl.col("__members") != pl.col("__all"))
     if len(uneven):

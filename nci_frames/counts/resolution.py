@@ -2,7 +2,7 @@
 
 This is the one place that says when every score is known. A row with the resolution "exact" says that no
 other score lies from its threshold to before the next higher threshold of its group. The claim is about the
-frame that was counted: whoever removes rows must know what becomes of it.
+frame that was counted: code that removes rows must know what happens to the claim.
 
 - Rows removed at the low end are noticed: then the lowest row left has rows below it (fn + tn > 0), and
   thresholds below it are unknown.
@@ -23,22 +23,22 @@ __all__ = ["has_every_score", "no_score_below", "one_score", "without_claims"]
 
 
 def one_score(columns: Collection[str]) -> pl.Expr:
-    """Tell of each row of counts whether the rows from its threshold to before the next share one score."""
+    """Return for each row whether the log's rows from its threshold to before the next share one score."""
     if "resolution" not in columns:
         return pl.lit(value=False)
     return (pl.col("resolution") == "exact").fill_null(value=False)
 
 
 def no_score_below() -> pl.Expr:
-    """Tell of each row of counts whether no score lies below its threshold."""
-    # Sums of weights are rounded: what adding does not change is nothing.
+    """Return for each row of counts whether no score lies below its threshold."""
+    # Sums of weights are rounded: a weight that does not change the sum counts as 0.
     return (pl.col("tp") + pl.col("fn") == pl.col("tp")) & (pl.col("fp") + pl.col("tn") == pl.col("fp"))
 
 
 def has_every_score(columns: Collection[str], keys: Sequence[str]) -> pl.Expr:
-    """Tell of each row of counts whether its group has a row for every distinct score.
+    """Return for each row of counts whether its group has a row for every distinct score.
 
-    So it has if no other score lies above any of its thresholds before the next, and none below the lowest.
+    It has if no other score lies between any threshold and the next, and none below the lowest.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def has_every_score(columns: Collection[str], keys: Sequence[str]) -> pl.Expr:
 
 
 def without_claims(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return rows chosen from counts or rates, which say nothing of the scores between them."""
+    """Return rows selected from counts or rates without the claim that no scores lie between them."""
     if "resolution" not in frame.columns:
         return frame
     resolution = pl.col("resolution")

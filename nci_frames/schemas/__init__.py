@@ -1,4 +1,4 @@
-"""Every frame that crosses a border: its columns, their types, units, ranges, and what null means.
+"""Every frame of the public functions: its columns, their types, units, ranges, and what null means.
 
 A *key* is any column of a frame that its schema does not name: the fold, the country, the day. Keys keep
 their values (a folder ``seg=01`` is the String ``"01"``) and null is a key value of its own.

@@ -14,9 +14,7 @@ _CELLS = ("tp", "fp", "fn", "tn")
 #: Sums of weights, and quotients, are rounded: they may differ by this share.
 _ROUNDING = 1e-9
 
-_MERGE = (
-    "add counts of different rows with merge_counts, not pl.concat; what tells groups apart must be a column"
-)
+_MERGE = "add counts of different rows with merge_counts, not pl.concat; what makes a group must be a column"
 
 
 def check_cells(frame: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame:
@@ -134,5 +132,5 @@ def _refuse(frame: pl.DataFrame, wrong: NDArray[np.bool_], name: str, what: str,
     before = frame.row(row - 1, named=True) if place else None
     if before is not None:
         found += "; before it " + ", ".join(f"{cell} {before[cell]!r}" for cell in ("threshold", *_CELLS))
-    hint = _MERGE if place else "compute_rates(counts) makes rates anew"
+    hint = _MERGE if place else "compute_rates(counts) recomputes the rates"
     raise SchemaError.inconsistent(f"{what} in a {name} frame", _where(frame, row), found, hint)

@@ -1,4 +1,4 @@
-"""The frames that say who is best where, and how metrics behave."""
+"""The frames on which model is best where, and on how metrics behave."""
 
 import polars as pl
 
@@ -81,8 +81,8 @@ SURFACE = FrameSchema(
         share("tpr", "true-positive rate"),
         share("tnr", "true-negative rate"),
         VALUE,
-        Column("metric", (pl.String,), "name of the metric, where several are put together", required=False),
-        number("ratio", "negatives per positive, where several are put together", minimum=0, required=False),
+        Column("metric", (pl.String,), "name of the metric, if several are concatenated", required=False),
+        number("ratio", "negatives per positive, if several are concatenated", minimum=0, required=False),
     ),
 )
 SENSITIVITY = FrameSchema(
@@ -97,7 +97,7 @@ SENSITIVITY = FrameSchema(
 AGNOSTIC = FrameSchema(
     "agnostic metrics",
     "agnostic_metrics(metrics)",
-    (METRIC, Column("agnostic", (pl.Boolean,), "whether the class balance plays no part")),
+    (METRIC, Column("agnostic", (pl.Boolean,), "whether the class balance has no effect")),
 )
 PATHS = FrameSchema(
     "paths",
@@ -119,7 +119,7 @@ DECOMPOSITION = FrameSchema(
         METRIC,
         BETA,
         Column("reference", (pl.String,), "value of the key that is compared with", "that value is null"),
-        share("prevalence", "observed prevalence here", "the group has no rows"),
+        share("prevalence", "observed prevalence of the segment", "the group has no rows"),
         share("reference_prevalence", "observed prevalence of the reference", "no such point"),
         VALUE,
         number("reference_value", "value of the metric in the reference", "undefined: 0/0"),

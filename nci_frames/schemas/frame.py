@@ -13,7 +13,7 @@ from nci_frames.schemas.known import is_known, remember
 
 __all__ = ["FINITE", "Column", "FrameSchema", "collect"]
 
-#: The largest of numbers that may be as large as they like, but not infinite.
+#: The upper end of ranges that have no limit but exclude infinity.
 FINITE = sys.float_info.max
 
 #: A sum of rounded numbers may miss the end of its range by this share of the largest of them.
@@ -160,7 +160,7 @@ class FrameSchema:
 
 
 def _first(frame: pl.DataFrame, wrong: pl.Series, column: Column) -> dict[str, str]:
-    """Say where the first wrong value stands, and what it is."""
+    """Return where the first wrong value is, and what it is."""
     row = frame.row(int(wrong.arg_max() or 0), named=True)
     told = {name: value for name, value in row.items() if name in ("model", "threshold")}
     return {

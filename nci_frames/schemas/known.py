@@ -30,7 +30,7 @@ def remember(frame: pl.DataFrame, kind: str) -> None:
 
 
 def is_known(frame: pl.DataFrame, kinds: tuple[str, ...]) -> bool:
-    """Tell whether *frame* was remembered as one of *kinds*, and has not been changed since."""
+    """Return whether *frame* was remembered as one of *kinds*, and has not been changed since."""
     found = _KNOWN.get(id(frame))
     if found is None or found[0]() is not frame:
         return False
@@ -39,7 +39,7 @@ def is_known(frame: pl.DataFrame, kinds: tuple[str, ...]) -> bool:
 
 def _places(frame: pl.DataFrame) -> _Places:
     """Return where the memory of each column lies."""
-    # Texts of the resolution may be one value for all rows, which is laid out anew each time; none is wrong.
+    # The resolution may be one string for all rows, which gets new memory each time; any value is valid.
     table = frame.drop("resolution", strict=False).to_arrow(compat_level=pl.CompatLevel.newest())
     return tuple(
         (name, str(column.type), chunk.offset, len(chunk), *(b and b.address for b in chunk.buffers()))

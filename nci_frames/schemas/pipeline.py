@@ -39,7 +39,7 @@ PREDICTIONS = FrameSchema(
             "unit",
             (pl.String, pl.Int64, pl.UInt64, pl.Int32, pl.UInt32),
             "who the row belongs to: user, host, patient",
-            "belongs to nobody known",
+            "the owner is unknown",
             required=False,
         ),
     ),

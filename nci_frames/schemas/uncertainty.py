@@ -1,4 +1,4 @@
-"""The frames that say how sure something is."""
+"""The frames of intervals, tests and other uncertainty."""
 
 import polars as pl
 
@@ -68,12 +68,12 @@ SUPPORT = FrameSchema(
         MODEL,
         POINT,
         number("factor", "upper / lower edge of the precision band, above 1", minimum=1, maximum=FINITE),
-        share("prevalence", "from here on the edges differ by the factor at most", "see reason"),
+        share("prevalence", "at or above it the edges differ by at most the factor", "see reason"),
         Column("reason", (pl.String,), "why there is no such prevalence", "there is one"),
     ),
 )
-_INTERVAL = Column("interval", (pl.String,), "how bounds are made, as given")
-_LEVEL = share("level", "confidence that the interval claims, as given")
+_INTERVAL = Column("interval", (pl.String,), "interval method, as given")
+_LEVEL = share("level", "nominal confidence of the interval, as given")
 INTERVAL_COVERAGE = FrameSchema(
     "interval coverage",
     "interval_coverage(rate, trials=...)",
@@ -106,8 +106,8 @@ SAMPLES = FrameSchema(
         Column("method", (pl.String,), '"exact" (binomial) or "hoeffding"'),
         whole("positives", "rows with y=1 that are needed"),
         whole("negatives", "rows with y=0 that are needed"),
-        share("tpr_half_width", "half-width of TPR that they make sure of"),
-        share("fpr_half_width", "half-width of FPR that they make sure of"),
+        share("tpr_half_width", "half-width of TPR that they guarantee"),
+        share("fpr_half_width", "half-width of FPR that they guarantee"),
     ),
 )
 _DEFINED = whole("repeats", "resampled logs in which the value is defined")
@@ -116,7 +116,7 @@ BOOTSTRAP = FrameSchema(
     "bootstrap(counts, metric=...)",
     (
         MODEL,
-        number("threshold", "where the metric is taken", "the value is an area"),
+        number("threshold", "threshold of the metric", "the value is an area"),
         METRIC,
         METHOD,
         PREVALENCE,
@@ -187,7 +187,9 @@ FOLD_COMPARISONS = FrameSchema(
         MODEL,
         *_FOLD_MEANS,
         share("p_value", "two-sided, of the best against this one", "the best, or no test"),
-        Column("distinguishable", (pl.Boolean,), "whether it is told from the best", "there is no test"),
+        Column(
+            "distinguishable", (pl.Boolean,), "whether the best is significantly better", "there is no test"
+        ),
         Column("reason", (pl.String,), "why there is no test", "there is one, or it is the best"),
     ),
 )
@@ -203,7 +205,7 @@ BEST_MODELS = FrameSchema(
         VALUE,
         share("probability", "share of the resampled logs it is the best of", "undefined"),
         share("p_value", "two-sided, of the best against this one", "the best, or undefined"),
-        Column("distinguishable", (pl.Boolean,), "whether it is told from the best", "undefined"),
+        Column("distinguishable", (pl.Boolean,), "whether the best is significantly better", "undefined"),
         _DEFINED,
     ),
 )

@@ -20,7 +20,7 @@ __all__ = ["BATCH_ROWS", "Batch", "read_batches"]
 
 #: Rows that are read at a time.
 BATCH_ROWS = 1 << 17
-#: Rows that are worked on at a time: larger arrays would be returned to the system and cleared for each use.
+#: Rows processed at a time: larger arrays would be returned to the system and cleared for each use.
 _SLICE_ROWS = 1 << 15
 
 
@@ -53,7 +53,7 @@ def read_batches(
     rows_by_code
         The rows are counted here.
     progress
-        Whether to show how far it is.
+        Whether to show progress.
     batch_rows
         Rows at a time.
 
@@ -105,7 +105,8 @@ def read_batches(
 def _one_row_group_ahead(*, local: bool) -> Iterator[None]:
     """Let Polars read local files one row group ahead: more take a third more memory, and no less time.
 
-    Remote stores keep what Polars chooses, which hides their latency; so does whoever chose for themselves.
+    Remote stores keep what Polars chooses, which hides their latency; an explicit setting of the user is kept
+    as well.
     """
     variable = "POLARS_ROW_GROUP_PREFETCH_SIZE"
     if not local or variable in os.environ:

@@ -1,4 +1,4 @@
-"""Cell codes -> how often each occurred: densely where the cells fit a budget, sparsely where they do not."""
+"""Cell codes -> how often each occurred: a dense array if the cells fit a budget, otherwise sparse."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -10,9 +10,9 @@ __all__ = ["DENSE_CELLS", "CellCounts", "Counts"]
 #: Int64 where rows are counted, Float64 where weights are summed.
 Counts = NDArray[np.int64] | NDArray[np.float64]
 
-#: Up to so many cells (groups x bins x classes) are one array: 32 Mi cells of 8 bytes are 256 MiB.
+#: Up to this many cells (groups x bins x classes) are one array: 32 Mi cells of 8 bytes are 256 MiB.
 DENSE_CELLS = 1 << 25
-#: Codes that wait before they are counted together, so that passing over the array costs little per row.
+#: Codes collected before they are counted together, so that a pass over the array costs little per row.
 _WAITING = 1 << 21
 
 
@@ -30,7 +30,7 @@ class CellCounts:
         self._codes = np.empty(0, np.int64)
         self._values = self._zeros(0)
         self._wait_anew()
-        # Counting waits for memory and holds no lock meanwhile: the next codes are made beside it.
+        # Counting waits for memory without the GIL, so the next codes are computed in parallel.
         self._thread = ThreadPoolExecutor(1)
         self._counting: Future[None] | None = None
 
@@ -45,7 +45,8 @@ class CellCounts:
             try:
                 self._counting = self._thread.submit(self._count, self._waiting, self._waiting_weights)
             except BaseException:
-                # An interrupt while the thread begins leaves it unknown to those who would end it at exit.
+                # An interrupt while the thread starts would leave it running, unknown to the code that ends
+                # it at exit.
                 self._thread.shutdown(wait=False)
                 raise
             self._wait_anew()
@@ -78,7 +79,7 @@ class CellCounts:
         return np.zeros(size, np.float64) if self._weighted else np.zeros(size, np.int64)
 
     def _grown(self, size: int) -> Counts:
-        """Return the dense cells with room for *size*; what is cut off never occurred."""
+        """Return the dense cells resized to *size*; cells cut off never occurred."""
         if size <= len(self._dense):
             return self._dense[:size]
         grown = self._zeros(size)

@@ -1,6 +1,6 @@
-"""Scores -> how many thresholds each reaches, at little more than the cost of an even grid.
+"""Scores -> how many thresholds each reaches, at little more cost than on an even grid.
 
-A lookup table takes a score to its cell of an even partition, and the cell to the number of thresholds below.
+A lookup table maps a score to its cell of an even partition, and the cell to the number of thresholds below.
 What is left is a binary search among the thresholds inside the cell: one comparison where no cell has two.
 """
 
@@ -22,7 +22,7 @@ class Digitiser:
         low, high = (finite[0], finite[-1]) if len(finite) else (dtype(0), dtype(0))
         with np.errstate(over="ignore", divide="ignore"):
             scale = dtype(_CELLS) / (high - low)
-        # One finite threshold, or a range beyond the precision, leaves nothing to divide: all in one cell.
+        # With one finite threshold, or a range that exceeds the precision, all thresholds are in one cell.
         self._even = bool(np.isfinite(scale) and scale > 0)
         self._low, self._scale = low, scale
         cells = self._cell(edges)
@@ -44,7 +44,7 @@ class Digitiser:
         return reached
 
     def _cell(self, scores: NDArray[np.floating]) -> NDArray[np.intp]:
-        """Return the cell of each score. It never falls as the score rises, and that is all it must do."""
+        """Return the cell of each score. It must only be monotone in the score."""
         if not self._even:
             return np.zeros(len(scores), np.intp)
         with np.errstate(over="ignore"):

@@ -26,7 +26,7 @@ _BLOCK_ROWS = 1 << 21
 
 
 class TooManyRowsError(Exception):
-    """The log has more valid rows than were to be kept."""
+    """The log has more valid rows than may be kept."""
 
 
 def count_exact(
@@ -47,9 +47,9 @@ def count_exact(
     groups
         Numbers of the groups; it learns them here.
     progress
-        Whether to show how far it is.
+        Whether to show progress.
     block_rows
-        Rows that are ordered by group at a time; it changes speed and memory alone.
+        Rows that are ordered by group at a time; it affects only speed and memory.
     most_rows
         How many valid rows the log may have.
     budget
@@ -183,7 +183,8 @@ def _one_group(
         both = np.sort(np.concatenate([true, false]), kind="stable")
         below = _first_of_runs(both)
         distinct = both[below]
-        # What is below a score is of one class or the other: one search, among the rarer, tells both.
+        # Rows below a score are of one class or the other: one search, in the rarer class, gives both
+        # numbers.
         if len(true) <= len(false):
             fn = np.searchsorted(true, distinct)
             tn = below - fn

@@ -39,11 +39,11 @@ def count_grid(
     grid
         Thresholds, strictly ascending.
     progress
-        Whether to show how far it is.
+        Whether to show progress.
     batch_rows
-        Rows at a time; it changes the speed alone.
+        Rows at a time; it affects only speed.
     dense_cells
-        Up to so many cells are one array, more are kept sparsely; it changes speed and memory alone.
+        Up to this many cells are one array, more are stored sparsely; it affects only speed and memory.
     budget
         How much memory the counts may take.
 
@@ -80,7 +80,7 @@ def count_grid(
 
 
 def holds_one_score(grid: NDArray[np.float64], dtype: type[np.floating]) -> NDArray[np.bool_]:
-    """Tell of each threshold whether no score but itself lies from it to before the next."""
+    """Return for each threshold whether no other score lies from it to before the next."""
     edges = grid.astype(dtype)
     return np.append(edges[1:] <= np.nextafter(edges[:-1], dtype(np.inf)), np.isinf(edges[-1:]))
 

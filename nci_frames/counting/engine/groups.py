@@ -1,7 +1,7 @@
-"""Key values -> the number of their group, learnt as the rows come by.
+"""Key values -> the number of their group, assigned in the order of the rows.
 
 A group is recognised by a 64-bit hash of its keys in an open-addressing table that NumPy looks up for a whole
-batch at once. Only the rows of a group not seen before are looked at by value.
+batch at once. Keys are compared by value only for groups not seen before.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _Result = TypeVar("_Result")
 
 
 class HashCollisionError(Exception):
-    """Two groups have one hash: count again with another seed."""
+    """Two groups have the same hash: count again with another seed."""
 
 
 class GroupNumbers:
@@ -39,7 +39,7 @@ class GroupNumbers:
 
     @property
     def hash(self) -> pl.Expr:
-        """The expression that the table is looked up by."""
+        """The expression of the hash, by which the table is looked up."""
         first, *others = (
             pl.col(key).hash(len(self.keys) * self._seed + place) * (2 * place + 1)
             for place, key in enumerate(self.keys)
@@ -117,7 +117,7 @@ def with_group_numbers(keys: Mapping[str, pl.DataType], count: Callable[[GroupNu
     Raises
     ------
     HashCollisionError
-        If that does not end, which cannot be by chance.
+        If every seed fails, which cannot happen by chance.
     """
     for seed in range(8):
         with contextlib.suppress(HashCollisionError):

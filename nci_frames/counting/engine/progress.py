@@ -1,4 +1,4 @@
-"""How far a long count is: rows, rows per second, time left. Silent when nobody watches."""
+"""Progress of a long count: rows, rows per second, time left. Silent unless a terminal shows it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ __all__ = ["rows_shown"]
 
 @contextmanager
 def rows_shown(rows: int | None, files: int, *, show: bool) -> Iterator[Callable[[int], None]]:
-    """Yield a function to tell that so many more rows are done.
+    """Yield a function that reports a number of further rows as done.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def rows_shown(rows: int | None, files: int, *, show: bool) -> Iterator[Callable
     files
         Number of files, for the text.
     show
-        Whether to show anything; nothing is shown where standard error is not a terminal.
+        Whether to show anything; nothing is shown if standard error is not a terminal.
     """
     console = Console(stderr=True)
     if not (show and console.is_terminal):

@@ -38,7 +38,7 @@ def damaged_files(paths: Iterable[str], columns: Sequence[str]) -> dict[str, str
 
 
 def _has_checksums(path: str, footer: pq.FileMetaData) -> bool:
-    """Tell whether the first page has one: its header is three integers, then perhaps the checksum."""
+    """Return whether the first page has one: its header is three integers, then perhaps the checksum."""
     if not (footer.num_row_groups and footer.num_columns):
         return False
     column = footer.row_group(0).column(0)

@@ -11,7 +11,7 @@ _state = {"has_threads": False, "is_forked": False}
 
 
 def _polars_has_threads() -> bool:
-    """Tell whether Polars' threads run in this process; where /proc does not tell, suppose so."""
+    """Return whether Polars' threads run in this process; without /proc, assume so."""
     tasks = Path("/proc/self/task")
     if not tasks.is_dir():
         return True

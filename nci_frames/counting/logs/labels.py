@@ -12,17 +12,17 @@ from nci_frames.errors import InvalidRowsError, Option, ParameterError
 
 __all__ = ["as_label", "check_labels", "positive_hint"]
 
-#: From here on not every whole number is a Float64.
+#: Above this, not every whole number is a Float64.
 _EXACT_IN_FLOAT64 = 2**53
 
 
 def as_label(positive: Positive, dtype: pl.DataType, where: str) -> Positive:
-    """Return the positive label in the type of the labels; a command line knows only texts.
+    """Return the positive label in the type of the labels; a command line passes only strings.
 
     Raises
     ------
     ParameterError
-        If it is of another type, or not a label that this type can tell from others.
+        If it is of another type, or a number that this type cannot distinguish from others.
     """
     if positive is None or is_text(dtype) == isinstance(positive, str):
         value = positive
@@ -37,7 +37,7 @@ def as_label(positive: Positive, dtype: pl.DataType, where: str) -> Positive:
         # A whole number keeps all its digits; a comparison with a float would round both.
         if math.isnan(value) or (dtype.is_float() and abs(value) > _EXACT_IN_FLOAT64):
             raise ParameterError.out_of_range(
-                "positive", positive, f"a number that {dtype} tells from others"
+                "positive", positive, f"a number that {dtype} can distinguish from others"
             )
         return int(value) if dtype.is_integer() and value == int(value) else value
     return value
@@ -86,11 +86,11 @@ def check_labels(source: Source, column: str, dtype: pl.DataType, positive: obje
             msg,
             where=where,
             found=found,
-            hint="filter the third label out, or turn the labels into one against the rest",
+            hint="remove the rows of the other labels, or turn the labels into one against the rest",
         )
     if len(seen) == 2 and positive not in seen.to_list():
         msg = f"no row has the positive label {positive!r}"
-        raise InvalidRowsError(msg, where=where, found=f"labels {found}", hint="check how it is spelt")
+        raise InvalidRowsError(msg, where=where, found=f"labels {found}", hint="check its spelling")
     return len(seen) > 0
 
 

@@ -45,7 +45,7 @@ class Found:
 
 
 def is_csv(path: str) -> bool:
-    """Tell whether a file is read as CSV."""
+    """Return whether a file is read as CSV."""
     return path.lower().endswith(_CSV)
 
 

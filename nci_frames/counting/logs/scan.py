@@ -91,7 +91,7 @@ def scan_predictions(
     label  Boolean         true class                                 never
     score  Float32/Float64 score, in the log's own precision          never
     weight Float64         weight >= 0, if asked for                  never
-    unit   as in the log   owner of the row, if asked for             belongs to nobody known
+    unit   as in the log   owner of the row, if asked for             the owner is unknown
     ====== =============== ========================================== =======================
 
     Raises

@@ -12,7 +12,7 @@ _EXACT_IN_FLOAT64 = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16, pl.UInt32
 
 
 def is_text(dtype: pl.DataType) -> bool:
-    """Tell whether values of a type are texts, however they are encoded."""
+    """Return whether values of a type are strings, in any encoding."""
     return dtype in (pl.String, pl.Categorical, pl.Enum)
 
 

@@ -1,1 +1,1 @@
-"""Where to count: fixed grids, quantiles, and as fine as a tolerance asks for."""
+"""Where to count: fixed grids, quantiles, and grids as fine as a tolerance requires."""

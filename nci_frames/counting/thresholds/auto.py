@@ -16,7 +16,7 @@ from nci_frames.typing import Floats
 
 __all__ = ["EXACT_ROWS", "Chosen", "choose_thresholds"]
 
-#: A log of up to so many rows is counted at every distinct score: some 400 MB of counts.
+#: A log of up to this many rows is counted at every distinct score: some 400 MB of counts.
 EXACT_ROWS = 1 << 22
 
 
@@ -28,7 +28,7 @@ class Chosen:
     grid: Floats | None
     #: Of each threshold, whether no other score lies from it to before the next. None stands for all or none.
     resolved: NDArray[np.bool_] | None = None
-    #: None where it was not asked for.
+    #: None if it was not requested.
     reached: float | None = None
     tolerance: float | None = None
 
@@ -43,9 +43,9 @@ def choose_thresholds(
     scan
         The log.
     wish
-        What must be known how well.
+        The areas to bound, and the tolerance.
     progress
-        Whether to show how far each pass over the log is.
+        Whether to show the progress of each pass over the log.
     budget
         How much memory each pass may take.
     """
@@ -54,7 +54,7 @@ def choose_thresholds(
         refine_scan(scan, measure, wish.tolerance, progress=progress, budget=budget),
         score_type(scan),
     )
-    # What the finest grid cannot reach, fewer thresholds need not either.
+    # Fewer thresholds need not be better than the finest grid, if that misses the tolerance.
     enough = max(wish.tolerance, 1.02 * worst(measure(fine)))
     kept = fewest(fine, measure, enough, dtype)
     grid = np.union1d(fine.grid[kept], wish.also)
@@ -64,8 +64,8 @@ def choose_thresholds(
 def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:
     """Return how much every bin adds to the width of the bounds, for each area (row) of each model.
 
-    The worst case is taken a little worse than it can be (the precision at the start of the bin with all its
-    negatives already counted), which needs no logarithm; the certified bounds are narrower.
+    The worst case is slightly overestimated (by the precision at the start of the bin with all its negatives
+    already counted), which avoids a logarithm; the certified bounds are narrower.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         # From the highest bin down; a model that lacks a class has no areas.

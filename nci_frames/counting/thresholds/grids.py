@@ -24,7 +24,7 @@ MOST_THRESHOLDS = 65_535
 
 @dataclass(frozen=True, slots=True)
 class AutoThresholds:
-    """The wish for thresholds as fine as certain areas need; ``auto_thresholds`` makes it."""
+    """A request for thresholds as fine as certain areas need; ``auto_thresholds`` makes it."""
 
     tolerance: float
     prevalence: tuple[float, ...]
@@ -57,10 +57,10 @@ def uniform_thresholds(n: int) -> list[float]:
 
 
 def logit_thresholds(n: int, *, smallest: float = 1e-6) -> list[float]:
-    """Return *n* thresholds evenly spaced in log-odds, and so dense near 0 and 1.
+    """Return *n* thresholds evenly spaced in log-odds, hence dense near 0 and 1.
 
-    Scores of imbalanced problems crowd there: a grid even in probability spends most of its thresholds
-    where there is nothing to tell apart.
+    Scores of imbalanced problems crowd there: a grid that is even in probability has most of its thresholds
+    where there are no scores.
 
     Parameters
     ----------
@@ -92,22 +92,22 @@ def auto_thresholds(
     prevalence: float | Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1, 0.5),
     also: Sequence[float] = (),
 ) -> AutoThresholds:
-    """Ask for thresholds so fine that the areas of every model are known to a tolerance.
+    """Request thresholds that bound the areas of every model to within a tolerance.
 
     Given to ``count_confusion``. A log of up to 4 million rows is counted at every distinct score. A larger
     one is first counted by model on a fine grid, which is refined where the certified bounds of ROC-AUC and
     of average precision at each prevalence are wide; then thresholds that the tolerance does not need are
-    left out, and the log is counted with all keys.
+    removed, and the log is counted with all keys.
 
     Parameters
     ----------
     tolerance
-        Greatest width of the certified bounds of each area of a model over all its rows, in (0, 1). Areas of
+        Maximum width of the certified bounds of each area of a model over all its rows, in (0, 1). Areas of
         its folds and segments have wider ones.
     prevalence
-        P(y=1) at which average precision must be known, each in (0, 1].
+        P(y=1) at which average precision is bounded, each in (0, 1].
     also
-        Thresholds to count at besides.
+        Additional thresholds to count at.
 
     Returns
     -------
@@ -171,6 +171,6 @@ def check_thresholds(thresholds: Sequence[float] | AutoThresholds | str) -> NDAr
         raise ParameterError(
             msg,
             found=f"{before!r} {'twice' if before == after else f'before {after!r}'}, at position {at}",
-            hint="sorted(set(thresholds)) mends that",
+            hint="sorted(set(thresholds)) fixes that",
         )
     return grid

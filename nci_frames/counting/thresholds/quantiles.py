@@ -28,13 +28,13 @@ def quantile_thresholds(
     n
         Number of parts, 2 to 8,191.
     progress
-        Whether to show how far it is, if standard error is a terminal.
+        Whether to show progress, if standard error is a terminal.
 
     Returns
     -------
     Ascending thresholds, the first of which every finite score reaches. The share of rows at or above the
-    j-th of them differs from 1 - j/n by at most 1/(4n), unless rows are tied there: rows with one score are
-    never parted, and then there are fewer thresholds than *n*.
+    j-th of them differs from 1 - j/n by at most 1/(4n), unless rows are tied there: rows with equal scores
+    are never split, and then there are fewer thresholds than *n*.
 
     Raises
     ------
@@ -59,14 +59,14 @@ def quantile_thresholds(
     counts = refine_scan(scan_behind(predictions), too_many, 1 / (4 * n), progress=progress)
     rows = (counts.positives + counts.negatives).sum(axis=0)
     below = np.cumsum(rows)[:-1]
-    below = below[below < rows.sum()]  # a threshold that no row reaches parts nothing
+    below = below[below < rows.sum()]  # a threshold that no row reaches splits nothing
     if not len(below):
         return []
     wanted = np.arange(n) / n * rows.sum()
     after = np.clip(np.searchsorted(below, wanted), 1, max(len(below) - 1, 1))
     before_is_nearer = wanted - below[after - 1] <= below[np.minimum(after, len(below) - 1)] - wanted
     nearest = np.where(before_is_nearer, after - 1, np.minimum(after, len(below) - 1))
-    # Of thresholds that part the same rows the highest, which is a score where scores are few.
+    # Of thresholds that split rows equally, the highest, which is a score if there are few scores.
     highest = np.searchsorted(below, below[nearest], side="right") - 1
     return [float(threshold) for threshold in counts.grid[np.unique(highest)]]
 
@@ -78,6 +78,6 @@ def _shares(counts: ModelCounts) -> Floats:
 
 
 def _too_many(counts: ModelCounts, *, n: int) -> Floats:
-    """Return the share of rows of the bins that hold more than a quarter part and could be parted."""
+    """Return the share of rows of the bins that hold more than a quarter of a part and can be split."""
     shares = _shares(counts)
     return np.where((shares > 1 / (4 * n)) & ~counts.tied, shares, 0.0)[np.newaxis]

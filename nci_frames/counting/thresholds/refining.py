@@ -1,6 +1,6 @@
-"""Where to put thresholds, found by counting: a fine grid that is made finer where it matters.
+"""Where to put thresholds, found by counting: a fine grid that is refined where it matters.
 
-Who counts makes no difference: a scan in this process, or another engine.
+It works with any engine that counts: a scan in this process, or another one.
 
 Nothing here depends on the order of rows or files, and the memory is that of the grid.
 """
@@ -28,11 +28,11 @@ class ModelCounts:
     grid: Floats
     positives: Floats  # model x bin
     negatives: Floats  # model x bin
-    #: Whether a bin can hold but one score, so that its rows are known to be tied.
+    #: Whether a bin can hold only one score, so that its rows are certainly tied.
     tied: NDArray[np.bool_]
 
     def only(self, kept: NDArray[np.intp], dtype: type[np.floating]) -> "ModelCounts":
-        """Return the counts on some of the thresholds, given by their ascending places."""
+        """Return the counts on some of the thresholds, given by their ascending indices."""
         starts = np.append(0, kept + 1)
         return ModelCounts(
             self.grid[kept],
@@ -42,7 +42,7 @@ class ModelCounts:
         )
 
 
-#: Tells of each bin how much it adds to what is to become small.
+#: Returns, for each quantity to be made small, how much each bin adds to it.
 Measure = Callable[[ModelCounts], Floats]
 
 #: Counts every model on a grid: model, threshold, tp, fp, fn, tn, sorted by the first two, in any engine.
@@ -52,7 +52,7 @@ CountOnGrid = Callable[[Floats], pl.DataFrame]
 def refine(
     count: CountOnGrid, first: Floats, measure: Measure, tolerance: float, dtype: type[np.floating]
 ) -> ModelCounts:
-    """Count every model on a grid that is refined until what its bins add up to is within a tolerance.
+    """Count every model on a grid that is refined until each quantity is within a tolerance.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def refine(
     measure
         Returns, for each quantity and bin, how much the bin adds to the quantity.
     tolerance
-        How large a quantity may be. It is not reached where more passes would not help.
+        Maximum of each quantity. It is not reached if more passes would not help.
     dtype
         The type of the scores.
 
@@ -96,10 +96,10 @@ def fewest(
     *,
     most: int = MOST_THRESHOLDS,
 ) -> NDArray[np.intp]:
-    """Return the places of few thresholds of a grid that keep every quantity small.
+    """Return the indices of few thresholds of a grid that keep every quantity small.
 
-    From the coarsest grid on, the bins that add most are cut in two by their rows, until the quantities are
-    small enough, the thresholds too many, or nothing is left to cut.
+    Starting from the coarsest grid, the bins that add most are split in two by their rows, until the
+    quantities are small enough, the thresholds are too many, or no bin can be split.
     """
     last = len(counts.grid) - 1
     rows = (counts.positives.sum(axis=0) / max(counts.positives.sum(), 1)) + (
@@ -115,7 +115,7 @@ def fewest(
         excess = worst(parts) / enough
         if excess <= 1 or len(kept) >= most or most_added == 0:
             return kept
-        # The nearer the goal, the smaller the steps, so that few thresholds are cut in vain.
+        # Steps get smaller near the goal, so that few thresholds are added in vain.
         cut = adds > most_added / np.clip(excess, 1.5, 64)
         low, high = low[cut], high[cut]
         middle = np.searchsorted(below, (below[low] + below[high]) / 2)
@@ -156,7 +156,7 @@ def first_grid(
     few
         The distinct scores, if they are few.
     infinite
-        Whether some scores are minus infinity, so that they are told from all finite ones.
+        Whether some scores are minus infinity, so that they are distinguished from all finite ones.
     """
     if few is not None:
         return _distinct(np.append(few, np.nextafter(few.astype(dtype), dtype(np.inf))), dtype)
@@ -179,7 +179,8 @@ def _distinct(values: NDArray[np.floating], dtype: type[np.floating]) -> Floats:
 def _split(grid: Floats, parts: Floats, dtype: type[np.floating]) -> Floats:
     """Return a grid with more thresholds inside the bins that add much.
 
-    What a bin adds falls with the square of its width, so it gets thresholds as the square root of it.
+    What a bin adds falls with the square of its width, so its number of thresholds grows with the square root
+    of what it adds.
     """
     wide = np.sqrt(parts.max(axis=0))[1:-1]  # nothing can be put below the first threshold or above the last
     wide[np.isinf(grid[1:])] = 0
@@ -189,9 +190,9 @@ def _split(grid: Floats, parts: Floats, dtype: type[np.floating]) -> Floats:
 
 
 def _between(low: Floats, high: Floats, pieces: NDArray[np.intp], dtype: type[np.floating]) -> Floats:
-    """Return so many numbers from each low to before each high, evenly among the numbers that the type has.
+    """Return *pieces* values from each low to before each high, evenly among the numbers of the type.
 
-    So scores of any magnitude are told apart, and a single one is singled out within a few rounds.
+    So scores of any magnitude are distinguished, and a single score is isolated within a few rounds.
     """
     of = np.repeat(np.arange(len(pieces)), pieces)
     share = (np.arange(len(of)) - np.repeat(np.cumsum(pieces) - pieces, pieces)) / pieces[of]
@@ -202,14 +203,14 @@ def _between(low: Floats, high: Floats, pieces: NDArray[np.intp], dtype: type[np
 
 
 def _place(numbers: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Return the place of each number among all of its type, from the most negative up; 0 for zero."""
+    """Return the rank of each number among all of its type, counted from zero; 0 for zero."""
     kind = np.int32 if numbers.dtype == np.float32 else np.int64
     bits = (numbers + 0).view(kind).astype(np.int64)
     return np.where(bits < 0, np.iinfo(kind).min - bits, bits)
 
 
 def _number(places: NDArray[np.int64], dtype: type[np.floating]) -> NDArray[np.floating]:
-    """Return the number of each place."""
+    """Return the number of each rank."""
     kind = np.int32 if dtype is np.float32 else np.int64
     bits = np.where(places < 0, np.iinfo(kind).min - places, places)
     return bits.astype(kind).view(dtype)

@@ -16,7 +16,7 @@ from nci_frames.typing import Floats
 
 __all__ = ["refine_scan", "score_type"]
 
-#: A log with no more distinct scores than this gets a threshold at each.
+#: A log with at most this many distinct scores gets a threshold at each.
 _FEW_SCORES = 16_384
 #: Bytes that refining takes for each model and threshold: some twenty arrays of Float64.
 _REFINING = 160

@@ -16,7 +16,7 @@ from nci_frames.reporting.tables.names import drawable_spec, is_drawable
 __all__ = ["CHART_KINDS", "save_chart"]
 
 CHART_KINDS = ("svg", "png", "json")
-#: A picture that does not fit into memory would end the process, not raise.
+#: A picture that does not fit into memory would kill the process instead of raising an error.
 _MAX_SCALE = 10
 #: Vega numbers clips and gradients through the life of a process; attributes are the only place of them.
 _TAG = re.compile(r"<[^<>]*>")
@@ -34,8 +34,8 @@ def save_chart(chart: ChartType, /, path: str | Path, *, scale: float = 2.0) -> 
     chart
         Any Altair chart, with its rows inside.
     path
-        The file to write; its ending, ``.svg``, ``.png`` or ``.json``, says in which format. Folders
-        above it are made.
+        The file to write; its ending, ``.svg``, ``.png`` or ``.json``, gives the format. Folders above it are
+        created if missing.
     scale
         Pixels of a PNG per unit of the chart, above 0 and at most 10: at 2 a chart 520 wide has 1,040
         pixels. The other formats have none.
@@ -48,8 +48,8 @@ def save_chart(chart: ChartType, /, path: str | Path, *, scale: float = 2.0) -> 
     Raises
     ------
     ParameterError
-        The path is a folder or has another ending, *scale* is out of range, or the chart cannot be drawn,
-        e.g. since its rows are not in it but at a URL.
+        If the path is a folder or has another ending, *scale* is out of range, or the chart cannot be drawn,
+        e.g. because its rows are at a URL.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def save_chart(chart: ChartType, /, path: str | Path, *, scale: float = 2.0) -> 
 
 def chart_bytes(chart: ChartType, kind: str, *, scale: float = 2.0) -> bytes:
     """Return what ``save_chart`` writes."""
-    # Altair refuses more than 5,000 rows, lest notebooks grow; a file that was asked for may.
+    # Altair refuses more than 5,000 rows to keep notebooks small; a file has no such limit.
     with alt.data_transformers.enable("default", max_rows=None):
         spec = chart.to_dict()
     spec = spec if is_drawable(spec) else drawable_spec(spec)

@@ -31,8 +31,8 @@ def save_table(frame: pl.DataFrame | pl.LazyFrame, /, path: str | Path) -> Path:
     frame
         Any frame. CSV and Markdown hold no lists, structs, binary data and objects.
     path
-        The file to write; its ending, ``.parquet``, ``.csv`` or ``.md``, says in which format. Folders
-        above it are made.
+        The file to write; its ending, ``.parquet``, ``.csv`` or ``.md``, gives the format. Folders above it
+        are created if missing.
 
     Returns
     -------
@@ -42,9 +42,9 @@ def save_table(frame: pl.DataFrame | pl.LazyFrame, /, path: str | Path) -> Path:
     Raises
     ------
     ParameterError
-        The path is a folder or has another ending.
+        If the path is a folder or has another ending.
     SchemaError
-        A column has a type that the format cannot hold.
+        If a column has a type that the format cannot hold.
 
     Notes
     -----
@@ -113,7 +113,11 @@ def _flat(table: pl.DataFrame, form: str) -> pl.DataFrame:
 
 def _unfit(name: str, dtype: pl.DataType, form: str) -> SchemaError:
     return SchemaError.wrong_type(
-        name, f"the table to write as {form}", str(dtype), "a text, number, date or Boolean", "leave it out"
+        name,
+        f"the table to write as {form}",
+        str(dtype),
+        "a text, number, date or Boolean",
+        "drop the column",
     )
 
 

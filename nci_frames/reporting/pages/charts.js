@@ -8,7 +8,7 @@
   const drawn = new Map(); // box -> {view, rows, source}
   let round = 0;
 
-  // Names of models stand in data and in domains, and may look like colours: those places stay as they are.
+  // Model names are in data and in domains, and may look like colours: these parts are not changed.
   const LITERAL = new Set(["data", "datasets", "domain"]);
   const recolour = (node) => {
     if (Array.isArray(node)) return node.map(recolour);
@@ -21,7 +21,7 @@
   const encoding = (spec, channel) =>
     [spec, ...layers(spec)].map((part) => part.encoding?.[channel]).find((e) => e?.scale ?? e?.axis);
 
-  // What the controls say, as a layer: a rule along an axis, or points at two fields.
+  // The state of the controls, as a layer: a rule along an axis, or points at two fields.
   const mark = (spec, { rule, points }) => {
     const live = { data: { name: "live", values: [] } };
     const at = (channel, field) => ({ ...encoding(spec, channel), field, type: "quantitative" });
@@ -71,7 +71,7 @@
     const models = encoding(spec, "color")?.scale?.domain ?? [];
     try {
       const { view } = await vegaEmbed(box, spec, { ast: true, renderer: "svg", actions: false });
-      // The box says what the chart shows; its hundred marks, read one by one, would say nothing.
+      // The box describes the chart; reading its marks one by one would be useless.
       box.querySelector("svg").setAttribute("aria-hidden", "true");
       drawn.get(box)?.view.finalize();
       drawn.set(box, { view, source, models, rows });
@@ -83,7 +83,7 @@
     }
   };
 
-  // One after the other, so that the page answers between them.
+  // One after the other, so that the page stays responsive.
   nci.drawCharts = async () => {
     const mine = ++round;
     for (const box of boxes) {

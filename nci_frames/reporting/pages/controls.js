@@ -1,5 +1,5 @@
 "use strict";
-// The sliders: what they say moves the ranking, the tables, the charts and the sentence above them.
+// The sliders: they update the ranking, the tables, the charts and the sentence above them.
 (() => {
   const data = JSON.parse(document.getElementById("live-data").textContent);
   const { models } = data;
@@ -180,7 +180,7 @@
     } else {
       parts.push(".");
     }
-    parts.push(` Best by ${fName()} ${at}: ${some(leaders(f)) || "nobody"}; by PR-AUC: ${some(leaders(areas)) || "nobody"}.`);
+    parts.push(` Best by ${fName()} ${at}: ${some(leaders(f)) || "no model"}; by PR-AUC: ${some(leaders(areas)) || "no model"}.`);
     sentence.replaceChildren(...parts);
   };
 
@@ -192,7 +192,7 @@
     prevalence: (eta) => (eta < 0.4 ? `${nci.formatGrid(eta)}, ${nci.oneIn(eta)}` : nci.formatGrid(eta)),
     beta: (beta) =>
       beta === 1
-        ? "1, recall and precision count alike"
+        ? "1, recall and precision count equally"
         : `${nci.formatGrid(beta)}, ${beta > 1 ? "recall" : "precision"} counts more`,
   };
   let asked = false;

@@ -1,4 +1,4 @@
-"""A comparison -> the charts of its report, each under a name that can be that of a file."""
+"""A comparison -> the charts of its report, each with a name that is valid as a file name."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ __all__ = ["Figure", "report_charts", "report_figures", "shown_models"]
 
 Chart = alt.LayerChart | alt.FacetChart
 
-#: Bands of more models than this hide one another.
+#: Bands of more models than this overlap too much.
 _MOST_BANDS = 4
 
 #: Panels of a chart of segments, and models whose differences between segments are explained.
@@ -38,7 +38,7 @@ class Figure:
 
 
 def shown_models(comparison: Comparison, /, *, most: int = MOST_MODELS) -> list[str]:
-    """Return the models that charts show: the few that come nearest to the top anywhere, sorted."""
+    """Return the models that charts show: the few that rank highest anywhere, sorted."""
     return sorted(comparison.leading[:most])
 
 
@@ -92,7 +92,7 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
             {"points": "odds beta"},
         ),
         "winners": (
-            f"Who is best by F{beta:g} over prevalence",
+            f"Best model by F{beta:g} over prevalence",
             lambda: charts.chart_winner_ranges(comparison.best_winners, **shared),
             {"rule": "prevalence"},
         ),
@@ -143,14 +143,14 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
 
 
 def _fold_bands(comparison: Comparison) -> list[str]:
-    """Return the few models whose bands are drawn: who wins at a beta compared, then who is near the top."""
+    """Return the few models whose bands are drawn: the winners at any beta, then models near the top."""
     lowest, highest = comparison.beta[0], comparison.beta[-1]
     winners = comparison.beta_winners.filter(pl.col("start") < highest, pl.col("end") > lowest)["model"]
     return list(dict.fromkeys([*winners, *shown_models(comparison, most=_MOST_BANDS)]))[:_MOST_BANDS]
 
 
 def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figure]:
-    """Return small multiples of the segments, and why they differ, where there is one key of segments."""
+    """Return small multiples of the segments, and why they differ, if there is one key of segments."""
     points, areas, differences = comparison.segment_points, comparison.segment_areas, comparison.differences
     sizes = comparison.segment_sizes
     if points is None or areas is None or differences is None or sizes is None:
@@ -187,7 +187,7 @@ def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figu
 
 
 def report_charts(comparison: Comparison, /) -> dict[str, Chart]:
-    """Draw the charts of a report; one that cannot be drawn is left out."""
+    """Draw the charts of a report, without those that cannot be drawn."""
     return dict(_drawn(report_figures(comparison)))
 
 

@@ -23,7 +23,7 @@ from nci_frames.reporting.tables import great_tables, numbers
 
 __all__ = ["render_report"]
 
-#: A page with a table for each of a thousand segments helps nobody; the frames hold them all.
+#: Maximum number of segments with a table on the page; the frames contain all.
 _SEGMENTS, _OVERTAKINGS, _SHIFTS_SHOWN = 24, 12, 20
 
 _SCRIPTS = ("numbers.js", "tables.js", "charts.js", "controls.js", "start.js")
@@ -79,7 +79,7 @@ def _roles(comparison: Comparison) -> dict[str, str]:
 
 
 def _tables(comparison: Comparison, summary: Summary) -> list[dict[str, Any]]:
-    """Return the ranked tables, each with what the page must know to compute it anew."""
+    """Return the ranked tables, each with what the page needs to recompute it."""
     found = []
     for table in summary.tables:
         if table.rows.is_empty():
@@ -103,7 +103,7 @@ def _tables(comparison: Comparison, summary: Summary) -> list[dict[str, Any]]:
             }
         )
     if comparison.best.height:
-        caption = "Who has the highest F-beta at each prevalence and beta"
+        caption = "The model with the highest F-beta at each prevalence and beta"
         winners = great_tables.winner_table(comparison.best)
         rest = ", each model at its own best threshold"
         page = great_tables.table_html(winners, name="table-winners", caption=caption, rest=rest)
@@ -118,7 +118,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
         # The tests of each chart hold it against Vega-Lite's schema, which takes longer than to draw it.
         spec = figure.draw().to_dict(validate=False)
     except ParameterError as error:
-        # No model has a value, or too many have one: the tables still say what there is.
+        # No model has a value, or too many have one: the tables still show the values.
         return {**shown, "missing": error.what}
     heading = spec.pop("title")
     panels = "layer" not in spec
@@ -136,7 +136,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
 
 
 def _points(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return what was counted of each model, and how closely its PR-AUC is known."""
+    """Return the counts of each model, and the error bound of its PR-AUC."""
     errors = comparison.area_errors
     return comparison.points.join(errors, on="model", how="left").sort("model").to_dicts()
 

@@ -1,4 +1,4 @@
-"""A comparison -> the numbers from which the page answers other prevalences and betas by itself."""
+"""A comparison -> the numbers from which the page computes other prevalences and betas by itself."""
 
 import math
 from collections.abc import Iterable

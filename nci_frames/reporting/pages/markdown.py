@@ -22,7 +22,7 @@ from nci_frames.reporting.tables.numbers import (
 
 __all__ = ["render_markdown"]
 
-#: A page with a thousand segments helps nobody; the frames hold them all.
+#: Maximum number of segments on the page; the frames contain all.
 _SEGMENTS, _OVERTAKINGS, _COLUMNS = 24, 12, 6
 
 _ROLES: Mapping[Role, str] = MappingProxyType(

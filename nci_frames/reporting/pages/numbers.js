@@ -71,7 +71,7 @@ const scientific = (value, digits) => {
   return [mantissa, superscript(Number(exponent))];
 };
 
-// Three digits that matter, as the tables write them.
+// Three significant digits, as the tables write them.
 nci.formatValue = (value) => {
   if (value === null) return nci.UNDEFINED;
   const size = Math.abs(value);
@@ -85,7 +85,7 @@ nci.formatValue = (value) => {
   return text.replace(/^-/, "−");
 };
 
-// A prevalence or beta, without digits that say nothing.
+// A prevalence or beta, without insignificant digits.
 nci.formatGrid = (value) => {
   if (value === 0 || value >= 0.001) return String(Number(value.toPrecision(3)));
   const [mantissa, power] = scientific(value, 2);

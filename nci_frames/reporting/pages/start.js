@@ -1,5 +1,5 @@
 "use strict";
-// The theme, and the order in which the page comes to life.
+// The theme, and the order in which the page starts.
 (() => {
   const root = document.documentElement;
   const button = document.getElementById("theme");

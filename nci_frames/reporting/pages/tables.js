@@ -1,5 +1,5 @@
 "use strict";
-// Tables that sort by a click on a head, and that show their first rows until all are asked for.
+// Tables that sort by a click on a header, and that show only their first rows until expanded.
 (() => {
   const SHOWN = 12;
 

@@ -44,7 +44,7 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
     if observed is not None:
         console.print(Text(f"observed prevalence {observed:.4g}; value, then rank (1 is best)", style="dim"))
     for table in ranked_tables(comparison):
-        # Over one beta there is nothing that the tables over prevalence do not say.
+        # With one beta, the tables over prevalence already contain everything.
         if table.rows.height and (table.over == "prevalence" or len(comparison.beta) > 1):
             _print(console, table.cells(columns), f"{table.title}, {table.where}")
     console.print(Text(read_assumption(comparison.shifts), style="dim"))
@@ -57,7 +57,7 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
 
 
 def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> None:
-    """Print a small frame as it is: whole numbers with separators, others to four digits, null as a dash.
+    """Print a small frame: whole numbers with separators, others to four digits, null as a dash.
 
     Parameters
     ----------

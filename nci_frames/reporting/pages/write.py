@@ -37,9 +37,9 @@ def write_report(
     comparison
         The tables to show.
     path
-        The file to write; its ending says in which format: ``.html`` is the page with charts and sliders,
-        ``.md`` the answer and the ranked tables, ``.json`` a summary for programs. Folders above it are
-        created if missing.
+        The file to write; its ending gives the format: ``.html`` is the page with charts and sliders, ``.md``
+        the answer and the ranked tables, ``.json`` a summary for programs. Folders above it are created if
+        missing.
     title
         Title of the report.
     facts

@@ -55,7 +55,7 @@ def ranked_table(
     over
         ``"prevalence"`` or ``"beta"``: what the columns are.
     beta, prevalence
-        The value of the other variable, where the metric depends on it; one that the frame has.
+        The value of the other variable, if the metric depends on it; it must be in the frame.
     shown
         At most so many columns, evenly taken from the grid with both of its ends.
     title
@@ -90,13 +90,13 @@ def ranked_table(
             + "".join(
                 f", {n} {v:g}" for n, v in (("beta", beta), ("prevalence", prevalence)) if v is not None
             ),
-            hint="ask for this metric, prevalence and beta where the frame is made",
+            hint="include this metric, prevalence and beta when computing the frame",
         )
     return _headed(cells_table(cells, metric=metric, over=over), title)
 
 
 def cells_table(cells: RankedCells, /, *, metric: str, over: str) -> GT:
-    """Build the table of cells that were picked already."""
+    """Build the table of cells that are already selected."""
     grid = cells.grid
     data = pl.DataFrame(
         [
@@ -170,7 +170,7 @@ def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, ti
 def winner_table(
     ranking: pl.DataFrame | pl.LazyFrame, /, *, shown: int = COLUMNS, title: str | None = None
 ) -> GT:
-    """Build the table of who is best: betas as rows, prevalences as columns.
+    """Build the table of the best models: betas as rows, prevalences as columns.
 
     Parameters
     ----------

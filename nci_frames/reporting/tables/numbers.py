@@ -19,7 +19,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def format_value(value: float | None) -> str:
-    """Write a metric's value with three digits that matter.
+    """Write a metric's value with three significant digits.
 
     >>> [format_value(v) for v in (0.9234, 0.04567, 1.0, 0.0000123, 0.0, None)]
     ['0.923', '0.0457', '1.000', '1.23 × 10⁻⁵', '0.000', '–']
@@ -37,7 +37,7 @@ def format_value(value: float | None) -> str:
 
 
 def format_grid(value: float) -> str:
-    """Write a prevalence or beta of a grid, without digits that say nothing.
+    """Write a prevalence or beta of a grid, without insignificant digits.
 
     >>> [format_grid(v) for v in (0.5, 0.001, 0.0316228, 1e-4, 0.000316228, 10.0)]
     ['0.5', '0.001', '0.0316', '10⁻⁴', '3.16 × 10⁻⁴', '10']
@@ -69,7 +69,7 @@ def format_count(rows: float | None) -> str:
 
 
 def format_percent(share: float) -> str:
-    """Write a share found from some hundred draws, which cannot say 0 or all.
+    """Write a share estimated from some hundred draws, which cannot show 0 or 100 %.
 
     >>> [format_percent(p) for p in (0.5, 0.874, 0.001, 1.0)]
     ['50 %', '87 %', '< 1 %', '> 99 %']
@@ -80,7 +80,7 @@ def format_percent(share: float) -> str:
 
 
 def format_one_in(prevalence: float) -> str:
-    """Say a prevalence as "1 in 5,000"; two digits are all that the ear keeps.
+    """Write a prevalence as "1 in 5,000", with two digits.
 
     >>> format_one_in(0.000213), format_one_in(0.3)
     ('1 in 4,700', '1 in 3.3')
