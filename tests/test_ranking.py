@@ -114,7 +114,7 @@ def test_infinite_and_undefined_values() -> None:
 
 
 def test_differences_of_rates_have_the_rounding_of_the_rates() -> None:
-    """J is 1/10,000 at each point, from other rates: as a float it differs by more than 8 of its last units."""
+    """J is 1/10,000 at each point, from other rates: the floats differ by more than 8 ulp."""
     rates = [(9_991, 9_990), (1_001, 1_000), (11, 10)]
     counts = pl.DataFrame(
         {"model": list("abc"), "threshold": 0.5, "tp": [t for t, _ in rates], "fp": [f for _, f in rates]}

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 from nci_frames.errors import SchemaError
-from nci_frames.evaluation.arrays.runs import group_starts
 from nci_frames.evaluation.metrics import Direction, find_metric
 from nci_frames.evaluation.metrics.rounding import rounding, tie_leaders
 from nci_frames.schemas import AREAS, PROJECTION, RANKING, FrameSchema, collect
+from nci_frames.schemas.runs import group_starts
 
 __all__ = ["rank_models"]
 
