@@ -168,10 +168,10 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
             observed=d.observed,
         ),
     ),
-    "cost_normalised": (
-        "Normalised cost over prevalence: above 1 a model is worse than none.",
+    "cost_relative": (
+        "Relative cost over prevalence: above 1 a model is worse than none.",
         lambda d: nf.chart_cost(
-            nf.project_rates(d.points, metrics=[nf.normalised_cost(c_fn=20)], prevalence=GRID),
+            nf.project_rates(d.points, metrics=[nf.relative_cost(c_fn=20)], prevalence=GRID),
             observed=d.observed,
         ),
     ),

@@ -47,6 +47,7 @@ from .evaluation.metrics import precision_gain as precision_gain
 from .evaluation.metrics import recall as recall
 from .evaluation.metrics import recall_gain as recall_gain
 from .evaluation.metrics import register_metric as register_metric
+from .evaluation.metrics import relative_cost as relative_cost
 from .evaluation.metrics import specificity as specificity
 from .evaluation.metrics import youden_j as youden_j
 

@@ -35,17 +35,26 @@ def test_an_expected_cost_begins_at_0_and_is_cut_nowhere():
     assert spec["title"]["subtitle"] == "expected_cost(c_fn=20) at threshold 0.5"
 
 
-def test_a_normalised_cost_is_cut_above_2_and_says_so():
-    spec = nf.chart_cost(projection_of(nf.normalised_cost())).to_dict()
+def test_a_normalised_cost_is_never_above_1_and_has_no_rule():
+    spec = nf.chart_cost(projection_of(nf.normalised_cost(c_fn=20))).to_dict()
+    assert all(0 <= row["value"] <= 1 for row in rows_of(spec))
+    assert "trivial" not in [part["name"] for part in spec["layer"]]
+    assert spec["title"]["text"] == "Normalised cost over prevalence"
+    assert layer(spec, "lines")["encoding"]["y"]["title"] == "normalised cost"
+
+
+def test_a_relative_cost_is_cut_above_2_and_says_so():
+    spec = nf.chart_cost(projection_of(nf.relative_cost())).to_dict()
+    assert spec["title"]["text"] == "Relative cost over prevalence"
     assert rows_of(spec, "trivial") == [{"value": 1.0}]
     assert layer(spec, "lines")["encoding"]["y"]["scale"] == {"domain": [0, 2.0]}
     assert layer(spec, "lines")["mark"]["clip"] is True
     assert spec["title"]["subtitle"].endswith("never or always positive; above 2 cut off")
-    assert "Infinity" not in nf.chart_cost(projection_of(nf.normalised_cost())).to_json()
+    assert "Infinity" not in nf.chart_cost(projection_of(nf.relative_cost())).to_json()
 
 
-def test_a_normalised_cost_that_stays_low_is_not_cut():
-    low = projection_of(nf.normalised_cost()).filter(pl.col("value") < 1.5)
+def test_a_relative_cost_that_stays_low_is_not_cut():
+    low = projection_of(nf.relative_cost()).filter(pl.col("value") < 1.5)
     assert "cut off" not in nf.chart_cost(low).to_dict()["title"]["subtitle"]
 
 

@@ -102,7 +102,7 @@ def draw_all(*models):
     )
     grid = [0.001, 0.01, 0.1]
     both = nf.project_rates(rates, metrics=["precision", "recall", "pos_fraction"], prevalence=0.01)
-    over = nf.project_rates(rates, metrics=[nf.normalised_cost(c_fn=20)], prevalence=grid)
+    over = nf.project_rates(rates, metrics=[nf.relative_cost(c_fn=20)], prevalence=grid)
     decisions = nf.decision_map(rates)
     return {
         "p3": nf.chart_p3(tables.projection, observed=0.02, **models),

@@ -55,7 +55,8 @@ BY_COUNTS: dict[str, Formula] = {
     "precision_gain": lambda tp, fp, fn, tn: _gain(tp / (tp + fp), (tp + fn) / (tp + fp + fn + tn)),
     "recall_gain": lambda tp, fp, fn, tn: _gain(tp / (tp + fn), (tp + fn) / (tp + fp + fn + tn)),
     "expected_cost": lambda tp, fp, fn, tn: (fp + fn) / (tp + fp + fn + tn),
-    "normalised_cost": lambda tp, fp, fn, tn: (fp + fn) / min(tp + fn, fp + tn),
+    "normalised_cost": lambda tp, fp, fn, tn: (fp + fn) / (tp + fp + fn + tn),
+    "relative_cost": lambda tp, fp, fn, tn: (fp + fn) / min(tp + fn, fp + tn),
     "net_benefit": lambda tp, fp, fn, tn: (tp - fp) / (tp + fp + fn + tn),
 }
 
@@ -176,8 +177,10 @@ LIMITS = [
     ("hss", 0.5, 0.0, 0.0, None),
     ("markedness", 1.0, 1.0, 0.1, None),
     ("jaccard", 0.5, 0.0, 0.0, None),
-    ("normalised_cost", 0.5, 0.1, 0.0, math.inf),
-    ("normalised_cost", 0.5, 0.0, 0.0, None),
+    ("normalised_cost", 0.5, 0.1, 0.0, 0.1),
+    ("normalised_cost", 0.5, 0.1, 1.0, 0.5),
+    ("relative_cost", 0.5, 0.1, 0.0, math.inf),
+    ("relative_cost", 0.5, 0.0, 0.0, None),
     ("gilbert", 0.5, 0.1, 0.0, 0.0),
     ("fowlkes_mallows", 0.0, 0.0, 0.5, None),
 ]
@@ -227,6 +230,7 @@ def test_aliases(alias: str, name: str) -> None:
     [
         (lambda: nf.expected_cost(c_fn=-1), "c_fn must be a finite number >= 0"),
         (lambda: nf.normalised_cost(c_fp=math.inf), "c_fp must be a finite number >= 0"),
+        (lambda: nf.relative_cost(c_fn=math.nan), "c_fn must be a finite number >= 0"),
         (lambda: nf.net_benefit(threshold_probability=1), r"threshold_probability must be within \[0, 1\)"),
         (lambda: nf.index_of_balanced_accuracy(alpha=2), r"alpha must be within \[0, 1\]"),
         (lambda: nf.calibrated_precision(reference=-0.1), r"prevalence must be within \[0, 1\]"),
@@ -235,6 +239,36 @@ def test_aliases(alias: str, name: str) -> None:
 def test_bad_parameters(call: Callable[[], pl.Expr], message: str) -> None:
     with pytest.raises(nf.ParameterError, match=message):
         call()
+
+
+@given(
+    tpr=st.floats(0, 1),
+    fpr=st.floats(0, 1),
+    eta=st.floats(0, 1),
+    c_fp=st.floats(0, 1e6),
+    c_fn=st.floats(0, 1e6),
+)
+def test_normalised_cost_is_the_y_of_a_cost_curve(
+    tpr: float, fpr: float, eta: float, c_fp: float, c_fn: float
+) -> None:
+    """Drummond and Holte (2006): FNR·PC(+) + FPR·(1-PC(+)), with the probability-cost number PC(+)."""
+    rates = pl.DataFrame({"tpr": [tpr], "fpr": [fpr]})
+    costs = {"c_fp": c_fp, "c_fn": c_fn, "prevalence": eta}
+    value = rates.select(nf.normalised_cost(**costs)).item()
+    most = eta * c_fn + (1 - eta) * c_fp
+    if most == 0:
+        assert value is None
+        return
+    assert -1e-12 <= value <= 1 + 1e-12
+    x = eta * c_fn / most
+    assert value == pytest.approx((1 - tpr) * x + fpr * (1 - x), abs=1e-9)
+    # The trivial classifiers, of which the better one has relative cost 1.
+    for trivial, expected in ((0.0, x), (1.0, 1 - x)):
+        never_or_always = pl.DataFrame({"tpr": [trivial], "fpr": [trivial]})
+        assert never_or_always.select(nf.normalised_cost(**costs)).item() == pytest.approx(expected, abs=1e-9)
+    relative = rates.select(nf.relative_cost(**costs)).item()
+    if min(x, 1 - x) > 1e-6:
+        assert relative == pytest.approx(value / min(x, 1 - x), rel=1e-6, abs=1e-9)
 
 
 def test_parameters_show_in_the_label() -> None:

@@ -169,7 +169,7 @@ def test_ninety_two_models_at_fifty_prevalences_are_drawn_whole():
 def test_a_fine_grid_of_prevalences_is_thinned():
     points = median_points()
     grid = np.geomspace(1e-5, 0.5, 1_000).tolist()
-    costs = [nf.normalised_cost(c_fn=20), "precision"]
+    costs = [nf.relative_cost(c_fn=20), "precision"]
     projection = nf.project_rates(points, metrics=costs, prevalence=grid)
     for chart in (nf.chart_p3(projection), nf.chart_cost(projection)):
         spec = chart.to_dict()

@@ -172,6 +172,7 @@ def calls() -> dict[str, Call]:
         Call("net_benefit", (), {"threshold_probability": 0.1}),
         Call("expected_cost", (), {"c_fp": 1, "c_fn": 20}),
         Call("normalised_cost", (), {"c_fp": 1, "c_fn": 20}),
+        Call("relative_cost", (), {"c_fp": 1, "c_fn": 20}),
         Call("calibrated_precision", (), {}),
     ]  # fmt: skip
     return {call.name: call for call in found}

@@ -172,7 +172,7 @@ def mean_pr_auc(
     References
     ----------
     Landgrebe et al. (2004), Cost-based classifier evaluation for imbalanced problems, for the P-ROC surface,
-    doi:10.1007/978-3-540-27868-9_74.
+    doi:10.1007/978-3-540-27868-9_83.
 
     Examples
     --------

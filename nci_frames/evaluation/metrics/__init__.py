@@ -18,7 +18,7 @@ from nci_frames.evaluation.metrics.agreement import (
     mcc,
 )
 from nci_frames.evaluation.metrics.catalogue import metrics, register_metric
-from nci_frames.evaluation.metrics.cost import expected_cost, net_benefit, normalised_cost
+from nci_frames.evaluation.metrics.cost import expected_cost, net_benefit, normalised_cost, relative_cost
 from nci_frames.evaluation.metrics.curves import MEAN_PR_AUC, PARTIAL_ROC_AUC, PR_AUC, PR_GAIN_AUC, ROC_AUC
 from nci_frames.evaluation.metrics.lookup import (
     asked_metric,
@@ -95,6 +95,7 @@ __all__ = [
     "recall",
     "recall_gain",
     "register_metric",
+    "relative_cost",
     "specificity",
     "title_of",
     "value_expression",

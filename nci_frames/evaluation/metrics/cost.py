@@ -5,12 +5,13 @@ import polars as pl
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics.metric import Parameter
 from nci_frames.evaluation.metrics.registry import metric
-from nci_frames.evaluation.metrics.terms import FPR, TPR, eta_of
+from nci_frames.evaluation.metrics.terms import FPR, TPR, eta_of, ratio
 
 __all__ = [
     "expected_cost",
     "net_benefit",
     "normalised_cost",
+    "relative_cost",
 ]
 
 
@@ -51,7 +52,7 @@ def expected_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
 
     References
     ----------
-    Landgrebe et al. (2004), doi:10.1007/978-3-540-27868-9_74.
+    Landgrebe et al. (2004), doi:10.1007/978-3-540-27868-9_83.
 
     Examples
     --------
@@ -68,12 +69,61 @@ def expected_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
 
 
 @metric(
+    formula="expected cost / (eta·c_fn + (1-eta)·c_fp)",
+    undefined_when="no decision can cost anything: eta·c_fn + (1-eta)·c_fp = 0",
+    direction="minimize",
+)
+def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = None) -> pl.Expr:
+    """Cost as a share of the highest possible, which is that of always being wrong.
+
+    Parameters
+    ----------
+    c_fp
+        Cost of a false positive, finite and >= 0.
+    c_fn
+        Cost of a false negative, in the same unit.
+    prevalence
+        %(open_prevalence)s
+
+    Returns
+    -------
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where every decision is free.
+
+    Raises
+    ------
+    ParameterError
+        If the prevalence is outside [0, 1], or a cost negative or not finite.
+
+    Notes
+    -----
+    With the probability-cost number PC = eta·c_fn / (eta·c_fn + (1-eta)·c_fp) it is PC·(1-TPR) + (1-PC)·FPR:
+    the y of a cost curve over its x. Never saying positive costs PC, always 1 - PC; see ``relative_cost``.
+
+    References
+    ----------
+    Drummond and Holte (2006), Cost curves, doi:10.1007/s10994-006-8199-5.
+
+    Examples
+    --------
+    At one positive in a thousand and twenty times the cost of a false alarm, PC is 0.02/1.019.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
+    >>> round(rates.select(nf.normalised_cost(c_fn=20, prevalence=0.001)).item(), 4)
+    0.0088
+    """
+    eta = eta_of(prevalence)
+    return ratio(expected_cost(c_fp=c_fp, c_fn=c_fn, prevalence=prevalence), eta * c_fn + (1 - eta) * c_fp)
+
+
+@metric(
     formula="expected cost / min(eta·c_fn, (1-eta)·c_fp)",
     undefined_when="it is 0/0",
     direction="minimize",
     upper=float("inf"),
 )
-def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = None) -> pl.Expr:
+def relative_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = None) -> pl.Expr:
     """Cost as a share of what the better of the two trivial classifiers costs: never and always positive.
 
     Parameters
@@ -87,8 +137,8 @@ def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter =
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 in [0, inf], null where it is 0/0; from 1 on
-    the classifier is of no use.
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, inf], null where it is 0/0. At 1 and above the
+    classifier is of no use.
 
     Raises
     ------
@@ -97,7 +147,7 @@ def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter =
 
     References
     ----------
-    Drummond and Holte (2006), doi:10.1007/s10994-006-8199-5.
+    Drummond and Holte (2006), Cost curves, for the trivial classifiers, doi:10.1007/s10994-006-8199-5.
 
     Examples
     --------
@@ -106,7 +156,7 @@ def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter =
     >>> import nci_frames as nf
     >>> import polars as pl
     >>> rates = pl.DataFrame({"tpr": [0.6], "fpr": [0.001]})
-    >>> round(rates.select(nf.normalised_cost(c_fn=20, prevalence=0.001)).item(), 4)
+    >>> round(rates.select(nf.relative_cost(c_fn=20, prevalence=0.001)).item(), 4)
     0.45
     """
     eta = eta_of(prevalence)

@@ -173,7 +173,7 @@ def pos_fraction(*, prevalence: Parameter = None) -> pl.Expr:
     References
     ----------
     Landgrebe et al. (2004), Cost-based classifier evaluation for imbalanced problems, eq. 5,
-    doi:10.1007/978-3-540-27868-9_74.
+    doi:10.1007/978-3-540-27868-9_83.
 
     Examples
     --------

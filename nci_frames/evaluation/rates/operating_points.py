@@ -90,7 +90,7 @@ def select_operating_points(
     References
     ----------
     Landgrebe et al. (2004), Cost-based classifier evaluation for imbalanced problems, who fix TPR at 80 %,
-    doi:10.1007/978-3-540-27868-9_74.
+    doi:10.1007/978-3-540-27868-9_83.
 
     Examples
     --------

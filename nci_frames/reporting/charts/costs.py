@@ -1,6 +1,5 @@
 """Projections -> cost curves: the cost of decisions over prevalence."""
 
-import re
 from collections.abc import Sequence
 
 import altair as alt
@@ -9,6 +8,8 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.metrics import find_metric
+from nci_frames.evaluation.metrics.registry import resolve
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule
 from nci_frames.reporting.charts.parts.canvas import compose, curves
 from nci_frames.reporting.charts.parts.selection import (
@@ -22,10 +23,14 @@ from nci_frames.reporting.charts.parts.theme import HEIGHT, SOFT, WIDTH, model_s
 
 __all__ = ["chart_cost"]
 
-#: Labels of the two cost metrics, with or without their settings.
-_COST = re.compile(r"(expected_cost|normalised_cost)(\([\w=.,+ -]*\))?")
+#: How each cost is written, by the name of its metric.
+_TITLES = {
+    "expected_cost": "expected cost",
+    "normalised_cost": "normalised cost",
+    "relative_cost": "relative cost",
+}
 
-#: Normalised costs above this are cut off: far above 1 the exact value does not matter.
+#: Relative costs above this are cut off: far above 1 the exact value does not matter.
 _WORST = 2.0
 
 
@@ -38,7 +43,7 @@ def chart_cost(
     observed: float | None = None,
     models: Sequence[str] = (),
 ) -> alt.LayerChart:
-    """Draw the cost curve: expected or normalised cost over prevalence, a line per model.
+    """Draw the cost curve: expected, normalised or relative cost over prevalence, a line per model.
 
     Parameters
     ----------
@@ -55,7 +60,7 @@ def chart_cost(
     Returns
     -------
     altair.LayerChart
-        The curves on a logarithmic axis of prevalence; prevalence 0 is not drawn. A rule at a normalised cost
+        The curves on a logarithmic axis of prevalence; prevalence 0 is not drawn. A rule at a relative cost
         of 1 marks the better of never and always positive; values above 2 are cut off.
         %(thinning)s
 
@@ -84,7 +89,8 @@ def chart_cost(
     frame = schemas.collect(projection, schemas.PROJECTION)
     observed = checked_observed(observed) or None
     label = _label(frame, metric)
-    normalised = label.startswith("normalised")
+    cost = find_metric(label).name
+    relative = cost == "relative_cost"
     everything = of_metric(frame, label)
     drawn = everything.filter(pl.col("prevalence") > 0, pl.col("value").is_finite())
     refuse_doubles(drawn, "model", "prevalence")
@@ -94,11 +100,11 @@ def chart_cost(
     low, high = log_range([*drawn["prevalence"], *([observed] if observed else [])])
     x = log_x("prevalence", "prevalence", low, high)
     top = max(drawn["value"])
-    cut = normalised and top > _WORST
+    cut = relative and top > _WORST
     y = alt.Y(
         field="value",
         type="quantitative",
-        title="normalised cost" if normalised else "expected cost of a decision",
+        title="expected cost of a decision" if cost == "expected_cost" else _TITLES[cost],
         scale=alt.Scale(domain=[0, _WORST]) if cut else alt.Scale(zero=True, domainMin=0),
         axis=alt.Axis(tickCount=5, format="~g"),
     )
@@ -112,15 +118,15 @@ def chart_cost(
     scale = max(1.0, max(rows["value"], default=0) / _WORST) if cut else 1.0
     rows, note = fitted(rows, "prevalence", "value", size=(WIDTH, round(HEIGHT * scale)))
     numbers = {"prevalence": "prevalence", "value": "cost", "threshold": "threshold"}
-    notes = ["; dashed: never or always positive"] * normalised + ["; above 2 cut off"] * cut
+    notes = ["; dashed: never or always positive"] * relative + ["; above 2 cut off"] * cut
     return compose(
         [
-            *([_trivial(y)] if normalised else []),
+            *([_trivial(y)] if relative else []),
             *curves(rows, x, y, style=style, numbers=numbers, clip=cut),
             *observed_rule(observed, "prevalence", low, high),
         ],
         style=style,
-        title="Normalised cost over prevalence" if normalised else "Expected cost over prevalence",
+        title=f"{_TITLES[cost].capitalize()} over prevalence",
         subtitle=f"{label} at {operating_point(everything)}{''.join(notes)}{note}",
         says="A line per model; lower is better.",
     )
@@ -128,7 +134,7 @@ def chart_cost(
 
 def _label(frame: pl.DataFrame, metric: str | None) -> str:
     """Return which cost to draw."""
-    labels: list[str] = sorted(filter(_COST.fullmatch, frame["metric"].drop_nulls().unique()))
+    labels: list[str] = sorted(filter(_is_cost, frame["metric"].drop_nulls().unique()))
     if metric is not None:
         if metric not in labels:
             raise ParameterError.unknown_choice("metric", metric, labels)
@@ -137,9 +143,14 @@ def _label(frame: pl.DataFrame, metric: str | None) -> str:
         raise ParameterError(
             "the frame has several costs" if labels else "the frame has no cost",
             found=", ".join(labels or sorted(map(repr, frame["metric"].drop_nulls().unique()))[:5]),
-            hint="select one with metric=" if labels else "project expected_cost or normalised_cost",
+            hint="select one with metric=" if labels else f"project one of {', '.join(_TITLES)}",
         )
     return labels[0]
+
+
+def _is_cost(label: str) -> bool:
+    found = resolve(label)
+    return found is not None and found[0].name in _TITLES
 
 
 def _trivial(y: alt.Y) -> alt.Chart:

@@ -63,7 +63,7 @@ def chart_pos_fraction(
 
     References
     ----------
-    Landgrebe et al. (2004), Figs. 3 and 4, doi:10.1007/978-3-540-27868-9_74.
+    Landgrebe et al. (2004), Figs. 3 and 4, doi:10.1007/978-3-540-27868-9_83.
 
     Examples
     --------
