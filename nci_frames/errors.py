@@ -121,7 +121,7 @@ def _in_python(text: str) -> str:
 
 
 class ParameterError(NciFramesError, ValueError):
-    """An argument or option is outside what it may be."""
+    """An argument or option is outside its allowed values."""
 
     exit_code = 2
 
@@ -141,7 +141,7 @@ class ParameterError(NciFramesError, ValueError):
 
     @classmethod
     def unknown_choice(cls, name: str, value: object, choices: Sequence[str]) -> Self:
-        """Build the error for an option that is none of a few fixed words."""
+        """Build the error for an option that must be one of a few words."""
         close = _did_you_mean(value, choices)
         return cls(
             f"{name} must be one of {', '.join(map(repr, choices))}",
@@ -178,13 +178,13 @@ class SourceError(NciFramesError):
             f"{len(files)} of the source's files cannot be read",
             where=listed(map(repr, files), SHOWN_FILES),
             found=listed(dict.fromkeys(files.values())),
-            hint="write the files again, or leave them out of the source",
+            hint="write the files again, or remove them from the source",
         )
 
     @classmethod
     def no_rows(cls, where: str) -> Self:
-        """Build the error for a source of which only reading tells that it has no rows."""
-        hint = "a stream that was read before gives nothing more: collect it first"
+        """Build the error for a source that turns out to have no rows when it is read."""
+        hint = "a stream can be read only once: collect it first"
         return cls("the log has no rows", where=where, hint=hint)
 
     @classmethod
@@ -200,7 +200,7 @@ class SourceError(NciFramesError):
             f"{len(files)} of the source's files changed while it was read",
             where=listed(map(repr, files), SHOWN_FILES),
             found=listed(dict.fromkeys(files.values())),
-            hint="count again when nobody writes to it",
+            hint="count again after the files are complete",
         )
 
     @classmethod
@@ -215,7 +215,7 @@ class SourceError(NciFramesError):
 
     @staticmethod
     def all_of(problems: Sequence[NciFramesError]) -> NciFramesError:
-        """Return the only problem, or one error that tells all of them."""
+        """Return the only problem, or one error that lists all of them."""
         if len(problems) == 1:
             return problems[0]
         told = [f"{place}. {problem.marked}" for place, problem in enumerate(problems, 1)]
@@ -223,7 +223,7 @@ class SourceError(NciFramesError):
 
 
 class SchemaError(NciFramesError):
-    """A column is missing, or has a type that it cannot have."""
+    """A column is missing, or has a type or values that are not allowed."""
 
     exit_code = 3
 
@@ -233,10 +233,12 @@ class SchemaError(NciFramesError):
         close = _did_you_mean(column, available) or _did_you_mean(role, available)
         hint = f"did you mean {close!r}? " if close else ""
         option = Option(role, close or "<name>")
+        # Options that say what to do with a key are no nouns.
+        part = f"option {role}" if role in {"by", "over", "units"} else f"the {role}"
         return cls(
-            f"missing column {column!r} (the {role})",
+            f"missing column {column!r} ({part})",
             where=where,
-            found=f"columns {listed(map(repr, available), 20)}",
+            found=f"columns {listed(map(repr, available), 20)}" if available else "no columns to choose from",
             hint=f"{hint}Name the column with {option}",
         )
 
@@ -251,7 +253,7 @@ class SchemaError(NciFramesError):
             f"column {column!r} has different types in different files",
             where=f"{sum(map(len, files_by_type.values()))} files",
             found=found,
-            hint="rewrite the odd files with one type, or count them apart and join with merge_counts",
+            hint="rewrite the files with one type, or count them separately and use merge_counts",
         )
 
     @classmethod
@@ -337,7 +339,7 @@ class OutputError(NciFramesError):
 
 
 class MissingPackageError(NciFramesError):
-    """What was asked for needs a package that is not installed."""
+    """The request needs a package that is not installed."""
 
     exit_code = 2
 
@@ -352,7 +354,7 @@ class InvalidRowsWarning(UserWarning):
 
 
 class MixedTypesWarning(UserWarning):
-    """Scores have different types in different files, and are compared in the wider one."""
+    """Scores have different types in different files; they are compared in the wider type."""
 
 
 class SkippedFilesWarning(UserWarning):
@@ -365,12 +367,12 @@ class SkippedFilesWarning(UserWarning):
 
 
 class OutsideGridWarning(UserWarning):
-    """Scores lie outside a grid of thresholds that is meant for probabilities."""
+    """Scores lie outside the range of the thresholds."""
 
 
 class NearlyUniqueKeyWarning(UserWarning):
-    """A key has nearly as many values as a model has rows, so that its groups tell nothing."""
+    """A key has nearly as many values as a model has rows, so nearly every row is a group."""
 
 
 class ToleranceWarning(UserWarning):
-    """Thresholds were to be so fine that areas are known to a tolerance, and could not be."""
+    """The thresholds do not reach the tolerance that was asked for."""

@@ -170,7 +170,7 @@ def test_hulls_of_many_groups_and_of_all_models_together() -> None:
         assert mine.equals(nf.roc_convex_hull(part))
     together = nf.roc_convex_hull(rates, over="model")
     assert set(together.rows()) <= set(whole.rows())
-    with pytest.raises(nf.SchemaError, match=r"missing column 'day' \(the over\)"):
+    with pytest.raises(nf.SchemaError, match=r"missing column 'day' \(option over\)"):
         nf.roc_convex_hull(rates, over="day")
     assert nf.roc_convex_hull(rates.clear()).is_empty()
 

@@ -103,7 +103,7 @@ def compare_auc(
         raise ParameterError.unknown_choice("method", method, get_args(Method))
     check_level(level)
     scan = scan_behind(predictions)
-    columns = scan.raw.collect_schema().names()
+    columns = [name for name in scan.raw.collect_schema().names() if not name.startswith("__")]
     if "unit" not in columns:
         raise SchemaError.missing_column("unit", "unit", scan.source.where, columns)
     if "weight" in columns:

@@ -270,7 +270,7 @@ def require_bounds(frame: pl.DataFrame) -> None:
     missing = [name for name in _BOUNDS if name not in frame.columns]
     if missing:
         maker = 'compute_rates(counts, interval="wilson")'
-        raise SchemaError.not_a_frame("rates frame with bounds", missing, frame.columns, maker)
+        raise SchemaError.not_a_frame("bounded rates", missing, frame.columns, maker)
 
 
 def labelled_metrics(metrics: Metrics) -> dict[str, pl.Expr]:
