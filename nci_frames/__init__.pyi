@@ -157,3 +157,6 @@ from .errors import SkippedFilesWarning as SkippedFilesWarning
 from .errors import SourceError as SourceError
 from .errors import ToleranceWarning as ToleranceWarning
 from .errors import UnknownMetricError as UnknownMetricError
+from .errors import ConflictError as ConflictError
+from .errors import LedgerError as LedgerError
+from .jobs.ledger import CountsLedger as CountsLedger

@@ -12,7 +12,7 @@ from nci_frames.errors import NciFramesError
 if TYPE_CHECKING:
     import polars as pl
 
-    from nci_frames.jobs import ReportJob
+    from nci_frames.jobs.report import ReportJob
 
 __all__ = ["main"]
 
@@ -234,7 +234,7 @@ def report(
     Prints the ranked tables; writes the report and the tables behind it into a folder, which is
     replaced as a whole.
     """
-    from nci_frames.jobs import ReportJob
+    from nci_frames.jobs.report import ReportJob
 
     if scores:
         columns["scores"] = cast("Any", dict(_pair(text) for text in scores))
@@ -283,7 +283,7 @@ def demo(
       nci-frames demo --out demo-output
     """
     from nci_frames.demo import write_demo_logs
-    from nci_frames.jobs import ReportJob
+    from nci_frames.jobs.report import ReportJob
 
     click.echo("training ten classifiers by 2 x 5-fold cross-validation ...", err=True)
     logs = write_demo_logs(out / "logs", seed=seed)
@@ -392,7 +392,7 @@ def _pair(text: str) -> tuple[str, str]:
 def _run(job: "ReportJob") -> None:
     from rich.console import Console
 
-    from nci_frames.jobs import run_report
+    from nci_frames.jobs.report import run_report
     from nci_frames.reporting.pages.terminal import print_comparison
 
     published = run_report(job)

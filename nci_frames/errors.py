@@ -30,8 +30,10 @@ from typing import ClassVar, Self
 
 __all__ = [
     "SHOWN_FILES",
+    "ConflictError",
     "InvalidRowsError",
     "InvalidRowsWarning",
+    "LedgerError",
     "MissingPackageError",
     "MixedTypesWarning",
     "NciFramesError",
@@ -334,6 +336,26 @@ class OutputError(NciFramesError):
             found=listed(map(repr, names)),
             hint="name another folder, or move these files",
         )
+
+
+class LedgerError(SourceError):
+    """A ledger is damaged, or lacks what is asked of it."""
+
+    @classmethod
+    def damaged(cls, ledger: str, files: Mapping[str, str]) -> Self:
+        """Build the error for files of a ledger that are not as they were written; path to reason."""
+        return cls(
+            "the ledger is damaged",
+            where=repr(ledger),
+            found=listed((f"{file!r}: {reason}" for file, reason in files.items()), SHOWN_FILES),
+            hint="restore these files from a backup, or count the sources again into another ledger",
+        )
+
+
+class ConflictError(NciFramesError):
+    """Another run does the same at the same time, or has done it already."""
+
+    exit_code = 5
 
 
 class MissingPackageError(NciFramesError):
