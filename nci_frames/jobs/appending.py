@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.counts.ledger.entries import SourceState
 from nci_frames.counts.ledger.key_types import dtype_of, stored_type
-from nci_frames.counts.ledger.reading import View, shown_path
+from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.errors import SHOWN_FILES, LedgerError, NciFramesError, SchemaError, SourceError, listed
 from nci_frames.jobs.settings import CountingSettings
 from nci_frames.jobs.sources import LogFile, SourceCounts, count_file, identify

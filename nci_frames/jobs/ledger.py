@@ -9,13 +9,13 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from nci_frames.counting.logs.scan import kept_keys
+from nci_frames.counting.logs.reading import kept_keys
 from nci_frames.counts.increments import counts_of
 from nci_frames.counts.ledger.entries import SourceState, entry_rows
 from nci_frames.counts.ledger.key_types import stored_type, to_stored
-from nci_frames.counts.ledger.reading import View, shown_path
 from nci_frames.counts.ledger.storage import Storage
 from nci_frames.counts.ledger.table import CommitFailedError, LedgerTable
+from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.errors import (
     ConflictError,
     LedgerError,

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nci_frames.counts.ledger.entries import SourceState
-from nci_frames.counts.ledger.reading import View, shown_path
 from nci_frames.counts.ledger.table import LedgerTable
+from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.errors import LedgerError, SourceError
 from nci_frames.jobs.appending import path_of, settings_of
 from nci_frames.jobs.settings import CountingSettings
