@@ -48,6 +48,7 @@ __all__ = [
     "ToleranceWarning",
     "UnknownMetricError",
     "listed",
+    "nearest_name",
 ]
 
 _SHOWN = 5
@@ -62,7 +63,8 @@ def listed(items: Iterable[str], shown: int = _SHOWN) -> str:
     return ", ".join(items[:shown]) + more
 
 
-def _did_you_mean(name: object, known: Iterable[str]) -> str | None:
+def nearest_name(name: object, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like *name*; None if none is."""
     if not isinstance(name, str):
         return None
     close = difflib.get_close_matches(name.lower(), {k.lower(): k for k in known}, n=1, cutoff=0.6)
@@ -144,7 +146,7 @@ class ParameterError(NciFramesError, ValueError):
     @classmethod
     def unknown_choice(cls, name: str, value: object, choices: Sequence[str]) -> Self:
         """Build the error for an option that is none of a few fixed words."""
-        close = _did_you_mean(value, choices)
+        close = nearest_name(value, choices)
         return cls(
             f"{name} must be one of {', '.join(map(repr, choices))}",
             found=repr(value),
@@ -158,7 +160,7 @@ class UnknownMetricError(ParameterError):
     @classmethod
     def from_name(cls, name: str, known: Sequence[str], hint: str | None = None) -> Self:
         """Build the error with the nearest known name, unless there is a better hint."""
-        close = None if hint else _did_you_mean(name, known)
+        close = None if hint else nearest_name(name, known)
         hint = f"did you mean {close!r}?" if close else hint or "nci_frames.metrics() lists them all"
         return cls(f"unknown metric {name!r}", found=f"known are {listed(map(repr, known), 12)}", hint=hint)
 
@@ -232,7 +234,7 @@ class SchemaError(NciFramesError):
     @classmethod
     def missing_column(cls, column: str, role: str, where: str, available: Sequence[str]) -> Self:
         """Build the error for a column that a source or frame lacks."""
-        close = _did_you_mean(column, available) or _did_you_mean(role, available)
+        close = nearest_name(column, available) or nearest_name(role, available)
         hint = f"did you mean {close!r}? " if close else ""
         option = Option(role, close or "<name>")
         return cls(

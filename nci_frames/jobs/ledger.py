@@ -185,6 +185,16 @@ class CountsLedger:
         msg = "other writers of the ledger always came first"
         raise ConflictError(msg, where=repr(self.uri), found=f"{_TRIES} tries", hint="run it again")
 
+    def plan(self, files: Sequence[LogFile], settings: CountingSettings) -> pl.DataFrame:
+        """Say of each file what ``append_files`` would do; files that it would count are "new"."""
+        snapshot = self._table.snapshot()
+        states = View(self._table, snapshot, settings.generation).states() if snapshot else {}
+        work = Work(settings, "", "keep")
+        for file in files:
+            work.identify(file)
+        work.compare(states)
+        return work.report().with_columns(pl.col("event").replace("counted", "new"))
+
     def _append(self, work: Work, *, keep_going: bool) -> pl.DataFrame:
         snapshot = self._table.snapshot() or self._table.create()
         view = View(self._table, snapshot, work.settings.generation)
