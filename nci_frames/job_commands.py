@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from nci_frames.jobs.job_file.reading import JobFile
+    from nci_frames.jobs.job_file.loading import JobFile
     from nci_frames.jobs.ledger import CountsLedger
 
 __all__ = ["JOB_COMMANDS"]
@@ -128,7 +128,8 @@ def sources(path: str, generation: str | None) -> None:
     Example:
       nci-frames ledger sources nightly/ledger
     """
-    _print(_ledger(path).sources(generation=generation), "sources")
+    known = _ledger(path).sources(generation=generation)
+    _print(known.select("event", "counted", "dropped", "run", "source", "path"), "sources")
 
 
 @ledger.command()
@@ -200,7 +201,7 @@ def _read(path: Path) -> "JobFile":
     from nci_frames.extras import require
 
     require("pydantic", extra="jobs", what="a job needs pydantic")
-    from nci_frames.jobs.job_file.reading import read_job
+    from nci_frames.jobs.job_file.loading import read_job
 
     return read_job(path)
 

@@ -89,11 +89,15 @@ class Shelf:
         if not _RUN.fullmatch(run):
             allowed = "1 to 100 letters, digits and . _ -, the first a letter or digit"
             raise ParameterError.out_of_range("the run id", run, allowed)
-        if (self.folder / "runs" / run).exists():
-            msg = "a run of that name has been published, and a run is published once"
-            raise ConflictError(
-                msg, where=repr(str(self.folder)), found=repr(run), hint="name another --run-id"
-            )
+        there = self.folder / "runs" / run
+        if not there.exists():
+            return
+        if _sequence(there) > int((self.pointer() or {}).get("sequence", 0)):
+            # A kill came between its name and the pointer: it was never shown.
+            shutil.rmtree(there)
+            return
+        msg = "a run of that name has been published, and a run is published once"
+        raise ConflictError(msg, where=repr(str(self.folder)), found=repr(run), hint="name another run")
 
     @contextlib.contextmanager
     def building(self, run: str) -> Iterator[Path]:

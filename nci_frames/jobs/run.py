@@ -19,8 +19,8 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.jobs.gates.judge import Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, changes_since
+from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Job
-from nci_frames.jobs.job_file.reading import JobFile
 from nci_frames.jobs.job_file.windows import find_windows
 from nci_frames.jobs.ledger import CountsLedger
 from nci_frames.jobs.publishing import Shelf

@@ -109,7 +109,7 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
         measured = measure(part, gate.segments, _at(what, "observed" if eta is None else eta)).to_dicts()
         none = {} if eta is not None else _UNKNOWN | {"prevalence": None}
         rows += [row | none for row in measured]
-    return rows
+    return sorted(rows, key=lambda row: (row["model"] or "", row["segment"] or ""))
 
 
 def _at(what: Measurement, prevalence: Prevalences) -> Measurement:

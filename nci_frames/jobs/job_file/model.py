@@ -1,6 +1,6 @@
 """The tables of a job file, their defaults and ranges."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -115,8 +115,10 @@ class Report(Model):
     windows: Annotated[
         int | None, Field(ge=1, description="Newest windows that are reported; all if absent.")
     ] = None
-    prevalence: Prevalences = grid_numbers("1e-4:0.5:log:50")
-    beta: Betas = grid_numbers("0.25:4:log:33")
+    prevalence: Annotated[Prevalences, Field(validate_default=True, min_length=1)] = cast(
+        "Any", "1e-4:0.5:log:50"
+    )
+    beta: Annotated[Betas, Field(validate_default=True, min_length=1)] = cast("Any", "0.25:4:log:33")
     threshold: float = 0.5
     interval: Literal["wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"] = "wilson"
     formats: Annotated[tuple[Literal["html", "md", "json"], ...], Field(min_length=1)] = ("html",)
@@ -145,8 +147,12 @@ class Job(Model):
     source: Source
     columns: Annotated[Columns, Field(default_factory=Columns)]
     thresholds: Annotated[
-        Thresholds, Field(description='"exact", "logit:501", "uniform:101" or ascending numbers.')
-    ] = logit_thresholds(501)
+        Thresholds,
+        Field(
+            validate_default=True,
+            description='"exact", "logit:501", "uniform:101" or ascending numbers.',
+        ),
+    ] = cast("Any", "logit:501")
     segments: Segments = Segments()
     scenarios: Annotated[
         dict[str, Probability | SegmentScenario],

@@ -110,8 +110,12 @@ def _glob_to_regex(pattern: str) -> str:
     """Translate a glob: ``*`` within a folder, ``**/`` over any number of them."""
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", pattern)
     known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(
-        known.get(part)
-        or (part.replace("[!", "[^", 1) if part[:1] == "[" and len(part) > 2 else re.escape(part))
-        for part in parts
-    )
+    return "".join(known.get(part) or _literal_or_set(part) for part in parts)
+
+
+def _literal_or_set(part: str) -> str:
+    if part[:1] != "[" or len(part) < 3:
+        return re.escape(part)
+    negated = part[1] == "!"
+    inside = re.escape(part[2:-1] if negated else part[1:-1]).replace(r"\-", "-")
+    return f"[{'^' * negated}{inside}]"

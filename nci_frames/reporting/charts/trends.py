@@ -50,7 +50,7 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
         known.mark_line(order=False).encode(y=y),
         known.mark_point(filled=True, size=60, opacity=1).encode(
             y=y,
-            shape=alt.Shape(field="verdict", type="nominal", title="verdict", scale=shapes),
+            shape=alt.Shape(field="verdict", type="nominal", scale=shapes, legend=None),
             tooltip=tooltip(numbers, names=("run", "model", "verdict")),
         ),
         *(

@@ -76,21 +76,22 @@ def _worst_first(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _groups(verdicts: pl.DataFrame) -> pl.DataFrame:
-    return _worst_first(verdicts).select("gate", "segment").unique(maintain_order=True)
+    """Return what each picture is of; a champion is judged at several prevalences, each a picture."""
+    apart = pl.when(pl.col("kind") == "champion").then("prevalence").alias("apart")
+    return _worst_first(verdicts).select("gate", "segment", apart).unique(maintain_order=True)
 
 
 def _trends(history: pl.DataFrame, verdicts: pl.DataFrame) -> Any:
     """Yield the picture of each gate and segment, the failed first."""
     recent = history.filter(pl.col("sequence") > pl.col("sequence").max() - _RUNS)
-    for gate, segment in _groups(verdicts).head(_DRAWN).iter_rows():
-        rows = recent.filter(
-            (pl.col("gate") == gate) & pl.col("segment").eq_missing(pl.lit(segment, pl.String))
-        )
+    for gate, segment, apart in _groups(verdicts).head(_DRAWN).iter_rows():
+        same = (pl.col("gate") == gate) & pl.col("segment").eq_missing(pl.lit(segment, pl.String))
+        rows = recent.filter(same if apart is None else same & (pl.col("prevalence") == apart))
+        at = "" if apart is None else f", at prevalence {format_value(apart)}"
         svg = chart_bytes(chart_trend(rows), "svg")
         yield {
             "gate": gate,
-            "segment": _segment(segment),
-            "metric": rows["metric"][0],
+            "place": _segment(segment) + at,
             "picture": base64.b64encode(svg).decode(),
             "says": f"{rows['metric'][0]} over {rows['sequence'].n_unique()} runs",
         }
