@@ -344,7 +344,7 @@ class LedgerError(SourceError):
     """A ledger is damaged, or lacks what is asked of it."""
 
     @classmethod
-    def damaged(cls, ledger: str, files: Mapping[str, str]) -> Self:
+    def damaged_ledger(cls, ledger: str, files: Mapping[str, str]) -> Self:
         """Build the error for files of a ledger that are not as they were written; path to reason."""
         return cls(
             "the ledger is damaged",

@@ -140,7 +140,7 @@ def test_windows_are_half_open_days_and_hours_in_utc(tmp_path: Path) -> None:
     assert [Path(file.path).parent.name for file in before] == ["2026-03-01", "2026-03-02"]
     assert check_template("a/{date:%Y/%m/%d/%H}/x") == timedelta(hours=1)
     assert check_template("a/*.parquet") is None
-    with pytest.raises(nf.SourceError, match="no file of any window"):
+    with pytest.raises(nf.SourceError, match="no log matched"):
         find_windows([f"{tmp_path}/{{date:%Y%m%d}}/*.parquet"])
 
 

@@ -142,7 +142,7 @@ def test_bad_files_are_all_named_and_the_good_ones_counted(tmp_path):
 
 def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
     path = write_logs(tmp_path / "logs", 1)[0]
-    from nci_frames.jobs.report import sources  # noqa: PLC0415
+    from nci_frames.jobs import sources  # noqa: PLC0415
 
     tally = sources.tally_predictions
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 import polars as pl
@@ -13,7 +14,7 @@ from nci_frames.errors import SHOWN_FILES, LedgerError, NciFramesError, SchemaEr
 from nci_frames.jobs.settings import CountingSettings
 from nci_frames.jobs.sources import LogFile, SourceCounts, count_file, identify
 
-__all__ = ["Generation", "Item", "OnChanged", "Work", "path_of", "settings_of"]
+__all__ = ["Generation", "Item", "OnChanged", "Work", "log_file_of", "path_of", "settings_of"]
 
 OnChanged = Literal["raise", "keep", "recount"]
 
@@ -55,6 +56,13 @@ def settings_of(view: View) -> Generation:
     return Generation(CountingSettings.from_json(facts["settings"]), dtypes)
 
 
+def log_file_of(state: SourceState) -> LogFile:
+    """Return the file that a source was counted from."""
+    start, end = state.facts["window_start"], state.facts["window_end"]
+    window = None if start is None else (datetime.fromisoformat(start), datetime.fromisoformat(end))
+    return LogFile(path_of(state), tuple(sorted(state.facts["keys"].items())), window)
+
+
 def path_of(state: SourceState) -> str:
     """Return where a source was when it was counted."""
     return str(state.facts["path"])
@@ -84,6 +92,7 @@ class Item:
         facts: dict[str, Any] = {
             "run": work.run,
             "path": self.file.path,
+            "keys": dict(self.file.keys),
             "window_start": start and start.isoformat(),
             "window_end": end and end.isoformat(),
         }

@@ -21,7 +21,7 @@ from nci_frames.errors import (
     LedgerError,
     ParameterError,
 )
-from nci_frames.jobs.appending import Item, OnChanged, Work, path_of, settings_of
+from nci_frames.jobs.appending import Item, OnChanged, Work, log_file_of, path_of, settings_of
 from nci_frames.jobs.settings import CountingSettings
 from nci_frames.jobs.sources import LogFile, PathLike, Window, find_logs
 from nci_frames.jobs.verifying import find_damage
@@ -238,7 +238,7 @@ class CountsLedger:
             item.done = True
         after = self._table.snapshot()
         if after is None:
-            raise LedgerError.damaged(self.uri, {"_delta_log": "it is missing"})
+            raise LedgerError.damaged_ledger(self.uri, {"_delta_log": "it is missing"})
         return View(self._table, after, view.generation)
 
     def read(
@@ -321,7 +321,7 @@ class CountsLedger:
             facts = {**state.facts, "source": state.identity, "active": state.active}
             facts |= {"sequence": state.sequence, "path": shown_path(state.facts["path"])}
             facts["dropped"] = sum(facts["dropped"].values())
-            facts["window_start"], facts["window_end"] = _window_of(state) or (None, None)
+            facts["window_start"], facts["window_end"] = log_file_of(state).window or (None, None)
             rows.append([facts[column] for column in _SOURCES])
         return pl.DataFrame(rows, schema=_SOURCES, orient="row")
 
@@ -417,7 +417,7 @@ class CountsLedger:
         view = View.newest(self._table, generation)
         states = [state for state in view.states().values() if state.active]
         there = [state for state in states if Path(path_of(state)).exists()]
-        files = [LogFile(path_of(state), _window_of(state)) for state in there]
+        files = [log_file_of(state) for state in there]
         settings = settings_of(view).settings
         return self.append_files(files, settings, run=run, on_changed="recount", anew=True)
 
@@ -480,11 +480,6 @@ def _run_now() -> str:
     return datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
 
 
-def _window_of(state: SourceState) -> Window | None:
-    start, end = state.facts["window_start"], state.facts["window_end"]
-    return None if start is None else (datetime.fromisoformat(start), datetime.fromisoformat(end))
-
-
 def _checked_window(window: Window | None) -> Window | None:
     if window is None:
         return None
@@ -502,7 +497,7 @@ def _in_window(window: Window | None) -> Callable[[SourceState], bool]:
     def inside(state: SourceState) -> bool:
         if window is None:
             return True
-        own = _window_of(state)
+        own = log_file_of(state).window
         return own is not None and window[0] <= own[0] < window[1]
 
     return inside

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nci_frames.counting.count import tally_predictions
+from nci_frames.counting.logs.paths import NULL_KEY, find_files
 from nci_frames.counting.logs.scan import scan_predictions
-from nci_frames.counting.logs.sources import find_files, hive_keys
 from nci_frames.counts.increments import check_cells, increments_of
 from nci_frames.counts.ledger.storage import content_hash, file_hash
 from nci_frames.errors import NciFramesError, SchemaError, SourceError
@@ -26,9 +26,10 @@ Window = tuple[datetime, datetime]
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A file, and the window of time that it belongs to."""
+    """A file, the keys that its folders spell out, and the window of time that it belongs to."""
 
     path: str
+    keys: tuple[tuple[str, str], ...] = ()
     window: Window | None = None
 
 
@@ -58,15 +59,18 @@ def find_logs(source: PathLike | Sequence[PathLike], window: Window | None = Non
         If a path, folder or glob has none, or *source* is not made of paths.
     """
     given: Sequence[object] = [source] if isinstance(source, str | os.PathLike) else source
-    files: dict[str, LogFile] = {}
+    paths = []
     for item in given:
         if not isinstance(item, str | os.PathLike):
             msg = "a ledger counts files, which it knows again by their content"
             raise SourceError(msg, found=type(item).__name__, hint="write the frame to a Parquet file first")
-        for found in find_files(os.fspath(item)):
-            path = str(Path(found).absolute())
-            files.setdefault(os.path.realpath(path), LogFile(path, window))
-    return list(files.values())
+        paths.append(os.fspath(item))
+    if not paths:
+        raise SourceError("the source is an empty list", hint="name a path, folder or glob")
+    return [
+        LogFile(str(Path(file.path).absolute()), tuple(sorted(file.keys.items())), window)
+        for file in find_files(paths).files
+    ]
 
 
 def identify(file: LogFile, settings: CountingSettings) -> str:
@@ -144,12 +148,14 @@ def _read(file: LogFile, settings: CountingSettings) -> pl.DataFrame:
                 raise SchemaError.missing_column(column, role, repr(file.path), [*names, *sorted(keys)])
         table = parquet.read(columns=[column for column in settings.roles() if column not in keys])
     frame = pl.DataFrame(table)
-    return frame.with_columns(pl.lit(value, pl.String).alias(key) for key, value in keys.items())
+    return frame.with_columns(
+        pl.lit(None if value == NULL_KEY else value, pl.String).alias(key) for key, value in keys.items()
+    )
 
 
 def _keys_of_path(file: LogFile, settings: CountingSettings) -> dict[str, str]:
     """Return the needed columns that the folders of the path spell out, as ``country=de``."""
-    found = hive_keys(file.path)
+    found = dict(file.keys)
     return {column: found[column] for column in settings.roles() if column in found}
 
 

@@ -8,9 +8,9 @@ from nci_frames.counts.ledger.entries import SourceState
 from nci_frames.counts.ledger.table import LedgerTable
 from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.errors import LedgerError, SourceError
-from nci_frames.jobs.appending import path_of, settings_of
+from nci_frames.jobs.appending import log_file_of, settings_of
 from nci_frames.jobs.settings import CountingSettings
-from nci_frames.jobs.sources import LogFile, identify
+from nci_frames.jobs.sources import identify
 
 __all__ = ["find_damage"]
 
@@ -64,7 +64,7 @@ def _of_files(states: Iterable[SourceState], settings: CountingSettings) -> list
     for state in states:
         if not state.active:
             continue
-        file = LogFile(path_of(state))
+        file = log_file_of(state)
         if not Path(file.path).exists():
             damage.append(("source", shown_path(file.path), "it vanished"))
             continue

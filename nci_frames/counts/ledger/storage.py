@@ -105,9 +105,9 @@ class Storage:
                 opened = self._store().open_input_file(name)
                 content = bytes(opened.read(opened.size()))
         except OSError as error:
-            raise LedgerError.damaged(self.uri, {name: error.strerror or str(error)}) from error
+            raise LedgerError.damaged_ledger(self.uri, {name: error.strerror or str(error)}) from error
         if content_hash(content) != Path(name).stem:
-            raise LedgerError.damaged(self.uri, {name: "its content is not what was written"})
+            raise LedgerError.damaged_ledger(self.uri, {name: "its content is not what was written"})
         return content
 
     def record_log_hashes(self) -> None:

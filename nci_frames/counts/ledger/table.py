@@ -76,13 +76,15 @@ class LedgerTable:
         """
         wrong = self.storage.check_log(since=self.storage.newest_checkpoint())
         if wrong:
-            raise LedgerError.damaged(self.storage.uri, wrong)
+            raise LedgerError.damaged_ledger(self.storage.uri, wrong)
         try:
             if not DeltaTable.is_deltatable(self.storage.uri, self.storage.options):
                 return None
             return _snapshot(DeltaTable(self.storage.uri, storage_options=self.storage.options))
         except (DeltaError, OSError, ValueError) as error:
-            raise LedgerError.damaged(self.storage.uri, {"_delta_log": str(error).splitlines()[0]}) from error
+            raise LedgerError.damaged_ledger(
+                self.storage.uri, {"_delta_log": str(error).splitlines()[0]}
+            ) from error
 
     def create(self) -> Snapshot:
         """Make an empty ledger unless there is one."""
@@ -100,7 +102,7 @@ class LedgerTable:
         self.storage.record_log_hashes()
         made = self.snapshot()
         if made is None:
-            raise LedgerError.damaged(self.storage.uri, {"_delta_log": "it is missing"})
+            raise LedgerError.damaged_ledger(self.storage.uri, {"_delta_log": "it is missing"})
         return made
 
     def with_columns(self, snapshot: Snapshot, keys: Mapping[str, pl.DataType]) -> Snapshot:

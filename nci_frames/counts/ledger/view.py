@@ -105,7 +105,7 @@ class View:
             if found.get(state.identity, (0, 0, 0)) != expected:
                 wrong[shown_path(state.facts["path"])] = "its increments do not add up to its control totals"
         if wrong:
-            raise LedgerError.damaged(self.table.storage.uri, wrong)
+            raise LedgerError.damaged_ledger(self.table.storage.uri, wrong)
         return cells.drop("ledger_entry", strict=False)
 
 

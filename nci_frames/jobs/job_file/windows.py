@@ -1,9 +1,7 @@
 """Date templates: which files belong to which window of time, in UTC."""
 
-import glob
 import re
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from nci_frames.errors import ParameterError, SourceError
 from nci_frames.jobs.sources import LogFile, find_logs
@@ -66,16 +64,15 @@ def find_windows(
         if length is None:
             files += find_logs(path)
             continue
-        dated = _dated(path)
+        dated = _dated(path, length)
+        starts = [file.window[0] for file in dated if file.window is not None]
         if until is not None:
-            dated = {start: found for start, found in dated.items() if start < until}
-        if lookback is not None and dated and not everything:
-            oldest = max(dated) - lookback * length
-            dated = {start: found for start, found in dated.items() if start >= oldest}
-        for start in sorted(dated):
-            window = (start, start + length)
-            for found in dated[start]:
-                files += find_logs(glob.escape(found) if not Path(found).exists() else found, window)
+            starts = [start for start in starts if start < until]
+        first = min(starts, default=None)
+        if lookback is not None and starts and not everything:
+            first = max(starts) - lookback * length
+        kept = {start for start in starts if first is not None and start >= first}
+        files += [file for file in dated if file.window is not None and file.window[0] in kept]
     if not files:
         raise SourceError.no_match(
             ", ".join(paths), "no file of any window", "is the date written as in the path?"
@@ -83,27 +80,29 @@ def find_windows(
     return files
 
 
-def _dated(template: str) -> dict[datetime, list[str]]:
-    """Return what exists for each date of a template."""
+def _dated(template: str, length: timedelta) -> list[LogFile]:
+    """Return the files of a template, each with the window that its path names, the oldest first."""
     directives = _PLACE.findall(template)[0]
     before, after = _PLACE.split(template)[::2]
     digits = re.sub(r"%(.)", lambda match: "[0-9]" * _DIGITS[match[1]], directives)
-    # A pattern such as ** may match any text, so the date is found again in each match.
+    # A pattern such as ** may match any text, so the date is found again in each match. A folder that matches
+    # is walked, so that more of a path may follow.
     written = re.escape(directives)
     for directive, number in _DIGITS.items():
         written = written.replace(f"%{directive}", rf"\d{{{number}}}")
-    expression = re.compile(_glob_to_regex(before) + f"({written})" + _glob_to_regex(after), re.DOTALL)
-    dated: dict[datetime, list[str]] = {}
-    for found in sorted(glob.glob(before + digits + after, recursive=True)):
-        match = expression.fullmatch(found)
+    regex = _glob_to_regex(before) + f"({written})" + _glob_to_regex(after) + "(?:/.*)?"
+    expression = re.compile(regex, re.DOTALL)
+    found = []
+    for file in find_logs(before + digits + after):
+        match = expression.fullmatch(file.path)
         if match is None:
             continue
         try:
             start = datetime.strptime(match[1], directives).replace(tzinfo=UTC)
         except ValueError:
             continue  # 31 February is no date, and its folder none of ours
-        dated.setdefault(start, []).append(found)
-    return dated
+        found.append((start, LogFile(file.path, file.keys, (start, start + length))))
+    return [file for _, file in sorted(found, key=lambda pair: (pair[0], pair[1].path))]
 
 
 def _glob_to_regex(pattern: str) -> str:
