@@ -12,6 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from nci_frames.counts.ledger.storage import fsync_folder
 from nci_frames.errors import ConflictError, OutputError, ParameterError, SourceError
 from nci_frames.files import replacing
@@ -116,6 +118,12 @@ class Shelf:
             yield folder
         except OSError as error:
             raise OutputError.unwritable(str(error.filename or folder), error) from error
+        except pl.exceptions.ComputeError as error:
+            # So Polars tells that it could not write.
+            if "IO error" not in str(error):
+                raise
+            msg = "the output cannot be written"
+            raise OutputError(msg, where=repr(str(folder)), found=str(error).splitlines()[0]) from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -17,10 +17,11 @@ negatives          Int64  rows of the negative class; null for sources and gener
 Nothing is ever changed in place: what becomes of a source is told by its last entry.
 """
 
+import contextlib
 import io
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
 from nci_frames.counts.ledger.storage import Storage, content_hash
-from nci_frames.errors import LedgerError, SchemaError
+from nci_frames.errors import LedgerError, OutputError, SchemaError
 
 __all__ = ["COLUMNS", "CommitFailedError", "LedgerTable", "Snapshot"]
 
@@ -90,15 +91,16 @@ class LedgerTable:
         """Make an empty ledger unless there is one."""
         fields = [*((name, pl.String) for name in PARTITION), *COLUMNS.items()]
         schema = pl.DataFrame(schema=dict(fields)).to_arrow(compat_level=pl.CompatLevel.oldest()).schema
-        DeltaTable.create(
-            self.storage.uri,
-            schema,
-            mode="ignore",
-            partition_by=list(PARTITION),
-            storage_options=self.storage.options,
-            commit_properties=CommitProperties(max_commit_retries=0),
-            post_commithook_properties=_HOOKS,
-        )
+        with self._writing(-1):
+            DeltaTable.create(
+                self.storage.uri,
+                schema,
+                mode="ignore",
+                partition_by=list(PARTITION),
+                storage_options=self.storage.options,
+                commit_properties=CommitProperties(max_commit_retries=0),
+                post_commithook_properties=_HOOKS,
+            )
         self.storage.record_log_hashes()
         made = self.snapshot()
         if made is None:
@@ -130,11 +132,12 @@ class LedgerTable:
         if missing:
             from deltalake import Schema  # noqa: PLC0415
 
-            snapshot.table.alter.add_columns(
-                Schema.from_arrow(pa.schema(missing)).fields,
-                commit_properties=CommitProperties(max_commit_retries=0),
-                post_commithook_properties=_HOOKS,
-            )
+            with self._writing(snapshot.version):
+                snapshot.table.alter.add_columns(
+                    Schema.from_arrow(pa.schema(missing)).fields,
+                    commit_properties=CommitProperties(max_commit_retries=0),
+                    post_commithook_properties=_HOOKS,
+                )
             self.storage.record_log_hashes()
             return self.snapshot() or snapshot
         return snapshot
@@ -177,19 +180,39 @@ class LedgerTable:
         ]
         actions += [_removed(name) for name in replaced]
         version = snapshot.version + 1
-        snapshot.table.create_write_transaction(
-            actions,
-            "append",
-            snapshot.table.schema(),
-            partition_by=list(PARTITION),
-            commit_properties=CommitProperties(
-                custom_metadata=dict(metadata),
-                app_transactions=[Transaction(name, version) for name in transactions],
-                max_commit_retries=0,
-            ),
-            post_commithook_properties=_HOOKS,
-        )
+        with self._writing(snapshot.version):
+            snapshot.table.create_write_transaction(
+                actions,
+                "append",
+                snapshot.table.schema(),
+                partition_by=list(PARTITION),
+                commit_properties=CommitProperties(
+                    custom_metadata=dict(metadata),
+                    app_transactions=[Transaction(name, version) for name in transactions],
+                    max_commit_retries=0,
+                ),
+                post_commithook_properties=_HOOKS,
+            )
         self.storage.record_log_hashes()
+
+    @contextlib.contextmanager
+    def _writing(self, version: int) -> Iterator[None]:
+        """Tell a lost race, which is a CommitFailedError, from a store that cannot be written.
+
+        Raises
+        ------
+        OutputError
+            If the store cannot be written.
+        """
+        try:
+            yield
+        except (DeltaError, OSError) as error:
+            if isinstance(error, CommitFailedError):
+                with contextlib.suppress(DeltaError, OSError):
+                    if DeltaTable(self.storage.uri, storage_options=self.storage.options).version() > version:
+                        raise
+            msg = "the ledger cannot be written"
+            raise OutputError(msg, where=repr(self.storage.uri), found=str(error).splitlines()[0]) from error
 
     def rows(self, snapshot: Snapshot, part: str, generation: str) -> pl.DataFrame:
         """Return the rows of a part of a generation, each file checked against the hash in its name.
@@ -210,7 +233,8 @@ class LedgerTable:
     def checkpoint(self) -> None:
         """Gather the log up to now in one file, so that it is read quickly."""
         self.storage.forget_log_hash("_last_checkpoint")
-        DeltaTable(self.storage.uri, storage_options=self.storage.options).create_checkpoint()
+        with self._writing(-1):
+            DeltaTable(self.storage.uri, storage_options=self.storage.options).create_checkpoint()
         self.storage.record_log_hashes()
 
     def _write(self, part: str, generation: str, rows: pl.DataFrame) -> AddAction:
