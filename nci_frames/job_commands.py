@@ -26,10 +26,36 @@ def init(folder: Path, example: bool) -> None:
       nci-frames init nightly --example
       nci-frames run nightly/job.toml
     """
+    _need_extra()
     from nci_frames.jobs.starting import write_job
 
     file = write_job(folder, example=example)
     click.echo(f"written: {_shown(file)}")
+
+
+@click.command("demo-job")
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    default="demo-job",
+    show_default=True,
+    help="Folder of the job; created if missing.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the logs.")
+def demo_job(out: Path, seed: int) -> None:
+    """Run a job on five nights of synthetic logs: late, delivered again, drifting, and a new leader.
+
+    \b
+    Example:
+      nci-frames demo-job --out demo-job
+    """
+    _need_extra()
+    from nci_frames.jobs.demo import run_demo_nights
+
+    for story, outcome in run_demo_nights(out, seed=seed):
+        click.echo(f"{outcome.run}, {story}:\n  {outcome.line}")
+    click.echo(f"history: {_shown(outcome.folder / 'history.html')}")
 
 
 @click.command()
@@ -42,9 +68,9 @@ def check(job: Path, until: datetime | None) -> None:
     Example:
       nci-frames check nightly/job.toml
     """
+    file = _read(job)
     from nci_frames.jobs.run import plan_job
 
-    file = _read(job)
     plan = plan_job(file, until=_utc(until))
     events = dict(plan.files["event"].value_counts().rows())
     told = ", ".join(f"{number:,} {event}" for event, number in sorted(events.items()))
@@ -94,12 +120,12 @@ def run(
       nci-frames run nightly/job.toml
       nci-frames run nightly/job.toml --log-format json --keep-going
     """
+    file = _read(job)
     from nci_frames.jobs.logging import teller
     from nci_frames.jobs.metrics_file import write_metrics
     from nci_frames.jobs.run import run_job
 
     tell = teller(log_format)
-    file = _read(job)
     outcome = run_job(file, run=run_id, until=_utc(until), keep_going=keep_going, tell=tell)
     if file.job.output.metrics_file is not None:
         write_metrics(Path(file.resolve(file.job.output.metrics_file)), file.job.name, outcome)
@@ -194,22 +220,25 @@ def retire(path: str, source: tuple[str, ...], generation: str | None) -> None:
     click.echo(f"{len(source):,} sources retired")
 
 
-JOB_COMMANDS = (init, check, run, ledger)
+JOB_COMMANDS = (init, check, run, ledger, demo_job)
+
+
+def _need_extra() -> None:
+    from nci_frames.extras import require
+
+    for package in ("pydantic", "deltalake", "blake3", "structlog", "prometheus_client"):
+        require(package, extra="jobs", what=f"jobs and ledgers need the package {package}")
 
 
 def _read(path: Path) -> "JobFile":
-    from nci_frames.extras import require
-
-    require("pydantic", extra="jobs", what="a job needs pydantic")
+    _need_extra()
     from nci_frames.jobs.job_file.loading import read_job
 
     return read_job(path)
 
 
 def _ledger(path: str) -> "CountsLedger":
-    from nci_frames.extras import require
-
-    require("deltalake", extra="jobs", what="a ledger needs deltalake")
+    _need_extra()
     from nci_frames.jobs.ledger import CountsLedger
 
     return CountsLedger(path)

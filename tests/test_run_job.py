@@ -302,3 +302,23 @@ def test_a_run_killed_between_its_name_and_the_pointer_is_built_again(tmp_path: 
     assert run_job(file, run="second").run == "second"
     with pytest.raises(nf.ConflictError):
         run_job(file, run="second")
+
+
+@pytest.mark.thorough
+def test_the_demo_shows_what_its_nights_bring(tmp_path: Path) -> None:
+    from nci_frames.jobs.demo import run_demo_nights  # noqa: PLC0415
+
+    nights = [outcome for _, outcome in run_demo_nights(tmp_path / "demo", rows=8000)]
+    assert [night.exit_code for night in nights] == [0, 0, 0, 10, 10]
+    events = [dict(night.files.group_by("event").len().rows()) for night in nights]
+    # The late file is counted; the one that is delivered again is known.
+    assert events[1] == {"known": 1, "counted": 2}
+    assert events[2] == {"known": 4, "counted": 1}
+    failed = [set(night.verdicts.filter(verdict="fail").select("gate", "segment").rows()) for night in nights]
+    finds = "forest finds half, each night and country"
+    assert failed[:3] == [set()] * 3
+    assert {row for row in failed[3] if row[0] == finds} == {(finds, '{"country": "fr"}')}
+    assert ("forest leads", None) in failed[4]
+    manifest = json.loads((nights[4].folder / "manifest.json").read_text())
+    assert manifest["rows"]["counted"] == 2 * (5 * 8000 + 1600)
+    assert manifest["last_good"]["run"] == "night-3"
