@@ -8,14 +8,18 @@ import sys
 from pathlib import Path
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.jobs.settings import CountingSettings
+from nci_frames.jobs.sources import LogFile, count_file, identify
 from tests.logs import random_log
 
 ROOT = Path(__file__).parent.parent
 GRID = [0.0, 0.5]
+SETTINGS = CountingSettings.of(thresholds=GRID)
 
 
 def write_logs(folder: Path, files: int, rows: int = 60) -> list[Path]:
@@ -172,3 +176,42 @@ def test_names_that_are_not_text(tmp_path):
     assert ledger.read().height > 0
     assert ledger.verify(files=True).is_empty()
     assert ledger.sources()["path"].str.contains(r"\xff", literal=True).sum() == 0
+
+
+@pytest.mark.parametrize("mutations", [150, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_mutated_files_are_counted_or_refused(tmp_path, mutations):
+    """Never another error than ours, and never a count of other rows where pages have checksums."""
+    log = random_log(300)
+    whole = tmp_path / "whole.parquet"
+    pq.write_table(log.to_arrow(), whole, write_page_checksum=True, row_group_size=100)
+    content = whole.read_bytes()
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(whole, thresholds=GRID, run="whole")
+    expected = ledger.read()
+    chance = random.Random(0)  # noqa: S311
+    path = tmp_path / "mutated.parquet"
+    counted = refused = 0
+    for _ in range(mutations):
+        mutated = bytearray(content)
+        place = chance.randrange(len(content))
+        kind = chance.randrange(3)
+        if kind == 0:
+            mutated[place] ^= 1 << chance.randrange(8)
+        elif kind == 1:
+            del mutated[place : place + chance.randrange(1, 40)]
+        else:
+            mutated[place : place + 4] = chance.randbytes(4)
+        path.write_bytes(mutated)
+        try:
+            one = count_file(LogFile(str(path)), identify(LogFile(str(path)), SETTINGS), SETTINGS)
+        except nf.NciFramesError:
+            refused += 1
+        else:
+            counted += 1
+            # What the footer says of the columns (their names, what kind they are) has no checksum.
+            if one.counted == len(log):
+                total = one.increments.select("positives", "negatives").sum().row(0)
+                assert total == (log["label"].sum(), (~log["label"]).sum())
+    assert counted + refused == mutations
+    assert refused > mutations // 3
+    assert_frame_equal(ledger.read(), expected)

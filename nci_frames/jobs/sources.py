@@ -23,6 +23,14 @@ __all__ = ["LogFile", "SourceCounts", "count_file", "find_logs", "identify"]
 PathLike = str | os.PathLike[str]
 Window = tuple[datetime, datetime]
 
+_READ_ERRORS = (
+    OSError,
+    pa.ArrowException,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    ValueError,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
@@ -106,7 +114,7 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
     try:
         frame = _read(file, settings)
         size = Path(file.path).stat().st_size
-    except (OSError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except _READ_ERRORS as error:
         raise _unreadable(file, error) from error
     try:
         predictions = scan_predictions(frame, **settings.scan_options())
@@ -147,6 +155,8 @@ def _read(file: LogFile, settings: CountingSettings) -> pl.DataFrame:
             if column not in names and column not in keys:
                 raise SchemaError.missing_column(column, role, repr(file.path), [*names, *sorted(keys)])
         table = parquet.read(columns=[column for column in settings.roles() if column not in keys])
+    # A changed bit may leave a text that is no UTF-8.
+    table.validate(full=True)
     frame = pl.DataFrame(table)
     return frame.with_columns(
         pl.lit(None if value == NULL_KEY else value, pl.String).alias(key) for key, value in keys.items()
