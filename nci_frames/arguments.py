@@ -3,12 +3,10 @@
 import math
 import numbers
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import polars as pl
-
-import numpy as np
 
 from nci_frames.errors import ParameterError
 

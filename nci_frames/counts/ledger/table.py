@@ -207,12 +207,17 @@ class LedgerTable:
         try:
             yield
         except (DeltaError, OSError) as error:
-            if isinstance(error, CommitFailedError):
-                with contextlib.suppress(DeltaError, OSError):
-                    if DeltaTable(self.storage.uri, storage_options=self.storage.options).version() > version:
-                        raise
+            if isinstance(error, CommitFailedError) and self._version() > version:
+                raise
             msg = "the ledger cannot be written"
             raise OutputError(msg, where=repr(self.storage.uri), found=str(error).splitlines()[0]) from error
+
+    def _version(self) -> int:
+        """Return the newest version; -1 where it cannot be read."""
+        try:
+            return DeltaTable(self.storage.uri, storage_options=self.storage.options).version()
+        except (DeltaError, OSError):
+            return -1
 
     def rows(self, snapshot: Snapshot, part: str, generation: str) -> pl.DataFrame:
         """Return the rows of a part of a generation, each file checked against the hash in its name.
