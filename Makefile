@@ -8,13 +8,16 @@ OUT ?= demo-output
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint format bench gallery api snapshots browser constraints clean
+.PHONY: help demo demo-job test quick lint format bench gallery api snapshots browser constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo ## train classifiers on real data, print ranked tables, write a report
 	@$(BIN)/nci-frames demo --out $(OUT)
+
+demo-job: $(VENV)/.dev ## five nights of a scheduled job, with what can befall it
+	@$(BIN)/nci-frames demo-job --out demo-job
 
 test: $(VENV)/.dev lint ## run lint, then all tests (browser tests if Chromium is installed)
 	@command -v chromium >/dev/null || echo "browser tests are skipped: run 'make browser' to install Chromium"

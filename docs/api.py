@@ -30,6 +30,7 @@ ROOMS = (
     "reporting.charts",
     "reporting.files",
     "reporting.pages",
+    "jobs",
     "errors",
 )
 

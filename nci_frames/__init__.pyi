@@ -142,9 +142,14 @@ from .reporting.files.save_table import save_table as save_table
 # reporting.pages
 from .reporting.pages.write import write_report as write_report
 
+# jobs
+from .jobs.ledger import CountsLedger as CountsLedger
+
 # errors
+from .errors import ConflictError as ConflictError
 from .errors import InvalidRowsError as InvalidRowsError
 from .errors import InvalidRowsWarning as InvalidRowsWarning
+from .errors import LedgerError as LedgerError
 from .errors import MissingPackageError as MissingPackageError
 from .errors import MixedTypesWarning as MixedTypesWarning
 from .errors import NciFramesError as NciFramesError

@@ -3,7 +3,7 @@
 import math
 import numbers
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ __all__ = [
     "check_level",
     "check_seed",
     "check_whole",
+    "grid_numbers",
     "nearest",
     "prevalence_of_ratio",
     "prevalence_values",
@@ -109,3 +110,33 @@ def prevalence_of_ratio(ratio: float) -> float:
     if not 0 < ratio < float("inf"):
         raise ParameterError.out_of_range("ratio", ratio, "a finite number > 0 (negatives per positive)")
     return 1 / (1 + ratio)
+
+
+def grid_numbers(text: str) -> list[float]:
+    """Read numbers written as ``0.001,0.01``, or as ``start:stop:log:count`` (``lin`` for even steps).
+
+    Raises
+    ------
+    ValueError
+        If *text* is neither.
+
+    Examples
+    --------
+    >>> grid_numbers("0.5, 1")
+    [0.5, 1.0]
+    >>> grid_numbers("0.01:1:log:3")
+    [0.01, 0.1, 1.0]
+    """
+    if ":" not in text:
+        return [float(part) for part in text.split(",")]
+    parts = text.split(":")
+    if len(parts) != 4 or parts[2] not in ("log", "lin"):
+        raise ValueError("it must be start:stop:log:count or start:stop:lin:count")
+    start, stop, count = float(parts[0]), float(parts[1]), int(parts[3])
+    if not (start < stop and count >= 2):
+        raise ValueError("start must be below stop, and count at least 2")
+    if parts[2] == "lin":
+        return cast("list[float]", np.linspace(start, stop, count).tolist())
+    if start <= 0:
+        raise ValueError("a log grid must start above 0")
+    return cast("list[float]", np.geomspace(start, stop, count).tolist())

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from nci_frames.arguments import grid_numbers
 from nci_frames.errors import NciFramesError
+from nci_frames.job_commands import JOB_COMMANDS
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from nci_frames.jobs import ReportJob
+    from nci_frames.jobs.report import ReportJob
 
 __all__ = ["main"]
 
@@ -35,7 +37,7 @@ class Grid(click.ParamType[tuple[float, ...]]):
         if not isinstance(value, str):
             return cast("tuple[float, ...]", value)
         try:
-            numbers = self._series(value) if ":" in value else [float(part) for part in value.split(",")]
+            numbers = grid_numbers(value)
         except ValueError as error:
             self.fail(f"{value!r} is not a grid ({error}). Write 0.001,0.01 or 1e-4:0.5:log:50.", param, ctx)
         for number in numbers:
@@ -44,22 +46,6 @@ class Grid(click.ParamType[tuple[float, ...]]):
                 percent = f" Did you mean {number / 100:g}?" if 1 < number <= 100 else ""
                 self.fail(f"{number!r} in {value!r} must be {allowed}.{percent}", param, ctx)
         return tuple(numbers)
-
-    @staticmethod
-    def _series(text: str) -> list[float]:
-        parts = text.split(":")
-        if len(parts) != 4 or parts[2] not in ("log", "lin"):
-            raise ValueError("it must be start:stop:log:count or start:stop:lin:count")
-        import numpy as np
-
-        start, stop, count = float(parts[0]), float(parts[1]), int(parts[3])
-        if not (start < stop and count >= 2):
-            raise ValueError("start must be below stop, and count at least 2")
-        if parts[2] == "lin":
-            return cast("list[float]", np.linspace(start, stop, count).tolist())
-        if start <= 0:
-            raise ValueError("a log grid must start above 0")
-        return cast("list[float]", np.geomspace(start, stop, count).tolist())
 
 
 class Words(click.ParamType[tuple[str, ...]]):
@@ -234,7 +220,7 @@ def report(
     Prints the ranked tables; writes the report and the tables behind it into a folder, which is
     replaced as a whole.
     """
-    from nci_frames.jobs import ReportJob
+    from nci_frames.jobs.report import ReportJob
 
     if scores:
         columns["scores"] = cast("Any", dict(_pair(text) for text in scores))
@@ -283,7 +269,7 @@ def demo(
       nci-frames demo --out demo-output
     """
     from nci_frames.demo import write_demo_logs
-    from nci_frames.jobs import ReportJob
+    from nci_frames.jobs.report import ReportJob
 
     click.echo("training ten classifiers by 2 x 5-fold cross-validation ...", err=True)
     logs = write_demo_logs(out / "logs", seed=seed)
@@ -392,7 +378,7 @@ def _pair(text: str) -> tuple[str, str]:
 def _run(job: "ReportJob") -> None:
     from rich.console import Console
 
-    from nci_frames.jobs import run_report
+    from nci_frames.jobs.report import run_report
     from nci_frames.reporting.pages.terminal import print_comparison
 
     published = run_report(job)
@@ -401,6 +387,10 @@ def _run(job: "ReportJob") -> None:
     for warning in published.tally.warnings:
         click.echo(f"{type(warning).__name__}: {warning}", err=True)
     click.echo(f"{published.tally.counted:,} predictions counted; report: {published.reports[0]}")
+
+
+for _command in JOB_COMMANDS:
+    main.add_command(_command)
 
 
 if __name__ == "__main__":

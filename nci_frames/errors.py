@@ -30,8 +30,10 @@ from typing import ClassVar, Self
 
 __all__ = [
     "SHOWN_FILES",
+    "ConflictError",
     "InvalidRowsError",
     "InvalidRowsWarning",
+    "LedgerError",
     "MissingPackageError",
     "MixedTypesWarning",
     "NciFramesError",
@@ -46,6 +48,7 @@ __all__ = [
     "ToleranceWarning",
     "UnknownMetricError",
     "listed",
+    "nearest_name",
 ]
 
 _SHOWN = 5
@@ -60,7 +63,8 @@ def listed(items: Iterable[str], shown: int = _SHOWN) -> str:
     return ", ".join(items[:shown]) + more
 
 
-def _did_you_mean(name: object, known: Iterable[str]) -> str | None:
+def nearest_name(name: object, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like *name*; None if none is."""
     if not isinstance(name, str):
         return None
     close = difflib.get_close_matches(name.lower(), {k.lower(): k for k in known}, n=1, cutoff=0.6)
@@ -142,7 +146,7 @@ class ParameterError(NciFramesError, ValueError):
     @classmethod
     def unknown_choice(cls, name: str, value: object, choices: Sequence[str]) -> Self:
         """Build the error for an option that must be one of a few words."""
-        close = _did_you_mean(value, choices)
+        close = nearest_name(value, choices)
         return cls(
             f"{name} must be one of {', '.join(map(repr, choices))}",
             found=repr(value),
@@ -156,7 +160,7 @@ class UnknownMetricError(ParameterError):
     @classmethod
     def from_name(cls, name: str, known: Sequence[str], hint: str | None = None) -> Self:
         """Build the error with the nearest known name, unless there is a better hint."""
-        close = None if hint else _did_you_mean(name, known)
+        close = None if hint else nearest_name(name, known)
         hint = f"did you mean {close!r}?" if close else hint or "nci_frames.metrics() lists them all"
         return cls(f"unknown metric {name!r}", found=f"known are {listed(map(repr, known), 12)}", hint=hint)
 
@@ -230,7 +234,7 @@ class SchemaError(NciFramesError):
     @classmethod
     def missing_column(cls, column: str, role: str, where: str, available: Sequence[str]) -> Self:
         """Build the error for a column that a source or frame lacks."""
-        close = _did_you_mean(column, available) or _did_you_mean(role, available)
+        close = nearest_name(column, available) or nearest_name(role, available)
         hint = f"did you mean {close!r}? " if close else ""
         option = Option(role, close or "<name>")
         # Options that say what to do with a key are no nouns.
@@ -336,6 +340,26 @@ class OutputError(NciFramesError):
             found=listed(map(repr, names)),
             hint="name another folder, or move these files",
         )
+
+
+class LedgerError(SourceError):
+    """A ledger is damaged, or lacks what is asked of it."""
+
+    @classmethod
+    def damaged_ledger(cls, ledger: str, files: Mapping[str, str]) -> Self:
+        """Build the error for files of a ledger that are not as they were written; path to reason."""
+        return cls(
+            "the ledger is damaged",
+            where=repr(ledger),
+            found=listed((f"{file!r}: {reason}" for file, reason in files.items()), SHOWN_FILES),
+            hint="restore these files from a backup, or count the sources again into another ledger",
+        )
+
+
+class ConflictError(NciFramesError):
+    """Another run does the same at the same time, or has done it already."""
+
+    exit_code = 5
 
 
 class MissingPackageError(NciFramesError):

@@ -19,7 +19,7 @@ from rich.console import Console
 from nci_frames.cli import main
 from nci_frames.errors import ParameterError
 from nci_frames.folders import publishing
-from nci_frames.jobs import ReportJob, run_report
+from nci_frames.jobs.report import ReportJob, run_report
 from nci_frames.reporting.files.save_chart import CHART_KINDS
 from nci_frames.reporting.files.save_table import TABLE_KINDS
 from nci_frames.reporting.pages.terminal import print_comparison

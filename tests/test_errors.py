@@ -33,6 +33,8 @@ def test_every_error_has_the_exit_code_of_its_kind() -> None:
         "SchemaError": 3,
         "InvalidRowsError": 3,
         "OutputError": 4,
+        "LedgerError": 3,
+        "ConflictError": 5,
     }
 
 

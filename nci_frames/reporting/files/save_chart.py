@@ -13,7 +13,7 @@ from nci_frames.files import file_kind, replacing
 from nci_frames.reporting.files.renderer import draw_picture
 from nci_frames.reporting.tables.names import drawable_spec, is_drawable
 
-__all__ = ["CHART_KINDS", "save_chart"]
+__all__ = ["CHART_KINDS", "chart_bytes", "save_chart"]
 
 CHART_KINDS = ("svg", "png", "json")
 #: A picture that does not fit into memory would kill the process instead of raising an error.

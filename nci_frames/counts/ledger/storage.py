@@ -1,0 +1,181 @@
+"""Files of a ledger, in a local folder or in an object store, whose names tell whether they are whole.
+
+A data file is named by the BLAKE3 hash of its content, so that a changed bit is noticed whenever the file is
+read. The log of the Delta table has names of its own; its hashes are kept beside it.
+"""
+
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from blake3 import blake3
+from deltalake._internal import DeltaFileSystemHandler
+
+from nci_frames.errors import LedgerError, OutputError
+
+__all__ = ["Storage", "content_hash", "file_hash", "fsync_folder"]
+
+_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
+_LOG = "_delta_log"
+_HASHES = "_hashes"
+
+
+def content_hash(content: bytes) -> str:
+    """Return the BLAKE3 hash of a content, as 64 hexadecimal digits.
+
+    >>> content_hash(b"")[:16]
+    'af1349b9f5f9a1a6'
+    """
+    return blake3(content).hexdigest()
+
+
+def file_hash(path: str | os.PathLike[str]) -> str:
+    """Return the BLAKE3 hash of a file without holding it in memory."""
+    return blake3().update_mmap(os.fspath(path)).hexdigest()
+
+
+def fsync_folder(folder: Path) -> None:
+    """Make the names in a folder last through a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+class Storage:
+    """Where the files of a ledger are: a local folder, or a folder of an object store given by its URL."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None
+    ) -> None:
+        text = os.fspath(path)
+        self.local = None if _URL.match(text) else Path(text)
+        self.uri = text if self.local is None else str(self.local.absolute())
+        self.options = dict(storage_options) if storage_options else None
+
+    def _store(self) -> Any:
+        # What deltalake.fs.DeltaStorageHandler wraps; the streams that pyarrow makes of it cannot write.
+        return DeltaFileSystemHandler(self.uri, self.options)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file that is whole, or absent.
+
+        Raises
+        ------
+        OutputError
+            If the system does not let it be written.
+        """
+        if self.local is None:
+            stream = self._store().open_output_stream(name)
+            stream.write(content)
+            stream.close()
+            return
+        target = self.local / name
+        beside = target.with_name(f".{secrets.token_hex(8)}.tmp")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with beside.open("wb") as opened:
+                    opened.write(content)
+                    opened.flush()
+                    os.fsync(opened.fileno())
+                beside.replace(target)
+            finally:
+                beside.unlink(missing_ok=True)
+            fsync_folder(target.parent)
+        except OSError as error:
+            raise OutputError.unwritable(str(target), error) from error
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file whose name holds its hash.
+
+        Raises
+        ------
+        LedgerError
+            If the file is absent, or its content is not what was written.
+        """
+        try:
+            if self.local is not None:
+                content = (self.local / name).read_bytes()
+            else:
+                opened = self._store().open_input_file(name)
+                content = bytes(opened.read(opened.size()))
+        except OSError as error:
+            raise LedgerError.damaged_ledger(self.uri, {name: error.strerror or str(error)}) from error
+        if content_hash(content) != Path(name).stem:
+            raise LedgerError.damaged_ledger(self.uri, {name: "its content is not what was written"})
+        return content
+
+    def record_log_hashes(self) -> None:
+        """Keep the hashes of the files of the log that have none yet."""
+        if self.local is None:
+            return
+        for file in self._log_files():
+            if not self._hash_of(file).exists():
+                self.write(f"{_HASHES}/{file.name}.blake3", content_hash(file.read_bytes()).encode())
+        self.sync_log()
+
+    def forget_log_hash(self, name: str) -> None:
+        """Drop the hash of a file of the log that is about to be replaced."""
+        if self.local is not None:
+            (self.local / _HASHES / f"{name}.blake3").unlink(missing_ok=True)
+
+    def sync_log(self) -> None:
+        """Make the last commit last through a power cut; object stores do so themselves."""
+        if self.local is None:
+            return
+        newest = max(self.local.glob(f"{_LOG}/*.json"), default=None)
+        if newest is not None:
+            with newest.open("rb") as opened:
+                os.fsync(opened.fileno())
+            fsync_folder(newest.parent)
+
+    def check_log(self, *, since: int = 0) -> dict[str, str]:
+        """Return what is wrong with the files of the log from a version on: a reason for each file."""
+        if self.local is None:
+            return {}
+        wrong = {}
+        for file in self._log_files():
+            recorded = self._hash_of(file)
+            if _version(file.name) >= since and recorded.exists():
+                found = content_hash(file.read_bytes()).encode()
+                if found != recorded.read_bytes():
+                    wrong[f"{_LOG}/{file.name}"] = "its content is not what was written"
+        for recorded in sorted(self.local.glob(f"{_HASHES}/*.blake3")):
+            name = recorded.name.removesuffix(".blake3")
+            if _version(name) >= since and not (self.local / _LOG / name).exists():
+                wrong[f"{_LOG}/{name}"] = "it is missing"
+        return wrong
+
+    def newest_checkpoint(self) -> int:
+        """Return the version from which the log is read; 0 where there is no checkpoint."""
+        if self.local is None:
+            return 0
+        found = (_version(file.name) for file in self.local.glob(f"{_LOG}/*.checkpoint*.parquet"))
+        return max(found, default=0)
+
+    def clean_up(self, names: set[str]) -> None:
+        """Delete the data files that are not among *names*."""
+        if self.local is None:
+            return
+        for file in self.local.glob("ledger_part=*/*/*"):
+            if file.is_file() and file.relative_to(self.local).as_posix() not in names:
+                file.unlink(missing_ok=True)
+
+    def _log_files(self) -> list[Path]:
+        if self.local is None:
+            return []
+        return sorted(file for file in self.local.glob(f"{_LOG}/[_0-9]*") if file.is_file())
+
+    def _hash_of(self, file: Path) -> Path:
+        return file.parent.parent / _HASHES / f"{file.name}.blake3"
+
+
+def _version(name: str) -> int:
+    """Return the version that a file of the log is of; what belongs to none counts as the newest."""
+    digits = name.split(".", maxsplit=1)[0]
+    return int(digits) if digits.isdigit() else 1 << 62

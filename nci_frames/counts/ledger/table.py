@@ -1,0 +1,290 @@
+"""The Delta table behind a ledger: increments of counts, sources and generations, in one atomic commit each.
+
+================== ====== ==============================================================================
+column             dtype  meaning
+================== ====== ==============================================================================
+ledger_part        String "counts", "sources" or "generations": what the row is (a partition)
+ledger_generation  String settings that the rows were counted by (a partition)
+ledger_source      String identity of the source; null for a generation
+ledger_sequence    Int64  number of the commit
+ledger_entry       String what happened to a source, or the settings, as JSON; null for counts
+model, keys               of the increments, as in counts; null otherwise
+threshold          Float64 rows from this threshold to before the next; null: below every threshold
+positives          Int64  rows of the positive class; null for sources and generations
+negatives          Int64  rows of the negative class; null for sources and generations
+================== ====== ==============================================================================
+
+Nothing is ever changed in place: what becomes of a source is told by its last entry.
+"""
+
+import contextlib
+import io
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
+from deltalake.exceptions import CommitFailedError, DeltaError
+from deltalake.transaction import AddAction, RemoveAction
+
+from nci_frames.counts.ledger.storage import Storage, content_hash
+from nci_frames.errors import LedgerError, OutputError, SchemaError
+
+__all__ = ["COLUMNS", "CommitFailedError", "LedgerTable", "Snapshot"]
+
+PARTITION = ("ledger_part", "ledger_generation")
+COLUMNS = {
+    "ledger_source": pl.String,
+    "ledger_sequence": pl.Int64,
+    "ledger_entry": pl.String,
+    "model": pl.String,
+    "threshold": pl.Float64,
+    "positives": pl.Int64,
+    "negatives": pl.Int64,
+}
+_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A ledger as it was at one version."""
+
+    table: DeltaTable
+    version: int
+    #: Names of the data files, by part and generation.
+    files: Mapping[tuple[str, str], tuple[str, ...]]
+    columns: tuple[str, ...]
+
+
+class LedgerTable:
+    """A Delta table of increments; it knows nothing of how they are counted."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the newest version; None if there is no ledger yet.
+
+        Raises
+        ------
+        LedgerError
+            If the log of the table is damaged.
+        """
+        wrong = self.storage.check_log(since=self.storage.newest_checkpoint())
+        if wrong:
+            raise LedgerError.damaged_ledger(self.storage.uri, wrong)
+        try:
+            if not DeltaTable.is_deltatable(self.storage.uri, self.storage.options):
+                return None
+            return _snapshot(DeltaTable(self.storage.uri, storage_options=self.storage.options))
+        except (DeltaError, OSError, ValueError) as error:
+            raise LedgerError.damaged_ledger(
+                self.storage.uri, {"_delta_log": str(error).splitlines()[0]}
+            ) from error
+
+    def create(self) -> Snapshot:
+        """Make an empty ledger unless there is one."""
+        fields = [*((name, pl.String) for name in PARTITION), *COLUMNS.items()]
+        schema = pl.DataFrame(schema=dict(fields)).to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+        with self._writing(-1):
+            DeltaTable.create(
+                self.storage.uri,
+                schema,
+                mode="ignore",
+                partition_by=list(PARTITION),
+                storage_options=self.storage.options,
+                commit_properties=CommitProperties(max_commit_retries=0),
+                post_commithook_properties=_HOOKS,
+            )
+        self.storage.record_log_hashes()
+        made = self.snapshot()
+        if made is None:
+            raise LedgerError.damaged_ledger(self.storage.uri, {"_delta_log": "it is missing"})
+        return made
+
+    def with_columns(self, snapshot: Snapshot, keys: Mapping[str, pl.DataType]) -> Snapshot:
+        """Return a snapshot whose table has columns for *keys*, which are added where they are missing.
+
+        Raises
+        ------
+        SchemaError
+            If a column has another type, since an earlier generation has a key of that name and another type.
+        """
+        schema = pa.schema(snapshot.table.schema().to_arrow())
+        wanted = pl.DataFrame(schema=dict(keys)).to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+        missing = []
+        for field in wanted:
+            if field.name not in schema.names:
+                missing.append(field)
+            elif _delta_type(schema.field(field.name).type) != _delta_type(field.type):
+                raise SchemaError.wrong_type(
+                    field.name,
+                    f"the ledger {self.storage.uri!r}",
+                    str(field.type),
+                    f"of the type that it has there, {schema.field(field.name).type}",
+                    "count these settings into a ledger of their own",
+                )
+        if missing:
+            from deltalake import Schema  # noqa: PLC0415
+
+            with self._writing(snapshot.version):
+                snapshot.table.alter.add_columns(
+                    Schema.from_arrow(pa.schema(missing)).fields,
+                    commit_properties=CommitProperties(max_commit_retries=0),
+                    post_commithook_properties=_HOOKS,
+                )
+            self.storage.record_log_hashes()
+            return self.snapshot() or snapshot
+        return snapshot
+
+    def commit(
+        self,
+        snapshot: Snapshot,
+        generation: str,
+        parts: Mapping[str, pl.DataFrame],
+        transactions: Sequence[str],
+        metadata: Mapping[str, Any],
+        replaced: Sequence[str] = (),
+    ) -> None:
+        """Add rows to the parts of a generation, in one commit after *snapshot*.
+
+        Parameters
+        ----------
+        snapshot
+            What the commit is based on.
+        generation
+            The settings of the rows.
+        parts
+            The rows to add, by part.
+        transactions
+            Names of the application transactions; their version is that of the commit.
+        metadata
+            What the history of the table says of the commit.
+        replaced
+            Data files whose rows are among those added.
+
+        Raises
+        ------
+        CommitFailedError
+            If another commit came first: take a new snapshot, and see what is left to do.
+        OutputError
+            If a file cannot be written.
+        """
+        actions: list[AddAction | RemoveAction] = [
+            self._write(part, generation, rows) for part, rows in parts.items()
+        ]
+        actions += [_removed(name) for name in replaced]
+        version = snapshot.version + 1
+        with self._writing(snapshot.version):
+            snapshot.table.create_write_transaction(
+                actions,
+                "append",
+                snapshot.table.schema(),
+                partition_by=list(PARTITION),
+                commit_properties=CommitProperties(
+                    custom_metadata=dict(metadata),
+                    app_transactions=[Transaction(name, version) for name in transactions],
+                    max_commit_retries=0,
+                ),
+                post_commithook_properties=_HOOKS,
+            )
+        self.storage.record_log_hashes()
+
+    @contextlib.contextmanager
+    def _writing(self, version: int) -> Iterator[None]:
+        """Tell a lost race, which is a CommitFailedError, from a store that cannot be written.
+
+        Raises
+        ------
+        OutputError
+            If the store cannot be written.
+        """
+        try:
+            yield
+        except (DeltaError, OSError) as error:
+            if isinstance(error, CommitFailedError) and self._version() > version:
+                raise
+            msg = "the ledger cannot be written"
+            raise OutputError(msg, where=repr(self.storage.uri), found=str(error).splitlines()[0]) from error
+
+    def _version(self) -> int:
+        """Return the newest version; -1 where it cannot be read."""
+        try:
+            return DeltaTable(self.storage.uri, storage_options=self.storage.options).version()
+        except (DeltaError, OSError):
+            return -1
+
+    def rows(self, snapshot: Snapshot, part: str, generation: str) -> pl.DataFrame:
+        """Return the rows of a part of a generation, each file checked against the hash in its name.
+
+        Raises
+        ------
+        LedgerError
+            If a file is missing or damaged.
+        """
+        frames = [
+            pl.read_parquet(io.BytesIO(self.storage.read(name)), glob=False)
+            for name in snapshot.files.get((part, generation), ())
+        ]
+        if not frames:
+            return pl.DataFrame(schema=COLUMNS)
+        return pl.concat(frames, how="diagonal_relaxed")
+
+    def checkpoint(self) -> None:
+        """Gather the log up to now in one file, so that it is read quickly."""
+        self.storage.forget_log_hash("_last_checkpoint")
+        with self._writing(-1):
+            DeltaTable(self.storage.uri, storage_options=self.storage.options).create_checkpoint()
+        self.storage.record_log_hashes()
+
+    def _write(self, part: str, generation: str, rows: pl.DataFrame) -> AddAction:
+        buffer = io.BytesIO()
+        arrow = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
+        pq.write_table(arrow, buffer, compression="zstd", write_page_checksum=True)
+        content = buffer.getvalue()
+        name = f"ledger_part={part}/ledger_generation={generation}/{content_hash(content)}.parquet"
+        self.storage.write(name, content)
+        return AddAction(
+            path=name,
+            size=len(content),
+            partition_values=dict(zip(PARTITION, (part, generation), strict=True)),
+            modification_time=int(time.time() * 1000),
+            data_change=True,
+            stats=json.dumps({"numRecords": len(rows)}),
+        )
+
+
+def _snapshot(table: DeltaTable) -> Snapshot:
+    files: dict[tuple[str, str], list[str]] = {}
+    actions = pa.table(table.get_add_actions(flatten=True))
+    names = ("path", *(f"partition.{name}" for name in PARTITION)) if len(actions) else ()
+    for path, part, generation in sorted(zip(*(actions.column(n).to_pylist() for n in names), strict=True)):
+        files.setdefault((part, generation), []).append(path)
+    return Snapshot(
+        table,
+        table.version(),
+        {place: tuple(names) for place, names in files.items()},
+        tuple(field.name for field in table.schema().fields),
+    )
+
+
+def _removed(name: str) -> RemoveAction:
+    part, generation = (piece.split("=", 1)[1] for piece in name.split("/")[:2])
+    return RemoveAction(
+        path=name,
+        deletion_timestamp=int(time.time() * 1000),
+        data_change=False,
+        partition_values=dict(zip(PARTITION, (part, generation), strict=True)),
+    )
+
+
+def _delta_type(dtype: pa.DataType) -> pa.DataType:
+    """Return the type by which a Delta table keeps a column."""
+    if pa.types.is_large_string(dtype) or pa.types.is_string_view(dtype):
+        return pa.string()
+    return dtype

@@ -1,0 +1,113 @@
+"""What a version of a ledger holds: its sources, its settings, its increments; all of it checked."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from nci_frames.counts.ledger.entries import SourceState, source_states
+from nci_frames.counts.ledger.table import LedgerTable, Snapshot
+from nci_frames.errors import LedgerError
+
+__all__ = ["View", "shown_path"]
+
+
+def shown_path(path: str) -> str:
+    """Return a path as a text that every table can hold."""
+    return path.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+class View:
+    """One generation of one version of a ledger."""
+
+    def __init__(self, table: LedgerTable, snapshot: Snapshot, generation: str) -> None:
+        self.table = table
+        self.snapshot = snapshot
+        self.generation = generation
+        self._sources = table.rows(snapshot, "sources", generation)
+
+    @classmethod
+    def newest(cls, table: LedgerTable, generation: str | None = None) -> "View":
+        """Return the newest version; without a generation, that of the newest commit.
+
+        Raises
+        ------
+        LedgerError
+            If there is no ledger, no such generation, or data is damaged.
+        """
+        snapshot = table.snapshot()
+        views = [cls(table, snapshot, name) for name in _generations(snapshot)] if snapshot else []
+        if not views:
+            msg = "there is no ledger yet, or nothing in it"
+            raise LedgerError(msg, where=repr(table.storage.uri), hint="append a source first")
+        if generation is None:
+            return max(views, key=lambda view: view.last_sequence)
+        for view in views:
+            if view.generation == generation:
+                return view
+        msg = "the ledger has no such generation"
+        where, hint = repr(table.storage.uri), "generations() lists them"
+        raise LedgerError(msg, where=where, found=repr(generation), hint=hint)
+
+    @property
+    def last_sequence(self) -> int:
+        """The newest commit of this generation."""
+        return int(self._sources["ledger_sequence"].max() or 0)  # type: ignore[arg-type]
+
+    def facts(self) -> dict[str, Any] | None:
+        """Return the settings, the types of the keys, and the first commit; None if nothing was counted."""
+        rows = self.table.rows(self.snapshot, "generations", self.generation).sort("ledger_sequence")
+        if not len(rows):
+            return None
+        first = rows.row(0, named=True)
+        return {**json.loads(first["ledger_entry"]), "sequence": first["ledger_sequence"]}
+
+    def states(self, *, as_of: str | None = None) -> dict[str, SourceState]:
+        """Return what became of each source, up to the end of a run or up to now.
+
+        Raises
+        ------
+        LedgerError
+            If there is no such run.
+        """
+        if as_of is None:
+            return source_states(self._sources)
+        run = pl.col("ledger_entry").str.json_path_match("$.run")
+        last = self._sources.filter(run == as_of)["ledger_sequence"].max()
+        if last is None:
+            msg = "the ledger knows no such run"
+            where, hint = repr(self.table.storage.uri), "sources() names them"
+            raise LedgerError(msg, where=where, found=repr(as_of), hint=hint)
+        return source_states(self._sources, until=int(last))  # type: ignore[arg-type]
+
+    def entries(self) -> pl.DataFrame:
+        """Return all that happened to the sources, as rows of the ledger."""
+        return self._sources.select("ledger_source", "ledger_sequence", "ledger_entry")
+
+    def cells(self, wanted: Mapping[str, SourceState]) -> pl.DataFrame:
+        """Return the increments of sources, each checked against its control totals.
+
+        Raises
+        ------
+        LedgerError
+            If increments are missing or do not add up.
+        """
+        rows = self.table.rows(self.snapshot, "counts", self.generation)
+        schema = {"ledger_source": pl.String, "ledger_sequence": pl.Int64}
+        owners = [(state.identity, state.counted_by) for state in wanted.values()]
+        cells = rows.join(pl.DataFrame(owners, schema=schema, orient="row"), on=list(schema), how="semi")
+        totals = cells.group_by("ledger_source").agg(pl.col("positives", "negatives").sum(), cells=pl.len())
+        found = {identity: tuple(values) for identity, *values in totals.iter_rows()}
+        wrong = {}
+        for state in wanted.values():
+            expected = tuple(state.facts[name] for name in ("positives", "negatives", "cells"))
+            if found.get(state.identity, (0, 0, 0)) != expected:
+                wrong[shown_path(state.facts["path"])] = "its increments do not add up to its control totals"
+        if wrong:
+            raise LedgerError.damaged_ledger(self.table.storage.uri, wrong)
+        return cells.drop("ledger_entry", strict=False)
+
+
+def _generations(snapshot: Snapshot) -> list[str]:
+    return sorted({name for part, name in snapshot.files if part == "sources"})

@@ -1,0 +1,1 @@
+"""Jobs: logs in; counts, tables, verdicts and reports out."""

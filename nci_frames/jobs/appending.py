@@ -1,0 +1,224 @@
+"""What an append to a ledger has to do: which files are new, what they count, what is written of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import polars as pl
+
+from nci_frames.counts.ledger.entries import SourceState
+from nci_frames.counts.ledger.key_types import dtype_of, stored_type
+from nci_frames.counts.ledger.view import View, shown_path
+from nci_frames.errors import SHOWN_FILES, LedgerError, NciFramesError, SchemaError, SourceError, listed
+from nci_frames.jobs.settings import CountingSettings
+from nci_frames.jobs.sources import LogFile, SourceCounts, count_file, identify
+
+__all__ = ["Generation", "Item", "OnChanged", "Work", "log_file_of", "path_of", "settings_of"]
+
+OnChanged = Literal["raise", "keep", "recount"]
+
+#: Increments that one commit holds at most, unless a single source has more.
+_COMMIT_CELLS = 5_000_000
+
+_APPENDED = {
+    "path": pl.String,
+    "source": pl.String,
+    "event": pl.String,
+    "rows": pl.Int64,
+    "counted": pl.Int64,
+    "dropped": pl.Int64,
+    "reason": pl.String,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """Settings, and the types that keys and scores have under them."""
+
+    settings: CountingSettings
+    dtypes: Mapping[str, pl.DataType]
+
+
+def settings_of(view: View) -> Generation:
+    """Return the settings and types of a generation of a ledger.
+
+    Raises
+    ------
+    LedgerError
+        If nothing was counted by them.
+    """
+    facts = view.facts()
+    if facts is None:
+        msg = "the ledger has nothing counted by these settings"
+        raise LedgerError(msg, where=repr(view.table.storage.uri), found=repr(view.generation))
+    dtypes = {key: dtype_of(text) for key, text in facts["dtypes"].items()}
+    return Generation(CountingSettings.from_json(facts["settings"]), dtypes)
+
+
+def log_file_of(state: SourceState) -> LogFile:
+    """Return the file that a source was counted from."""
+    start, end = state.facts["window_start"], state.facts["window_end"]
+    window = None if start is None else (datetime.fromisoformat(start), datetime.fromisoformat(end))
+    return LogFile(path_of(state), tuple(sorted(state.facts["keys"].items())), window)
+
+
+def path_of(state: SourceState) -> str:
+    """Return where a source was when it was counted."""
+    return str(state.facts["path"])
+
+
+@dataclass(slots=True)
+class Item:
+    """A file on its way into the ledger."""
+
+    file: LogFile
+    identity: str = ""
+    event: str = ""
+    #: The source that it takes the place of.
+    replaces: SourceState | None = None
+    counts: SourceCounts | None = None
+    error: NciFramesError | None = None
+    done: bool = False
+
+    def entries(self, work: "Work") -> list[tuple[str, dict[str, Any]]]:
+        """Return what is written of it."""
+        entries = []
+        if self.replaces is not None:
+            entries.append(
+                (self.replaces.identity, {**self.replaces.facts, "event": "retired", "run": work.run})
+            )
+        start, end = self.file.window or (None, None)
+        facts: dict[str, Any] = {
+            "run": work.run,
+            "path": self.file.path,
+            "keys": dict(self.file.keys),
+            "window_start": start and start.isoformat(),
+            "window_end": end and end.isoformat(),
+        }
+        if self.counts is not None:
+            cells = self.counts.increments
+            facts |= {
+                "event": "counted",
+                "bytes": self.counts.bytes,
+                "rows": self.counts.rows,
+                "counted": self.counts.counted,
+                "dropped": dict(self.counts.dropped),
+                "positives": int(cells["positives"].sum()),
+                "negatives": int(cells["negatives"].sum()),
+                "cells": len(cells),
+            }
+        return [*entries, (self.identity, facts)]
+
+
+class Work:
+    """What an append has to do, and what of it is done; it outlives a lost race."""
+
+    def __init__(
+        self, settings: CountingSettings, run: str, on_changed: OnChanged, *, anew: bool = False
+    ) -> None:
+        self.anew = anew
+        self.settings = settings
+        self.run = run
+        self.on_changed = on_changed
+        self.items: list[Item] = []
+
+    def identify(self, file: LogFile) -> None:
+        """Take a file in."""
+        item = Item(file)
+        self.items.append(item)
+        try:
+            item.identity = identify(file, self.settings)
+        except NciFramesError as error:
+            item.error = error
+
+    def compare(self, states: Mapping[str, SourceState]) -> None:
+        """See which files are new, known, changed, or count no longer."""
+        by_path = {path_of(state): state for state in states.values() if state.active}
+        taken: set[str] = set()
+        for item in self.items:
+            if item.done or item.error is not None:
+                continue
+            same = states.get(item.identity)
+            there = by_path.get(item.file.path)
+            other = there if there is not None and there.identity != item.identity else None
+            item.replaces = None
+            if item.identity in taken or (same is not None and same.active and not self.anew):
+                item.event = "known"
+            elif other is not None and self.on_changed != "recount":
+                item.event = "changed"
+            else:
+                item.replaces = other
+                again = other is not None or (same is not None and same.active)
+                item.event = "recounted" if again else "counted"
+            taken.add(item.identity)
+
+    def count(self, generation: Generation | None) -> None:
+        """Count the new files that are not counted yet."""
+        dtypes = generation.dtypes if generation else None
+        for item in self.items:
+            if item.event not in ("counted", "recounted") or item.done or item.error is not None:
+                continue
+            try:
+                if item.counts is None:
+                    item.counts = count_file(item.file, item.identity, self.settings)
+                dtypes = dtypes or item.counts.dtypes
+                for column, dtype in item.counts.dtypes.items():
+                    if dtype != dtypes[column]:
+                        raise SchemaError.wrong_type(
+                            column, repr(item.file.path), str(dtype), f"{dtypes[column]}, as in the ledger"
+                        )
+                    if column != "score":
+                        stored_type(dtype, column)
+            except NciFramesError as error:
+                item.error, item.counts = error, None
+
+    def refuse(self, *, keep_going: bool) -> None:
+        """Raise one error that tells all problems, unless the good files are to be counted."""
+        problems = [item.error for item in self.items if item.error is not None]
+        changed = [item for item in self.items if item.event == "changed"]
+        if changed and self.on_changed == "raise":
+            msg = "files were counted before with another content"
+            problems.append(
+                SourceError(
+                    msg,
+                    where=listed((repr(item.file.path) for item in changed), SHOWN_FILES),
+                    found=f"{len(changed)} changed file{'s' * (len(changed) > 1)}",
+                    hint='on_changed="recount" counts the new content in place of the old; "keep" does not',
+                )
+            )
+        if problems and not keep_going:
+            raise SourceError.all_of(problems)
+
+    def batches(self) -> list[list[Item]]:
+        """Return what is to be committed, in parts of bounded size."""
+        batches: list[list[Item]] = []
+        cells = 0
+        for item in self.items:
+            if item.done or item.error is not None or item.event not in ("counted", "recounted"):
+                continue
+            size = 0 if item.counts is None else len(item.counts.increments)
+            if not batches or cells + size > _COMMIT_CELLS:
+                batches.append([])
+                cells = 0
+            batches[-1].append(item)
+            cells += size
+        return batches
+
+    def report(self) -> pl.DataFrame:
+        """Return what became of each file."""
+        rows = []
+        for item in self.items:
+            counts = item.counts if item.done else None
+            rows.append(
+                (
+                    shown_path(item.file.path),
+                    item.identity or None,
+                    "failed" if item.error is not None else item.event,
+                    counts and counts.rows,
+                    counts and counts.counted,
+                    counts and sum(counts.dropped.values()),
+                    None if item.error is None else str(item.error),
+                )
+            )
+        return pl.DataFrame(rows, schema=_APPENDED, orient="row")

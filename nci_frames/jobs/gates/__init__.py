@@ -1,0 +1,1 @@
+"""Gates: promises about a run, judged on bounds: pass, fail or undecided."""

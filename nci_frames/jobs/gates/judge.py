@@ -1,0 +1,250 @@
+"""Values with bounds -> verdicts."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import polars as pl
+
+from nci_frames.arguments import Prevalences
+from nci_frames.jobs.gates.measure import Measurement, measure
+from nci_frames.jobs.gates.sequential import log_martingale
+from nci_frames.jobs.job_file.gates import Gate
+from nci_frames.jobs.job_file.model import Job, SegmentScenario
+
+__all__ = ["VERDICTS", "Verdict", "judge_gates", "overall"]
+
+Verdict = Literal["pass", "fail", "undecided"]
+#: The counts of all reported rows, or of the last window, by keys.
+Counts = Callable[[Sequence[str], str], pl.DataFrame]
+
+VERDICTS: dict[str, Any] = {
+    "gate": pl.String,
+    "kind": pl.String,
+    "metric": pl.String,
+    "model": pl.String,
+    "segment": pl.String,
+    "prevalence": pl.Float64,
+    "value": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "limit_lower": pl.Float64,
+    "limit_upper": pl.Float64,
+    "reference": pl.Float64,
+    "reference_lower": pl.Float64,
+    "reference_upper": pl.Float64,
+    "positives": pl.Int64,
+    "negatives": pl.Int64,
+    "verdict": pl.String,
+    "severity": pl.String,
+    "undecided": pl.String,
+    "reason": pl.String,
+}
+_UNKNOWN: dict[str, Any] = {"value": None, "lower": None, "upper": None}
+
+
+def judge_gates(job: Job, counts: Counts, reference: pl.DataFrame | None) -> pl.DataFrame:
+    """Judge every gate of a job, for every model and segment that it is about.
+
+    Parameters
+    ----------
+    job
+        The job.
+    counts
+        Gives the counts by keys, of "all" rows that are reported, of the "last" window, or of "ever"y row
+        since the beginning, which sequential gates need.
+    reference
+        The verdicts of the last good run; None if there is none.
+
+    Returns
+    -------
+    One row for each gate, model and segment, with the columns of ``VERDICTS``.
+    """
+    rows: list[dict[str, Any]] = []
+    for gate in job.gates:
+        for row in _measured(job, gate, counts):
+            if gate.models and row["model"] not in gate.models:
+                continue
+            rows.append(_row(gate, row, reference))
+        rows += [
+            _row(gate, {"model": model, "segment": None}, None) | _undecided("the model has no rows")
+            for model in gate.models
+            if not any(row["gate"] == gate.name and row["model"] == model for row in rows)
+        ]
+        if not any(row["gate"] == gate.name for row in rows):
+            rows.append(_row(gate, {"model": None, "segment": None}, None) | _undecided("there are no rows"))
+    return pl.DataFrame([{name: row.get(name) for name in VERDICTS} for row in rows], schema=VERDICTS)
+
+
+def overall(verdicts: pl.DataFrame) -> Verdict:
+    """Return what the verdicts come to: "fail" if a blocking gate fails, "undecided" where that counts."""
+    if len(verdicts.filter(verdict="fail", severity="block")):
+        return "fail"
+    if len(verdicts.filter(verdict="undecided", undecided="fail")):
+        return "undecided"
+    return "pass"
+
+
+def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
+    """Return the values of a gate, or, of a champion, its distances to the others."""
+    frame = counts(gate.segments, "ever" if gate.sequential else gate.window)
+    if frame.is_empty():
+        return []
+    scenario = job.scenarios.get(gate.scenario or "", gate.prevalence)
+    what = Measurement(
+        metric=gate.metric,
+        prevalence=gate.prevalence,
+        beta=gate.beta,
+        threshold=job.report.threshold if gate.threshold is None else gate.threshold,
+        interval=job.report.interval,
+        level=gate.level,
+    )
+    if gate.champion is not None:
+        return _champion_rows(gate, frame, what)
+    if not isinstance(scenario, SegmentScenario):
+        return measure(frame, gate.segments, _at(what, scenario)).to_dicts()
+    rows: list[dict[str, Any]] = []
+    for (value,), part in frame.partition_by(scenario.by, as_dict=True, maintain_order=True).items():
+        eta = scenario.prevalence.get(str(value))
+        measured = measure(part, gate.segments, _at(what, "observed" if eta is None else eta)).to_dicts()
+        none = {} if eta is not None else _UNKNOWN | {"prevalence": None}
+        rows += [row | none for row in measured]
+    return sorted(rows, key=lambda row: (row["model"] or "", row["segment"] or ""))
+
+
+def _at(what: Measurement, prevalence: Prevalences) -> Measurement:
+    return Measurement(what.metric, prevalence, what.beta, what.threshold, what.interval, what.level)
+
+
+def _champion_rows(gate: Gate, frame: pl.DataFrame, what: Measurement) -> list[dict[str, Any]]:
+    """Return, at each prevalence and segment, by how much the champion is ahead of its nearest rival."""
+    champion = gate.champion
+    if champion is None:
+        return []
+    rows = []
+    for eta in champion.prevalence:
+        values = measure(frame, gate.segments, _at(what, eta))
+        for group in values.partition_by("segment", maintain_order=True):
+            own = next(iter(group.filter(model=champion.model).to_dicts()), None)
+            if own is None:
+                continue
+            leads = [
+                _lead(own, rival) for rival in group.filter(pl.col("model") != champion.model).to_dicts()
+            ]
+            known = [lead for lead in leads if lead["lower"] is not None]
+            nearest = min(
+                known, key=lambda lead: lead["lower"], default={"value": None, "lower": None, "upper": None}
+            )
+            if len(known) < len(leads):
+                nearest = {"value": None, "lower": None, "upper": None}
+            # The promise is broken as soon as one rival is certainly ahead.
+            behind = [lead for lead in known if lead["upper"] < 0]
+            rows.append(own | (behind[0] if behind else nearest) | ({} if leads else {"reason": "no rival"}))
+    return rows
+
+
+def _lead(own: Mapping[str, Any], rival: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the difference of two values with bounds, by squares and adding (MOVER)."""
+    bounds = [own["value"], own["lower"], own["upper"], rival["value"], rival["lower"], rival["upper"]]
+    if any(bound is None for bound in bounds):
+        return _UNKNOWN
+    difference = own["value"] - rival["value"]
+    down = math.hypot(own["value"] - own["lower"], rival["upper"] - rival["value"])
+    up = math.hypot(own["upper"] - own["value"], rival["value"] - rival["lower"])
+    return {
+        "value": difference,
+        "lower": difference - down,
+        "upper": difference + up,
+        "rival": rival["model"],
+    }
+
+
+def _row(gate: Gate, measured: Mapping[str, Any], reference: pl.DataFrame | None) -> dict[str, Any]:
+    kind = next(
+        k for k in ("value_threshold", "change_threshold", "champion") if getattr(gate, k) is not None
+    )
+    row: dict[str, Any] = {
+        **measured,
+        "gate": gate.name,
+        "kind": kind,
+        "metric": gate.metric,
+        "severity": gate.severity,
+        "undecided": gate.undecided,
+        "verdict": "undecided",
+    }
+    limits = _limits(gate, row, reference)
+    row |= limits
+    few = [
+        f"{row[name]:,} {name}, fewer than {gate.min_positives:,}"
+        for name in ("positives", "negatives")
+        if row.get(name) is not None and row[name] < gate.min_positives
+    ]
+    if few:
+        return row | _undecided(" and ".join(few))
+    if row.get("reason"):
+        return row
+    if row.get("lower") is None or row.get("upper") is None:
+        return row | _undecided("the value has no bounds")
+    if gate.sequential:
+        return row | _sequential(gate, row)
+    judged, lower, upper = limits.get("judged", row), limits["limit_lower"], limits["limit_upper"]
+    return row | {"verdict": _verdict(judged["lower"], judged["upper"], lower, upper)}
+
+
+def _undecided(reason: str) -> dict[str, Any]:
+    return {"verdict": "undecided", "reason": reason}
+
+
+def _verdict(lower: float, upper: float, least: float | None, most: float | None) -> Verdict:
+    """Pass if the bounds keep the promise; fail if one breaks it; undecided between."""
+    if (least is not None and upper < least) or (most is not None and lower > most):
+        return "fail"
+    if (least is None or lower >= least) and (most is None or upper <= most):
+        return "pass"
+    return "undecided"
+
+
+def _limits(gate: Gate, row: Mapping[str, Any], reference: pl.DataFrame | None) -> dict[str, Any]:
+    """Return the limits of a gate, and what is judged by them where that is not the value itself."""
+    if gate.value_threshold is not None:
+        return {"limit_lower": gate.value_threshold.lower, "limit_upper": gate.value_threshold.upper}
+    if gate.champion is not None:
+        return {"limit_lower": 0.0, "limit_upper": None}
+    change = gate.change_threshold
+    before = None
+    if reference is not None:
+        same = (pl.col("gate") == gate.name) & pl.col("model").eq_missing(row["model"])
+        same &= pl.col("segment").eq_missing(pl.lit(row["segment"], pl.String))
+        before = next(iter(reference.filter(same).to_dicts()), None)
+    if change is None or before is None or before["value"] is None or before["lower"] is None:
+        return {"limit_lower": None, "limit_upper": None, "reason": "no good run before to compare with"}
+    allowed = (
+        change.absolute if change.absolute is not None else (change.relative or 0.0) * abs(before["value"])
+    )
+    known = {
+        "reference": before["value"],
+        "reference_lower": before["lower"],
+        "reference_upper": before["upper"],
+        "judged": _lead(row, before | {"model": None}),
+    }
+    # The limits of the difference; those of the value are what a chart shows.
+    if known["judged"]["lower"] is None:
+        return {"limit_lower": None, "limit_upper": None, **known, "reason": "the value has no bounds"}
+    higher = change.direction == "higher_is_better"
+    return {"limit_lower": -allowed if higher else None, "limit_upper": None if higher else allowed, **known}
+
+
+def _sequential(gate: Gate, row: Mapping[str, Any]) -> dict[str, Any]:
+    promise = gate.value_threshold
+    recall = gate.metric != "fpr"
+    hits = row["tp"] if recall else row["fp"]
+    rest = (row["positives"] if recall else row["negatives"]) - hits
+    if promise is None:
+        return {}
+    least = promise.lower is not None
+    limit = promise.lower if promise.lower is not None else promise.upper
+    enough = math.log(1 / (1 - gate.level))
+    against = float(log_martingale(hits, rest, float(limit or 0.0), below=least))
+    in_favour = float(log_martingale(hits, rest, float(limit or 0.0), below=not least))
+    verdict: Verdict = "fail" if against >= enough else "pass" if in_favour >= enough else "undecided"
+    return {"verdict": verdict, "reason": f"log evidence against {against:.3g}, for {in_favour:.3g}"}

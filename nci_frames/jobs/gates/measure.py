@@ -1,0 +1,102 @@
+"""Counts -> the values that gates judge, with their bounds."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from nci_frames.arguments import Prevalences
+from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.rates.intervals import Interval
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.resampling.bootstrap import bootstrap
+
+__all__ = ["AREAS", "Measurement", "measure", "segment_text"]
+
+AREAS = ("pr_auc", "roc_auc")
+#: Resampled logs behind the bounds of an area.
+_REPEATS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What is measured, and how."""
+
+    metric: str
+    prevalence: Prevalences
+    beta: float
+    threshold: float
+    interval: Interval
+    level: float
+
+
+def segment_text(keys: Sequence[str], values: Sequence[object]) -> str | None:
+    """Name a segment as one text, as JSON; None stands for all rows together.
+
+    >>> segment_text(["country"], ["de"])
+    '{"country": "de"}'
+    """
+    if not keys:
+        return None
+    named = {
+        key: value if value is None or isinstance(value, str | bool | int) else str(value)
+        for key, value in zip(keys, values, strict=True)
+    }
+    return json.dumps(named, ensure_ascii=False)
+
+
+def measure(counts: pl.DataFrame, keys: Sequence[str], what: Measurement) -> pl.DataFrame:
+    """Return a value for each model and segment.
+
+    Parameters
+    ----------
+    counts
+        A counts frame with the keys *keys* and no others.
+    keys
+        The segments.
+    what
+        The metric, where it is taken, and the kind and confidence of its bounds.
+
+    Returns
+    -------
+    ``model``, ``segment`` (JSON, null for all rows), ``prevalence``, ``value``, ``lower``, ``upper`` (null
+    where undefined), ``tp``, ``fp``, ``positives``, ``negatives``, sorted. Bounds of a metric are extremes
+    over the box of the rates' intervals; those of an area are percentiles of resampled logs.
+    """
+    group = ["model", *keys]
+    rates = compute_rates(counts)
+    points = select_operating_points(rates, threshold=what.threshold)
+    if what.metric in AREAS:
+        totals = rates.group_by(group).agg(pl.col("positives", "negatives", "observed_prevalence").first())
+        values = bootstrap(
+            counts,
+            metric=what.metric,
+            prevalence=what.prevalence,
+            repeats=_REPEATS,
+            level=what.level,
+        )
+        table = totals.join(values, on=group, how="left", nulls_equal=True)
+        table = table.join(points.select(*group, "tp", "fp"), on=group, how="left", nulls_equal=True)
+    else:
+        bounded = compute_rates(points, interval=what.interval, level=what.level)
+        values = project_rates(
+            bounded,
+            metrics=what.metric,
+            prevalence=what.prevalence,
+            beta=what.beta,
+            band=True,
+        ).select(*group, "prevalence", "value", "lower", "upper")
+        table = points.join(values, on=group, how="left", nulls_equal=True)
+    own = pl.col("observed_prevalence")
+    prevalence = (
+        own if what.prevalence == "observed" else pl.col("prevalence").fill_null(pl.lit(what.prevalence))
+    )
+    segments = [segment_text(keys, row) for row in table.select(keys).iter_rows()] if keys else None
+    return table.select(
+        "model",
+        pl.Series("segment", segments, pl.String) if keys else pl.lit(None, pl.String).alias("segment"),
+        prevalence.alias("prevalence"),
+        *("value", "lower", "upper", "tp", "fp", "positives", "negatives"),
+    ).sort("model", "segment")

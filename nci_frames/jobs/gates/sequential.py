@@ -1,0 +1,68 @@
+"""A test that stays valid however often it is looked at: the beta-binomial martingale.
+
+Under the promise that a share p of rows is at least a limit, each new row multiplies the odds of any smaller
+share by a factor of mean 1 or less. A mixture of these over a beta prior is a nonnegative supermartingale M,
+so that P(M >= 1/alpha at any time) <= alpha (Ville's inequality), for one look or for every night of a year.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special, stats
+
+from nci_frames.typing import Floats
+
+__all__ = ["log_martingale"]
+
+#: The mixture over shares: Jeffreys' prior, cut off at the limit.
+_PRIOR = 0.5
+
+
+def log_martingale(successes: ArrayLike, failures: ArrayLike, limit: float, *, below: bool) -> Floats:
+    """Return the logarithm of the evidence against the promise that a share is at least, or at most, a limit.
+
+    Parameters
+    ----------
+    successes, failures
+        Rows of either kind, counted from the beginning.
+    limit
+        The promised share, in [0, 1].
+    below
+        Whether the evidence is for shares below the limit (the promise was "at least"), or above it.
+
+    Returns
+    -------
+    log M, which exceeds log(1/alpha) with probability alpha at most while the promise holds.
+
+    Notes
+    -----
+    For "at least": M = B(a+s, b+f) I(a+s, b+f) / (B(a, b) I(a, b) limit^s (1-limit)^f), with the beta
+    function B and its regularised incomplete form I at the limit. "At most" is the same of the failures.
+
+    References
+    ----------
+    H. Robbins (1970), Statistical methods related to the law of the iterated logarithm,
+    doi:10.1214/aoms/1177696786; S. Howard et al. (2021), Time-uniform, nonparametric, nonasymptotic
+    confidence sequences, doi:10.1214/20-AOS1991.
+
+    Examples
+    --------
+    Of 100 positives 70 were found, where at least 80 % were promised:
+
+    >>> bool(log_martingale(70, 30, 0.8, below=True) > math.log(1 / 0.05))
+    False
+    >>> bool(log_martingale(60, 40, 0.8, below=True) > math.log(1 / 0.05))
+    True
+    """
+    s, f = np.asarray(successes, np.float64), np.asarray(failures, np.float64)
+    if not below:
+        s, f, limit = f, s, 1 - limit
+    if limit <= 0:
+        # No share is below 0, so there can be no evidence.
+        return np.full(np.broadcast(s, f).shape, -math.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        likelihood = special.xlogy(s, limit) + special.xlogy(f, 1 - limit)
+        mixture = special.betaln(_PRIOR + s, _PRIOR + f) + stats.beta.logcdf(limit, _PRIOR + s, _PRIOR + f)
+        prior = special.betaln(_PRIOR, _PRIOR) + stats.beta.logcdf(limit, _PRIOR, _PRIOR)
+        return np.asarray(mixture - prior - likelihood)

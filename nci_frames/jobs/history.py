@@ -1,0 +1,115 @@
+"""The history of a job: what each run found, and what changed since the last good one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
+
+from nci_frames.errors import SourceError
+from nci_frames.evaluation.projection.segments import decompose_difference
+from nci_frames.jobs.gates.judge import VERDICTS
+from nci_frames.jobs.publishing import check_run
+
+__all__ = ["History", "changes_since"]
+
+_HISTORY: dict[str, Any] = {
+    "run": pl.String,
+    "sequence": pl.Int64,
+    "time": pl.Datetime("us", "UTC"),
+    "window_start": pl.Datetime("us", "UTC"),
+    **VERDICTS,
+}
+#: The metrics whose change is split into class balance and model.
+_SPLIT = ("precision", "f_beta")
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The verdicts of all runs so far, and the results of the last good one."""
+
+    table: pl.DataFrame
+    #: None before the first good run.
+    good_verdicts: pl.DataFrame | None
+    good_points: pl.DataFrame | None
+
+    @classmethod
+    def of(cls, folder: Path, pointer: Mapping[str, Any] | None) -> Self:
+        """Read what the latest run, and the last good one, have left.
+
+        Raises
+        ------
+        SourceError
+            If a file of theirs is not what their manifest says.
+        """
+        if pointer is None:
+            return cls(pl.DataFrame(schema=_HISTORY), None, None)
+        latest = _whole(folder / str(pointer["path"]))
+        table = pl.read_parquet(latest / "history.parquet", glob=False)
+        if pointer.get("last_good") is None:
+            return cls(table, None, None)
+        good = _whole(folder / str(pointer["last_good"]["path"]))
+        frames = [pl.read_parquet(good / name, glob=False) for name in ("verdicts.parquet", "points.parquet")]
+        return cls(table, *frames)
+
+    def with_run(
+        self,
+        run: str,
+        sequence: int,
+        time: datetime,
+        window: tuple[datetime, datetime] | None,
+        verdicts: pl.DataFrame,
+    ) -> Self:
+        """Return the history with one more run."""
+        facts = {
+            "run": pl.lit(run),
+            "sequence": pl.lit(sequence, pl.Int64),
+            "time": pl.lit(time, pl.Datetime("us", "UTC")),
+            "window_start": pl.lit(window[0] if window else None, pl.Datetime("us", "UTC")),
+        }
+        rows = verdicts.with_columns(**facts).select(
+            pl.col(name).cast(dtype) for name, dtype in _HISTORY.items()
+        )
+        return type(self)(pl.concat([self.table, rows]), self.good_verdicts, self.good_points)
+
+
+def changes_since(good: pl.DataFrame | None, now: pl.DataFrame) -> pl.DataFrame | None:
+    """Split what changed since the last good run into class balance and model.
+
+    Parameters
+    ----------
+    good, now
+        Operating points of the newest window then and now.
+
+    Returns
+    -------
+    The columns of ``decompose_difference``; None where there is nothing to compare with.
+    """
+    if good is None or sorted(good.columns) != sorted(now.columns):
+        return None
+    both = pl.concat(
+        [
+            now.with_columns(run=pl.lit("this run")),
+            good.select(pl.col(name).cast(dtype) for name, dtype in now.schema.items()).with_columns(
+                run=pl.lit("last good run")
+            ),
+        ]
+    )
+    parts = [
+        decompose_difference(both, metric=metric, over="run", reference="last good run") for metric in _SPLIT
+    ]
+    return pl.concat(parts).filter(run="this run").drop("run")
+
+
+def _whole(folder: Path) -> Path:
+    try:
+        wrong = check_run(folder)
+    except (OSError, ValueError, KeyError) as error:
+        wrong = [str(error)]
+    if wrong:
+        msg = "a published run is damaged"
+        hint = "restore it, or remove latest.json to begin a new history"
+        raise SourceError(msg, where=repr(str(folder)), found=", ".join(map(repr, wrong)), hint=hint)
+    return folder

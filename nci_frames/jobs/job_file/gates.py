@@ -1,0 +1,118 @@
+"""Gates of a job file: promises that each run is judged by."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+__all__ = ["Champion", "ChangeThreshold", "Gate", "Model", "Probability", "ValueThreshold"]
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class Model(BaseModel):
+    """A table of a job file: a key that it does not know is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ValueThreshold(Model):
+    """The value must not be below `lower`, nor above `upper`."""
+
+    lower: float | None = None
+    upper: float | None = None
+
+    @model_validator(mode="after")
+    def _some_bound(self) -> "ValueThreshold":
+        if self.lower is None and self.upper is None:
+            raise ValueError("give lower, upper, or both")
+        if self.lower is not None and self.upper is not None and self.lower > self.upper:
+            raise ValueError("lower must not be above upper")
+        return self
+
+
+class ChangeThreshold(Model):
+    """The value must not be worse than in the last good run by more than this."""
+
+    absolute: Annotated[float, Field(ge=0)] | None = None
+    #: Share of the earlier value.
+    relative: Annotated[float, Field(ge=0)] | None = None
+    direction: Literal["higher_is_better", "lower_is_better"] = "higher_is_better"
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "ChangeThreshold":
+        if (self.absolute is None) == (self.relative is None):
+            raise ValueError("give either absolute or relative")
+        return self
+
+
+class Champion(Model):
+    """A model that must still be the best at these prevalences."""
+
+    model: str
+    prevalence: Annotated[list[Probability], Field(min_length=1)]
+
+
+class Gate(Model):
+    """One promise: about a metric of each model, or about which model is best."""
+
+    name: Annotated[str, Field(min_length=1, description="Name in verdicts.")]
+    metric: Annotated[
+        str, Field(description="A metric such as precision or f_beta, or roc_auc or pr_auc.")
+    ] = "pr_auc"
+    models: Annotated[tuple[str, ...], Field(description="Models that are judged; all if empty.")] = ()
+    segments: Annotated[
+        tuple[str, ...],
+        Field(description="Keys by whose values it is judged, too; all rows together if empty."),
+    ] = ()
+    scenario: Annotated[str | None, Field(description="Prevalence by the name of a scenario.")] = None
+    prevalence: Annotated[
+        Probability | Literal["observed"], Field(description="P(y=1) at which it is judged.")
+    ] = "observed"
+    beta: Annotated[float, Field(ge=0, description="Weight of recall, for metrics that have one.")] = 1.0
+    threshold: Annotated[
+        float | None, Field(description="Decision threshold; that of the report if absent.")
+    ] = None
+    level: Annotated[float, Field(gt=0, lt=1, description="Confidence of the bounds.")] = 0.95
+    min_positives: Annotated[
+        int, Field(ge=0, description="With fewer positives (or negatives) it is undecided.")
+    ] = 1
+    severity: Annotated[
+        Literal["block", "warn"], Field(description="Whether a failure ends the run with exit code 10.")
+    ] = "block"
+    undecided: Annotated[
+        Literal["warn", "fail"], Field(description="Whether undecided ends the run with exit code 11.")
+    ] = "warn"
+    window: Annotated[
+        Literal["all", "last"], Field(description="All rows that are reported, or the last window alone.")
+    ] = "all"
+    sequential: Annotated[
+        bool, Field(description="Judge by a test that stays valid when looked at every night.")
+    ] = False
+    value_threshold: ValueThreshold | None = None
+    change_threshold: ChangeThreshold | None = None
+    champion: Champion | None = None
+
+    @model_validator(mode="after")
+    def _one_promise(self) -> "Gate":
+        given = [
+            name
+            for name in ("value_threshold", "change_threshold", "champion")
+            if getattr(self, name) is not None
+        ]
+        if len(given) != 1:
+            raise ValueError("give one of value_threshold, change_threshold and champion")
+        if self.scenario is not None and self.prevalence != "observed":
+            raise ValueError("give either scenario or prevalence")
+        if self.sequential and (given != ["value_threshold"] or self.metric not in ("recall", "tpr", "fpr")):
+            raise ValueError("sequential needs a value_threshold of recall or fpr, which are shares of rows")
+        if (
+            self.sequential
+            and self.value_threshold
+            and None
+            not in (
+                self.value_threshold.lower,
+                self.value_threshold.upper,
+            )
+        ):
+            raise ValueError("sequential takes one bound: lower or upper")
+        return self

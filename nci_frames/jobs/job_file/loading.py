@@ -1,0 +1,153 @@
+"""A TOML file -> a job: variables of the environment, checks, and messages that name the key."""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from nci_frames.errors import ParameterError, nearest_name
+from nci_frames.jobs.job_file.model import Job
+
+__all__ = ["JobFile", "job_schema", "read_job"]
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class JobFile:
+    """A job, the file it stands in, and what that file says literally: values of variables are not in it."""
+
+    job: Job
+    path: Path
+    text: str
+
+    def resolve(self, path: str) -> str:
+        """Return a path of the file as one from here; URLs and absolute paths stay as they are."""
+        if "://" in path:
+            return path
+        return os.path.join(self.path.parent.absolute(), path)  # noqa: PTH118  # keeps a glob as it is
+
+
+def read_job(path: str | os.PathLike[str]) -> JobFile:
+    """Read a job file.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be read, is not TOML, lacks a variable of the environment, or says something that a job
+        cannot be told. The message names the key, and for an unknown key the nearest known one.
+    """
+    file = Path(path)
+    if file.is_dir():
+        file = file / "job.toml"
+    try:
+        text = file.read_text(encoding="utf-8")
+        content = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        found = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        hint = "nci-frames init DIR writes one"
+        raise ParameterError(
+            "the job file cannot be read", where=repr(str(file)), found=found, hint=hint
+        ) from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ParameterError("the job file is not TOML", where=repr(str(file)), found=str(error)) from error
+    replaced = _with_variables(content, file, ())
+    try:
+        job = Job.model_validate(replaced)
+    except ValidationError as error:
+        raise _told(error, content, file) from None
+    return JobFile(job, file, text)
+
+
+def job_schema() -> str:
+    """Return the JSON Schema of a job file."""
+    schema = Job.model_json_schema(mode="validation")
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _with_variables(value: Any, file: Path, place: tuple[str | int, ...]) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_variables(item, file, (*place, key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_variables(item, file, (*place, n)) for n, item in enumerate(value)]
+    if not isinstance(value, str):
+        return value
+
+    def put(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in os.environ:
+            msg = f"the job file needs the variable {name} of the environment"
+            raise ParameterError(msg, where=f"{_key(place)} in {str(file)!r}", hint=f"export {name}=...")
+        return os.environ[name]
+
+    return _VARIABLE.sub(put, value)
+
+
+def _told(error: ValidationError, content: Mapping[str, Any], file: Path) -> ParameterError:
+    """Build one error for all that is wrong, from the file's own text: secrets were never in it."""
+    problems = []
+    for problem in error.errors(include_url=False, include_context=False):
+        place = [part for part in problem["loc"] if not _is_branch(part)]
+        if problem["type"] == "extra_forbidden":
+            known = _known_keys(place[:-1])
+            near = nearest_name(str(place[-1]), known)
+            hint = f"; did you mean {near!r}?" if near else f"; known are {', '.join(known)}"
+            problems.append(f"{_key(place)}: unknown key{hint}")
+        else:
+            told = problem["msg"].removeprefix("Value error, ")
+            found = "" if problem["type"] == "missing" else f" (found {_literal(content, place)})"
+            problems.append(f"{_key(place)}: {told[:1].lower()}{told[1:]}{found}")
+    lines = list(dict.fromkeys(problems))
+    msg = f"the job file has {len(lines)} problem{'s' * (len(lines) > 1)}"
+    return ParameterError(msg, where=repr(str(file)), found="\n         ".join(lines[:20]))
+
+
+def _is_branch(part: str | int) -> bool:
+    """Tell whether a part of a place names a branch of a union, and no key."""
+    return isinstance(part, str) and ("[" in part or "(" in part or part in _BRANCHES)
+
+
+_BRANCHES = {"str", "int", "float", "bool", "SegmentScenario", "constrained-float", "literal['exact']"}
+
+
+def _known_keys(place: Sequence[str | int]) -> list[str]:
+    """Return the keys that a table of the job file can have."""
+    table: Any = Job
+    for part in place:
+        if isinstance(part, int):
+            continue
+        field = table.model_fields.get(part)
+        table = next(iter(_models_in(field.annotation if field else None)), table)
+    return list(table.model_fields)
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for argument in get_args(annotation) for model in _models_in(argument)]
+
+
+def _key(place: Sequence[str | int]) -> str:
+    """Write a place as TOML does: ``gates[2].name``."""
+    text = ""
+    for part in place:
+        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}"
+    return ascii(text.removeprefix("."))[1:-1] or "the file"
+
+
+def _literal(content: Any, place: Sequence[str | int]) -> str:
+    value = content
+    for part in place:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            break
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,197 @@
+"""The tables of a job file, their defaults and ranges."""
+
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from nci_frames.arguments import grid_numbers
+from nci_frames.counting.thresholds.grids import check_thresholds, logit_thresholds, uniform_thresholds
+from nci_frames.errors import NciFramesError
+from nci_frames.jobs.job_file.gates import Gate, Model, Probability
+from nci_frames.jobs.settings import CountingSettings
+
+__all__ = ["Job"]
+
+
+def _numbers(value: Any) -> Any:
+    """Read a grid that is written as a text."""
+    return grid_numbers(value) if isinstance(value, str) else value
+
+
+def _thresholds(value: Any) -> Any:
+    """Read thresholds that are written as a text: "exact", "logit:501", "uniform:101"."""
+    if not isinstance(value, str) or value == "exact":
+        return value
+    kind, _, number = value.partition(":")
+    makers = {"logit": logit_thresholds, "uniform": uniform_thresholds}
+    if kind not in makers or not number.isdigit():
+        raise ValueError('write "exact", "logit:501", "uniform:101" or a list of numbers')
+    try:
+        return makers[kind](int(number))
+    except NciFramesError as error:
+        raise ValueError(error.what) from error
+
+
+def _ascending(value: Any) -> Any:
+    if value != "exact":
+        try:
+            check_thresholds(value)
+        except NciFramesError as error:
+            raise ValueError(error.what) from error
+    return value
+
+
+Prevalences = Annotated[
+    list[Probability], BeforeValidator(_numbers, json_schema_input_type=list[float] | str)
+]
+Betas = Annotated[
+    list[Annotated[float, Field(ge=0)]],
+    BeforeValidator(_numbers, json_schema_input_type=list[float] | str),
+]
+Thresholds = Annotated[
+    list[float] | Literal["exact"],
+    BeforeValidator(_thresholds, json_schema_input_type=list[float] | str),
+    AfterValidator(_ascending),
+]
+
+
+class Source(Model):
+    """Which files are counted."""
+
+    path: Annotated[
+        str | list[str],
+        Field(
+            description="Parquet file, folder or glob, or a list of them, relative to the job file. "
+            "{date:%Y-%m-%d} stands for the date of a window (with %H: of an hour), in UTC."
+        ),
+    ]
+    lookback: Annotated[
+        int | None,
+        Field(ge=0, description="Windows before the newest that are looked at again; all if absent."),
+    ] = None
+    on_changed: Annotated[
+        Literal["raise", "keep", "recount"],
+        Field(description="What to do with a file that was counted with another content."),
+    ] = "raise"
+
+
+class Columns(Model):
+    """Which column of the logs plays which part."""
+
+    model: str = "model"
+    label: str = "label"
+    score: str = "score"
+    fold: str | None = None
+    scores: Annotated[dict[str, str], Field(default_factory=dict, description="Score column by model.")]
+    positive: Annotated[
+        str | int | float | bool | None, Field(description="The label that means positive.")
+    ] = None
+    on_invalid: Annotated[
+        Literal["raise", "drop"], Field(description="What to do with rows without a valid label or score.")
+    ] = "raise"
+
+
+class Segments(Model):
+    """The keys that split traffic."""
+
+    keys: tuple[str, ...] = ()
+    min_positives: Annotated[
+        int, Field(ge=0, description="Segments with fewer positives are not reported apart.")
+    ] = 0
+    min_negatives: Annotated[int, Field(ge=0)] = 0
+
+
+class SegmentScenario(Model):
+    """A scenario with a prevalence of its own for each value of a key."""
+
+    by: str
+    prevalence: Annotated[dict[str, Probability], Field(min_length=1)]
+
+
+class Report(Model):
+    """What is computed and written."""
+
+    title: str | None = None
+    windows: Annotated[
+        int | None, Field(ge=1, description="Newest windows that are reported; all if absent.")
+    ] = None
+    prevalence: Annotated[Prevalences, Field(validate_default=True, min_length=1)] = cast(
+        "Any", "1e-4:0.5:log:50"
+    )
+    beta: Annotated[Betas, Field(validate_default=True, min_length=1)] = cast("Any", "0.25:4:log:33")
+    threshold: float = 0.5
+    interval: Literal["wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"] = "wilson"
+    formats: Annotated[tuple[Literal["html", "md", "json"], ...], Field(min_length=1)] = ("html",)
+    tables: tuple[Literal["parquet", "csv", "md"], ...] = ("parquet",)
+
+
+class Output(Model):
+    """Where results go."""
+
+    ledger: Annotated[str, Field(description="Folder or URL of the ledger.")] = "ledger"
+    folder: Annotated[str, Field(description="Folder of the published runs.")] = "out"
+    keep: Annotated[int, Field(ge=1, description="Runs that are kept.")] = 30
+    metrics_file: Annotated[
+        str | None, Field(description="OpenMetrics text file for a node exporter's collector.")
+    ] = None
+    storage_options: Annotated[
+        dict[str, str], Field(default_factory=dict, description="For a ledger by URL.")
+    ]
+
+
+class Job(Model):
+    """A scheduled reporting job."""
+
+    version: Literal[1] = 1
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+    source: Source
+    columns: Annotated[Columns, Field(default_factory=Columns)]
+    thresholds: Annotated[
+        Thresholds,
+        Field(
+            validate_default=True,
+            description='"exact", "logit:501", "uniform:101" or ascending numbers.',
+        ),
+    ] = cast("Any", "logit:501")
+    segments: Segments = Segments()
+    scenarios: Annotated[
+        dict[str, Probability | SegmentScenario],
+        Field(default_factory=dict, description="Prevalences that have a name."),
+    ]
+    report: Report = Report()
+    output: Annotated[Output, Field(default_factory=Output)]
+    gates: tuple[Gate, ...] = ()
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> "Job":
+        names = [gate.name for gate in self.gates]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two gates have the name {name!r}")
+        for gate in self.gates:
+            if gate.scenario is not None and gate.scenario not in self.scenarios:
+                raise ValueError(f"gate {gate.name!r}: there is no scenario {gate.scenario!r}")
+            for key in gate.segments:
+                if key not in self.segments.keys:
+                    raise ValueError(f"gate {gate.name!r}: {key!r} is not among segments.keys")
+            scenario = self.scenarios.get(gate.scenario or "")
+            if isinstance(scenario, SegmentScenario) and scenario.by not in gate.segments:
+                raise ValueError(
+                    f"gate {gate.name!r}: scenario {gate.scenario!r} needs the segment {scenario.by!r}"
+                )
+        return self
+
+    def counting_settings(self) -> CountingSettings:
+        """Return how the logs are counted.
+
+        Decision thresholds of the report and of gates are counted at, too.
+        """
+        thresholds = self.thresholds
+        if thresholds != "exact":
+            own = [gate.threshold for gate in self.gates if gate.threshold is not None]
+            thresholds = sorted({*thresholds, self.report.threshold, *own})
+        columns = self.columns.model_dump()
+        scores = columns.pop("scores") or None
+        return CountingSettings.of(
+            thresholds=thresholds, segments=self.segments.keys, scores=scores, **columns
+        )

@@ -1,0 +1,120 @@
+"""Date templates: which files belong to which window of time, in UTC."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from nci_frames.errors import ParameterError, SourceError
+from nci_frames.jobs.sources import LogFile, find_logs
+
+__all__ = ["check_template", "find_windows"]
+
+_PLACE = re.compile(r"\{date:([^{}]*)\}")
+_DIGITS = {"Y": 4, "m": 2, "d": 2, "H": 2, "j": 3, "y": 2}
+_DAY = timedelta(days=1)
+
+
+def check_template(path: str) -> timedelta | None:
+    """Return how long the windows of a template are; None if the path has no date.
+
+    Raises
+    ------
+    ParameterError
+        If the date cannot be read back: a directive other than %Y %m %d %j %H, or not a whole date.
+    """
+    places = _PLACE.findall(path)
+    if not places and "{date" not in path:
+        return None
+    hint = "write {date:%Y-%m-%d}, or {date:%Y-%m-%dT%H} for hours"
+    if len(places) != 1:
+        raise ParameterError("a path has one {date:...}", found=repr(path), hint=hint)
+    directives = re.findall(r"%(.)", places[0])
+    known = set(directives) <= set("YmdjH") and len(set(directives)) == len(directives)
+    whole = {"Y", "m", "d"} <= set(directives) or ({"Y", "j"} <= set(directives) and "m" not in directives)
+    if not (known and whole):
+        raise ParameterError("the date of a path must be a day or an hour", found=repr(path), hint=hint)
+    return timedelta(hours=1) if "H" in directives else _DAY
+
+
+def find_windows(
+    paths: list[str], *, lookback: int | None = None, until: datetime | None = None, everything: bool = False
+) -> list[LogFile]:
+    """Return the files of paths, each with its window, those of the oldest window first.
+
+    Parameters
+    ----------
+    paths
+        Paths, globs and date templates.
+    lookback
+        Only the newest window that there is, and so many before it.
+    until
+        Only windows that begin before.
+    everything
+        Take all windows, whatever *lookback* says.
+
+    Raises
+    ------
+    SourceError
+        If there is no file at all.
+    ParameterError
+        If a date template cannot be read.
+    """
+    files: list[LogFile] = []
+    for path in paths:
+        length = check_template(path)
+        if length is None:
+            files += find_logs(path)
+            continue
+        dated = _dated(path, length)
+        starts = [file.window[0] for file in dated if file.window is not None]
+        if until is not None:
+            starts = [start for start in starts if start < until]
+        first = min(starts, default=None)
+        if lookback is not None and starts and not everything:
+            first = max(starts) - lookback * length
+        kept = {start for start in starts if first is not None and start >= first}
+        files += [file for file in dated if file.window is not None and file.window[0] in kept]
+    if not files:
+        raise SourceError.no_match(
+            ", ".join(paths), "no file of any window", "is the date written as in the path?"
+        )
+    return files
+
+
+def _dated(template: str, length: timedelta) -> list[LogFile]:
+    """Return the files of a template, each with the window that its path names, the oldest first."""
+    directives = _PLACE.findall(template)[0]
+    before, after = _PLACE.split(template)[::2]
+    digits = re.sub(r"%(.)", lambda match: "[0-9]" * _DIGITS[match[1]], directives)
+    # A pattern such as ** may match any text, so the date is found again in each match. A folder that matches
+    # is walked, so that more of a path may follow.
+    written = re.escape(directives)
+    for directive, number in _DIGITS.items():
+        written = written.replace(f"%{directive}", rf"\d{{{number}}}")
+    regex = _glob_to_regex(before) + f"({written})" + _glob_to_regex(after) + "(?:/.*)?"
+    expression = re.compile(regex, re.DOTALL)
+    found = []
+    for file in find_logs(before + digits + after):
+        match = expression.fullmatch(file.path)
+        if match is None:
+            continue
+        try:
+            start = datetime.strptime(match[1], directives).replace(tzinfo=UTC)
+        except ValueError:
+            continue  # 31 February is no date, and its folder none of ours
+        found.append((start, LogFile(file.path, file.keys, (start, start + length))))
+    return [file for _, file in sorted(found, key=lambda pair: (pair[0], pair[1].path))]
+
+
+def _glob_to_regex(pattern: str) -> str:
+    """Translate a glob: ``*`` within a folder, ``**/`` over any number of them."""
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", pattern)
+    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return "".join(known.get(part) or _literal_or_set(part) for part in parts)
+
+
+def _literal_or_set(part: str) -> str:
+    if part[:1] != "[" or len(part) < 3:
+        return re.escape(part)
+    negated = part[1] == "!"
+    inside = re.escape(part[2:-1] if negated else part[1:-1]).replace(r"\-", "-")
+    return f"[{'^' * negated}{inside}]"

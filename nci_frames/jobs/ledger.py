@@ -1,0 +1,503 @@
+"""The ledger of counts: files in, each counted once; counts of any of them out."""
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import polars as pl
+
+from nci_frames.counting.logs.reading import kept_keys
+from nci_frames.counts.increments import counts_of
+from nci_frames.counts.ledger.entries import SourceState, entry_rows
+from nci_frames.counts.ledger.key_types import stored_type, to_stored
+from nci_frames.counts.ledger.storage import Storage
+from nci_frames.counts.ledger.table import CommitFailedError, LedgerTable
+from nci_frames.counts.ledger.view import View, shown_path
+from nci_frames.errors import (
+    ConflictError,
+    LedgerError,
+    ParameterError,
+)
+from nci_frames.jobs.appending import Item, OnChanged, Work, log_file_of, path_of, settings_of
+from nci_frames.jobs.settings import CountingSettings
+from nci_frames.jobs.sources import LogFile, PathLike, Window, find_logs
+from nci_frames.jobs.verifying import find_damage
+
+__all__ = ["CountsLedger", "OnChanged"]
+
+_TRIES = 100
+
+_SOURCES: dict[str, Any] = {
+    "source": pl.String,
+    "path": pl.String,
+    "active": pl.Boolean,
+    "event": pl.String,
+    "run": pl.String,
+    "sequence": pl.Int64,
+    "bytes": pl.Int64,
+    "rows": pl.Int64,
+    "counted": pl.Int64,
+    "dropped": pl.Int64,
+    "positives": pl.Int64,
+    "negatives": pl.Int64,
+    "window_start": pl.Datetime("us", "UTC"),
+    "window_end": pl.Datetime("us", "UTC"),
+}
+
+
+class CountsLedger:
+    """Counts of prediction logs, file by file, in a Delta table: a file is never counted twice.
+
+    A file is known by the hash of its content, so that it is not counted again when it is renamed or
+    delivered once more. What is kept are sparse increments: of each file, the rows from each threshold to
+    before the next, so that a file of n rows takes at most n of them. Counts read from the ledger are
+    bit for bit those of counting all its files at once. Other settings (columns, thresholds) start another
+    *generation* in the same ledger.
+
+    Needs the extra ``jobs``: ``pip install 'nci_frames[jobs]'``.
+
+    Parameters
+    ----------
+    path
+        A folder, which is created if missing, or a URL of an object store.
+    storage_options
+        Passed to delta-rs for URLs.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl, tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> log.write_parquet(folder / "monday.parquet")
+    >>> ledger = nf.CountsLedger(folder / "ledger")
+    >>> ledger.append(folder / "monday.parquet", thresholds=[0.3, 0.5])["event"].to_list()
+    ['counted']
+    >>> ledger.append(folder / "monday.parquet", thresholds=[0.3, 0.5])["event"].to_list()
+    ['known']
+    >>> ledger.read().drop("model", "resolution").rows()
+    [(0.3, 2, 1, 0, 1), (0.5, 1, 0, 1, 2)]
+    """
+
+    def __init__(self, path: PathLike, *, storage_options: Mapping[str, str] | None = None) -> None:
+        self._table = LedgerTable(Storage(path, storage_options))
+
+    @property
+    def uri(self) -> str:
+        """Where the Delta table is."""
+        return self._table.storage.uri
+
+    def append(
+        self,
+        source: PathLike | Sequence[PathLike],
+        *,
+        thresholds: Sequence[float] | Literal["exact"] = "exact",
+        run: str | None = None,
+        window: Window | None = None,
+        on_changed: OnChanged = "raise",
+        keep_going: bool = False,
+        **columns: Any,
+    ) -> pl.DataFrame:
+        """Count the files of a source that the ledger does not know yet.
+
+        Parameters
+        ----------
+        source
+            A Parquet file, a folder, a glob, or a list of them.
+        thresholds
+            Strictly ascending numbers, or "exact" for every distinct score.
+        run
+            Name of the run that counts them, by which ``read(as_of=...)`` finds this state again.
+        window
+            Start and end (excluded) of the time that the files belong to, both with a time zone.
+        on_changed
+            What to do with a path whose file was counted with another content: "raise"; "keep" the counts
+            of the old content; or "recount", whereby the new content takes the place of the old.
+        keep_going
+            Whether to count the good files where others cannot be counted.
+        **columns
+            Options of ``scan_predictions``: ``model``, ``label``, ``score``, ``fold``, ``segments``,
+            ``scores``, ``positive``, ``on_invalid``.
+
+        Returns
+        -------
+        One row for each file, in the order of the source:
+
+        ======= ====== ====================================================== =======================
+        column  dtype  meaning                                                null means
+        ======= ====== ====================================================== =======================
+        path    String where the file is                                      never
+        source  String its identity: the hash of its content, and of keys     it could not be read
+                       that its folders spell out
+        event   String "counted"; "known": it was counted before;             never
+                       "recounted": in place of older counts; "changed": the
+                       older content counts; "failed"
+        rows    Int64  predictions in the file                                not counted this time
+        counted Int64  predictions that were counted                          not counted this time
+        dropped Int64  invalid predictions that were dropped                  not counted this time
+        reason  String why it failed                                          it did not
+        ======= ====== ====================================================== =======================
+
+        Raises
+        ------
+        SourceError
+            If the source has no file, a file cannot be read, changes meanwhile, or was counted with another
+            content.
+        SchemaError, InvalidRowsError
+            If a file's columns or rows are not those of predictions, or its keys have other types.
+        LedgerError
+            If the ledger is damaged.
+        ConflictError
+            If other writers always come first.
+        OutputError
+            If the ledger cannot be written.
+        """
+        if on_changed not in get_args(OnChanged):
+            raise ParameterError.unknown_choice("on_changed", on_changed, get_args(OnChanged))
+        settings = CountingSettings.of(thresholds=thresholds, **columns)
+        files = find_logs(source, _checked_window(window))
+        return self.append_files(files, settings, run=run, on_changed=on_changed, keep_going=keep_going)
+
+    def append_files(
+        self,
+        files: Sequence[LogFile],
+        settings: CountingSettings,
+        *,
+        run: str | None = None,
+        on_changed: OnChanged = "raise",
+        keep_going: bool = False,
+        anew: bool = False,
+    ) -> pl.DataFrame:
+        """Count files that were found already, as ``append`` does; *anew*: also those that are known."""
+        run = run or _run_now()
+        work = Work(settings, run, on_changed, anew=anew)
+        for file in files:
+            work.identify(file)
+        for attempt in range(_TRIES):
+            try:
+                return self._append(work, keep_going=keep_going)
+            except CommitFailedError:
+                # Somebody else was first: look at what is left to do. The pause keeps the two apart.
+                time.sleep(random.uniform(0, min(0.01 * 2**attempt, 1.0)))  # noqa: S311
+        msg = "other writers of the ledger always came first"
+        raise ConflictError(msg, where=repr(self.uri), found=f"{_TRIES} tries", hint="run it again")
+
+    def plan(self, files: Sequence[LogFile], settings: CountingSettings) -> pl.DataFrame:
+        """Say of each file what ``append_files`` would do; files that it would count are "new"."""
+        snapshot = self._table.snapshot()
+        states = View(self._table, snapshot, settings.generation).states() if snapshot else {}
+        work = Work(settings, "", "keep")
+        for file in files:
+            work.identify(file)
+        work.compare(states)
+        return work.report().with_columns(pl.col("event").replace("counted", "new"))
+
+    def _append(self, work: Work, *, keep_going: bool) -> pl.DataFrame:
+        snapshot = self._table.snapshot() or self._table.create()
+        view = View(self._table, snapshot, work.settings.generation)
+        work.compare(view.states())
+        work.count(settings_of(view) if view.facts() else None)
+        work.refuse(keep_going=keep_going)
+        for batch in work.batches():
+            view = self._commit(view, work, batch)
+        return work.report()
+
+    def _commit(self, view: View, work: Work, batch: list[Item]) -> View:
+        """Commit what was counted of some files, and return the ledger after that."""
+        counted = [item.counts for item in batch if item.counts is not None]
+        facts = view.facts()
+        dtypes = settings_of(view).dtypes if facts else counted[0].dtypes
+        keys = work.settings.keys
+        stored = {key: stored_type(dtypes[key], key) for key in keys}
+        snapshot = self._table.with_columns(view.snapshot, stored)
+        sequence = snapshot.version + 1
+        entries = [entry for item in batch for entry in item.entries(work)]
+        parts = {"sources": entry_rows(entries, sequence)}
+        if facts is None:
+            types = {key: str(dtype) for key, dtype in dtypes.items()}
+            made = {"settings": work.settings.to_json(), "dtypes": types}
+            parts["generations"] = entry_rows([("", made)], sequence)
+        cells = [
+            one.increments.with_columns(
+                *(to_stored(key, dtypes[key]) for key in keys),
+                ledger_source=pl.lit(one.identity),
+                ledger_sequence=pl.lit(sequence, pl.Int64),
+            )
+            for one in counted
+            if len(one.increments)
+        ]
+        if cells:
+            parts["counts"] = pl.concat(cells)
+        transactions = [f"{view.generation}:{identity}" for identity, _ in entries]
+        metadata = {"run": work.run, "sources": len(batch), "generation": view.generation}
+        self._table.commit(snapshot, view.generation, parts, transactions, metadata)
+        for item in batch:
+            item.done = True
+        after = self._table.snapshot()
+        if after is None:
+            raise LedgerError.damaged_ledger(self.uri, {"_delta_log": "it is missing"})
+        return View(self._table, after, view.generation)
+
+    def read(
+        self,
+        *,
+        generation: str | None = None,
+        by: str | Sequence[str] | None = None,
+        window: Window | None = None,
+        as_of: str | None = None,
+    ) -> pl.DataFrame:
+        """Return the counts of the sources that count.
+
+        Parameters
+        ----------
+        generation
+            The settings, as ``generations`` names them; None takes those that were used last.
+        by
+            The keys to keep besides the model; None keeps every key there is.
+        window
+            Start and end (excluded): only sources whose window begins within.
+        as_of
+            The run after which the ledger is looked at; None looks at it as it is now.
+
+        Returns
+        -------
+        A counts frame, as ``count_confusion`` would return of the same files.
+
+        Raises
+        ------
+        LedgerError
+            If there is no ledger, no such generation or run, or data is damaged or no longer there.
+        SchemaError
+            If there is no such key.
+        """
+        view = View.newest(self._table, generation)
+        made = settings_of(view)
+        keys = ["model", *kept_keys(made.settings.keys[1:], by)]
+        inside = _in_window(_checked_window(window))
+        states = view.states(as_of=as_of).values()
+        cells = view.cells({state.identity: state for state in states if state.active and inside(state)})
+        rows = cells.select(
+            *(pl.col(key).cast(made.dtypes[key]) for key in keys), "threshold", "positives", "negatives"
+        )
+        return counts_of(rows, keys, made.settings.thresholds)
+
+    def sources(self, *, generation: str | None = None) -> pl.DataFrame:
+        """Return the sources that the ledger knows, in the order in which they came.
+
+        Parameters
+        ----------
+        generation
+            The settings; None takes those that were used last.
+
+        Returns
+        -------
+        One row for each source:
+
+        ========================= ======== ==================================================== ===========
+        column                    dtype    meaning                                              null means
+        ========================= ======== ==================================================== ===========
+        source                    String   its identity: a hash of its content                  never
+        path                      String   where it was when it was counted                     never
+        active                    Boolean  whether its rows count                               never
+        event                     String   what happened last: "counted", "retired"             never
+        run                       String   the run that did so                                  never
+        sequence                  Int64    the version of the Delta table that it made          never
+        bytes                     Int64    size of the file                                     never
+        rows, counted, dropped    Int64    predictions in it, and what became of them           never
+        positives, negatives      Int64    control totals: the counted predictions by class     never
+        window_start, window_end  Datetime the time that it belongs to, in UTC                  none given
+        ========================= ======== ==================================================== ===========
+
+        Raises
+        ------
+        LedgerError
+            If there is no ledger, or it is damaged.
+        """
+        rows = []
+        for state in View.newest(self._table, generation).states().values():
+            facts = {**state.facts, "source": state.identity, "active": state.active}
+            facts |= {"sequence": state.sequence, "path": shown_path(state.facts["path"])}
+            facts["dropped"] = sum(facts["dropped"].values())
+            facts["window_start"], facts["window_end"] = log_file_of(state).window or (None, None)
+            rows.append([facts[column] for column in _SOURCES])
+        return pl.DataFrame(rows, schema=_SOURCES, orient="row")
+
+    def generations(self) -> pl.DataFrame:
+        """Return the settings by which the ledger holds counts.
+
+        Returns
+        -------
+        One row for each: ``generation`` (a hash), ``settings`` (as JSON) and ``sequence`` (the version of the
+        Delta table that it came with). No row if there is no ledger.
+        """
+        snapshot = self._table.snapshot()
+        names = sorted(name for part, name in (snapshot.files if snapshot else ()) if part == "generations")
+        facts = [(name, View.newest(self._table, name).facts() or {}) for name in names]
+        rows = [(name, known["settings"], known["sequence"]) for name, known in facts]
+        schema = {"generation": pl.String, "settings": pl.String, "sequence": pl.Int64}
+        return pl.DataFrame(rows, schema=schema, orient="row").sort("sequence")
+
+    def verify(self, *, files: bool = False) -> pl.DataFrame:
+        """Check everything the ledger holds.
+
+        The log of the Delta table and every data file against their hashes; the increments of every source
+        against its control totals; every source against its application transaction.
+
+        Parameters
+        ----------
+        files
+            Whether to read the source files, too: whether each is still there, and has the same content.
+
+        Returns
+        -------
+        One row for each problem, none if all is well: ``what`` ("ledger" or "source"), ``where`` (a file,
+        or a source) and ``found``.
+        """
+        schema = {"what": pl.String, "where": pl.String, "found": pl.String}
+        return pl.DataFrame(find_damage(self._table, files=files), schema=schema, orient="row")
+
+    def retire(self, *identities: str, run: str | None = None, generation: str | None = None) -> None:
+        """Let the rows of sources count no longer; a file of that content is counted again if it comes.
+
+        Parameters
+        ----------
+        *identities
+            The sources, as ``sources`` names them.
+        run
+            Name of the run that does so.
+        generation
+            The settings; None takes those that were used last.
+
+        Raises
+        ------
+        LedgerError
+            If there is no such source.
+        """
+        view = View.newest(self._table, generation)
+        states = view.states()
+        for identity in identities:
+            if identity not in states:
+                msg = "the ledger has no such source"
+                where, hint = repr(self.uri), "sources() lists them"
+                raise LedgerError(msg, where=where, found=repr(identity), hint=hint)
+        run = run or _run_now()
+        entries = [
+            (identity, {**states[identity].facts, "event": "retired", "run": run})
+            for identity in identities
+            if states[identity].active
+        ]
+        if entries:
+            parts = {"sources": entry_rows(entries, view.snapshot.version + 1)}
+            self._committed(view, parts, [identity for identity, _ in entries], {"run": run})
+
+    def rebuild(self, *, generation: str | None = None, run: str | None = None) -> pl.DataFrame:
+        """Count the files of all sources anew, from where they were, and let the new counts take their place.
+
+        Files that have vanished keep the counts they have. Files whose content changed are recounted.
+
+        Parameters
+        ----------
+        generation
+            The settings; None takes those that were used last.
+        run
+            Name of the run that does so.
+
+        Returns
+        -------
+        What ``append`` returns, of all files.
+
+        Raises
+        ------
+        NciFramesError
+            Whatever ``append`` raises.
+        """
+        view = View.newest(self._table, generation)
+        states = [state for state in view.states().values() if state.active]
+        there = [state for state in states if Path(path_of(state)).exists()]
+        files = [log_file_of(state) for state in there]
+        settings = settings_of(view).settings
+        return self.append_files(files, settings, run=run, on_changed="recount", anew=True)
+
+    def compact(self, *, generation: str | None = None) -> int:
+        """Gather the many small files of a generation, leave out what counts no longer, and shorten the log.
+
+        The states before can no longer be read with ``as_of``, where sources counted in them that count no
+        longer. Readers that began before may lose files under them: run it when nobody reads.
+
+        Parameters
+        ----------
+        generation
+            The settings; None takes those that were used last.
+
+        Returns
+        -------
+        The number of files that were gathered.
+
+        Raises
+        ------
+        LedgerError
+            If there is no ledger, or it is damaged.
+        ConflictError
+            If another writer came first.
+        """
+        view = View.newest(self._table, generation)
+        states = view.states()
+        active = {state.identity: state for state in states.values() if state.active}
+        files = {part: view.snapshot.files.get((part, view.generation), ()) for part in ("counts", "sources")}
+        gathered: dict[str, pl.DataFrame] = {}
+        if len(files["counts"]) > 1 or len(active) < len(states):
+            gathered["counts"] = view.cells(active)
+        if len(files["sources"]) > 1:
+            gathered["sources"] = view.entries()
+        replaced = [name for part in gathered for name in files[part]]
+        if replaced:
+            self._committed(view, gathered, [], {"run": "compact"}, replaced)
+        self._table.checkpoint()
+        now = View.newest(self._table).snapshot.files
+        self._table.storage.clean_up({name for names in now.values() for name in names})
+        return len(replaced)
+
+    def _committed(
+        self,
+        view: View,
+        parts: Mapping[str, pl.DataFrame],
+        identities: Sequence[str],
+        metadata: Mapping[str, Any],
+        replaced: Sequence[str] = (),
+    ) -> None:
+        transactions = [f"{view.generation}:{identity}" for identity in identities]
+        try:
+            self._table.commit(view.snapshot, view.generation, parts, transactions, metadata, replaced)
+        except CommitFailedError as error:
+            msg = "another writer of the ledger came first"
+            raise ConflictError(msg, where=repr(self.uri), hint="run it again") from error
+
+
+def _run_now() -> str:
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+
+
+def _checked_window(window: Window | None) -> Window | None:
+    if window is None:
+        return None
+    start, end = window
+    if not (isinstance(start, datetime) and isinstance(end, datetime)):
+        raise ParameterError.out_of_range("window", window, "two datetimes: start and end (excluded)")
+    if start.tzinfo is None or end.tzinfo is None:
+        raise ParameterError.out_of_range("window", window, "with a time zone")
+    if not start < end:
+        raise ParameterError.out_of_range("window", window, "a start before its end")
+    return start.astimezone(UTC), end.astimezone(UTC)
+
+
+def _in_window(window: Window | None) -> Callable[[SourceState], bool]:
+    def inside(state: SourceState) -> bool:
+        if window is None:
+            return True
+        own = log_file_of(state).window
+        return own is not None and window[0] <= own[0] < window[1]
+
+    return inside

@@ -1,0 +1,51 @@
+"""What happens during a run, told line by line on standard error: for people, or as JSON."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+__all__ = ["teller"]
+
+
+def teller(form: str) -> Callable[..., object]:
+    """Return a function that tells an event and its facts.
+
+    Values are written as JSON or as ``repr`` writes them, so that no name can write to the terminal or begin
+    a line of its own.
+
+    Parameters
+    ----------
+    form
+        "json" (an object a line) or "text".
+    """
+    render: Any = (
+        structlog.processors.JSONRenderer(ensure_ascii=True, default=str) if form == "json" else _as_text
+    )
+    logger = structlog.wrap_logger(
+        structlog.WriteLogger(sys.stderr),
+        processors=[
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.add_log_level,
+            render,
+        ],
+        wrapper_class=structlog.BoundLogger,
+    )
+
+    def tell(event: str, **facts: object) -> None:
+        logger.info(event, **facts)
+
+    return tell
+
+
+def _as_text(_: object, __: str, facts: dict[str, Any]) -> str:
+    time, event = facts.pop("timestamp"), facts.pop("event")
+    facts.pop("level")
+    return f"{time} {event} " + " ".join(f"{name}={_value(value)}" for name, value in facts.items())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return ascii(value)

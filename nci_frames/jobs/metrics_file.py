@@ -1,0 +1,48 @@
+"""What a run did, as an OpenMetrics text file for the textfile collector of a node exporter."""
+
+from datetime import datetime
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client.openmetrics.exposition import generate_latest
+
+from nci_frames.files import replacing
+from nci_frames.jobs.publishing import Shelf
+from nci_frames.jobs.run import Outcome
+
+__all__ = ["write_metrics"]
+
+
+def write_metrics(path: Path, job: str, outcome: Outcome) -> None:
+    """Write the metrics of a run in one step.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    registry = CollectorRegistry()
+
+    def gauge(name: str, says: str, labels: tuple[str, ...] = ()) -> Gauge:
+        return Gauge(f"nci_frames_job_{name}", says, ("job", *labels), registry=registry)
+
+    pointer = Shelf(outcome.folder.parent.parent).pointer() or {}
+    last = gauge("last_run_timestamp_seconds", "Start of the last published run.")
+    last.labels(job).set(datetime.fromisoformat(pointer["time"]).timestamp())
+    good = pointer.get("last_good")
+    if good is not None:
+        success = gauge("last_success_timestamp_seconds", "Start of the last run whose gates passed.")
+        success.labels(job).set(datetime.fromisoformat(good["time"]).timestamp())
+    files = gauge("files", "Files that the last run looked at, by what became of them.", ("event",))
+    for event, number in outcome.files["event"].value_counts().rows():
+        files.labels(job, event).set(number)
+    gauge("rows_counted", "Predictions that the last run counted.").labels(job).set(
+        int(outcome.files["counted"].sum())
+    )
+    gates = gauge("verdicts", "Verdicts of the last run.", ("gate", "verdict"))
+    for gate, verdict, number in (
+        outcome.verdicts.group_by("gate", "verdict").len().sort("gate", "verdict").rows()
+    ):
+        gates.labels(job, gate, verdict).set(number)
+    with replacing(path, what="metrics file") as beside:
+        beside.write_bytes(generate_latest(registry))  # type: ignore[no-untyped-call]

@@ -1,0 +1,315 @@
+"""One run of a job: count what is new, build the report, judge the gates, publish."""
+
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nci_frames.counts.ledger.storage import content_hash
+from nci_frames.counts.pooling import pool_counts
+from nci_frames.errors import SourceError
+from nci_frames.evaluation.comparison.compare import compare_models
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.jobs.gates.judge import Verdict, judge_gates, overall
+from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
+from nci_frames.jobs.history import History, changes_since
+from nci_frames.jobs.job_file.loading import JobFile
+from nci_frames.jobs.job_file.model import Job
+from nci_frames.jobs.job_file.windows import find_windows
+from nci_frames.jobs.ledger import CountsLedger
+from nci_frames.jobs.publishing import Shelf
+from nci_frames.jobs.settings import CountingSettings
+from nci_frames.jobs.sources import LogFile, Window
+from nci_frames.reporting.files.save_table import save_table
+from nci_frames.reporting.pages.history import write_history
+from nci_frames.reporting.pages.write import write_report
+
+__all__ = ["Outcome", "Plan", "plan_job", "run_job"]
+
+#: Called with what happens: an event, and facts about it.
+Tell = Callable[..., object]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run would do."""
+
+    #: What ``CountsLedger.append`` would say of each file, with "new" for those that it would count.
+    files: pl.DataFrame
+    windows: tuple[Window, ...]
+    settings: CountingSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run did."""
+
+    run: str
+    folder: Path
+    verdict: Verdict
+    verdicts: pl.DataFrame
+    line: str
+    #: What became of each file.
+    files: pl.DataFrame
+
+    @property
+    def exit_code(self) -> int:
+        """0 if every gate that counts passed, 10 if one failed, 11 if one is undecided where that fails."""
+        return {"pass": 0, "fail": 10, "undecided": 11}[self.verdict]
+
+
+def plan_job(file: JobFile, *, until: datetime | None = None) -> Plan:
+    """Say what a run would do, without doing it.
+
+    Raises
+    ------
+    NciFramesError
+        If there is no file, or the ledger is damaged.
+    """
+    ledger = _ledger(file)
+    settings = file.job.counting_settings()
+    files = _files(file, until=until, everything=not _known(ledger, settings))
+    windows = sorted({found.window for found in files if found.window is not None})
+    return Plan(ledger.plan(files, settings), tuple(windows), settings)
+
+
+def run_job(
+    file: JobFile,
+    *,
+    run: str | None = None,
+    until: datetime | None = None,
+    keep_going: bool = False,
+    tell: Tell = lambda *_, **__: None,
+) -> Outcome:
+    """Run a job once.
+
+    Parameters
+    ----------
+    file
+        The job.
+    run
+        Name of the run, which is published once; made of its number and the time if absent.
+    until
+        Only windows that begin before; None takes all that there are.
+    keep_going
+        Whether to go on without files that cannot be counted.
+    tell
+        Called with an event and its facts, for logs.
+
+    Raises
+    ------
+    NciFramesError
+        Whatever stops it. The results of earlier runs are then as they were; what the ledger has counted
+        stays counted.
+    """
+    job = file.job
+    shelf = Shelf(Path(file.resolve(job.output.folder)))
+    with shelf.locked():
+        pointer = shelf.pointer()
+        sequence = int(pointer["sequence"]) + 1 if pointer else 1
+        started = datetime.now(UTC)
+        name = run or f"{sequence:06d}-{started:%Y%m%dT%H%M%SZ}"
+        shelf.check_new(name)
+        tell("run started", job=job.name, run=name, sequence=sequence)
+        ledger, settings = _ledger(file), job.counting_settings()
+        files = _files(file, until=until, everything=not _known(ledger, settings))
+        appended = ledger.append_files(
+            files, settings, run=name, on_changed=job.source.on_changed, keep_going=keep_going
+        )
+        new = appended.filter(pl.col("event") != "known").rename({"event": "became"})
+        for row in new.iter_rows(named=True):
+            tell("source", **{key: value for key, value in row.items() if value is not None})
+        counts = _Counts(ledger, settings, job.report.windows, until)
+        history = History.of(shelf.folder, pointer)
+        verdicts = judge_gates(job, counts.by, history.good_verdicts)
+        verdict = overall(verdicts)
+        for row in verdicts.iter_rows(named=True):
+            tell("gate", **{key: value for key, value in row.items() if value is not None})
+        with shelf.building(name) as folder:
+            changes = _write(file, counts, folder, appended)
+            good = {"run": name, "path": f"runs/{name}", "time": started.isoformat()}
+            last_good = good if verdict == "pass" else (pointer or {}).get("last_good")
+            history = history.with_run(name, sequence, started, counts.last_window, verdicts)
+            save_table(verdicts, folder / "verdicts.parquet")
+            (folder / "verdicts.json").write_text(verdicts_json(name, verdicts), encoding="utf-8")
+            save_table(history.table, folder / "history.parquet")
+            write_history(
+                folder / "history.html",
+                title=job.report.title or job.name,
+                history=history.table,
+                verdicts=verdicts,
+                changes=changes_since(history.good_points, changes),
+                facts=_facts(counts, appended),
+            )
+            facts = _manifest(file, name, sequence, started, verdict, counts, appended)
+            shelf.audit(folder, facts | {"last_good": last_good})
+            shelf.publish(
+                folder,
+                name,
+                {
+                    "sequence": sequence,
+                    "verdict": verdict,
+                    "time": started.isoformat(),
+                    "last_good": last_good,
+                },
+            )
+        spare = {name} | ({last_good["run"]} if last_good else set())
+        for gone in shelf.retire(job.output.keep, spare):
+            tell("run deleted", run=gone)
+        place = shelf.folder / "runs" / name
+        line = chat_line(job.name, name, verdicts, str(place / f"report.{job.report.formats[0]}"))
+        tell("run published", run=name, verdict=verdict, path=str(place))
+        return Outcome(name, place, verdict, verdicts, line, appended)
+
+
+class _Counts:
+    """The counts that a run reports and judges."""
+
+    def __init__(
+        self, ledger: CountsLedger, settings: CountingSettings, windows: int | None, until: datetime | None
+    ) -> None:
+        self.ledger = ledger
+        self.generation = settings.generation
+        sources = ledger.sources(generation=self.generation).filter("active")
+        if until is not None:
+            sources = sources.filter(pl.col("window_start").is_null() | (pl.col("window_start") < until))
+        if sources["counted"].sum() == 0:
+            msg = "no prediction has been counted, so there is nothing to report"
+            raise SourceError(msg, where=repr(ledger.uri), hint="look at what `nci-frames check` says")
+        self.sources = sources
+        dated = (
+            sources.drop_nulls("window_start").select("window_start", "window_end").unique().sort(pl.all())
+        )
+        self.starts = dated["window_start"].to_list()
+        self.last_window: Window | None = dated.row(-1) if self.starts else None
+        self._ever = None if until is None or not self.starts else (self.starts[0], until)
+        first = self.starts[-min(windows, len(self.starts))] if windows and self.starts else None
+        self._all = self._ever if first is None or self.last_window is None else (first, self.last_window[1])
+
+    def by(self, keys: Sequence[str], scope: str) -> pl.DataFrame:
+        """Return counts by keys: "all" that is reported, the "last" window, or what was "ever" counted."""
+        window = {"all": self._all, "last": self.last_window, "ever": self._ever}[scope]
+        return self.ledger.read(generation=self.generation, by=list(keys), window=window)
+
+
+def _ledger(file: JobFile) -> CountsLedger:
+    output = file.job.output
+    return CountsLedger(file.resolve(output.ledger), storage_options=output.storage_options or None)
+
+
+def _known(ledger: CountsLedger, settings: CountingSettings) -> bool:
+    """Tell whether anything was counted by these settings."""
+    return settings.generation in ledger.generations()["generation"]
+
+
+def _files(file: JobFile, *, until: datetime | None, everything: bool) -> list[LogFile]:
+    source = file.job.source
+    paths = [source.path] if isinstance(source.path, str) else source.path
+    resolved = [file.resolve(path) for path in paths]
+    return find_windows(resolved, lookback=source.lookback, until=until, everything=everything)
+
+
+def _write(file: JobFile, counts: _Counts, folder: Path, appended: pl.DataFrame) -> pl.DataFrame:
+    """Write the report and its tables; return the operating points of the newest window."""
+    job = file.job
+    keys = [*(["fold"] if job.columns.fold else []), *job.segments.keys]
+    table = _with_small_pooled(counts.by(keys, "all"), job)
+    named = [eta for eta in job.scenarios.values() if isinstance(eta, float)]
+    comparison = compare_models(
+        table,
+        prevalence=sorted({*job.report.prevalence, *named}),
+        beta=job.report.beta,
+        threshold=job.report.threshold,
+        segments=job.segments.keys,
+        fold="fold" if job.columns.fold else None,
+    )
+    title = {"title": job.report.title or job.name}
+    for kind in job.report.formats:
+        write_report(comparison, folder / f"report.{kind}", facts=_facts(counts, appended), **title)
+    for name, frame in {"counts": table, **comparison.tables}.items():
+        for ending in job.report.tables:
+            save_table(frame, folder / "tables" / f"{name}.{ending}")
+    scope = "last" if counts.last_window else "all"
+    rates = compute_rates(counts.by(job.segments.keys, scope))
+    points = select_operating_points(rates, threshold=job.report.threshold)
+    save_table(points, folder / "points.parquet")
+    return points
+
+
+def _with_small_pooled(counts: pl.DataFrame, job: Job) -> pl.DataFrame:
+    """Put segments with too few rows of a class into one segment, "other"."""
+    keys = list(job.segments.keys)
+    least = {"positives": job.segments.min_positives, "negatives": job.segments.min_negatives}
+    if not keys or not any(least.values()):
+        return counts
+    group = [name for name in counts.columns if name in ("model", "fold") or name in keys]
+    totals = counts.group_by(group).agg(
+        positives=(pl.col("tp") + pl.col("fn")).first(), negatives=(pl.col("fp") + pl.col("tn")).first()
+    )
+    of_segment = totals.group_by(keys).agg(pl.col("positives", "negatives").max())
+    small = of_segment.filter(
+        (pl.col("positives") < least["positives"]) | (pl.col("negatives") < least["negatives"])
+    )
+    if small.is_empty():
+        return counts
+    marked = counts.join(small.select(*keys, __small=True), on=keys, how="left", nulls_equal=True)
+    before = {f"was_{place}": pl.col(key) for place, key in enumerate(keys)}
+    other = pl.when(pl.col("__small")).then(pl.lit("other"))
+    renamed = marked.with_columns(**before).with_columns(
+        other.otherwise(pl.col(key).cast(pl.String)).alias(key) for key in keys
+    )
+    return pool_counts(renamed.drop("__small"), over=list(before))
+
+
+def _facts(counts: _Counts, appended: pl.DataFrame) -> list[tuple[str, str]]:
+    sources = counts.sources
+    new = appended.filter(pl.col("event").is_in(["counted", "recounted"]))
+    failed = appended.filter(event="failed")
+    facts = [
+        ("sources", f"{len(sources):,}, of which {len(new):,} new"),
+        ("rows counted", f"{sources['counted'].sum():,}"),
+        ("rows dropped", f"{sources['dropped'].sum():,}"),
+    ]
+    if counts.last_window is not None:
+        newest = counts.last_window[0].isoformat()
+        facts.append(("windows", f"{len(counts.starts):,}, the newest from {newest}"))
+    if len(failed):
+        facts.append(("files that could not be counted", f"{len(failed):,}: {', '.join(failed['path'])}"))
+    return facts
+
+
+def _manifest(
+    file: JobFile,
+    run: str,
+    sequence: int,
+    started: datetime,
+    verdict: Verdict,
+    counts: _Counts,
+    appended: pl.DataFrame,
+) -> dict[str, Any]:
+    columns = ["source", "path", "rows", "counted", "dropped", "positives", "negatives"]
+    return {
+        "version": 1,
+        "job": file.job.name,
+        "run": run,
+        "sequence": sequence,
+        "started": started.isoformat(),
+        "verdict": verdict,
+        "generation": counts.generation,
+        # The file as it is written: variables of the environment are not replaced in it.
+        "settings": file.text,
+        "settings_blake3": content_hash(file.text.encode()),
+        "rows": {name: int(counts.sources[name].sum()) for name in ("rows", "counted", "dropped")},
+        "sources": counts.sources.select(columns).to_dicts(),
+        "files_seen": appended.drop("rows", "counted", "dropped").to_dicts(),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: metadata.version(name) for name in ("nci_frames", "polars", "deltalake", "pydantic")},
+        },
+    }

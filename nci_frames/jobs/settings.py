@@ -1,0 +1,103 @@
+"""How logs are counted: what must be the same for counts to be added."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from nci_frames.counting.thresholds.grids import check_thresholds
+from nci_frames.counts.ledger.storage import content_hash
+from nci_frames.errors import ParameterError
+
+__all__ = ["CountingSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class CountingSettings:
+    """Columns and thresholds of counting; their hash names a generation of a ledger."""
+
+    #: None stands for every distinct score.
+    thresholds: tuple[float, ...] | None = None
+    model: str = "model"
+    label: str = "label"
+    score: str = "score"
+    fold: str | None = None
+    segments: tuple[str, ...] = ()
+    scores: tuple[tuple[str, str], ...] = ()
+    positive: str | float | bool | None = None
+    on_invalid: str = "raise"
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        thresholds: Sequence[float] | str = "exact",
+        segments: str | Sequence[str] = (),
+        scores: Mapping[str, str] | None = None,
+        **columns: Any,
+    ) -> Self:
+        """Check options as ``scan_predictions`` and ``count_confusion`` take them.
+
+        Raises
+        ------
+        ParameterError
+            If the thresholds depend on the log, as "auto" does, or there is no such option.
+        """
+        known = {field.name for field in dataclasses.fields(cls)}
+        for name in columns:
+            if name not in known:
+                raise ParameterError.unknown_choice("the option of a ledger", name, sorted(known))
+        if isinstance(thresholds, str) and thresholds != "exact":
+            msg = 'the thresholds of a ledger must be a list of numbers or "exact"'
+            hint = "they must be the same for every log; logit_thresholds(501) fits most"
+            raise ParameterError(msg, found=repr(thresholds), hint=hint)
+        grid = None if isinstance(thresholds, str) else tuple(check_thresholds(thresholds).tolist())
+        return cls(
+            thresholds=grid,
+            segments=(segments,) if isinstance(segments, str) else tuple(segments),
+            scores=tuple((scores or {}).items()),
+            **columns,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what ``to_json`` wrote."""
+        facts = json.loads(text)
+        if facts["thresholds"] is not None:
+            facts["thresholds"] = tuple(float.fromhex(number) for number in facts["thresholds"])
+        facts["segments"] = tuple(facts["segments"])
+        facts["scores"] = tuple((model, column) for model, column in facts["scores"])
+        return cls(**facts)
+
+    def to_json(self) -> str:
+        """Return the settings as one line of JSON, the same for the same settings."""
+        facts = dataclasses.asdict(self)
+        if self.thresholds is not None:
+            # Hexadecimal: exact, also for the infinities.
+            facts["thresholds"] = [number.hex() for number in self.thresholds]
+        return json.dumps(facts, sort_keys=True)
+
+    @property
+    def generation(self) -> str:
+        """The hash of the settings, 16 hexadecimal digits."""
+        return content_hash(self.to_json().encode())[:16]
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that make a group: model, fold, segments."""
+        return ["model", *(["fold"] if self.fold else []), *self.segments]
+
+    def roles(self) -> dict[str, str]:
+        """Return the columns of a log that are read, each with its role."""
+        roles = {self.label: "label", **{column: "score" for _, column in self.scores or (("", self.score),)}}
+        if not self.scores:
+            roles[self.model] = "model"
+        if self.fold:
+            roles[self.fold] = "fold"
+        return roles | dict.fromkeys(self.segments, "segments")
+
+    def scan_options(self) -> dict[str, Any]:
+        """Return the options of ``scan_predictions``."""
+        names = ("model", "label", "score", "fold", "segments", "positive", "on_invalid")
+        return {name: getattr(self, name) for name in names} | {"scores": dict(self.scores) or None}

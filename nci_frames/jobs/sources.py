@@ -1,0 +1,176 @@
+"""Log files, one at a time: found, identified by their content, and counted."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nci_frames.counting.count import tally_predictions
+from nci_frames.counting.logs.paths import NULL_KEY, find_files
+from nci_frames.counting.logs.scan import scan_predictions
+from nci_frames.counts.increments import check_cells, increments_of
+from nci_frames.counts.ledger.storage import content_hash, file_hash
+from nci_frames.errors import NciFramesError, SchemaError, SourceError
+from nci_frames.jobs.settings import CountingSettings
+
+__all__ = ["LogFile", "SourceCounts", "count_file", "find_logs", "identify"]
+
+PathLike = str | os.PathLike[str]
+Window = tuple[datetime, datetime]
+
+_READ_ERRORS = (
+    OSError,
+    pa.ArrowException,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    ValueError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A file, the keys that its folders spell out, and the window of time that it belongs to."""
+
+    path: str
+    keys: tuple[tuple[str, str], ...] = ()
+    window: Window | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCounts:
+    """What one file adds to the ledger, with its control totals."""
+
+    identity: str
+    file: LogFile
+    bytes: int
+    #: Predictions in the file, and what became of them.
+    rows: int
+    counted: int
+    dropped: Mapping[str, int]
+    #: Columns: the keys, threshold, positives, negatives.
+    increments: pl.DataFrame
+    #: Types of the keys, and of the score.
+    dtypes: Mapping[str, pl.DataType]
+
+
+def find_logs(source: PathLike | Sequence[PathLike], window: Window | None = None) -> list[LogFile]:
+    """Return the Parquet files of paths, folders and globs, each real file once.
+
+    Raises
+    ------
+    SourceError
+        If a path, folder or glob has none, or *source* is not made of paths.
+    """
+    given: Sequence[object] = [source] if isinstance(source, str | os.PathLike) else source
+    paths = []
+    for item in given:
+        if not isinstance(item, str | os.PathLike):
+            msg = "a ledger counts files, which it knows again by their content"
+            raise SourceError(msg, found=type(item).__name__, hint="write the frame to a Parquet file first")
+        paths.append(os.fspath(item))
+    if not paths:
+        raise SourceError("the source is an empty list", hint="name a path, folder or glob")
+    return [
+        LogFile(str(Path(file.path).absolute()), tuple(sorted(file.keys.items())), window)
+        for file in find_files(paths).files
+    ]
+
+
+def identify(file: LogFile, settings: CountingSettings) -> str:
+    """Return the identity of a file: the hash of its content, and of the keys that its folders spell out.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be read.
+    """
+    try:
+        content = file_hash(file.path)
+    except OSError as error:
+        raise _unreadable(file, error) from error
+    keys = _keys_of_path(file, settings)
+    if not keys:
+        return content
+    return content_hash(repr((content, sorted(keys.items()))).encode())
+
+
+def count_file(file: LogFile, identity: str, settings: CountingSettings) -> SourceCounts:
+    """Count one file.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be read, a page fails its checksum, or it changes meanwhile.
+    SchemaError, InvalidRowsError
+        If its columns or rows are not those of predictions.
+    ParameterError
+        If it has too many groups.
+    """
+    try:
+        frame = _read(file, settings)
+        size = Path(file.path).stat().st_size
+    except _READ_ERRORS as error:
+        raise _unreadable(file, error) from error
+    try:
+        predictions = scan_predictions(frame, **settings.scan_options())
+        keys = settings.keys
+        if settings.thresholds is not None:
+            groups = predictions.select(keys).unique().collect()
+            check_cells(groups, len(settings.thresholds), repr(file.path))
+        tally = tally_predictions(predictions, thresholds=settings.thresholds or "exact")
+    except NciFramesError as error:
+        # A frame was counted, but a file is what must be looked at.
+        raise type(error)(error.what, where=repr(file.path), found=error.found, hint=error.hint) from error
+    if identify(file, settings) != identity:
+        msg = "a file of the source changed while it was read"
+        raise SourceError(
+            msg, where=repr(file.path), hint="it is counted by the next run, once it is complete"
+        )
+    schema = predictions.collect_schema()
+    return SourceCounts(
+        identity=identity,
+        file=file,
+        bytes=size,
+        rows=len(frame) * max(1, len(settings.scores)),
+        counted=tally.counted,
+        dropped=tally.dropped,
+        increments=increments_of(tally.counts, keys),
+        dtypes={name: schema[name] for name in [*keys, "score"]},
+    )
+
+
+def _read(file: LogFile, settings: CountingSettings) -> pl.DataFrame:
+    """Read the columns that are needed; pages with checksums are checked against them."""
+    # Opened here: pyarrow takes no path that is not UTF-8, and others for URLs.
+    with Path(file.path).open("rb") as opened:
+        parquet = pq.ParquetFile(opened, page_checksum_verification=True)
+        names = parquet.schema_arrow.names
+        keys = _keys_of_path(file, settings)
+        for column, role in settings.roles().items():
+            if column not in names and column not in keys:
+                raise SchemaError.missing_column(column, role, repr(file.path), [*names, *sorted(keys)])
+        table = parquet.read(columns=[column for column in settings.roles() if column not in keys])
+    # A changed bit may leave a text that is no UTF-8.
+    table.validate(full=True)
+    frame = pl.DataFrame(table)
+    return frame.with_columns(
+        pl.lit(None if value == NULL_KEY else value, pl.String).alias(key) for key, value in keys.items()
+    )
+
+
+def _keys_of_path(file: LogFile, settings: CountingSettings) -> dict[str, str]:
+    """Return the needed columns that the folders of the path spell out, as ``country=de``."""
+    found = dict(file.keys)
+    return {column: found[column] for column in settings.roles() if column in found}
+
+
+def _unreadable(file: LogFile, error: Exception) -> SourceError:
+    reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    if isinstance(error, FileNotFoundError):
+        reason = "it vanished"
+    return SourceError.unreadable({file.path: reason})

@@ -1,0 +1,75 @@
+"""Whether a ledger, and the files that it was counted from, are as they were."""
+
+import contextlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from nci_frames.counts.ledger.entries import SourceState
+from nci_frames.counts.ledger.table import LedgerTable
+from nci_frames.counts.ledger.view import View, shown_path
+from nci_frames.errors import LedgerError, SourceError
+from nci_frames.jobs.appending import log_file_of, settings_of
+from nci_frames.jobs.settings import CountingSettings
+from nci_frames.jobs.sources import identify
+
+__all__ = ["find_damage"]
+
+#: What is damaged ("ledger" or "source"), where, and what was found.
+Damage = tuple[str, str, str]
+
+
+def find_damage(table: LedgerTable, *, files: bool) -> list[Damage]:
+    """Return everything that is not as it was written; *files*: also in the files that were counted."""
+    # Nothing else can be believed where the log is damaged, and no increments where a file is.
+    damage = [("ledger", name, reason) for name, reason in table.storage.check_log().items()]
+    if damage:
+        return damage
+    try:
+        snapshot = View.newest(table).snapshot
+    except LedgerError as error:
+        return [("ledger", table.storage.uri, error.found or error.what)]
+    for names in snapshot.files.values():
+        for name in names:
+            try:
+                table.storage.read(name)
+            except LedgerError as error:
+                damage.append(("ledger", name, error.found or error.what))
+    if damage:
+        return damage
+    for generation in sorted({name for part, name in snapshot.files if part == "sources"}):
+        damage += _in_generation(View(table, snapshot, generation), files=files)
+    return damage
+
+
+def _in_generation(view: View, *, files: bool) -> list[Damage]:
+    states = view.states()
+    damage: list[Damage] = []
+    try:
+        view.cells({state.identity: state for state in states.values() if state.active})
+    except LedgerError as error:
+        damage.append(("ledger", f"generation {view.generation}", error.found or error.what))
+    transactions = view.snapshot.table
+    damage += [
+        ("ledger", identity, "its application transaction is missing")
+        for identity in states
+        if transactions.transaction_version(f"{view.generation}:{identity}") is None
+    ]
+    if files and view.facts() is not None:
+        damage += _of_files(states.values(), settings_of(view).settings)
+    return damage
+
+
+def _of_files(states: Iterable[SourceState], settings: CountingSettings) -> list[Damage]:
+    damage = []
+    for state in states:
+        if not state.active:
+            continue
+        file = log_file_of(state)
+        if not Path(file.path).exists():
+            damage.append(("source", shown_path(file.path), "it vanished"))
+            continue
+        with contextlib.suppress(SourceError):
+            if identify(file, settings) == state.identity:
+                continue
+        damage.append(("source", shown_path(file.path), "its content is not what was counted"))
+    return damage

@@ -1,0 +1,135 @@
+"""The history of a job -> one page: verdicts, trends with limits, what changed since the last good run."""
+
+import base64
+import json
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import polars as pl
+
+from nci_frames.files import replacing
+from nci_frames.reporting.charts.trends import chart_trend
+from nci_frames.reporting.files.save_chart import chart_bytes
+from nci_frames.reporting.tables.numbers import format_value
+
+__all__ = ["render_history", "write_history"]
+
+#: Trends that are drawn; those that failed last come first.
+_DRAWN = 24
+#: Runs that a trend shows.
+_RUNS = 90
+#: Rows of a table.
+_ROWS = 200
+_ORDER = {"fail": 0, "undecided": 1, "pass": 2}
+
+
+def write_history(path: Path, **content: Any) -> Path:
+    """Write the page of ``render_history``."""
+    with replacing(path, what="page") as file:
+        file.write_text(render_history(**content), encoding="utf-8", newline="")
+    return path
+
+
+def render_history(
+    *,
+    title: str,
+    history: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    changes: pl.DataFrame | None,
+    facts: Sequence[tuple[str, str]] = (),
+) -> str:
+    """Return the page as text.
+
+    Parameters
+    ----------
+    title
+        The title of the job.
+    history
+        A row for each run, gate, model and segment.
+    verdicts
+        Those of the run itself.
+    changes
+        What changed since the last good run, as ``decompose_difference`` splits it; None if there is none.
+    facts
+        Pairs of label and value about the data.
+    """
+    return _template().render(
+        title=title,
+        css=_own("report.css"),
+        facts=facts,
+        verdicts=[_verdict(row) for row in _worst_first(verdicts).head(_ROWS).to_dicts()],
+        hidden_verdicts=max(0, len(verdicts) - _ROWS),
+        runs=history["run"].n_unique(),
+        trends=list(_trends(history, verdicts)),
+        hidden_trends=max(0, _groups(verdicts).height - _DRAWN),
+        keys=[] if changes is None else _keys(changes),
+        changes=[] if changes is None else [_change(row) for row in changes.head(_ROWS).to_dicts()],
+        compared=changes is not None,
+    )
+
+
+def _worst_first(verdicts: pl.DataFrame) -> pl.DataFrame:
+    return verdicts.sort(pl.col("verdict").replace_strict(_ORDER, return_dtype=pl.Int8), maintain_order=True)
+
+
+def _groups(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Return what each picture is of; a champion is judged at several prevalences, each a picture."""
+    apart = pl.when(pl.col("kind") == "champion").then("prevalence").alias("apart")
+    return _worst_first(verdicts).select("gate", "segment", apart).unique(maintain_order=True)
+
+
+def _trends(history: pl.DataFrame, verdicts: pl.DataFrame) -> Any:
+    """Yield the picture of each gate and segment, the failed first."""
+    recent = history.filter(pl.col("sequence") > pl.col("sequence").max() - _RUNS)
+    for gate, segment, apart in _groups(verdicts).head(_DRAWN).iter_rows():
+        same = (pl.col("gate") == gate) & pl.col("segment").eq_missing(pl.lit(segment, pl.String))
+        rows = recent.filter(same if apart is None else same & (pl.col("prevalence") == apart))
+        at = "" if apart is None else f", at prevalence {format_value(apart)}"
+        svg = chart_bytes(chart_trend(rows), "svg")
+        yield {
+            "gate": gate,
+            "place": _segment(segment) + at,
+            "picture": base64.b64encode(svg).decode(),
+            "says": f"{rows['metric'][0]} over {rows['sequence'].n_unique()} runs",
+        }
+
+
+def _verdict(row: dict[str, Any]) -> dict[str, Any]:
+    numbers = ("value", "lower", "upper", "limit_lower", "limit_upper", "reference", "prevalence")
+    return {
+        **row,
+        **{name: format_value(row[name]) if row[name] is not None else "" for name in numbers},
+        "segment": _segment(row["segment"]),
+    }
+
+
+def _change(row: dict[str, Any]) -> dict[str, Any]:
+    names = ("value", "reference_value", "difference", "due_to_prevalence", "due_to_rates")
+    return {**row, **{name: format_value(row[name]) if row[name] is not None else "" for name in names}}
+
+
+def _keys(changes: pl.DataFrame) -> list[str]:
+    columns = changes.columns
+    return columns[1 : columns.index("threshold")]
+
+
+def _segment(segment: str | None) -> str:
+    if segment is None:
+        return "all rows"
+    return ", ".join(
+        f"{key} = {'missing' if value is None else value}" for key, value in json.loads(segment).items()
+    )
+
+
+def _own(name: str) -> str:
+    return resources.files("nci_frames.reporting.pages").joinpath(name).read_text(encoding="utf-8")
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_own("history.html.jinja"))

@@ -1,0 +1,59 @@
+/* Preloaded into a process: counts what it does to the files below FAULT_UNDER, and at call FAULT_AT either kills it
+   (FAULT_KIND=kill), or lets this and every later write fail for want of space (FAULT_KIND=full). */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static long calls = 0;
+
+static int below(const char *path) {
+  const char *under = getenv("FAULT_UNDER");
+  return under && path && strncmp(path, under, strlen(under)) == 0;
+}
+
+static int fd_below(int fd) {
+  char link[64], path[4096];
+  if (fd <= 2) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length < 0) return 0;
+  path[length] = 0;
+  return below(path);
+}
+
+/* 1: the call must fail. */
+static int fault(int writes) {
+  const char *at = getenv("FAULT_AT"), *kind = getenv("FAULT_KIND");
+  long now = __sync_add_and_fetch(&calls, 1);
+  if (!at || !kind) return 0;
+  if (strcmp(kind, "kill") == 0 && now == atol(at)) kill(getpid(), SIGKILL);
+  return strcmp(kind, "full") == 0 && now >= atol(at) && writes;
+}
+
+__attribute__((destructor)) static void told(void) {
+  const char *file = getenv("FAULT_CALLS");
+  FILE *out = file ? fopen(file, "w") : NULL;
+  if (out) { fprintf(out, "%ld", calls); fclose(out); }
+}
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define FULL_IF(test, writes) if ((test) && fault(writes)) { errno = ENOSPC; return -1; }
+
+ssize_t write(int fd, const void *data, size_t size) { FULL_IF(fd_below(fd), 1) return REAL(write)(fd, data, size); }
+ssize_t pwrite(int fd, const void *d, size_t n, off_t o) { FULL_IF(fd_below(fd), 1) return REAL(pwrite)(fd, d, n, o); }
+ssize_t pwrite64(int fd, const void *d, size_t n, off64_t o) { FULL_IF(fd_below(fd), 1) return REAL(pwrite64)(fd, d, n, o); }
+ssize_t writev(int fd, const struct iovec *v, int n) { FULL_IF(fd_below(fd), 1) return REAL(writev)(fd, v, n); }
+int fsync(int fd) { FULL_IF(fd_below(fd), 0) return REAL(fsync)(fd); }
+int fdatasync(int fd) { FULL_IF(fd_below(fd), 0) return REAL(fdatasync)(fd); }
+int rename(const char *a, const char *b) { FULL_IF(below(b), 0) return REAL(rename)(a, b); }
+int renameat(int i, const char *a, int j, const char *b) { FULL_IF(below(b), 0) return REAL(renameat)(i, a, j, b); }
+int link(const char *a, const char *b) { FULL_IF(below(b), 0) return REAL(link)(a, b); }
+int linkat(int i, const char *a, int j, const char *b, int f) { FULL_IF(below(b), 0) return REAL(linkat)(i, a, j, b, f); }

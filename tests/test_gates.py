@@ -1,0 +1,212 @@
+"""Gates: verdicts from bounds, and a test that may be looked at every night."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import integrate, stats
+
+import nci_frames as nf
+from nci_frames.jobs.gates.judge import judge_gates, overall
+from nci_frames.jobs.gates.sequential import log_martingale
+from nci_frames.jobs.gates.verdicts import chat_line
+from nci_frames.jobs.job_file.model import Job
+
+
+def counts(*groups: tuple[str, str, int, int, int, int]) -> pl.DataFrame:
+    """One threshold, 0.5: model, country, tp, fp, fn, tn."""
+    schema = {"model": pl.String, "country": pl.String} | dict.fromkeys(("tp", "fp", "fn", "tn"), pl.Int64)
+    frame = pl.DataFrame(groups, schema=schema, orient="row")
+    return frame.with_columns(threshold=pl.lit(0.5), resolution=pl.lit("grid"))
+
+
+def judged(
+    gate: dict, *groups, reference: pl.DataFrame | None = None, scenarios: dict | None = None
+) -> list[dict]:
+    job = Job.model_validate(
+        {
+            "name": "x",
+            "source": {"path": "x"},
+            "segments": {"keys": ["country"]},
+            "scenarios": scenarios or {},
+            "gates": [{"name": "gate", "metric": "recall"} | gate],
+        }
+    )
+    frame = counts(*groups)
+
+    def by(keys, scope):
+        return frame.sort("model") if "country" in keys else nf.pool_counts(frame, over="country")
+
+    return judge_gates(job, by, reference).to_dicts()
+
+
+MANY = ("a", "de", 800, 10, 200, 990)
+FEW = ("a", "at", 3, 10, 1, 990)
+
+
+@pytest.mark.parametrize(
+    ("limits", "verdict"),
+    [
+        ({"lower": 0.7}, "pass"),
+        ({"lower": 0.8}, "undecided"),
+        ({"lower": 0.9}, "fail"),
+        ({"upper": 0.9}, "pass"),
+        ({"upper": 0.8}, "undecided"),
+        ({"upper": 0.7}, "fail"),
+        ({"lower": 0.7, "upper": 0.9}, "pass"),
+        ({"lower": 0.79, "upper": 0.9}, "undecided"),
+        ({"lower": 0.1, "upper": 0.2}, "fail"),
+    ],
+)
+def test_a_value_is_judged_on_its_bounds(limits, verdict):
+    (row,) = judged({"value_threshold": limits}, MANY)
+    assert row["verdict"] == verdict
+    # Wilson's interval of 800 of 1000.
+    assert (row["value"], round(row["lower"], 4), round(row["upper"], 4)) == (0.8, 0.7741, 0.8236)
+
+
+def test_few_positives_are_undecided_whatever_the_value():
+    rows = judged(
+        {"segments": ["country"], "min_positives": 5, "value_threshold": {"lower": 0.99}}, MANY, FEW
+    )
+    assert [(row["segment"], row["verdict"]) for row in rows] == [
+        ('{"country": "at"}', "undecided"),
+        ('{"country": "de"}', "fail"),
+    ]
+    assert rows[0]["reason"] == "4 positives, fewer than 5"
+
+
+def test_a_model_without_rows_and_no_rows_at_all_are_undecided():
+    rows = judged({"models": ["b"], "value_threshold": {"lower": 0.1}}, MANY)
+    assert [(row["model"], row["verdict"], row["reason"]) for row in rows] == [
+        ("b", "undecided", "the model has no rows")
+    ]
+    (row,) = judged({"value_threshold": {"lower": 0.1}})
+    assert row["reason"] == "there are no rows"
+
+
+def test_precision_at_a_scenario_and_per_segment():
+    (row,) = judged(
+        {"metric": "precision", "scenario": "EU", "value_threshold": {"lower": 0.01}},
+        MANY,
+        scenarios={"EU": 0.001},
+    )
+    expected = 0.001 * 0.8 / (0.001 * 0.8 + 0.999 * 0.01)
+    assert row["value"] == pytest.approx(expected)
+    assert row["prevalence"] == 0.001
+    markets = {"by": "country", "prevalence": {"de": 0.5}}
+    rows = judged(
+        {"metric": "precision", "scenario": "m", "segments": ["country"], "value_threshold": {"lower": 0.5}},
+        MANY,
+        FEW,
+        scenarios={"m": markets},
+    )
+    assert [(row["prevalence"], row["verdict"]) for row in rows] == [(None, "undecided"), (0.5, "pass")]
+
+
+@pytest.mark.parametrize(
+    ("change", "then", "verdict"),
+    [
+        ({"absolute": 0.05}, 800, "pass"),
+        ({"absolute": 0.05}, 840, "undecided"),
+        ({"absolute": 0.05}, 950, "fail"),
+        ({"relative": 0.1}, 950, "fail"),
+        ({"relative": 0.3}, 950, "pass"),
+        ({"absolute": 0.05, "direction": "lower_is_better"}, 950, "pass"),
+        ({"absolute": 0.05, "direction": "lower_is_better"}, 650, "fail"),
+    ],
+)
+def test_a_change_is_judged_on_the_bounds_of_the_difference(change, then, verdict):
+    gate = {"change_threshold": change}
+    before = pl.DataFrame(judged(gate, ("a", "de", then, 10, 1000 - then, 990)), infer_schema_length=None)
+    (row,) = judged(gate, MANY, reference=before.with_columns(pl.col("segment").cast(pl.String)))
+    assert row["verdict"] == verdict
+    assert row["reference"] == then / 1000
+    (first,) = judged(gate, MANY)
+    assert (first["verdict"], first["reason"]) == ("undecided", "no good run before to compare with")
+
+
+@pytest.mark.parametrize(
+    ("rivals", "verdict"),
+    [
+        ([("b", "de", 600, 10, 400, 990)], "pass"),
+        ([("b", "de", 795, 10, 205, 990)], "undecided"),
+        ([("b", "de", 600, 10, 400, 990), ("c", "de", 900, 10, 100, 990)], "fail"),
+        ([], "undecided"),
+    ],
+)
+def test_a_champion_must_be_ahead_of_every_rival(rivals, verdict):
+    gate = {"metric": "f_beta", "champion": {"model": "a", "prevalence": [0.2]}}
+    (row,) = judged(gate, MANY, *rivals)
+    assert row["verdict"] == verdict
+    assert row["model"] == "a"
+
+
+def test_verdicts_come_to_one_that_sets_the_exit_code():
+    def table(*rows):
+        schema = ["verdict", "severity", "undecided"]
+        return pl.DataFrame(rows, schema=dict.fromkeys(schema, pl.String), orient="row")
+
+    assert overall(table()) == "pass"
+    assert overall(table(("fail", "warn", "warn"), ("undecided", "block", "warn"))) == "pass"
+    assert overall(table(("undecided", "block", "fail"), ("pass", "block", "warn"))) == "undecided"
+    assert overall(table(("undecided", "block", "fail"), ("fail", "block", "warn"))) == "fail"
+
+
+def test_the_chat_message_is_one_line_whatever_the_names():
+    name = "evil\n\x1b[31m\u202eb"
+    gate = {"value_threshold": {"lower": 0.9}}
+    rows = judged(gate, (name, "de", 800, 10, 200, 990))
+    line = chat_line("job", "run-1", pl.DataFrame(rows, infer_schema_length=None), "out/report.html")
+    assert line.isprintable()
+    assert line.startswith("job run-1: FAIL (0 passed, 1 failed, 0 undecided); gate: evil")
+    assert line.endswith("0.8 [0.7741, 0.8236], promised >= 0.9 out/report.html")
+
+
+@pytest.mark.parametrize(("hits", "rest", "limit"), [(0, 0, 0.8), (7, 5, 0.8), (60, 40, 0.8), (3, 997, 0.01)])
+def test_the_martingale_is_the_mixture_that_it_says(hits, rest, limit):
+    """Against quadrature of the likelihood ratio over Jeffreys' prior below the limit."""
+
+    def weighed(share):
+        ratio = hits * math.log(share / limit) + rest * math.log((1 - share) / (1 - limit))
+        return math.exp(ratio) * stats.beta.pdf(share, 0.5, 0.5)
+
+    mixture = integrate.quad(weighed, 0, limit, limit=200, points=[limit / 2])[0]
+    expected = mixture / stats.beta.cdf(limit, 0.5, 0.5)
+    assert float(log_martingale(hits, rest, limit, below=True)) == pytest.approx(math.log(expected), abs=1e-6)
+    other = float(log_martingale(rest, hits, 1 - limit, below=False))
+    assert other == pytest.approx(math.log(expected), abs=1e-6)
+
+
+def test_looking_every_night_raises_false_alarms_of_the_ordinary_test_alone():
+    """The promise is just kept: recall 0.8, 50 positives a night, 200 nights, at confidence 0.95."""
+    rng = np.random.default_rng(0)
+    hits = rng.binomial(50, 0.8, (300, 200)).cumsum(axis=1)
+    rows = 50 * np.arange(1, 201)
+    z = stats.norm.ppf(0.975)
+    share = hits / rows
+    middle = (share + z * z / (2 * rows)) / (1 + z * z / rows)
+    half = z * np.sqrt(share * (1 - share) / rows + z * z / (4 * rows**2)) / (1 + z * z / rows)
+    outside = ((middle + half < 0.8) | (middle - half > 0.8)).any(axis=1).mean()
+    alarms = (log_martingale(hits, rows - hits, 0.8, below=True) >= math.log(20)).any(axis=1).mean()
+    assert outside > 0.35
+    assert alarms <= 0.05
+    # It is no test that never speaks: where recall fell to 0.7, it does so within days.
+    fallen = rng.binomial(50, 0.7, (300, 200)).cumsum(axis=1)
+    found = log_martingale(fallen, rows - fallen, 0.8, below=True) >= math.log(20)
+    assert np.median(found.argmax(axis=1)) < 10
+    assert found.any(axis=1).all()
+
+
+def test_a_sequential_gate_fails_passes_and_waits():
+    def verdict(tp, limits, metric="recall", fp=10):
+        gate = {"sequential": True, "metric": metric, "value_threshold": limits}
+        return judged(gate, ("a", "de", tp, fp, 1000 - tp, 1000 - fp))[0]["verdict"]
+
+    assert verdict(800, {"lower": 0.7}) == "pass"
+    assert verdict(800, {"lower": 0.9}) == "fail"
+    # An interval of one look, 0.774 to 0.824, would fail it.
+    assert verdict(800, {"lower": 0.825}) == "undecided"
+    assert verdict(800, {"upper": 0.04}, "fpr") == "pass"
+    assert verdict(800, {"upper": 0.001}, "fpr", fp=20) == "fail"

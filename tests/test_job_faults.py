@@ -1,0 +1,267 @@
+"""A run that is killed, or whose disk fills up: the old or the new result, and the next run converges."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.publishing import check_run
+from nci_frames.jobs.run import run_job
+from tests.jobs import SMALL, small_job, write_night, write_nights
+
+ROOT = Path(__file__).parents[1]
+GATE = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.5 }\n'
+JOB = SMALL.replace("tables = []", 'tables = ["parquet"]') + GATE
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The preloaded counter of writes."""
+    if shutil.which("cc") is None or sys.platform != "linux":
+        pytest.skip("needs a C compiler, on Linux")
+    built = tmp_path_factory.mktemp("faults") / "faults.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", built, ROOT / "tests" / "faults.c", "-ldl"], check=True)  # noqa: S607
+    return built
+
+
+def start(folder: Path, run: str, library: Path | None = None, **faults: str) -> subprocess.Popen[str]:
+    preload = {} if library is None else {"LD_PRELOAD": str(library), "FAULT_UNDER": f"{folder}/"}
+    environment = {**os.environ, **preload, **faults}
+    command = [sys.executable, "-m", "nci_frames.cli", "run", str(folder / "job.toml"), "--run-id", run]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True)
+
+
+def two_nights(folder: Path) -> Path:
+    """A job that has run on its first night; the second is there to be counted."""
+    write_nights(folder / "logs", 2)
+    return small_job(folder, text=JOB)
+
+
+def first_run(folder: Path) -> None:
+    job = two_nights(folder)
+    second = folder / "logs" / "2026-03-02"
+    second.rename(folder / "later")
+    run_job(read_job(job), run="first")
+    (folder / "later").rename(second)
+
+
+def pointed(folder: Path) -> Path:
+    """The run that readers find, which must be whole."""
+    pointer = json.loads((folder / "out" / "latest.json").read_text())
+    run: Path = folder / "out" / pointer["path"]
+    assert check_run(run) == []
+    return run
+
+
+def tables(run: Path) -> dict[str, bytes]:
+    """What a run publishes, without its times."""
+    names = [*sorted(run.glob("tables/*.parquet")), run / "points.parquet", run / "verdicts.parquet"]
+    return {path.name: path.read_bytes() for path in names}
+
+
+def image(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class Scene:
+    """A job after its first run, of which any number of copies is made, and what its second run must find."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.model = folder / "model"
+        first_run(self.model)
+        done = self.copy("done")
+        run_job(read_job(done / "job.toml"), run="second")
+        self.expected = tables(pointed(done))
+
+    def copy(self, name: str) -> Path:
+        copied = self.folder / name / "job"
+        shutil.copytree(self.model, copied)
+        # The sources keep their paths, by which the ledger knows them.
+        return copied
+
+    def check(self, folder: Path, ended: int) -> str:
+        """Look at a job whose second run ended in some way; let it run again. Return what readers found."""
+        found = pointed(folder).name
+        assert found in ("first", "second")
+        if found == "second":
+            assert tables(pointed(folder)) == self.expected
+        if ended == 0:
+            assert found == "second"
+        ledger = nf.CountsLedger(folder / "ledger")
+        assert ledger.verify().is_empty()
+        again = run_job(read_job(folder / "job.toml"), run="third")
+        assert again.verdict == "pass"
+        assert tables(pointed(folder)) == self.expected
+        paths = sorted((folder / "logs").glob("*/*.parquet"))
+        full = nf.count_confusion(nf.scan_predictions(paths), thresholds=[0.0, 0.25, 0.5, 0.75])
+        assert_frame_equal(ledger.read(), full, check_exact=True)
+        assert not list((folder / "out" / "runs").glob(".building-*"))
+        shutil.rmtree(folder.parent)
+        return found
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
+    return Scene(tmp_path_factory.mktemp("scene"))
+
+
+def calls_of_a_run(scene: Scene, library: Path) -> int:
+    folder = scene.copy("counted")
+    process = start(folder, "second", library, FAULT_CALLS=str(folder.parent / "calls"))
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    calls = int((folder.parent / "calls").read_text())
+    scene.check(folder, 0)
+    return calls
+
+
+def places(calls: int, share: float) -> Iterator[int]:
+    chance = random.Random(0)  # noqa: S311
+    yield from (n for n in range(1, calls + 1) if share == 1 or chance.random() < share)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("share", [0.03, pytest.param(1, marks=pytest.mark.slow)])
+def test_killed_at_writes_flushes_and_renames(scene: Scene, library: Path, share: float) -> None:
+    calls = calls_of_a_run(scene, library)
+    assert calls > 40
+    found = []
+    for n in places(calls, share):
+        folder = scene.copy(f"kill-{n}")
+        process = start(folder, "second", library, FAULT_AT=str(n), FAULT_KIND="kill")
+        process.communicate(timeout=300)
+        assert process.returncode == -signal.SIGKILL
+        found.append(scene.check(folder, process.returncode))
+    print(f"killed at {len(found)} of {calls} calls: {found.count('first')} old, {found.count('second')} new")  # noqa: T201
+    assert "first" in found
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("share", [0.03, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_disk_that_fills_up_at_any_write(scene: Scene, library: Path, share: float) -> None:
+    calls = calls_of_a_run(scene, library)
+    codes = []
+    for n in places(calls, share):
+        folder = scene.copy(f"full-{n}")
+        before = image(pointed(folder))
+        process = start(folder, "second", library, FAULT_AT=str(n), FAULT_KIND="full")
+        _, err = process.communicate(timeout=300)
+        codes.append(process.returncode)
+        assert process.returncode in (0, 4), (n, err)
+        assert "Traceback" not in err
+        if process.returncode == 4:
+            assert image(folder / "out" / "runs" / "first") == before
+            assert "No space left" in err
+        scene.check(folder, process.returncode)
+    print(f"full at {len(codes)} of {calls} calls: {codes.count(4)} exit 4, {codes.count(0)} done")  # noqa: T201
+    assert 4 in codes
+
+
+@pytest.mark.slow
+def test_killed_at_two_hundred_random_moments(scene: Scene) -> None:
+    folder = scene.copy("timed")
+    began = time.monotonic()
+    process = start(folder, "second")
+    process.communicate(timeout=300)
+    assert process.returncode == 0
+    usual = time.monotonic() - began
+    scene.check(folder, 0)
+    chance = random.Random(1)  # noqa: S311
+    found = []
+    for n in range(200):
+        folder = scene.copy(f"moment-{n}")
+        process = start(folder, "second")
+        time.sleep(chance.uniform(0.2 * usual, 1.1 * usual))
+        process.kill()
+        process.communicate()
+        found.append(scene.check(folder, process.returncode))
+    print(f"200 moments: {found.count('first')} old, {found.count('second')} new")  # noqa: T201
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="mounting needs root")
+@pytest.mark.thorough
+def test_a_small_disk_that_is_full(tmp_path: Path) -> None:
+    """A real file system without room: a clear error, exit 4, and the old result byte for byte."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], check=False)  # noqa: S607
+    if mounted.returncode != 0:
+        pytest.skip("tmpfs cannot be mounted here")
+    try:
+        first_run(disk)
+        before = image(pointed(disk))
+        statistics = os.statvfs(disk)
+        room = statistics.f_bavail * statistics.f_frsize
+        for left in (0, 8_192, 65_536):
+            with (disk / "filler").open("wb") as filler:
+                filler.write(b"\0" * max(0, room - left))
+            process = start(disk, "second")
+            _, err = process.communicate(timeout=300)
+            assert process.returncode == 4, err
+            assert "Traceback" not in err
+            assert image(pointed(disk)) == before
+            (disk / "filler").unlink()
+        process = start(disk, "second")
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+        assert pointed(disk).name == "second"
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)  # noqa: S607
+
+
+@pytest.mark.thorough
+def test_two_jobs_share_a_ledger(tmp_path: Path) -> None:
+    """Two jobs with output folders of their own, at once: each source is counted once."""
+    paths = write_nights(tmp_path / "logs", 6)
+    processes = []
+    for name in ("a", "b"):
+        output = f'\n[output]\nledger = "ledger"\nfolder = "out-{name}"\n'
+        (tmp_path / f"{name}.toml").write_text(SMALL + output)
+        command = [sys.executable, "-m", "nci_frames.cli", "run", str(tmp_path / f"{name}.toml")]
+        processes.append(subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True))
+    for process in processes:
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    full = nf.count_confusion(nf.scan_predictions(paths), thresholds=[0.0, 0.25, 0.5, 0.75])
+    assert_frame_equal(ledger.read(), full, check_exact=True)
+    counts = pl.scan_delta(ledger.uri).filter(pl.col("ledger_part") == "counts").collect()
+    assert (
+        counts["ledger_source"].n_unique()
+        == counts.select("ledger_source", "ledger_sequence").n_unique()
+        == 6
+    )
+
+
+def test_late_and_again_delivered_files_end_as_a_rebuild_does(tmp_path: Path) -> None:
+    chance = random.Random(4)  # noqa: S311
+    job = small_job(tmp_path, text=SMALL + GATE)
+    nights = [tmp_path / "logs" / f"2026-03-0{day}" for day in range(1, 6)]
+    write_night(nights[0] / "a.parquet", 100, 0.8, seed=50)
+    for run in range(6):
+        night = chance.choice(nights)
+        if chance.random() < 0.4:
+            source = chance.choice(sorted((tmp_path / "logs").glob("*/*.parquet")))
+            night.mkdir(exist_ok=True)
+            shutil.copy(source, night / f"again-{run}.parquet")
+        else:
+            write_night(night / f"late-{run}.parquet", 50, 0.8, seed=run)
+        run_job(read_job(job))
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    before = ledger.read()
+    ledger.rebuild()
+    assert_frame_equal(ledger.read(), before, check_exact=True)

@@ -1,0 +1,163 @@
+"""The job file: what it may say, and what it is told where it may not."""
+
+import json
+import random
+import tomllib
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import nci_frames as nf
+from nci_frames.jobs.job_file.loading import job_schema, read_job
+from nci_frames.jobs.job_file.windows import check_template, find_windows
+from tests.jobs import SMALL, small_job, write_nights
+
+ROOT = Path(__file__).parents[1]
+GATE = SMALL + '[[gates]]\nname = "a"\n'
+TEMPLATE = (ROOT / "nci_frames" / "jobs" / "job.toml").read_text(encoding="utf-8")
+
+
+def refused(tmp_path: Path, text: str) -> str:
+    job = tmp_path / "job.toml"
+    job.write_text(text, encoding="utf-8")
+    with pytest.raises(nf.ParameterError) as error:
+        read_job(job)
+    assert error.value.exit_code == 2
+    return str(error.value)
+
+
+def test_the_published_schema_is_current_and_takes_the_template() -> None:
+    published = (ROOT / "docs" / "job.schema.json").read_text(encoding="utf-8")
+    assert published == job_schema(), "write docs/job.schema.json again, from job_schema()"
+    schema = json.loads(published)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(tomllib.loads(TEMPLATE), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(tomllib.loads(TEMPLATE) | {"gatess": []}, schema)
+
+
+def test_the_template_is_a_job(tmp_path: Path) -> None:
+    job = read_job(small_job(tmp_path, text=TEMPLATE)).job
+    assert job.counting_settings().keys == ["model", "country"]
+    assert 0.5 in job.counting_settings().thresholds  # type: ignore[operator]
+    assert job.gates[0].name == "forest finds most"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("treshold = 3\n" + SMALL, r"treshold: unknown key; did you mean 'thresholds'\?"),
+        (SMALL + "[segments]\nkey = []\n", r"segments.key: unknown key; did you mean 'keys'\?"),
+        (SMALL + "[zzzzzz]\n", "zzzzzz: unknown key; known are version, name, source"),
+        (SMALL.replace('name = "small"', 'name = "../x"'), "name: string should match"),
+        (SMALL.replace("[0.01, 0.1]", "[2.0]"), r"report.prevalence\[1\]: .*or equal to 1 \(found 2"),
+        (SMALL.replace("[0.01, 0.1]", '"1:2:3"'), "report.prevalence: it must be start:stop:log:count"),
+        (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", "[1.0, 0.5]"), "thresholds must be strictly ascending"),
+        (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", '"logit:1"'), "n must be within 2"),
+        (GATE, r"gates\[1\]: give one of value_threshold, change"),
+        (GATE + 'sevrity="x"\nvalue_threshold={lower=1}', r"gates\[1\].sevrity.*'severity'"),
+        (GATE + 'scenario="EU"\nvalue_threshold={lower=1}', "there is no scenario 'EU'"),
+        (GATE + 'segments=["x"]\nvalue_threshold={lower=1}', "'x' is not among segments"),
+        (GATE + 'sequential=true\nvalue_threshold={lower=1}', "sequential needs a value"),
+        (GATE + 'value_threshold={lower=2, upper=1}', "lower must not be above upper"),
+        ("name = ", "not TOML"),
+        ("a = " + "[" * 5000, "not TOML"),
+    ],
+)  # fmt: skip
+def test_what_a_job_cannot_be_told_names_the_key(tmp_path: Path, wrong: str, told: str) -> None:
+    with pytest.raises(nf.ParameterError, match=told):
+        read_job(small_job(tmp_path, text=wrong))
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(nf.ParameterError, match="cannot be read"):
+        read_job(tmp_path / "none.toml")
+    (tmp_path / "job.toml").write_bytes(b"\xff\xfe")
+    # A folder stands for the job.toml in it.
+    with pytest.raises(nf.ParameterError, match="not UTF-8"):
+        read_job(tmp_path)
+
+
+def test_variables_of_the_environment_never_end_up_in_messages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY_OF_STORE", "hunter2")
+    options = '[output]\nstorage_options = {key = "${KEY_OF_STORE}"}\n'
+    file = read_job(small_job(tmp_path, options))
+    assert file.job.output.storage_options == {"key": "hunter2"}
+    assert "hunter2" not in file.text
+    told = refused(tmp_path, SMALL + '[output]\nkeep = "${KEY_OF_STORE}"\nfolder = 3\n')
+    assert "hunter2" not in told
+    assert "${KEY_OF_STORE}" in told
+    told = refused(tmp_path, SMALL + '[output]\nfolder = "${NO_SUCH_VARIABLE}"\n')
+    assert "NO_SUCH_VARIABLE of the environment" in told
+    assert "output.folder" in told
+
+
+@pytest.mark.parametrize("mutations", [300, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_mutated_files_are_jobs_or_told_why_not(tmp_path: Path, mutations: int) -> None:
+    chance = random.Random(0)  # noqa: S311
+    jobs = 0
+    for _ in range(mutations):
+        content = bytearray(TEMPLATE.encode())
+        for _ in range(chance.choice((1, 1, 2, 5))):
+            place = chance.randrange(len(content))
+            kind = chance.randrange(4)
+            if kind == 0:
+                content[place] = chance.randrange(256)
+            elif kind == 1:
+                del content[place : place + chance.randrange(1, 20)]
+            elif kind == 2:
+                content[place:place] = content[chance.randrange(len(content)) :][: chance.randrange(1, 30)]
+            else:
+                content[place:place] = chance.choice(
+                    (b'"', b"[", b"=", b"\x00", b"1e999", b"{", b"\n", b"nan")
+                )
+        (tmp_path / "job.toml").write_bytes(content)
+        try:
+            read_job(tmp_path / "job.toml").job.counting_settings()
+            jobs += 1
+        except nf.ParameterError:
+            continue
+    assert 0 < jobs < mutations
+
+
+def test_windows_are_half_open_days_and_hours_in_utc(tmp_path: Path) -> None:
+    write_nights(tmp_path, 4)
+    (tmp_path / "2026-02-31").mkdir()
+    found = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"])
+    starts = [file.window[0] for file in found if file.window]
+    assert starts == [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 5)]
+    assert {file.window[1] - file.window[0] for file in found if file.window} == {timedelta(days=1)}
+    late = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"], lookback=1)
+    assert [Path(file.path).parent.name for file in late] == ["2026-03-03", "2026-03-04"]
+    every = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"], lookback=1, everything=True)
+    assert len(every) == 4
+    until = datetime(2026, 3, 3, tzinfo=UTC)
+    before = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"], until=until)
+    assert [Path(file.path).parent.name for file in before] == ["2026-03-01", "2026-03-02"]
+    assert check_template("a/{date:%Y/%m/%d/%H}/x") == timedelta(hours=1)
+    assert check_template("a/*.parquet") is None
+    with pytest.raises(nf.SourceError, match="no log matched"):
+        find_windows([f"{tmp_path}/{{date:%Y%m%d}}/*.parquet"])
+
+
+@pytest.mark.parametrize(
+    "template", ["{date}", "{date:%Y-%m}", "{date:%Y-%B-%d}", "{date:%Y-%m-%d}/{date:%Y-%m-%d}"]
+)
+def test_dates_that_cannot_be_read_back(template: str) -> None:
+    with pytest.raises(nf.ParameterError, match="date"):
+        find_windows([template])
+
+
+def test_dates_beside_globs_and_in_names(tmp_path: Path) -> None:
+    for name in ("x[1] 2026-03-01 b.parquet", "sub/deep/x[1] 2026-03-02 c.parquet"):
+        source = write_nights(tmp_path / "source", 1)[0]
+        target = tmp_path / "logs" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.rename(target)
+    found = find_windows([f"{tmp_path}/logs/**/x[[]1] {{date:%Y-%m-%d}} ?.parquet"])
+    days = [file.window[0].date() for file in found if file.window]
+    assert days == [date(2026, 3, 1), date(2026, 3, 2)]

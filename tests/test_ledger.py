@@ -1,0 +1,248 @@
+"""The ledger: what is read from it equals, bit for bit, a count of all its files at once."""
+
+import shutil
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import duckdb
+import hypothesis.strategies as st
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from tests.logs import random_log, small_logs
+
+GRID = [-1.0, 0.1, 0.3, 0.5, 0.7, float("inf")]
+COLUMNS = {"fold": "fold", "segments": "country"}
+
+
+def write(folder: Path, name: str, log: pl.DataFrame) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    log.write_parquet(path)
+    return path
+
+
+def recount(paths, thresholds, **columns):
+    return nf.count_confusion(nf.scan_predictions([*paths], **columns), thresholds=thresholds)
+
+
+@pytest.mark.parametrize("thresholds", ["exact", GRID])
+@settings(max_examples=8)
+@given(logs=st.lists(small_logs(), min_size=1, max_size=4), dtype=st.sampled_from([pl.Float32, pl.Float64]))
+def test_counts_are_bit_for_bit_those_of_a_recount(tmp_path_factory, thresholds, logs, dtype):
+    folder = tmp_path_factory.mktemp("ledger")
+    ledger = nf.CountsLedger(folder / "ledger")
+    columns = {"segments": ["segment", "day"]}
+    paths = []
+    for place, log in enumerate(logs):
+        # A column of its own makes every content another.
+        rows = log.with_columns(pl.col("score").cast(dtype), serial=pl.lit(place))
+        paths.append(write(folder, f"{place}.parquet", rows))
+        ledger.append(paths[-1], thresholds=thresholds, **columns)
+    expected = recount(paths, thresholds, **columns)
+    assert_frame_equal(ledger.read(), expected, check_exact=True)
+    by_segment = nf.count_confusion(
+        nf.scan_predictions(paths, **columns), thresholds=thresholds, by="segment"
+    )
+    assert_frame_equal(ledger.read(by="segment"), by_segment, check_exact=True)
+    ledger.compact()
+    assert_frame_equal(ledger.read(), expected, check_exact=True)
+    assert ledger.verify(files=True).is_empty()
+
+
+def test_a_file_of_n_rows_takes_at_most_n_increments(tmp_path):
+    path = write(tmp_path, "a.parquet", random_log(50))
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(path, thresholds=nf.uniform_thresholds(1001), **COLUMNS)
+    table = pl.scan_delta(ledger.uri).filter(pl.col("ledger_part") == "counts").collect()
+    assert 0 < len(table) <= 50
+    assert table.select("positives", "negatives").sum_horizontal().sum() == 50
+
+
+def test_content_is_counted_once_whatever_its_name(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    path = write(tmp_path, "logs/a.parquet", random_log(100))
+    ledger.append(path)
+    before = ledger.read()
+    shutil.copy(path, tmp_path / "logs/again.parquet")
+    assert ledger.append(tmp_path / "logs")["event"].to_list() == ["known", "known"]
+    path.rename(tmp_path / "logs/renamed.parquet")
+    assert ledger.append(tmp_path / "logs")["event"].to_list() == ["known", "known"]
+    assert_frame_equal(ledger.read(), before)
+    assert ledger.sources().height == 1
+
+
+def test_equal_content_under_other_keys_of_the_path_is_another_source(tmp_path):
+    log = random_log(60).drop("country")
+    paths = [write(tmp_path, f"logs/country={country}/a.parquet", log) for country in ("at", "de")]
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    found = ledger.append(tmp_path / "logs", segments="country")
+    assert found["event"].to_list() == ["counted", "counted"]
+    assert found["source"].n_unique() == 2
+    assert_frame_equal(ledger.read(), recount(paths, "exact", segments="country"), check_exact=True)
+
+
+def test_changed_content_is_reported_kept_or_recounted(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    path = write(tmp_path, "a.parquet", random_log(100, seed=1))
+    other = write(tmp_path, "b.parquet", random_log(100, seed=2))
+    ledger.append([path, other], run="monday")
+    old = ledger.read()
+    write(tmp_path, "a.parquet", random_log(120, seed=3))
+    with pytest.raises(nf.SourceError, match=r"(?s)another\s+content.*a\.parquet") as error:
+        ledger.append([path, other])
+    assert error.value.exit_code == 3
+    assert ledger.append(path, on_changed="keep")["event"].to_list() == ["changed"]
+    assert_frame_equal(ledger.read(), old)
+    assert ledger.append(path, on_changed="recount", run="tuesday")["event"].to_list() == ["recounted"]
+    assert_frame_equal(ledger.read(), recount([path, other], "exact"), check_exact=True)
+    assert ledger.sources()["active"].to_list() == [False, True, True]
+    # What was true on Monday can still be read, until the ledger is compacted.
+    assert_frame_equal(ledger.read(as_of="monday"), old)
+    ledger.compact()
+    assert_frame_equal(ledger.read(), recount([path, other], "exact"), check_exact=True)
+    with pytest.raises(nf.LedgerError, match="do not add up"):
+        ledger.read(as_of="monday")
+    # The older content comes back: it is counted again, in place of the newer.
+    write(tmp_path, "a.parquet", random_log(100, seed=1))
+    ledger.append(path, on_changed="recount")
+    assert_frame_equal(ledger.read(), old)
+    assert ledger.verify().is_empty()
+
+
+def test_retired_sources_count_no_longer_and_rebuild_equals_recount(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    paths = [write(tmp_path, f"{n}.parquet", random_log(80, seed=n)) for n in range(3)]
+    ledger.append(paths, thresholds=GRID)
+    ledger.retire(ledger.sources()["source"][1])
+    assert_frame_equal(ledger.read(), recount([paths[0], paths[2]], GRID), check_exact=True)
+    ledger.append(paths[1], thresholds=GRID)
+    write(tmp_path, "0.parquet", random_log(90, seed=9))
+    rebuilt = ledger.rebuild(run="rebuild")
+    assert rebuilt["event"].to_list() == ["recounted"] * 3
+    assert_frame_equal(ledger.read(), recount(paths, GRID), check_exact=True)
+    assert ledger.verify(files=True).is_empty()
+    with pytest.raises(nf.LedgerError, match="no such source"):
+        ledger.retire("nothing")
+
+
+def test_windows_and_runs(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    nights = [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 5)]
+    paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(3)]
+    for n, path in enumerate(paths):
+        ledger.append(path, window=(nights[n], nights[n + 1]), run=f"run-{n}")
+    assert_frame_equal(ledger.read(window=(nights[1], nights[3])), recount(paths[1:], "exact"))
+    # Half-open: what begins at the end is not within.
+    assert_frame_equal(ledger.read(window=(nights[0], nights[1])), recount(paths[:1], "exact"))
+    assert_frame_equal(ledger.read(as_of="run-1"), recount(paths[:2], "exact"))
+    assert ledger.read(window=(datetime(2020, 1, 1, tzinfo=UTC), nights[0])).is_empty()
+    assert ledger.sources()["window_start"].to_list() == nights[:3]
+    with pytest.raises(nf.LedgerError, match="no such run"):
+        ledger.read(as_of="run-9")
+    with pytest.raises(nf.ParameterError, match="time zone"):
+        ledger.read(window=(datetime(2026, 1, 1), datetime(2026, 1, 2)))
+    with pytest.raises(nf.ParameterError, match="before its end"):
+        ledger.read(window=(nights[1], nights[1]))
+
+
+def test_other_settings_are_a_generation_beside(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    path = write(tmp_path, "a.parquet", random_log(100))
+    ledger.append(path, thresholds=GRID)
+    ledger.append(path, thresholds=GRID, **COLUMNS)
+    generations = ledger.generations()["generation"].to_list()
+    assert len(generations) == 2
+    assert_frame_equal(ledger.read(generation=generations[0]), recount([path], GRID))
+    assert_frame_equal(ledger.read(), recount([path], GRID, **COLUMNS))
+    with pytest.raises(nf.LedgerError, match="no such generation"):
+        ledger.read(generation="x")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pl.Series([1, 2], dtype=pl.UInt8),
+        pl.Series([date(2026, 1, 1), None]),
+        pl.Series([datetime(2026, 1, 1), None], dtype=pl.Datetime("ns")),
+        pl.Series([datetime(2026, 1, 1, tzinfo=UTC), None], dtype=pl.Datetime("ms", "UTC")),
+        pl.Series([True, False]),
+        pl.Series(["x", "y"], dtype=pl.Categorical),
+        pl.Series(["<b>\x1b[31m", "\u202ey'\"`;--"]),
+    ],
+    ids=lambda values: str(values.dtype),
+)
+def test_keys_keep_values_and_types(tmp_path, values):
+    log = pl.DataFrame({"model": "a", "label": [0, 1] * 2, "score": [0.1, 0.9, 0.2, 0.8]})
+    log = log.with_columns(pl.concat([values, values]).alias("a key"))
+    path = write(tmp_path, "a.parquet", log)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(path, segments="a key")
+    assert_frame_equal(ledger.read(), recount([path], "exact", segments="a key"), check_exact=True)
+
+
+def test_types_that_differ_between_files_are_refused(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(write(tmp_path, "a.parquet", random_log(50)))
+    with pytest.raises(nf.SchemaError, match="score"):
+        ledger.append(write(tmp_path, "b.parquet", random_log(50, dtype="float32")))
+    assert ledger.sources().height == 1
+
+
+def test_what_cannot_be_counted_is_refused(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    path = write(tmp_path, "a.parquet", random_log(10))
+    with pytest.raises(nf.ParameterError, match="same for every log"):
+        ledger.append(path, thresholds="auto")
+    with pytest.raises(nf.ParameterError, match="did you mean 'segments'"):
+        ledger.append(path, segment="country")
+    with pytest.raises(nf.SourceError, match="files"):
+        ledger.append(random_log(10))
+    with pytest.raises(nf.ParameterError, match="on_changed"):
+        ledger.append(path, on_changed="x")
+    with pytest.raises(nf.LedgerError, match="no ledger yet"):
+        ledger.read()
+    assert ledger.generations().is_empty()
+    assert not (tmp_path / "ledger").exists()
+
+
+def test_too_many_groups_are_refused_before_memory_runs_out(tmp_path):
+    rows = 1_000_000
+    log = pl.DataFrame({"model": "a", "label": True, "score": 0.5, "session": pl.int_range(rows, eager=True)})
+    path = write(tmp_path, "a.parquet", log)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    with pytest.raises(nf.ParameterError, match=r"'session' has 1,000,000 values"):
+        ledger.append(path, thresholds=nf.uniform_thresholds(101), segments="session")
+
+
+def test_the_table_is_open_to_others(tmp_path):
+    """One line in Polars, DuckDB, pandas and pyarrow gives the same totals."""
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(write(tmp_path, "a.parquet", random_log(200)), **COLUMNS)
+    expected = (
+        random_log(200).group_by("model").agg(pl.col("label").sum().cast(pl.Int64)).sort("model").rows()
+    )
+    frame = pl.scan_delta(ledger.uri).filter(pl.col("ledger_part") == "counts")
+    assert frame.group_by("model").agg(pl.col("positives").sum()).sort("model").collect().rows() == expected
+    from deltalake import DeltaTable  # noqa: PLC0415
+
+    table = DeltaTable(ledger.uri)
+    counts = table.to_pyarrow_dataset().to_table().to_pandas().query("ledger_part == 'counts'")
+    assert list(counts.groupby("model")["positives"].sum().astype(int).items()) == expected
+    arrow = table.to_pyarrow_dataset()  # noqa: F841  # by name, in the query
+    query = "select model, sum(positives)::int from arrow where ledger_part = 'counts' group by 1 order by 1"
+    assert duckdb.sql(query).fetchall() == expected
+    assert table.history(1)[0]["run"]
+
+
+def test_by_url(tmp_path):
+    ledger = nf.CountsLedger(f"file://{tmp_path}/ledger")
+    path = write(tmp_path, "a.parquet", random_log(100))
+    ledger.append(path, **COLUMNS)
+    assert ledger.append(path, **COLUMNS)["event"].to_list() == ["known"]
+    assert_frame_equal(ledger.read(), recount([path], "exact", **COLUMNS), check_exact=True)
+    ledger.compact()
+    assert ledger.verify().is_empty()

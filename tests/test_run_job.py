@@ -1,0 +1,324 @@
+"""Runs of a job: what is counted, judged, published and told."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import jsonschema
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+from polars.testing import assert_frame_equal
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families as read_plain
+
+import nci_frames as nf
+from nci_frames.cli import main
+from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.publishing import Shelf, check_run
+from nci_frames.jobs.run import run_job
+from tests.hostile import NAMES
+from tests.jobs import SMALL, small_job, write_night, write_nights
+
+RECALL = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.6 }\n'
+GRID = [0.0, 0.25, 0.5, 0.75]
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def latest(folder: Path) -> Path:
+    return folder / "out" / json.loads((folder / "out" / "latest.json").read_text())["path"]
+
+
+@pytest.mark.thorough
+def test_init_check_run_with_the_example(tmp_path: Path) -> None:
+    job = tmp_path / "nightly" / "job.toml"
+    made = call("init", job.parent, "--example")
+    assert made.exit_code == 0
+    assert len(list(job.parent.glob("logs/*/*.parquet"))) == 5
+    log = pl.read_parquet(next(job.parent.glob("logs/*/*.parquet")))
+    assert log.columns == ["model", "label", "score", "country"]
+    assert call("init", job.parent).exit_code == 2
+    # Fewer numbers, so that the test is quick.
+    text = job.read_text().replace("0.5:log:30", "0.5:log:3").replace("lin:9", "lin:2")
+    job.write_text(text.replace('"logit:501"', '"uniform:11"'))
+    checked = call("check", job)
+    assert checked.exit_code == 0
+    assert "files:    5 (5 new)" in checked.stdout
+    assert "windows:  5, from 2026-03-01 00:00 to 2026-03-06 00:00 UTC" in checked.stdout
+    assert not (job.parent / "ledger").exists()
+    ran = call("run", job)
+    assert ran.exit_code == 0, ran.output
+    assert re.match(r"nightly 000001-\d{8}T\d{6}Z: PASS \(\d+ passed, 0 failed", ran.stdout)
+    assert len(ran.stdout.splitlines()) == 1
+    folder = latest(job.parent)
+    assert {"report.html", "history.html", "verdicts.json", "manifest.json"} <= {
+        p.name for p in folder.iterdir()
+    }
+    assert call("check", job).stdout.startswith("files:    5 (5 known)")
+
+
+def test_a_run_counts_only_what_is_new_and_equals_a_full_count(tmp_path: Path) -> None:
+    paths = write_nights(tmp_path / "logs", 3)
+    job = small_job(tmp_path, '[segments]\nkeys = ["country"]\n')
+    job.write_text(job.read_text().replace("tables = []", 'tables = ["parquet"]'))
+    assert call("run", job, "--until", "2026-03-03").exit_code == 0
+    manifest = json.loads((latest(tmp_path) / "manifest.json").read_text())
+    assert manifest["rows"] == {"rows": 400, "counted": 400, "dropped": 0}
+    assert call("run", job).exit_code == 0
+    table = pl.read_parquet(latest(tmp_path) / "tables" / "counts.parquet")
+    expected = nf.count_confusion(nf.scan_predictions(paths, segments="country"), thresholds=GRID)
+    assert_frame_equal(table, expected, check_exact=True)
+    manifest = json.loads((latest(tmp_path) / "manifest.json").read_text())
+    assert [seen["event"] for seen in manifest["files_seen"]] == ["known", "known", "counted"]
+    # A late file of an old night, and one delivered again.
+    write_night(tmp_path / "logs" / "2026-03-01" / "late.parquet", 100, 0.8, seed=77)
+    shutil.copy(paths[2], tmp_path / "logs" / "2026-03-02" / "again.parquet")
+    assert call("run", job).exit_code == 0
+    table = pl.read_parquet(latest(tmp_path) / "tables" / "counts.parquet")
+    late = tmp_path / "logs" / "2026-03-01" / "late.parquet"
+    expected = nf.count_confusion(nf.scan_predictions([*paths, late], segments="country"), thresholds=GRID)
+    assert_frame_equal(table, expected, check_exact=True)
+
+
+def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path, RECALL + 'window = "last"\nundecided = "fail"\n')
+    assert call("run", job, "--run-id", "good").exit_code == 0
+    write_night(tmp_path / "logs" / "2026-03-02" / "a.parquet", 200, 0.3)
+    failed = call("run", job, "--run-id", "bad")
+    assert failed.exit_code == 10
+    assert "FAIL (0 passed, 1 failed, 0 undecided); finds: forest recall" in failed.stdout
+    write_night(tmp_path / "logs" / "2026-03-03" / "a.parquet", 40, 0.6)
+    assert call("run", job, "--run-id", "open").exit_code == 11
+    pointer = json.loads((tmp_path / "out" / "latest.json").read_text())
+    assert (pointer["run"], pointer["verdict"], pointer["last_good"]["run"]) == ("open", "undecided", "good")
+    history = pl.read_parquet(latest(tmp_path) / "history.parquet")
+    assert history["run"].to_list() == ["good", "bad", "open"]
+    assert history["verdict"].to_list() == ["pass", "fail", "undecided"]
+    assert [str(start.date()) for start in history["window_start"]] == [
+        "2026-03-01",
+        "2026-03-02",
+        "2026-03-03",
+    ]
+    page = (latest(tmp_path) / "history.html").read_text()
+    assert "What changed since the last good run" in page
+    assert page.count("data:image/svg+xml") == 1
+    # Retention keeps the last good run, however old.
+    job.write_text(job.read_text() + "\n[output]\nkeep = 1\n")
+    assert call("run", job, "--run-id", "again").exit_code == 11
+    assert sorted(path.name for path in (tmp_path / "out" / "runs").iterdir()) == ["again", "good"]
+    schema = json.loads((Path(__file__).parents[1] / "docs" / "verdicts.schema.json").read_text())
+    jsonschema.validate(json.loads((latest(tmp_path) / "verdicts.json").read_text()), schema)
+
+
+def test_changes_are_split_into_class_balance_and_model(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1, rows=2000)
+    job = small_job(tmp_path)
+    assert call("run", job).exit_code == 0
+    log = pl.read_parquet(tmp_path / "logs" / "2026-03-01" / "a.parquet")
+    # The same scores with a fifth of the positives: all of the change is class balance.
+    positives = log.filter(label=1)
+    (tmp_path / "logs" / "2026-03-02").mkdir()
+    rarer = pl.concat([log.filter(label=0), log.filter(label=0), positives])
+    rarer.write_parquet(tmp_path / "logs" / "2026-03-02" / "a.parquet")
+    assert call("run", job).exit_code == 0
+    page = (latest(tmp_path) / "history.html").read_text()
+    rows = re.findall(r'<tr><th scope="row">forest</th><td class="code">(\w+)</td>(.*?)</tr>', page)
+    numbers = {metric: re.findall(r'class="number">([^<]*)<', cells) for metric, cells in rows}
+    before, after, difference, balance, model = numbers["precision"]
+    assert float(before) > float(after)
+    assert balance == difference
+    assert float(model.replace("\u2212", "-")) == 0
+
+
+def test_a_run_is_published_once_and_one_at_a_time(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path)
+    assert call("run", job, "--run-id", "a").exit_code == 0
+    assert call("run", job, "--run-id", "a").exit_code == 5
+    assert call("run", job, "--run-id", "../a").exit_code == 2
+    with Shelf(tmp_path / "out").locked():
+        busy = call("run", job)
+    assert busy.exit_code == 5
+    assert "another run of this job has not ended" in busy.output
+
+
+def test_bad_files_end_the_run_or_are_told(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 2)
+    job = small_job(tmp_path)
+    bad = tmp_path / "logs" / "2026-03-02" / "bad.parquet"
+    bad.write_bytes(b"PAR1")
+    ended = call("run", job)
+    assert ended.exit_code == 3
+    assert "bad.parquet" in ended.output
+    assert not (tmp_path / "out" / "latest.json").exists()
+    assert call("run", job, "--keep-going").exit_code == 0
+    manifest = json.loads((latest(tmp_path) / "manifest.json").read_text())
+    assert [row["event"] for row in manifest["files_seen"]] == ["counted", "counted", "failed"]
+    assert "could not be counted" in (latest(tmp_path) / "history.html").read_text()
+    write_night(bad, 50, 0.5, seed=9)
+    assert call("run", job).exit_code == 0
+    assert json.loads((latest(tmp_path) / "manifest.json").read_text())["rows"]["counted"] == 450
+
+
+def test_a_changed_published_file_is_found(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path)
+    assert call("run", job).exit_code == 0
+    assert check_run(latest(tmp_path)) == []
+    history = latest(tmp_path) / "history.parquet"
+    content = bytearray(history.read_bytes())
+    content[len(content) // 2] ^= 1
+    history.write_bytes(content)
+    assert check_run(latest(tmp_path)) == ["history.parquet"]
+    damaged = call("run", job)
+    assert damaged.exit_code == 3
+    assert "history.parquet" in damaged.output
+
+
+def test_an_output_that_cannot_be_written_is_exit_4(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path)
+    (tmp_path / "out").write_text("a file")
+    assert call("run", job).exit_code == 4
+    (tmp_path / "out").unlink()
+    (tmp_path / "ledger").write_text("a file")
+    assert call("run", job).exit_code in (3, 4)
+
+
+def test_small_segments_are_reported_together(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1, rows=600)
+    extra = '[segments]\nkeys = ["country"]\nmin_positives = 60\n'
+    job = small_job(tmp_path, extra, SMALL.replace("tables = []", 'tables = ["parquet"]'))
+    assert call("run", job).exit_code == 0
+    counts = pl.read_parquet(latest(tmp_path) / "tables" / "counts.parquet")
+    assert counts["country"].unique().sort().to_list() == ["de", "other"]
+    assert counts.filter(threshold=0.0).select("tp", "fp").sum_horizontal().sum() == 600
+
+
+def test_logs_and_metrics_for_machines(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 2)
+    job = small_job(tmp_path, RECALL + '\n[output]\nmetrics_file = "metrics/job.prom"\n')
+    ran = call("run", job, "--log-format", "json")
+    events = [json.loads(line) for line in ran.stderr.splitlines()]
+    assert [event["event"] for event in events] == [
+        "run started",
+        "source",
+        "source",
+        "gate",
+        "run published",
+    ]
+    assert events[1]["became"] == "counted"
+    text = (tmp_path / "metrics" / "job.prom").read_text()
+    for read in (text_string_to_metric_families, read_plain):
+        samples = {
+            (sample.name, sample.labels.get("event") or sample.labels.get("verdict")): sample.value
+            for family in read(text)
+            for sample in family.samples
+        }
+        assert samples["nci_frames_job_files", "counted"] == 2
+        assert samples["nci_frames_job_rows_counted", None] == 400
+        assert samples["nci_frames_job_verdicts", "pass"] == 1
+        success = samples["nci_frames_job_last_success_timestamp_seconds", None]
+    assert "threshold" not in text
+    # A failure leaves the last success as it was.
+    write_night(tmp_path / "logs" / "2026-03-03" / "a.parquet", 5000, 0.1)
+    assert call("run", job).exit_code == 10
+    text = (tmp_path / "metrics" / "job.prom").read_text()
+    again = {s.name: s.value for f in text_string_to_metric_families(text) for s in f.samples}
+    assert again["nci_frames_job_last_success_timestamp_seconds"] == success
+    assert again["nci_frames_job_last_run_timestamp_seconds"] >= success
+
+
+def outside(folder: Path) -> set[Path]:
+    """What there is outside the places that a job writes to."""
+    return {path for path in folder.rglob("*") if not re.search("job/(out|ledger)", str(path))}
+
+
+@pytest.mark.thorough
+def test_hostile_names_are_text_everywhere(tmp_path: Path) -> None:
+    names = [*NAMES[:8], "../../escape", "a" * 4096, "\u202eright to left"]
+    rows = [
+        {"model": name, "label": label, "score": score, "country": name}
+        for name in names
+        for label, score in ((0, 0.2), (1, 0.9), (1, 0.8), (0, 0.6))
+    ]
+    (tmp_path / "job" / "logs" / "2026-03-01").mkdir(parents=True)
+    pl.DataFrame(rows).write_parquet(tmp_path / "job" / "logs" / "2026-03-01" / "a.parquet")
+    gate = '[[gates]]\nname = "x</script><b>\\u001b[31m"\nmetric = "recall"\nsegments = ["country"]\n'
+    extra = '[segments]\nkeys = ["country"]\n' + gate + "value_threshold = { lower = 0.5 }\n"
+    job = small_job(tmp_path / "job", extra)
+    before = {
+        path for path in tmp_path.rglob("*") if "job/out" not in str(path) and "job/ledger" not in str(path)
+    }
+    ran = call("run", job)
+    assert ran.exit_code in (0, 10, 11), ran.output
+    after = {
+        path for path in tmp_path.rglob("*") if "job/out" not in str(path) and "job/ledger" not in str(path)
+    }
+    assert before == after
+    assert "\x1b" not in ran.output
+    assert "\u202e" not in ran.stdout
+    assert len(ran.stdout.splitlines()) == 1
+    page = (latest(tmp_path / "job") / "history.html").read_text()
+    assert "<b>" not in page
+    assert "<script" not in page
+    history = pl.read_parquet(latest(tmp_path / "job") / "history.parquet")
+    assert set(history["model"]) == set(names)
+
+
+def test_the_ledger_from_the_command_line(tmp_path: Path) -> None:
+    paths = write_nights(tmp_path / "logs", 3)
+    job = small_job(tmp_path)
+    for day in ("2026-03-02", "2026-03-03", "2026-03-04"):
+        assert call("run", job, "--until", day).exit_code == 0
+    ledger = tmp_path / "ledger"
+    assert call("ledger", "verify", ledger, "--files").stdout == "nothing is damaged\n"
+    assert "counted" in call("ledger", "sources", ledger).stdout
+    before = nf.CountsLedger(ledger).read()
+    assert call("ledger", "compact", ledger).stdout == "6 files gathered\n"
+    assert call("ledger", "rebuild", ledger).stdout == "3 files counted\n"
+    assert_frame_equal(nf.CountsLedger(ledger).read(), before)
+    source = nf.CountsLedger(ledger).sources()["source"][0]
+    assert call("ledger", "retire", ledger, source).exit_code == 0
+    paths[1].unlink()
+    found = call("ledger", "verify", ledger, "--files")
+    assert found.exit_code == 3
+    assert "it vanished" in found.stdout
+    assert call("ledger", "sources", tmp_path / "none").exit_code == 3
+
+
+def test_a_run_killed_between_its_name_and_the_pointer_is_built_again(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    file = read_job(small_job(tmp_path))
+    run_job(file, run="first")
+    pointer = (tmp_path / "out" / "latest.json").read_bytes()
+    run_job(file, run="second")
+    (tmp_path / "out" / "latest.json").write_bytes(pointer)
+    assert run_job(file, run="second").run == "second"
+    with pytest.raises(nf.ConflictError):
+        run_job(file, run="second")
+
+
+@pytest.mark.thorough
+def test_the_demo_shows_what_its_nights_bring(tmp_path: Path) -> None:
+    from nci_frames.jobs.demo import run_demo_nights  # noqa: PLC0415
+
+    nights = [outcome for _, outcome in run_demo_nights(tmp_path / "demo", rows=8000)]
+    assert [night.exit_code for night in nights] == [0, 0, 0, 10, 10]
+    events = [dict(night.files.group_by("event").len().rows()) for night in nights]
+    # The late file is counted; the one that is delivered again is known.
+    assert events[1] == {"known": 1, "counted": 2}
+    assert events[2] == {"known": 4, "counted": 1}
+    failed = [set(night.verdicts.filter(verdict="fail").select("gate", "segment").rows()) for night in nights]
+    finds = "forest finds half, each night and country"
+    assert failed[:3] == [set()] * 3
+    assert {row for row in failed[3] if row[0] == finds} == {(finds, '{"country": "fr"}')}
+    assert ("forest leads", None) in failed[4]
+    manifest = json.loads((nights[4].folder / "manifest.json").read_text())
+    assert manifest["rows"]["counted"] == 2 * (5 * 8000 + 1600)
+    assert manifest["last_good"]["run"] == "night-3"
