@@ -14,6 +14,7 @@ __all__ = [
     "Prevalences",
     "beta_values",
     "check_level",
+    "check_repeats",
     "check_seed",
     "check_whole",
     "grid_numbers",
@@ -22,7 +23,7 @@ __all__ = [
     "prevalence_values",
 ]
 
-Prevalences = float | Sequence[float] | Literal["observed", "selected"]
+Prevalences = float | Sequence[float] | Literal["observed"]
 
 
 def check_level(level: object) -> None:
@@ -42,6 +43,12 @@ def check_seed(seed: object) -> None:
     """Raise ParameterError unless *seed* can be one."""
     # The range that scikit-learn accepts; synthetic logs use it too, so that one seed is valid for both.
     check_whole("seed", seed, 0, 2**32 - 1)
+
+
+def check_repeats(repeats: object, least: int) -> None:
+    """Raise ParameterError unless *repeats* is a number of resampled logs, at least *least*."""
+    # More would only measure the noise of the draws, and take the memory.
+    check_whole("repeats", repeats, least, 1_000_000)
 
 
 def _values(name: str, given: float | Sequence[float], allowed: str, largest: float) -> list[float]:

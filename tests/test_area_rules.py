@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from polars.testing import assert_frame_equal
 from scipy.integrate import quad
 from sklearn.metrics import auc, roc_auc_score
 
@@ -107,12 +108,21 @@ def test_partial_areas_equal_scikit_learn(most: float) -> None:
 def test_the_mean_over_a_range_equals_quadrature() -> None:
     counts = nf.count_confusion(random_log(500), thresholds="exact", by=[])
     low, high = 1e-4, 0.2
-    mean = nf.mean_pr_auc(counts, prevalence_range=(low, high))
+    mean = nf.mean_pr_auc(counts, prevalence_range=(low, high), method="interpolated")
     for model, value in mean.select("model", "value").iter_rows():
         one = counts.filter(model=model)
         numeric = quad(lambda eta: pr_auc(one, eta, "interpolated"), low, high, epsrel=1e-10, limit=200)[0]  # noqa: B023
         assert value == pytest.approx(numeric / (high - low), rel=1e-8)
     assert mean["prevalence"].null_count() == 2
+
+
+def test_areas_and_their_mean_have_one_rule_by_default() -> None:
+    counts = nf.count_confusion(random_log(500), thresholds="exact", by=[])
+    mean = nf.mean_pr_auc(counts, prevalence_range=(1e-4, 0.2))
+    assert set(mean["method"]) == {"average_precision"}
+    assert_frame_equal(mean, nf.mean_pr_auc(counts, prevalence_range=(1e-4, 0.2), method="average_precision"))
+    areas = nf.compute_areas(counts, prevalence=0.1).filter(metric="pr_auc")
+    assert set(areas["method"]) == {"average_precision"}
 
 
 @given(rows=labels_and_scores, eta=st.sampled_from([0.01, 0.3, 0.5, 0.9]))

@@ -290,13 +290,21 @@ def test_a_range_is_cut_from_the_whole() -> None:
         ({"metric": "f_beta", "over": "beta", "prevalence": 2}, r"prevalence must be within \[0, 1\]"),
         ({"metric": nf.f_beta(beta=2), "over": "beta"}, "'f_beta' does not depend on beta"),
         ({"metric": nf.f_beta(prevalence=0.1), "over": "prevalence"}, "called with a prevalence"),
-        ({"metric": "f1", "over": "prevalence"}, "unknown metric 'f1'"),
+        ({"metric": "f1", "over": "prevalence"}, "unknown metric 'f1'(.|\n)*'f_beta', with beta=1"),
         ({"metric": "pr_auc", "over": "beta"}, "'pr_auc' does not depend on beta"),
     ],
 )
 def test_contradictory_questions(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(nf.ParameterError, match=message):
         nf.find_crossovers(rates_of(("a", 60, 20), ("b", 30, 5)), **arguments)
+
+
+@pytest.mark.parametrize("over", ["prevalence", "beta"])
+def test_points_that_compete_have_their_rates_alone(over: Any) -> None:
+    rates = rates_of(("a", 60, 20), ("b", 30, 5)).with_columns(eta=pl.lit(0.1))
+    for function in (nf.find_crossovers, nf.winner_ranges):
+        with pytest.raises(nf.SchemaError, match="reads a column that the points that compete lack"):
+            function(rates, metric=nf.f_beta(prevalence=pl.col("eta")), over=over)  # type: ignore[operator]
 
 
 def test_models_tested_at_different_prevalences() -> None:

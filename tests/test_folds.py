@@ -216,7 +216,7 @@ def test_keys_are_compared_apart_and_minimised_metrics_turned_round() -> None:
         ({"metric": "pos_fraction"}, "'pos_fraction' cannot be ranked"),
         ({"metric": nf.precision().alias("own")}, "unknown metric 'own'"),
         ({"over": "week"}, "missing column 'week'"),
-        ({"repeats": 10}, "repeats must be a whole number >= 100"),
+        ({"repeats": 10}, "repeats must be a whole number from 100 to 1,000,000"),
         ({"beta": -1}, "beta must be a number >= 0"),
     ],
 )

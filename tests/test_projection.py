@@ -88,7 +88,10 @@ def test_called_metrics_carry_what_they_fix() -> None:
         ({"metrics": "precison"}, "unknown metric 'precison'(.|\n)*did you mean 'precision'"),
         ({"metrics": []}, "metrics must be at least one metric"),
         ({"metrics": ["precision", "ppv"]}, "two metrics have the label 'precision'"),
-        ({"metrics": [nf.precision(prevalence=pl.col("eta"))]}, "missing column 'eta'"),
+        (
+            {"metrics": [nf.precision(prevalence=pl.col("eta"))]},
+            "'precision' reads a column that the rates lack(.|\n)*'eta'",
+        ),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:

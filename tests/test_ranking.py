@@ -1,0 +1,200 @@
+import itertools
+from fractions import Fraction
+
+import hypothesis.strategies as st
+import polars as pl
+import pytest
+from hypothesis import given
+
+import nci_frames as nf
+
+rate = st.integers(0, 20)
+
+
+def point_rates(points: list[tuple[int, int]]) -> pl.DataFrame:
+    """Operating points of 20 positives and 20 negatives, each a model's, at thresholds of their own."""
+    counts = pl.DataFrame(
+        {
+            "model": [f"m{place:02}" for place in range(len(points))],
+            "threshold": [place / 100 for place in range(len(points))],
+            "tp": [tp for tp, _ in points],
+            "fp": [fp for _, fp in points],
+            "fn": [20 - tp for tp, _ in points],
+            "tn": [20 - fp for _, fp in points],
+        }
+    )
+    return nf.compute_rates(counts)
+
+
+@given(
+    points=st.lists(st.tuples(st.integers(1, 20), st.integers(0, 20)), min_size=2, max_size=8),
+    grid=st.lists(st.floats(1e-12, 1 - 1e-12), min_size=1, max_size=3, unique=True),
+)
+def test_precision_ranks_by_the_quotient_of_the_rates(
+    points: list[tuple[int, int]], grid: list[float]
+) -> None:
+    """At every prevalence the order is that of FPR/TPR, and equal quotients tie."""
+    for metric, at in (
+        ("precision", points),
+        ("npv", [(20 - fp, 20 - tp) for tp, fp in points]),  # its quotient is (1-TPR)/(1-FPR)
+        (nf.f_beta(beta=0), points),
+    ):
+        ranking = nf.rank_models(nf.project_rates(point_rates(at), metrics=metric, prevalence=grid))
+        quotients = [Fraction(fp, tp) for tp, fp in points]
+        expected = {
+            f"m{place:02}": 1 + sum(q < mine for q in quotients) for place, mine in enumerate(quotients)
+        }
+        for (_,), group in ranking.group_by("prevalence"):
+            values = dict(group.select("model", "value").rows())
+            ranks = dict(group.select("model", "rank").rows())
+            for one, other in itertools.combinations(expected, 2):
+                if expected[one] == expected[other]:
+                    assert ranks[one] == ranks[other]
+                elif abs(values[one] - values[other]) > 1e-14 * values[one]:
+                    assert (ranks[one] < ranks[other]) == (expected[one] < expected[other])
+
+
+@given(
+    hits=st.lists(st.integers(1, 10**6), min_size=2, max_size=6), grid=st.lists(st.floats(0, 1), min_size=1)
+)
+def test_points_on_the_diagonal_have_one_precision_at_every_prevalence(
+    hits: list[int], grid: list[float]
+) -> None:
+    size = 10**6
+    counts = pl.DataFrame({"tp": hits, "fp": hits}).with_columns(
+        fn=size - pl.col("tp"), tn=size - pl.col("fp"), model=pl.int_range(pl.len()).cast(pl.String),
+        threshold=pl.lit(0.5),
+    )  # fmt: skip
+    table = nf.project_rates(nf.compute_rates(counts), metrics="precision", prevalence=grid)
+    assert table.group_by("prevalence").agg(pl.col("value").n_unique())["value"].to_list() == [1] * len(
+        set(grid)
+    )
+    ranking = nf.rank_models(table)
+    assert set(ranking["rank"]) == {1}
+    assert set(ranking["gap"]) == {0.0}
+
+
+def values_table(values: list[float | None], metric: str = "precision") -> pl.DataFrame:
+    return pl.DataFrame(
+        {"model": [f"m{place:03}" for place in range(len(values))], "metric": metric, "value": values},
+        schema_overrides={"value": pl.Float64},
+    ).with_columns(threshold=pl.lit(0.5), prevalence=pl.lit(0.1), beta=pl.lit(None, pl.Float64))
+
+
+def ranks_of(values: list[float | None], metric: str = "precision") -> list[int | None]:
+    return nf.rank_models(values_table(values, metric)).sort("model")["rank"].to_list()
+
+
+EPS = 2.0**-52
+steps = st.lists(st.integers(0, 40), min_size=1, max_size=12)
+
+
+@given(steps=steps, size=st.sampled_from([1.0, 3e-9, -2.0, 1e300]))
+def test_the_best_leads_a_tie_and_no_chain_joins_what_differs(steps: list[int], size: float) -> None:
+    values = [size * (1 + step * EPS) for step in steps]
+    table = nf.rank_models(values_table(values))  # type: ignore[arg-type]
+    expected, leader, rank = {}, None, 0
+    for place, value in enumerate(sorted(values, reverse=True), 1):
+        if leader is None or leader - value > 8 * EPS * abs(leader):
+            leader, rank = value, place
+        expected[value] = rank
+    best = max(values)
+    for value, rank, gap in table.select("value", "rank", "gap").iter_rows():
+        assert rank == expected[value]
+        assert gap == (0 if rank == 1 else best - value)
+
+
+def test_infinite_and_undefined_values() -> None:
+    inf = float("inf")
+    assert ranks_of([inf, 3.0, inf, None, 0.0, -inf], "lr_plus") == [1, 3, 1, None, 4, 5]
+    table = nf.rank_models(values_table([inf, 3.0, inf], "lr_plus"))
+    assert table["gap"].to_list() == [0, 0, inf]
+    assert ranks_of([inf, 3.0, inf], "lr_minus") == [2, 1, 2]
+    assert ranks_of([0.0, -0.0, 1e-300], "precision") == [2, 2, 1]
+
+
+def test_differences_of_rates_have_the_rounding_of_the_rates() -> None:
+    """J is 1/10,000 at each point, from other rates: the floats differ by more than 8 ulp."""
+    rates = [(9_991, 9_990), (1_001, 1_000), (11, 10)]
+    counts = pl.DataFrame(
+        {"model": list("abc"), "threshold": 0.5, "tp": [t for t, _ in rates], "fp": [f for _, f in rates]}
+    ).with_columns(fn=10_000 - pl.col("tp"), tn=10_000 - pl.col("fp"))
+    table = nf.project_rates(nf.compute_rates(counts), metrics="youden_j", prevalence=0.5)
+    assert table["value"].max() - table["value"].min() > 8 * EPS * 0.0001
+    assert set(nf.rank_models(table)["rank"]) == {1}
+
+
+def test_groups_are_compared_apart() -> None:
+    one = values_table([0.5, 0.5 + EPS, 0.4]).with_columns(country=pl.lit("at"))
+    other = values_table([0.5 + 2 * EPS, None, 0.6]).with_columns(country=pl.lit(None, pl.String))
+    ranking = nf.rank_models(pl.concat([one, other])).sort("country", "model")
+    assert ranking["rank"].to_list() == [2, None, 1, 1, 1, 3]
+    assert nf.rank_models(values_table([])).is_empty()
+
+
+def test_f1_ranks_change_with_prevalence() -> None:
+    ranking = nf.rank_models(
+        nf.project_rates(point_rates([(10, 1), (19, 8)]), metrics="f_beta", prevalence=[0.01, 0.6])
+    )
+    assert ranking.select("prevalence", "model", "rank").rows() == [
+        (0.01, "m00", 1), (0.01, "m01", 2), (0.6, "m01", 1), (0.6, "m00", 2),
+    ]  # fmt: skip
+    assert ranking["gap"].to_list()[0] == 0
+    best, second = ranking["value"].to_list()[:2]
+    assert ranking["gap"].to_list()[1] == best - second
+
+
+def test_ties_share_the_smaller_rank_and_null_has_none() -> None:
+    rates = point_rates([(10, 2), (10, 2), (5, 2), (0, 0)])
+    ranking = nf.rank_models(nf.project_rates(rates, metrics="precision", prevalence=0.5))
+    assert ranking.select("model", "rank").rows() == [("m00", 1), ("m01", 1), ("m02", 3), ("m03", None)]
+    assert ranking["gap"].to_list()[-1] is None
+
+
+def test_a_target_is_not_ranked() -> None:
+    rates = point_rates([(10, 2), (5, 2)])
+    ranking = nf.rank_models(nf.project_rates(rates, metrics="pos_fraction", prevalence=0.5))
+    assert ranking["rank"].to_list() == [None, None]
+
+
+def test_shared_thresholds_are_compared_one_by_one() -> None:
+    log = pl.DataFrame(
+        {
+            "model": ["a"] * 4 + ["b"] * 4,
+            "label": [1, 1, 0, 0] * 2,
+            "score": [0.9, 0.4, 0.3, 0.1, 0.9, 0.8, 0.6, 0.1],
+        }
+    )
+    rates = nf.compute_rates(nf.count_confusion(log, thresholds=[0.2, 0.5]))
+    ranking = nf.rank_models(nf.project_rates(rates, metrics="accuracy", prevalence=0.5))
+    assert ranking.select("threshold", "model", "rank").rows() == [
+        (0.2, "a", 1),
+        (0.2, "b", 1),
+        (0.5, "a", 1),
+        (0.5, "b", 1),
+    ]
+    together = nf.rank_models(nf.project_rates(rates, metrics="accuracy", prevalence=0.5), by=["metric"])
+    assert sorted(together["rank"].to_list()) == [1, 1, 1, 1]
+
+
+def test_areas_are_ranked_and_lists_can_be_ranked_again() -> None:
+    log = pl.DataFrame({"model": ["a", "a", "b", "b"], "label": [1, 0, 1, 0], "score": [0.9, 0.1, 0.1, 0.9]})
+    areas = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=[0.1, 0.5])
+    ranking = nf.rank_models(areas)
+    assert ranking.group_by("model").agg(pl.col("rank").unique()).sort("model")["rank"].to_list() == [
+        [1],
+        [2],
+    ]
+    assert nf.rank_models(ranking).equals(ranking)
+    assert nf.rank_models(areas.lazy()).equals(ranking)
+
+
+def test_errors() -> None:
+    rates = point_rates([(10, 2), (5, 2)])
+    own = nf.project_rates(rates, metrics=[nf.recall().alias("found")], prevalence=0.5)
+    with pytest.raises(nf.UnknownMetricError, match="unknown metric 'found'"):
+        nf.rank_models(own)
+    with pytest.raises(nf.SchemaError, match="missing column 'country'"):
+        nf.rank_models(nf.project_rates(rates, metrics="recall", prevalence=0.5), by=["country"])
+    with pytest.raises(nf.SchemaError, match="not a projection frame"):
+        nf.rank_models(rates)

@@ -153,6 +153,64 @@ def test_wrong_requests() -> None:
         nf.roll_up(odd, over="country", metrics="recall")
 
 
+def test_parts_at_prevalences_known_otherwise() -> None:
+    """The column prevalence takes the place of the observed one: TPR .8, FPR .1 and TPR .6, FPR .2."""
+    rates = cells(("at", 40, 5, 10, 45), ("de", 12, 16, 8, 64))
+    known = rates.with_columns(prevalence=pl.Series([0.1, 0.3]))
+    row = nf.decompose_difference(known, metric="accuracy", over="country", prevalence="selected").row(
+        0, named=True
+    )
+    assert (row["prevalence"], row["reference_prevalence"]) == (0.3, 0.1)
+    assert row["value"] == pytest.approx(0.3 * 0.6 + 0.7 * 0.8)
+    assert row["reference_value"] == pytest.approx(0.1 * 0.8 + 0.9 * 0.9)
+    assert row["due_to_prevalence"] == pytest.approx(0.2 * (-0.1 - 0.2) / 2)
+    assert row["due_to_rates"] == pytest.approx(0.2 * -0.2 + 0.8 * -0.1)
+    observed = nf.decompose_difference(rates, metric="accuracy", over="country")
+    assert_frame_equal(nf.decompose_difference(known, metric="accuracy", over="country"), observed)
+    same = known.with_columns(prevalence="observed_prevalence")
+    again = nf.decompose_difference(same, metric="accuracy", over="country", prevalence="selected")
+    assert_frame_equal(again, observed)
+    points = nf.select_operating_points(RATES, metric="f_beta", prevalence=0.2)
+    parts = nf.decompose_difference(points, metric="f_beta", over="country", prevalence="selected")
+    assert set(parts["due_to_prevalence"].drop_nulls()) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: nf.decompose_difference(RATES, metric="recall", over="country", prevalence="selected"),
+            r"no prevalence that their points were selected for(.|\n)*select_operating_points",
+        ),
+        (
+            lambda: nf.decompose_difference(RATES, metric="recall", over="country", prevalence=0.1),  # type: ignore[arg-type]
+            "prevalence must be",
+        ),
+        (
+            lambda: nf.decompose_difference(
+                nf.select_operating_points(RATES, metric="precision", prevalence=[0.1, 0.2]),
+                metric="recall", over="country", prevalence="selected",
+            ),
+            "selected for several prevalences",
+        ),
+        (
+            lambda: nf.roll_up(
+                nf.select_operating_points(RATES, metric="f_beta", prevalence=0.1),
+                over="country", metrics="recall", prevalence="selected",  # type: ignore[arg-type]
+            ),
+            "prevalence must be",
+        ),
+        (
+            lambda: nf.project_rates(RATES, metrics="recall", prevalence="selected"),
+            "no prevalence that their points were selected for",
+        ),
+    ],
+)  # fmt: skip
+def test_prevalences_that_are_not_there_or_not_taken(call: Any, message: str) -> None:
+    with pytest.raises(nf.NciFramesError, match=message):
+        call()
+
+
 def test_averages_equal_scikit_learn() -> None:
     """Segments as the labels of a multilabel problem: scikit-learn's macro, micro and weighted averages."""
     rng = np.random.default_rng(3)

@@ -1,0 +1,216 @@
+"""Surfaces in contingency space and how they warp: closed forms, a plain sum, and the slides' classifiers."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nci_frames as nf
+
+FINITE = sorted(
+    row["name"]
+    for row in nf.metrics().filter(kind="point").iter_rows(named=True)
+    if np.isfinite(row["lower"]) and np.isfinite(row["upper"]) and hasattr(nf, row["name"])
+)
+
+
+def accuracy_volume(r: float) -> float:
+    return abs(r - 1) / (6 * (r + 1))
+
+
+def precision_volume(r: float) -> float:
+    return 0.5 - ((1 - r**2) / 2 * np.log(1 + r) + r**2 / 2 * np.log(r) + r / 2) / r
+
+
+@pytest.mark.parametrize("ratio", [1.5, 4, 49, 999])
+def test_closed_forms(ratio: float) -> None:
+    found = nf.imbalance_sensitivity(["accuracy", "precision"], ratios=ratio)["sensitivity"].to_list()
+    assert found == pytest.approx([accuracy_volume(ratio), precision_volume(ratio)], abs=1e-6)
+    # With the majority on the other side: accuracy is symmetric, and precision gains what 1 - precision lost.
+    turned = nf.imbalance_sensitivity(["accuracy", "npv"], ratios=1 / ratio)["sensitivity"].to_list()
+    assert turned == pytest.approx([accuracy_volume(ratio), precision_volume(ratio)], abs=1e-6)
+
+
+def test_growth_saturates() -> None:
+    found = nf.imbalance_sensitivity(["accuracy", "precision"], ratios=1e6)["sensitivity"].to_list()
+    assert found == pytest.approx([1 / 6, 1 / 2], abs=1e-4)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("ratio", [0.1, 20])
+def test_every_metric_of_finite_range_equals_a_plain_sum(ratio: float) -> None:
+    side = 1500
+    middle = (np.arange(side) + 0.5) / side
+    grid = pl.DataFrame({"tpr": np.repeat(middle, side), "fpr": np.tile(middle, side), "beta": 1.0})
+    found = nf.imbalance_sensitivity(FINITE, ratios=ratio)
+    assert found["metric"].to_list() == FINITE
+    ranges = {row["name"]: (row["lower"], row["upper"]) for row in nf.metrics().iter_rows(named=True)}
+    surfaces = [
+        grid.with_columns(prevalence=pl.lit(eta)).select(getattr(nf, name)().alias(name) for name in FINITE)
+        for eta in (0.5, 1 / (1 + ratio))
+    ]
+    for name, sensitivity in found.select("metric", "sensitivity").iter_rows():
+        lower, upper = ranges[name]
+        plain = (surfaces[0][name] - surfaces[1][name]).abs().mean() / (upper - lower)
+        # The middle of a cell is off by its square; beside a corner where a metric jumps, by more.
+        assert sensitivity == pytest.approx(plain, abs=3e-6), name
+        assert 0 <= sensitivity <= 1
+
+
+@pytest.mark.parametrize("beta", [-1, -0.5, float("nan")])
+def test_betas_out_of_range(beta: float) -> None:
+    counts = pl.DataFrame(
+        {
+            "model": "a",
+            "epoch": [1, 2],
+            "threshold": 0.5,
+            "tp": [5, 6],
+            "fp": [5, 2],
+            "fn": [5, 4],
+            "tn": [5, 8],
+        }
+    )
+    rates = nf.compute_rates(counts)
+    for call in (
+        lambda: nf.metric_surface("f_beta", beta=beta),
+        lambda: nf.imbalance_sensitivity("f_beta", ratios=2, beta=beta),
+        lambda: nf.agnostic_metrics("f_beta", beta=beta),
+        lambda: nf.surface_path_length(rates, metric="f_beta", over="epoch", beta=beta),
+    ):
+        with pytest.raises(nf.ParameterError, match="beta must be a number >= 0"):
+            call()
+
+
+def test_a_surface_has_no_columns_of_a_log() -> None:
+    for call in (nf.metric_surface, nf.agnostic_metrics):
+        with pytest.raises(nf.SchemaError, match="a column that the points of a surface lack"):
+            call(nf.precision(prevalence=pl.col("eta")))
+
+
+def test_who_does_not_mind() -> None:
+    points = nf.metrics().filter(kind="point")["name"].to_list()
+    verdicts = dict(nf.agnostic_metrics(points).iter_rows())
+    agnostic = {name for name, verdict in verdicts.items() if verdict and hasattr(nf, name)}
+    assert agnostic == {
+        "recall", "specificity", "fpr", "fnr", "youden_j", "balanced_accuracy", "g_mean", "lr_plus",
+        "lr_minus", "index_of_balanced_accuracy", "diagnostic_odds_ratio", "calibrated_precision",
+        "precision_gain",
+    }  # fmt: skip
+    # As the paper orders them: precision most, then F1, accuracy, and HSS halved into [0, 1].
+    order = ["precision", "f_beta", "accuracy", "hss", "recall", "tss"]
+    found = nf.imbalance_sensitivity(order, ratios=[2, 3])
+    by_metric = dict(found.filter(ratio=2).select("metric", "sensitivity").iter_rows())
+    values = [by_metric[name] for name in ["precision", "f_beta", "accuracy", "hss", "recall", "youden_j"]]
+    assert values == sorted(values, reverse=True)
+    assert values[-2:] == [0, 0]
+
+
+def test_ranges_without_end_and_metrics_of_ones_own() -> None:
+    found = nf.imbalance_sensitivity(["expected_cost", "lr_plus"], ratios=9)
+    assert found["sensitivity"].to_list() == [None, 0]
+    # ∫∫ |0.4·(1-TPR) - 0.4·FPR| = 0.4/3
+    plain = nf.imbalance_sensitivity("expected_cost", ratios=9, rescale=False)
+    assert plain["sensitivity"].item() == pytest.approx(0.4 / 3, abs=1e-6)
+    name = "twice_the_fraction"
+    nf.register_metric(name, 2 * nf.pos_fraction() - 0, range=(0, 2))
+    both = nf.imbalance_sensitivity([name, "pos_fraction"], ratios=9)["sensitivity"].to_list()
+    assert both[0] == pytest.approx(both[1], abs=1e-6)
+
+
+def test_a_surface_has_the_metric_at_every_place() -> None:
+    surface = nf.metric_surface("f_beta", ratio=49, resolution=11, beta=2)
+    assert surface.columns == ["tpr", "tnr", "value"]
+    assert len(surface) == 121
+    assert surface.equals(surface.sort("tpr", "tnr"))
+    tpr, tnr = surface["tpr"], surface["tnr"]
+    tp, fp, fn = 0.02 * tpr, 0.98 * (1 - tnr), 0.02 * (1 - tpr)
+    assert surface["value"].to_list() == pytest.approx((5 * tp / (5 * tp + 4 * fn + fp)).to_list())
+    assert nf.metric_surface("precision", resolution=2)["value"].to_list() == [0.0, None, 0.5, 1.0]
+
+
+@given(tpr=st.floats(0, 1), tnr=st.floats(0, 1), ratio=st.floats(1 / 50, 50), size=st.integers(200, 10**9))
+def test_relatively_identical_matrices(tpr: float, tnr: float, ratio: float, size: int) -> None:
+    family = nf.expected_counts(tpr=tpr, fpr=1 - tnr, ratio=[ratio, 1.0], size=size)
+    assert family.select("tp", "fp", "fn", "tn").sum_horizontal().to_list() == [size] * len(family)
+    rates = nf.compute_rates(family)
+    half_a_row = 0.5000001 / pl.min_horizontal("positives", "negatives")
+    off = pl.max_horizontal((pl.col("tpr") - tpr).abs(), (1 - pl.col("fpr") - tnr).abs())
+    assert rates.filter(off > half_a_row).is_empty()
+    agnostic = nf.project_rates(rates, metrics="youden_j", prevalence="observed")["value"]
+    assert agnostic.max() - agnostic.min() < 4 / (size / 51 - 1)  # type: ignore[operator]
+
+
+def test_the_special_classifiers_of_the_slides() -> None:
+    counts = pl.concat(
+        nf.expected_counts(tpr=tpr, fpr=1 - tnr, ratio=3, size=400, model=model)
+        for model, tpr, tnr in (
+            ("perfect", 1, 1),
+            ("worst", 0, 0),
+            ("ultra-liberal", 1, 0),
+            ("ultra-conservative", 0, 1),
+        )
+    )
+    names = ["recall", "fpr", "precision", "f_beta", "accuracy"]
+    table = nf.project_rates(nf.compute_rates(counts), metrics=names, prevalence="observed")
+    wide = table.pivot(on="metric", index="model", values="value").select("model", *names)
+    found = {model: tuple(values) for model, *values in wide.iter_rows()}
+    # The slides' accuracy of the ultra-liberal is P/(P+N), not 0; by counts, an F1 without hits is 0.
+    assert found == {
+        "perfect": (1.0, 0.0, 1.0, 1.0, 1.0),
+        "worst": (0.0, 1.0, 0.0, 0.0, 0.0),
+        "ultra-liberal": (1.0, 1.0, 0.25, pytest.approx(2 * 100 / (2 * 100 + 300)), 0.25),
+        "ultra-conservative": (0.0, 0.0, None, 0.0, 0.75),
+    }
+
+
+def test_the_length_of_a_path() -> None:
+    epochs = pl.DataFrame({
+        "model": ["a"] * 3 + ["b"] * 2, "epoch": [3, 1, 2, 1, 2], "threshold": [0.5] * 5,
+        "tp": [90, 50, 60, 40, 40], "fp": [20, 50, 20, 10, 10], "fn": [10, 50, 40, 60, 60],
+        "tn": [80, 50, 80, 90, 90],
+    })  # fmt: skip
+    rates = nf.compute_rates(epochs)
+    path = nf.surface_path_length(rates, metric="hss", over="epoch", ratio=4)
+    eta = 0.2
+    points = []
+    for tpr, tnr in ((0.5, 0.5), (0.6, 0.8), (0.9, 0.8)):
+        said = eta * tpr + (1 - eta) * (1 - tnr)
+        hss = 2 * eta * (1 - eta) * (tpr + tnr - 1) / (eta * (1 - said) + (1 - eta) * said)
+        points.append((tpr, tnr, (hss + 1) / 2))
+    expected = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
+    assert path["length"].to_list() == pytest.approx([expected, 0.0])
+    assert path["steps"].to_list() == [2, 1]
+    undefined = nf.compute_rates(
+        epochs.with_columns(pl.lit(0, pl.Int64).alias(cell) for cell in ("tp", "fn"))
+    )
+    assert nf.surface_path_length(undefined, metric="hss", over="epoch")["length"].to_list() == [None, None]
+    lone = nf.surface_path_length(rates.filter(epoch=1), metric="hss", over="epoch")
+    assert lone["length"].to_list() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: nf.metric_surface("precision", ratio=0), "ratio must be a finite number > 0"),
+        (lambda: nf.metric_surface("precision", resolution=1), "resolution must be a whole number from 2"),
+        (lambda: nf.metric_surface("prec"), "unknown metric 'prec'"),
+        (lambda: nf.imbalance_sensitivity("f_beta", ratios=9, beta=-1), "beta must be a number >= 0"),
+        (lambda: nf.expected_counts(tpr=2, fpr=0, ratio=1, size=9), r"tpr must be within \[0, 1\]"),
+        (lambda: nf.expected_counts(tpr=1, fpr=0, ratio=1, size=1), "size must be a whole number >= 2"),
+    ],
+)
+def test_bad_arguments(call: Any, message: str) -> None:
+    with pytest.raises(nf.ParameterError, match=message):
+        call()
+
+
+def test_a_path_needs_one_point_at_a_time() -> None:
+    counts = nf.expected_counts(tpr=0.5, fpr=0.5, ratio=[1, 2], size=100)
+    with pytest.raises(nf.SchemaError, match=r"missing column 'epoch' \(the over\)"):
+        nf.surface_path_length(nf.compute_rates(counts), metric="hss", over="epoch")
+    two = pl.concat([counts, counts.with_columns(threshold=0.6)])
+    with pytest.raises(nf.ParameterError, match="several operating points at one step"):
+        nf.surface_path_length(nf.compute_rates(two), metric="hss", over="ratio")

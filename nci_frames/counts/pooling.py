@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.counts.resolution import has_every_score
-from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.errors import ParameterError, SchemaError, listed
 from nci_frames.schemas import COUNTS, collect
 
 __all__ = ["add_cells", "merge_counts", "pool_counts"]
@@ -49,8 +49,18 @@ def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     columns = frames[0].columns
     for frame in frames[1:]:
         if sorted(frame.columns) != sorted(columns):
-            missing = sorted(set(columns) ^ set(frame.columns))
-            raise SchemaError.missing_column(missing[0], "key", "one of the counts frames", frame.columns)
+            raise SchemaError(
+                "the counts frames have different columns",
+                found="; ".join(
+                    f"only in {place} {listed(map(repr, sorted(alone)))}"
+                    for place, alone in (
+                        ("the first", set(columns) - set(frame.columns)),
+                        ("another", set(frame.columns) - set(columns)),
+                    )
+                    if alone
+                ),
+                hint="count with the same keys, or sum a key away with pool_counts",
+            )
     sources = [
         frame.select(columns).with_columns(__source=pl.lit(source, pl.Int64))
         for source, frame in enumerate(frames)
@@ -91,7 +101,7 @@ def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
     ('a', 0.5, 110, 3, 90, 1997)
     """
     frame = _counts_alone(counts)
-    dropped = [over] if isinstance(over, str) else list(over)
+    dropped = list(dict.fromkeys([over] if isinstance(over, str) else over))
     keys = COUNTS.keys(frame.columns)
     for key in dropped:
         if key not in keys:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.arguments import beta_values, check_whole, prevalence_values
+from nci_frames.arguments import beta_values, check_repeats, prevalence_values
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.areas.areas import compute_areas
@@ -109,7 +109,7 @@ def compare_models(
             if name not in keys:
                 raise SchemaError.missing_column(name, option, "the keys of the counts frame", keys)
 
-    check_whole("repeats", repeats, 2)
+    check_repeats(repeats, 2)
     # Sums of weights have no binomial bounds and cannot be resampled.
     whole = all(frame.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn"))
 

@@ -12,6 +12,7 @@ from nci_frames.errors import ParameterError, listed
 from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.metrics import CalledMetric, called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
+from nci_frames.evaluation.projection.projection import require_columns
 from nci_frames.schemas import RATES
 from nci_frames.typing import Floats
 
@@ -164,6 +165,7 @@ def contests(
         msg = f"the metric {called.label!r} does not depend on beta"
         hint = "omit beta from the call" if called.beta is not None else "use over='prevalence'"
         raise ParameterError(msg, found="over='beta'", hint=hint)
+    require_columns(called, ("tpr", "fpr", "prevalence", "beta"), "the points that compete")
     if over == "prevalence" and called.prevalence is not None:
         msg = f"the metric {called.label!r} was called with a prevalence, so nothing changes over it"
         raise ParameterError(msg, hint="omit the prevalence from the call")

@@ -3,10 +3,9 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import prevalence_of_ratio
+from nci_frames.arguments import beta_values, prevalence_of_ratio
 from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.evaluation.imbalance.sensitivity import width_of
-from nci_frames.evaluation.projection.projection import labelled_metrics
+from nci_frames.evaluation.imbalance.sensitivity import on_surface, width_of
 from nci_frames.schemas import PATHS, RATES, collect
 
 __all__ = ["surface_path_length"]
@@ -55,7 +54,7 @@ def surface_path_length(
     Raises
     ------
     ParameterError
-        If the ratio is out of range, or a model has several operating points at one step.
+        If the ratio or beta is out of range, or a model has several operating points at one step.
     SchemaError
         If *rates* is not a rates frame, or has no such key.
     UnknownMetricError
@@ -89,10 +88,11 @@ def surface_path_length(
     if len(twice):
         msg = "a model has several operating points at one step"
         raise ParameterError(msg, where=f"{over}={twice[over][0]!r}", hint="select one operating point first")
-    ((label, expression),) = labelled_metrics(metric).items()
+    ((label, expression),) = on_surface(metric).items()
+    (weight,) = beta_values([beta])
     eta = prevalence_of_ratio(ratio)
     placed = frame.sort(*group, over).with_columns(
-        prevalence=pl.lit(eta), beta=pl.lit(float(beta)), observed_prevalence=pl.lit(eta)
+        prevalence=pl.lit(eta), beta=pl.lit(weight), observed_prevalence=pl.lit(eta)
     )
     width = width_of(expression)
     axes = (pl.col("tpr"), pl.col("fpr"), expression / (width if np.isfinite(width) else None))

@@ -7,14 +7,16 @@ import polars as pl
 
 from nci_frames.arguments import beta_values, check_whole, prevalence_of_ratio
 from nci_frames.evaluation.metrics import called_metric
-from nci_frames.evaluation.projection.projection import Metrics, labelled_metrics
+from nci_frames.evaluation.projection.projection import Metrics, labelled_metrics, require_columns
 from nci_frames.schemas import AGNOSTIC, SENSITIVITY, SURFACE
 from nci_frames.typing import Floats
 
-__all__ = ["agnostic_metrics", "imbalance_sensitivity", "metric_surface", "width_of"]
+__all__ = ["agnostic_metrics", "imbalance_sensitivity", "metric_surface", "on_surface", "width_of"]
 
 _TOLERANCE = 1e-7
 _MOST_REGIONS = 2_000
+#: What a metric can read at a point of a surface.
+_SURFACE = ("tpr", "fpr", "prevalence", "observed_prevalence", "beta")
 
 
 def width_of(metric: str | pl.Expr) -> float:
@@ -27,6 +29,22 @@ def width_of(metric: str | pl.Expr) -> float:
     """
     known = called_metric(metric).metric
     return known.upper - known.lower
+
+
+def on_surface(metrics: Metrics) -> dict[str, pl.Expr]:
+    """Return the expression of each metric by its label; it reads the rates, the prevalence and beta only.
+
+    Raises
+    ------
+    ParameterError
+        If there is no metric, or two share a label.
+    SchemaError
+        If an expression reads another column.
+    """
+    expressions = labelled_metrics(metrics)
+    for expression in expressions.values():
+        require_columns(expression, _SURFACE, "the points of a surface")
+    return expressions
 
 
 def metric_surface(
@@ -79,10 +97,11 @@ def metric_surface(
     0.1
     """
     check_whole("resolution", resolution, 2, 2_001)
-    ((_, expression),) = labelled_metrics(metric).items()
+    (expression,) = on_surface(metric).values()
+    (weight,) = beta_values([beta])
     places = np.linspace(0, 1, resolution)
     tpr, tnr = np.repeat(places, resolution), np.tile(places, resolution)
-    value = _values([expression], tpr, 1 - tnr, prevalence_of_ratio(ratio), beta)[0]
+    value = _values([expression], tpr, 1 - tnr, prevalence_of_ratio(ratio), weight)[0]
     table = pl.DataFrame({"tpr": tpr, "tnr": tnr, "value": value})
     return SURFACE.finish(table.with_columns(pl.col("value").fill_nan(None)))
 
@@ -143,9 +162,9 @@ def imbalance_sensitivity(
     >>> found["sensitivity"].round(6).to_list()
     [0.083333, 0.163333, 0.0, 0.0]
     """
-    expressions = labelled_metrics(metrics)
+    expressions = on_surface(metrics)
     etas = {r: prevalence_of_ratio(r) for r in sorted({float(r) for r in np.atleast_1d(ratios).tolist()})}
-    (weight,) = beta_values(float(beta))
+    (weight,) = beta_values([beta])
     rows = []
     for label, expression in expressions.items():
         width = width_of(expression) if rescale else 1.0
@@ -179,6 +198,8 @@ def agnostic_metrics(metrics: Metrics, *, beta: float = 1.0) -> pl.DataFrame:
 
     Raises
     ------
+    ParameterError
+        If beta is out of range.
     UnknownMetricError
         If there is no such metric.
 
@@ -192,10 +213,11 @@ def agnostic_metrics(metrics: Metrics, *, beta: float = 1.0) -> pl.DataFrame:
     >>> nf.agnostic_metrics(["precision", "tpr", "tss"]).rows()
     [('precision', False), ('recall', True), ('youden_j', True)]
     """
-    expressions = labelled_metrics(metrics)
+    expressions = on_surface(metrics)
+    (weight,) = beta_values([beta])
     tpr, fpr = np.random.default_rng(0).random((2, 10_000))
     balanced, *skewed = (
-        _values(list(expressions.values()), tpr, fpr, prevalence_of_ratio(ratio), beta)
+        _values(list(expressions.values()), tpr, fpr, prevalence_of_ratio(ratio), weight)
         for ratio in (1, 1000, 1 / 1000)
     )
     same = [

@@ -1,5 +1,7 @@
 """Rates with bounds -> the band of precision, and its width."""
 
+from typing import Literal
+
 import polars as pl
 
 from nci_frames.arguments import Prevalences
@@ -10,7 +12,9 @@ from nci_frames.schemas import BAND, RATES, SUPPORT, UNCERTAINTY, collect
 __all__ = ["lowest_supported_prevalence", "max_precision_uncertainty", "precision_band"]
 
 
-def precision_band(rates: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences) -> pl.DataFrame:
+def precision_band(
+    rates: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences | Literal["selected"]
+) -> pl.DataFrame:
     """Return precision over prevalence, and its bounds if TPR and FPR are within theirs.
 
     Parameters
@@ -18,7 +22,7 @@ def precision_band(rates: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevale
     rates
         A rates frame with bounds: ``compute_rates(counts, interval="wilson")``.
     prevalence
-        P(y=1), each in [0, 1]; or "observed".
+        P(y=1), each in [0, 1]; or "observed" or "selected", as in ``project_rates``.
 
     Returns
     -------

@@ -1,14 +1,15 @@
 """Rates -> metrics at any prevalence and beta, whole or part by part."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Literal
 
 import polars as pl
 
 from nci_frames.arguments import Prevalences, beta_values, prevalence_values
-from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.errors import ParameterError, SchemaError, listed
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.schemas import PROJECTION, RATES, collect
 
@@ -24,7 +25,7 @@ def project_rates(
     /,
     *,
     metrics: Metrics,
-    prevalence: Prevalences,
+    prevalence: Prevalences | Literal["selected"],
     beta: float | Sequence[float] = (1.0,),
     band: bool = False,
 ) -> pl.DataFrame:
@@ -111,7 +112,7 @@ def project_checked(
     rates: pl.DataFrame,
     *,
     metrics: Metrics,
-    prevalence: Prevalences,
+    prevalence: Prevalences | Literal["selected"],
     beta: float | Sequence[float] = (1.0,),
     band: bool = False,
 ) -> pl.DataFrame:
@@ -124,7 +125,7 @@ def project_in_parts(
     /,
     *,
     metrics: Metrics,
-    prevalence: Prevalences,
+    prevalence: Prevalences | Literal["selected"],
     beta: float | Sequence[float] = (1.0,),
     band: bool = False,
     rows: int = 1_000_000,
@@ -234,7 +235,7 @@ def _project(frame: pl.DataFrame, grids: list[_Grid], *, band: bool) -> pl.DataF
 def _plan(
     frame: pl.DataFrame,
     metrics: Metrics,
-    prevalence: Prevalences,
+    prevalence: Prevalences | Literal["selected"],
     beta: float | Sequence[float],
     *,
     band: bool,
@@ -243,17 +244,14 @@ def _plan(
     if band:
         require_bounds(frame)
     selected = isinstance(prevalence, str) and prevalence == "selected"
-    if selected and "prevalence" not in frame.columns:
-        raise SchemaError.missing_column("prevalence", "prevalence", "the rates", frame.columns)
-    etas, betas = None if selected else prevalence_values(prevalence), beta_values(beta)
+    if selected:
+        require_selected(frame)
+    etas = None if isinstance(prevalence, str) and prevalence == "selected" else prevalence_values(prevalence)
+    betas = beta_values(beta)
     grids = []
     for label, expression in labelled_metrics(metrics).items():
         reads = set(expression.meta.root_names())
-        missing = reads - {*frame.columns, "prevalence", "beta"}
-        if missing:
-            raise SchemaError.missing_column(
-                min(missing), "column", f"the rates, for the metric {label!r}", frame.columns
-            )
+        require_columns(expression, {*frame.columns, "prevalence", "beta"}, "the rates")
         called = expression if isinstance(expression, CalledMetric) else None
         column = pl.col("prevalence" if selected else "observed_prevalence")
         own_eta: list[float] | pl.Expr = column if etas is None else etas
@@ -271,6 +269,27 @@ def require_bounds(frame: pl.DataFrame) -> None:
     if missing:
         maker = 'compute_rates(counts, interval="wilson")'
         raise SchemaError.not_a_frame("bounded rates", missing, frame.columns, maker)
+
+
+def require_selected(frame: pl.DataFrame) -> None:
+    """Raise SchemaError unless rates have the prevalence that each row was selected for."""
+    if "prevalence" not in frame.columns:
+        raise SchemaError(
+            "the rates have no prevalence that their points were selected for",
+            found=f"columns {listed(map(repr, frame.columns), 20)}",
+            hint="select_operating_points(rates, metric=..., prevalence=...) adds the column 'prevalence'",
+        )
+
+
+def require_columns(expression: pl.Expr, columns: Collection[str], where: str) -> None:
+    """Raise SchemaError unless a metric reads no other columns than those that there are."""
+    strange = sorted(set(expression.meta.root_names()) - set(columns))
+    if strange:
+        raise SchemaError(
+            f"the metric {expression.meta.output_name()!r} reads a column that {where} lack",
+            found=f"{strange[0]!r}; columns {listed(map(repr, sorted(columns)), 20)}",
+            hint="a prevalence or a beta can also be given as a number",
+        )
 
 
 def labelled_metrics(metrics: Metrics) -> dict[str, pl.Expr]:

@@ -1,13 +1,14 @@
 """Segments: why they differ, and their averages."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import polars as pl
 
-from nci_frames.arguments import Prevalences
+from nci_frames.arguments import Prevalences, prevalence_values
 from nci_frames.counts.pooling import add_cells
 from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.evaluation.projection.projection import Metrics, project_checked
+from nci_frames.evaluation.projection.projection import Metrics, project_checked, require_selected
 from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.schemas import DECOMPOSITION, RATES, ROLL_UP, collect
 
@@ -21,6 +22,7 @@ def decompose_difference(
     metric: str | pl.Expr,
     over: str,
     reference: object = None,
+    prevalence: Literal["observed", "selected"] = "observed",
     beta: float = 1.0,
 ) -> pl.DataFrame:
     """Split the difference of a metric between segments or periods into prevalence and rates.
@@ -40,6 +42,9 @@ def decompose_difference(
         The key whose values are compared, e.g. "country" or "month".
     reference
         The value of *over* that the others are compared with; by default the first in order.
+    prevalence
+        "observed": each segment's own in the log; "selected": the one in the column ``prevalence``, which
+        ``select_operating_points`` adds. Set that column to compare segments at prevalences known otherwise.
     beta
         Weight of recall in [0, inf], for a metric that has one.
 
@@ -55,8 +60,8 @@ def decompose_difference(
     metric               String  name of the metric, or label                 never
     beta                 Float64 weight of recall                             it plays no part
     reference            String  value of *over* compared with                that value is null
-    prevalence           Float64 observed in the segment                      there are no rows
-    reference_prevalence Float64 observed in the reference                    no such operating point
+    prevalence           Float64 of the segment, as asked for                 there are no rows
+    reference_prevalence Float64 of the reference                             no such operating point
     value                Float64 metric in the segment, at its own            undefined
     reference_value      Float64 metric in the reference, at its own          undefined
     difference           Float64 value - reference_value                      either is undefined
@@ -99,8 +104,12 @@ def decompose_difference(
     >>> parts.select(pl.col("difference", "due_to_prevalence", "due_to_rates").round(4)).row(0)
     (-0.2571, -0.2571, 0.0)
     """
+    if prevalence not in ("observed", "selected"):
+        raise ParameterError.unknown_choice("prevalence", prevalence, ("observed", "selected"))
     frame = collect(rates, RATES)
     keys = _require_keys(frame, [over])
+    if prevalence == "selected":
+        frame = _at_selected(frame, keys)
     known = frame[over].unique().sort().to_list()
     if reference is not None and reference not in known:
         raise ParameterError.unknown_choice("reference", reference, [str(value) for value in known])
@@ -150,6 +159,20 @@ def decompose_difference(
         reason=reason,
     )
     return DECOMPOSITION.finish(table)
+
+
+def _at_selected(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return rates in which the prevalence of each point is the one that it was selected for."""
+    require_selected(frame)
+    place = pl.struct("model", *keys, "threshold")
+    twice = frame.filter(place.is_duplicated())
+    if len(twice):
+        raise ParameterError(
+            "an operating point was selected for several prevalences",
+            where=f"model {twice['model'][0]!r}, threshold {twice['threshold'][0]}",
+            hint="keep the rows of one prevalence in each segment",
+        )
+    return frame.with_columns(observed_prevalence="prevalence")
 
 
 def _mixed(pairs: pl.DataFrame, metric: str | pl.Expr, beta: float) -> pl.DataFrame:
@@ -246,6 +269,7 @@ def roll_up(
     >>> averages.select("average", pl.col("value").round(4)).rows()
     [('macro', 0.7), ('micro', 0.8636), ('weighted', 0.8636)]
     """
+    prevalence_values(prevalence)
     frame = collect(rates, RATES)
     segments = [over] if isinstance(over, str) else list(over)
     keys = _require_keys(frame, segments)

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import Prevalences, beta_values, check_seed, check_whole, prevalence_values
+from nci_frames.arguments import Prevalences, beta_values, check_repeats, check_seed, prevalence_values
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.areas.replicated import REPLICATED
@@ -81,7 +81,7 @@ def resample(
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units*.
     """
-    check_whole("repeats", repeats, 2)
+    check_repeats(repeats, 2)
     check_seed(seed)
     thresholds = None if threshold is None else np.unique(np.asarray(threshold, np.float64))
     if thresholds is not None and (not len(thresholds) or np.isnan(thresholds).any()):

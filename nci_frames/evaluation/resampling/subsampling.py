@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import check_seed, check_whole
+from nci_frames.arguments import check_repeats, check_seed
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.evaluation.resampling.draws import draw_without_replacement, stream
@@ -95,7 +95,7 @@ def subsample_study(
     prevalence = float(prevalence)
     if not 0 < prevalence < 1:
         raise ParameterError.out_of_range("prevalence", prevalence, "between 0 and 1, both excluded")
-    check_whole("repeats", repeats, 1)
+    check_repeats(repeats, 1)
     check_seed(seed)
     frame = whole_counts(counts)
     tables = [_study(histogram, prevalence, repeats, seed) for histogram in histograms(frame)]

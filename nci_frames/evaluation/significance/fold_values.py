@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import Prevalences
+from nci_frames.arguments import Prevalences, prevalence_values
 from nci_frames.counts.pooling import add_cells
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.metrics import CalledMetric
@@ -58,6 +58,7 @@ class FoldValues:
         SchemaError
             If *rates* is not a rates frame, or lacks a key of *over*.
         """
+        prevalence_values(prevalence)
         frame = collect(rates, RATES)
         members = [over] if isinstance(over, str) else list(over)
         all_keys = RATES.keys(frame.columns)

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, check_level, check_seed, check_whole
+from nci_frames.arguments import Prevalences, check_level, check_repeats, check_seed, check_whole
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
@@ -221,7 +221,7 @@ def compare_folds(
     """
     _check_options(test, correction, test_train_ratio)
     check_level(level)
-    check_whole("repeats", repeats, 100)
+    check_repeats(repeats, 100)
     check_seed(seed)
     called = called_metric(metric)
     sign = better_sign(called.metric)
