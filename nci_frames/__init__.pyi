@@ -162,3 +162,4 @@ from .errors import SkippedFilesWarning as SkippedFilesWarning
 from .errors import SourceError as SourceError
 from .errors import ToleranceWarning as ToleranceWarning
 from .errors import UnknownMetricError as UnknownMetricError
+from .counting.pairs import count_pairs as count_pairs
