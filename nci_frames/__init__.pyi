@@ -11,6 +11,7 @@ from .counting.thresholds.quantiles import quantile_thresholds as quantile_thres
 # counting
 from .counting.count import count_confusion as count_confusion
 from .counting.paired_auc import compare_auc as compare_auc
+from .counting.pairs import count_pairs as count_pairs
 
 # counts
 from .counts.pooling import merge_counts as merge_counts
@@ -163,4 +164,3 @@ from .errors import SkippedFilesWarning as SkippedFilesWarning
 from .errors import SourceError as SourceError
 from .errors import ToleranceWarning as ToleranceWarning
 from .errors import UnknownMetricError as UnknownMetricError
-from .counting.pairs import count_pairs as count_pairs

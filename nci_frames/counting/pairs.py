@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.counting.logs.scan import Scan, kept_keys, predictions_of, scan_behind
+from nci_frames.counting.logs.reading import Scan, kept_keys, predictions_of
+from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError, listed
 from nci_frames.schemas import PAIRS
 
@@ -105,7 +106,7 @@ def count_pairs(
     kept = kept_keys(scan.keys, by)
     unit = [*(key for key in scan.keys if key not in kept), "unit"]
     rows = predictions_of(scan)
-    contest = _Contest.of(rows, thresholds, models, scan.source.where)
+    contest = _Contest.of(scan, thresholds, models)
     patterns = _patterns(rows, scan, contest, kept, unit)
     return _table(patterns, contest, kept)
 
@@ -119,13 +120,12 @@ class _Contest:
 
     @classmethod
     def of(
-        cls,
-        rows: pl.LazyFrame,
-        thresholds: float | Mapping[str, float],
-        models: Sequence[str] | None,
-        where: str,
+        cls, scan: Scan, thresholds: float | Mapping[str, float], models: Sequence[str] | None
     ) -> "_Contest":
-        seen = rows.select(pl.col("model").unique()).collect()["model"].drop_nulls().sort().to_list()
+        where = scan.source.where
+        with scan.source.reading():
+            names = scan.raw.select(pl.col("model").unique()).collect(engine="streaming")["model"]
+        seen = names.drop_nulls().sort().to_list()
         named = thresholds if isinstance(thresholds, Mapping) else None
         wanted = list(models) if models is not None else list(named) if named is not None else seen
         for model in wanted:
