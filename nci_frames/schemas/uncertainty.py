@@ -129,17 +129,23 @@ BOOTSTRAP = FrameSchema(
     ),
 )
 _FEW = "a class has fewer than two rows"
+_NO_INTERVAL = "there is no interval"
 AUC_INTERVALS = FrameSchema(
     "auc intervals",
     "auc_interval(counts)",
     (
         MODEL,
-        Column("method", (pl.String,), '"delong"'),
+        Column("method", (pl.String,), '"score", "newcombe", "delong" or "delong_logit"'),
         share("value", "ROC-AUC, ties as half", "the group lacks a class"),
-        number("std_error", "standard error of the value", _FEW, minimum=0),
-        share("lower", "lower confidence limit", _FEW),
-        share("upper", "upper confidence limit", _FEW),
-        Column("reason", (pl.String,), "why there is no interval", "there is one"),
+        number("std_error", "standard error of the value", _NO_INTERVAL, minimum=0),
+        share("lower", "lower confidence limit", _NO_INTERVAL),
+        share("upper", "upper confidence limit", _NO_INTERVAL),
+        Column(
+            "reason",
+            (pl.String,),
+            "why there is no interval, or why it is doubtful",
+            "each class has 50 rows or more",
+        ),
     ),
 )
 AUC_COMPARISONS = FrameSchema(
