@@ -150,8 +150,8 @@ def compare_folds(
         For the column ``std``: 1, or 0 as in the F-beta plot. The t-tests always use 1.
     test
         "corrected_t": Nadeau and Bengio's paired t-test, two-sided, for folds that share training rows, as in
-        a cross-validation. "paired_t": Student's, as in the F-beta plot; for folds that share rows it finds far
-        too many differences. "bootstrap": resamples the folds' differences; it needs ten folds or more.
+        a cross-validation. "paired_t": Student's, as in the F-beta plot; for folds that share rows it finds
+        far too many differences. "bootstrap": resamples the folds' differences; it needs ten folds or more.
     test_train_ratio
         Test rows per training row of a fold, for "corrected_t" only. None stands for 1/(k-1), where k is the
         number of values of the last key of *over* if there are several keys (repeats first, then folds). If
@@ -211,7 +211,8 @@ def compare_folds(
     betas.
 
     With ten equal models in five folds, repeated twice, some model is distinguishable in about 5 % of
-    simulated logs or fewer by default, and in more than 80 % by "paired_t" without a correction (docs/honesty.md).
+    simulated logs or fewer by default, and in more than 80 % by "paired_t" without a correction
+    (docs/honesty.md).
 
     References
     ----------
