@@ -106,8 +106,9 @@ SAMPLES = FrameSchema(
         Column("method", (pl.String,), '"exact" (binomial) or "hoeffding"'),
         whole("positives", "rows with y=1 that are needed"),
         whole("negatives", "rows with y=0 that are needed"),
-        share("tpr_half_width", "half-width of TPR that they guarantee"),
-        share("fpr_half_width", "half-width of FPR that they guarantee"),
+        share("tpr_half_width", "half-width of the interval at the expected TPR"),
+        share("fpr_half_width", "half-width of the interval at the expected FPR"),
+        share("assurance", "share of studies that reach the goal", "none was asked for"),
     ),
 )
 _DEFINED = whole("repeats", "resampled logs in which the value is defined")
