@@ -140,8 +140,10 @@ def shifts(effort: float) -> Iterator[Seen]:
             hard = rng.normal(label * 1.5, 0.8)
             unit = np.arange(800)
             log = pl.concat(
-                pl.DataFrame({"model": model, "repeat": repeat, "unit": unit, "country": unit % 4, "label": label,
-                              "score": hard + rng.normal(0, 0.3, 800)})
+                pl.DataFrame(
+                    {"model": model, "repeat": repeat, "unit": unit, "country": unit % 4, "label": label,
+                     "score": hard + rng.normal(0, 0.3, 800)}
+                )
                 for model in "ab" for repeat in range(repeats)
             )  # fmt: skip
             counts = nf.count_confusion(nf.unit_buckets(log), thresholds=np.linspace(-2, 4, 40).tolist())
@@ -171,8 +173,8 @@ def folds(effort: float) -> Iterator[Seen]:
                 flagged = shared + rng.normal(0, noise, (models, units)) >= 1.0
                 for k in range(5):
                     tp, fp = ((flagged & which & (fold == k)).sum(axis=1) for which in (label, ~label))
-                    blocks.append(np.stack([np.full(models, log), np.arange(models),
-                                            np.full(models, 5 * repeat + k), tp, fp, 20 - tp, 180 - fp]))  # fmt: skip
+                    place = [np.full(models, log), np.arange(models), np.full(models, 5 * repeat + k)]
+                    blocks.append(np.stack([*place, tp, fp, 20 - tp, 180 - fp]))
         cells = np.concatenate(blocks, axis=1)
         columns = dict(zip(("log", "model", "fold", "tp", "fp", "fn", "tn"), cells, strict=True))
         counts = pl.DataFrame(columns).with_columns(pl.col("model").cast(pl.String), threshold=pl.lit(0.5))

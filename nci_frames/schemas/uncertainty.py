@@ -211,9 +211,10 @@ BEST_MODELS = FrameSchema(
         MODEL,
         VALUE,
         share("probability", "share of the resampled logs it is the best of", "undefined"),
-        share("p_value", "two-sided, of the best against this one", "the best, or undefined"),
+        share("p_value", "two-sided, of the best against this one", "the best, undefined, or a reason"),
         Column("distinguishable", (pl.Boolean,), "whether the best is significantly better", "undefined"),
         _DEFINED,
+        Column("reason", (pl.String,), "why resampling says nothing of the difference", "it does"),
     ),
 )
 CROSSOVER_INTERVALS = FrameSchema(
