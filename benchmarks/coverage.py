@@ -131,7 +131,7 @@ def planning(effort: float) -> Iterator[Seen]:
 
 def shifts(effort: float) -> Iterator[Seen]:
     """Two models, four segments that say nothing: any finding in the table is wrong."""
-    logs = round(400 * effort)
+    logs = round(500 * effort)
     for repeats, units in ((1, None), (2, "bucket"), (2, None)):
         wrong = 0
         for seed in range(logs):
@@ -146,7 +146,9 @@ def shifts(effort: float) -> Iterator[Seen]:
                 )
                 for model in "ab" for repeat in range(repeats)
             )  # fmt: skip
-            counts = nf.count_confusion(nf.unit_buckets(log), thresholds=np.linspace(-2, 4, 40).tolist())
+            counts = nf.count_confusion(
+                nf.unit_buckets(log, buckets=64), thresholds=np.linspace(-2, 4, 40).tolist()
+            )
             pooled = nf.pool_counts(counts, over=["repeat"] if units else ["repeat", "bucket"])
             found = nf.check_projection(pooled, over="country", units=units)
             wrong += bool(found["distinguishable"].any())

@@ -134,7 +134,8 @@ def false_alarms(logs: int, *, units: str | None, repeats: int) -> float:
     found = 0
     for seed in range(logs):
         log = repeated(600, 4, seed, repeats)
-        counts = nf.count_confusion(nf.unit_buckets(log), thresholds=np.linspace(-2, 4, 40).tolist())
+        buckets = nf.unit_buckets(log, buckets=64)
+        counts = nf.count_confusion(buckets, thresholds=np.linspace(-2, 4, 40).tolist())
         over = ["repeat"] if units else ["repeat", "bucket"]
         table = nf.check_projection(nf.pool_counts(counts, over=over), over="country", units=units)
         found += bool(table["distinguishable"].any())
