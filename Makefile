@@ -8,7 +8,7 @@ OUT ?= demo-output
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-job test quick lint format bench gallery api snapshots browser constraints clean
+.PHONY: help demo demo-job test quick lint format bench coverage gallery api snapshots browser constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ format: $(VENV)/.dev ## fix and format the code with ruff
 
 bench: $(VENV)/.dev ## time counting against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
+
+coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write docs/honesty.md (20 minutes)
+	$(BIN)/python benchmarks/coverage.py --write
 
 gallery: $(VENV)/.dev ## redraw the pictures of the docs (needs Chromium)
 	$(BIN)/python docs/gallery.py

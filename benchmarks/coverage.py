@@ -1,58 +1,278 @@
-"""Measure how often the bootstrap interval contains the true PR-AUC, on simulated logs.
+"""Measure what docs/honesty.md states: how often intervals hold the truth, and how often tests are wrong.
 
-    python benchmarks/coverage.py --logs 1000
+    python benchmarks/coverage.py --write
 
-prints a line for each model and number of positives. The score distributions are those of `synthetic_laws`,
-so the true PR-AUC is known. Each log has 999 negatives per positive.
+simulates logs whose truth is known, calls the public functions, and puts the table into docs/honesty.md.
+Without --write it only prints the table; --only auc folds measures some claims; --effort 0.1 simulates a
+tenth of the logs.
 """
 
 import argparse
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 import nci_frames as nf
-from nci_frames.demo import ScoreLaw, synthetic_laws
+from nci_frames.demo import synthetic_laws
 
-PREVALENCE = 0.001
+PAGE = Path(__file__).parents[1] / "docs" / "honesty.md"
+START, END = "<!-- coverage: begin -->\n", "<!-- coverage: end -->\n"
+CELLS = ("both", "a", "b", "none")
 
 
-def covered(law: ScoreLaw, positives: int, logs: int, repeats: int) -> tuple[float, float, float, float]:
-    """Return the shares of intervals that contain, lie below and lie above the true value, and the bias."""
-    truth = law.pr_auc(PREVALENCE)
-    labels = np.repeat([True, False], [positives, round(positives * (1 - PREVALENCE) / PREVALENCE)])
-    found = []
-    for log in range(logs):
-        scores = law.sample(np.random.default_rng([positives, log]), labels)
-        counts = nf.count_confusion(pl.DataFrame({"model": "m", "label": labels, "score": scores}))
-        table = nf.bootstrap(counts, metric="pr_auc", prevalence=PREVALENCE, repeats=repeats, seed=log)
-        found.append(table.select("value", "lower", "upper").row(0))
-    value, lower, upper = np.array(found).T
-    above, below = np.mean(upper < truth), np.mean(lower > truth)
-    return float(1 - above - below), float(above), float(below), float(value.mean() - truth)
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A line of the table."""
+
+    claim: str
+    condition: str
+    promised: str
+    share: float
+    logs: int
+
+    @property
+    def line(self) -> str:
+        error = math.sqrt(max(self.share * (1 - self.share), 1 / self.logs) / self.logs)
+        return f"| {self.claim} | {self.condition} | {self.promised} | {self.share:.3f} ± {error:.3f} |"
+
+
+def names(logs: int) -> list[str]:
+    """Return a model name for each of so many logs: all are then analysed by one call."""
+    return [f"{log:06}" for log in range(logs)]
+
+
+def held(table: pl.DataFrame, truth: float) -> float:
+    """Return the share of intervals that are there and hold the truth."""
+    return float(
+        table.select(pl.lit(truth).is_between("lower", "upper").fill_null(value=False).mean()).item()
+    )
+
+
+def drawn(rng: np.random.Generator, tpr: float, fpr: float, rows: tuple[int, int], logs: int) -> pl.DataFrame:
+    tp, fp = rng.binomial(rows[0], tpr, logs), rng.binomial(rows[1], fpr, logs)
+    cells = {"tp": tp, "fp": fp, "fn": rows[0] - tp, "tn": rows[1] - fp}
+    return pl.DataFrame({"model": names(logs), "threshold": 0.5, **cells})
+
+
+def auc(effort: float) -> Iterator[Seen]:
+    logs = round(2000 * effort)
+    for positives, negatives, area, spread in (
+        (20, 200, 0.983, 1), (20, 200, 0.9, 2), (20, 2000, 0.983, 2),
+        (100, 2000, 0.9, 1), (100, 2000, 0.9, 2), (500, 500, 0.7, 3),
+    ):  # fmt: skip
+        rng = np.random.default_rng([positives, negatives, spread])
+        label = np.repeat([True, False], [positives, negatives])
+        shift = _quantile(area) * math.sqrt(1 + spread**2)
+        tables = []
+        for block in range(0, logs, 200):
+            some = min(200, logs - block)
+            noise = rng.normal(size=(some, len(label)))
+            score = noise * np.where(label, spread, 1) + shift * label
+            log = pl.DataFrame(
+                {
+                    "model": np.repeat(names(some), len(label)),
+                    "label": np.tile(label, some),
+                    "score": score.ravel(),
+                }
+            )
+            counts = nf.count_confusion(log, thresholds="exact")
+            tables += [
+                nf.auc_interval(counts, method=m) for m in ("score", "newcombe", "delong_logit", "delong")
+            ]
+        for method, found in pl.concat(tables).group_by("method", maintain_order=True):
+            where = f"{positives} + {negatives:,} rows, AUC {area}, spread of positives {spread}"
+            yield Seen(
+                f'`auc_interval("{method[0]}")` holds the area', where, "0.95", held(found, area), logs
+            )
+
+
+def accuracy(effort: float) -> Iterator[Seen]:
+    logs = round(20_000 * effort)
+    correct, times = np.unique(np.random.default_rng(1).binomial(100, 0.98, logs), return_counts=True)
+    for method in ("wilson", "wald"):
+        bounds = [nf.accuracy_interval(int(k), 100, method=method) for k in correct]
+        share = sum(n for n, (low, high) in zip(times, bounds, strict=True) if low <= 0.98 <= high) / logs
+        claim = f'`accuracy_interval("{method}")` holds the accuracy'
+        yield Seen(claim, "100 rows, accuracy 0.98", "0.95", share, logs)
+
+
+def predictive_values(effort: float) -> Iterator[Seen]:
+    logs = round(10_000 * effort)
+    eta, tpr = 1e-3, 0.6
+    for expected in (1, 2, 5, 20):
+        fpr = expected / 10_000
+        counts = drawn(np.random.default_rng(expected), tpr, fpr, (100, 10_000), logs)
+        truth = eta * tpr / (eta * tpr + (1 - eta) * fpr)
+        for method in ("score", "logit"):
+            found = nf.predictive_value_interval(nf.compute_rates(counts), prevalence=eta, method=method)
+            claim = f'`predictive_value_interval("{method}")` is there and holds precision'
+            where = f"{expected} false positives expected"
+            yield Seen(claim, where, "0.95", held(found.filter(metric="precision"), truth), logs)
+
+
+def planning(effort: float) -> Iterator[Seen]:
+    logs = round(10_000 * effort)
+    for delta, tpr, fpr in ((0.1, 0.6, 0.001), (0.3, 0.6, 0.05)):
+        for assurance in (0.8, 0.95, None):
+            plan = nf.required_samples(delta=delta, tpr=tpr, fpr=fpr, assurance=assurance, method="exact")
+            rows = plan.select("positives", "negatives").row(0)
+            counts = drawn(np.random.default_rng(5), tpr, fpr, rows, logs)
+            band = nf.max_precision_uncertainty(nf.compute_rates(counts, interval="wilson"))
+            share = band.select((pl.col("delta") <= delta).fill_null(value=False).mean()).item()
+            claim = f"`required_samples(assurance={assurance})`: a study reaches the goal"
+            where = f"delta {delta}, TPR {tpr}, FPR {fpr}"
+            yield Seen(claim, where, "none" if assurance is None else f"{assurance}", share, logs)
+
+
+def shifts(effort: float) -> Iterator[Seen]:
+    """Two models, four segments that say nothing: any finding in the table is wrong."""
+    logs = round(500 * effort)
+    for repeats, units in ((1, None), (2, "bucket"), (2, None)):
+        wrong = 0
+        for seed in range(logs):
+            rng = np.random.default_rng(seed)
+            label = rng.random(800) < 0.3
+            hard = rng.normal(label * 1.5, 0.8)
+            unit = np.arange(800)
+            log = pl.concat(
+                pl.DataFrame(
+                    {"model": model, "repeat": repeat, "unit": unit, "country": unit % 4, "label": label,
+                     "score": hard + rng.normal(0, 0.3, 800)}
+                )
+                for model in "ab" for repeat in range(repeats)
+            )  # fmt: skip
+            counts = nf.count_confusion(
+                nf.unit_buckets(log, buckets=64), thresholds=np.linspace(-2, 4, 40).tolist()
+            )
+            pooled = nf.pool_counts(counts, over=["repeat"] if units else ["repeat", "bucket"])
+            found = nf.check_projection(pooled, over="country", units=units)
+            wrong += bool(found["distinguishable"].any())
+        where = f"each unit scored {'once' if repeats == 1 else 'twice'}" + (
+            ", rows taken as independent" if units is None else ", tested by buckets"
+        )
+        promised = "none" if repeats > 1 and units is None else "<= 0.05"
+        yield Seen("`check_projection`: any finding, no shift", where, promised, wrong / logs, logs)
+
+
+def folds(effort: float) -> Iterator[Seen]:
+    """Ten equal models in five folds, repeated twice."""
+    logs, units, models = round(1500 * effort), 1000, 10
+    label = np.arange(units) < 100
+    for noise in (0.0, 0.3):
+        rng = np.random.default_rng(9)
+        blocks = []
+        for log in range(logs):
+            shared = rng.normal(0, 0.7, units) + label * 1.5 + rng.normal(0, 0.7, (models, units))
+            for repeat in range(2):
+                fold = np.empty(units, np.int64)
+                for of_class in (label, ~label):
+                    fold[rng.permutation(np.flatnonzero(of_class))] = np.arange(of_class.sum()) % 5
+                flagged = shared + rng.normal(0, noise, (models, units)) >= 1.0
+                for k in range(5):
+                    tp, fp = ((flagged & which & (fold == k)).sum(axis=1) for which in (label, ~label))
+                    place = [np.full(models, log), np.arange(models), np.full(models, 5 * repeat + k)]
+                    blocks.append(np.stack([*place, tp, fp, 20 - tp, 180 - fp]))
+        cells = np.concatenate(blocks, axis=1)
+        columns = dict(zip(("log", "model", "fold", "tp", "fp", "fn", "tn"), cells, strict=True))
+        counts = pl.DataFrame(columns).with_columns(pl.col("model").cast(pl.String), threshold=pl.lit(0.5))
+        rates = nf.compute_rates(counts)
+        for name, options in (
+            ("by default", {}),
+            ('"paired_t" without correction', {"test": "paired_t", "correction": "none"}),
+        ):
+            found = nf.compare_folds(rates, **options).group_by("log").agg(pl.col("distinguishable").any())
+            where = f"10 equal models, 2 x 5 folds, repeats differ by {noise}"
+            promised = "<= 0.05" if not options else "none"
+            share = float(found["distinguishable"].mean())
+            yield Seen(f"`compare_folds` {name}: any distinguishable", where, promised, share, logs)
+
+
+def pairs(effort: float) -> Iterator[Seen]:
+    """Two models on the same 100 positives and 10,000 negatives, decisions correlated 0.6."""
+    logs, rho = round(1000 * effort), 0.6
+    for tpr, fpr in (((0.6, 0.6), (1e-3, 1e-3)), ((0.6, 0.7), (1e-3, 3e-3))):
+        rng = np.random.default_rng(7)
+        cells = []
+        for (one, other), rows in ((tpr, 100), (fpr, 10_000)):
+            both = min(one * other + rho * math.sqrt(one * (1 - one) * other * (1 - other)), one, other)
+            cells.append(
+                rng.multinomial(rows, [both, one - both, other - both, 1 - one - other + both], logs)
+            )
+        columns = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in CELLS]
+        given = {"model_a": "a", "model_b": "b", "threshold_a": 0.5, "threshold_b": 0.5}
+        joint = pl.DataFrame(dict(zip(columns, np.hstack(cells).T, strict=True))).with_columns(
+            *(pl.lit(value).alias(name) for name, value in given.items()), log=pl.int_range(logs)
+        )
+        points = pl.DataFrame({"model": ["a", "b"], "threshold": 0.5, "tp": tpr, "fp": fpr}).with_columns(
+            fn=1 - pl.col("tp"), tn=1 - pl.col("fp")
+        )
+        for metric in ("precision", "f_beta", "expected_cost"):
+            for eta in (1e-4, 1e-2, 0.1):
+                true = nf.project_rates(nf.compute_rates(points), metrics=metric, prevalence=eta)["value"]
+                found = nf.compare_pairs(joint, metric=metric, prevalence=eta, repeats=1000)
+                what, where = f"`compare_pairs({metric})`", f"eta {eta:g}, TPR {tpr}, FPR {fpr}"
+                yield Seen(
+                    f"{what} holds the difference", where, "0.95", held(found, true[0] - true[1]), logs
+                )
+                if true[0] == true[1]:
+                    share = float(
+                        found.select((pl.col("p_value") < 0.05).fill_null(value=False).mean()).item()
+                    )
+                    yield Seen(f"{what}: p < 0.05, models equal", where, "0.05", share, logs)
+
+
+def bootstrap(effort: float) -> Iterator[Seen]:
+    logs, eta = round(300 * effort), 0.001
+    for positives in (20, 100):
+        law = synthetic_laws(8)["model_03"]
+        label = np.repeat([True, False], [positives, 999 * positives])
+        tables = []
+        for log in range(logs):
+            scores = law.sample(np.random.default_rng([positives, log]), label)
+            counts = nf.count_confusion(pl.DataFrame({"model": "m", "label": label, "score": scores}))
+            tables.append(nf.bootstrap(counts, metric="pr_auc", prevalence=eta, seed=log))
+        where = f"{positives} + {999 * positives:,} rows, eta {eta:g}"
+        share = held(pl.concat(tables), law.pr_auc(eta))
+        yield Seen("`bootstrap(pr_auc)` holds the area", where, "0.95", share, logs)
+
+
+CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
+    auc, accuracy, predictive_values, planning, shifts, folds, pairs, bootstrap,
+)  # fmt: skip
+
+
+def _quantile(area: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri(area))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--logs", type=int, default=1000, help="simulated logs for each line")
-    parser.add_argument("--repeats", type=int, default=1000, help="bootstrap replicates of each log")
-    parser.add_argument("--positives", type=int, nargs="+", default=[100], help="positives of each log")
-    parser.add_argument(
-        "--models",
-        nargs="+",
-        default=["model_00", "model_03", "model_07"],
-        help="models of synthetic_laws(8)",
-    )
+    parser.add_argument("--effort", type=float, default=1.0, help="share of the usual number of logs")
+    parser.add_argument("--only", nargs="+", help=f"some of {', '.join(c.__name__ for c in CLAIMS)}")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/honesty.md")
     given = parser.parse_args()
-    laws = synthetic_laws(8)
-    print("model     positives  true PR-AUC  coverage  +/-    truth above  truth below  bias")
-    for positives in given.positives:
-        for name in given.models:
-            share, above, below, bias = covered(laws[name], positives, given.logs, given.repeats)
-            error = np.sqrt(share * (1 - share) / given.logs)
-            truth = laws[name].pr_auc(PREVALENCE)
-            shares = f"{share:8.3f}  {error:.3f}  {above:11.3f}  {below:11.3f}  {bias:+.4f}"
-            print(f"{name}  {positives:9}  {truth:11.4f}  {shares}", flush=True)
+    lines = ["| claim | simulated logs | promised | seen |", "| --- | --- | --- | --- |"]
+    print(*lines, sep="\n")
+    for claim in CLAIMS:
+        if given.only and claim.__name__ not in given.only:
+            continue
+        start = time.perf_counter()
+        for seen in claim(given.effort):
+            lines.append(seen.line)
+            print(seen.line, flush=True)
+        print(f"<!-- {claim.__name__}: {time.perf_counter() - start:.0f} s -->", flush=True)
+    if given.write:
+        text = PAGE.read_text(encoding="utf-8")
+        before, _, rest = text.partition(START)
+        after = rest.partition(END)[2]
+        PAGE.write_text(before + START + "\n".join(lines) + "\n" + END + after, encoding="utf-8")
 
 
 if __name__ == "__main__":

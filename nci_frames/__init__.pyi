@@ -11,6 +11,7 @@ from .counting.thresholds.quantiles import quantile_thresholds as quantile_thres
 # counting
 from .counting.count import count_confusion as count_confusion
 from .counting.paired_auc import compare_auc as compare_auc
+from .counting.pairs import count_pairs as count_pairs
 
 # counts
 from .counts.pooling import merge_counts as merge_counts
@@ -89,6 +90,7 @@ from .evaluation.resampling.subsampling import subsample_study as subsample_stud
 from .evaluation.significance.delong import auc_interval as auc_interval
 from .evaluation.significance.folds import compare_folds as compare_folds
 from .evaluation.significance.folds import summarise_folds as summarise_folds
+from .evaluation.significance.pairs import compare_pairs as compare_pairs
 from .evaluation.significance.shift import check_projection as check_projection
 
 # evaluation.planning

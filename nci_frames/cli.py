@@ -307,6 +307,7 @@ def demo(
 @click.option(
     "--level", type=float, default=0.95, show_default=True, help="Confidence of each rate's interval."
 )
+@click.option("--assurance", type=float, help="Share of studies that reach the goal.  [default: 0.8]")
 def plan(
     half_width: tuple[float, ...] | None,
     tpr: float | None,
@@ -315,6 +316,7 @@ def plan(
     negatives: int | None,
     factor: float | None,
     level: float,
+    assurance: float | None,
     **wanted: Any,
 ) -> None:
     """Show how large a test set must be, or what a test set of a given size can support.
@@ -336,10 +338,17 @@ def plan(
         if factor is not None:
             raise click.UsageError("--factor needs a test set: give --positives and --negatives.")
         widths = cast("Any", half_width[0] if half_width and len(half_width) == 1 else half_width)
-        samples = required_samples(half_width=widths, tpr=tpr, fpr=fpr, level=level, **wanted)
+        samples = required_samples(
+            half_width=widths,
+            tpr=tpr,
+            fpr=fpr,
+            level=level,
+            assurance=0.8 if assurance is None else assurance,
+            **wanted,
+        )
         print_frame(samples, console, title=f"required rows, at confidence {level:g} of each rate")
         return
-    if half_width is not None or any(value is not None for value in wanted.values()):
+    if any(value is not None for value in (half_width, assurance, *wanted.values())):
         raise click.UsageError("Give either a goal or --positives and --negatives, not both.")
     if positives is None or negatives is None or tpr is None or fpr is None:
         raise click.UsageError("A test set needs --positives, --negatives, --tpr and --fpr.")

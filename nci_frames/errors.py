@@ -320,6 +320,17 @@ class InvalidRowsError(NciFramesError):
         msg = "the weights add up to more than Float64 holds"
         return cls(msg, where=where, hint="divide all weights by one number")
 
+    @classmethod
+    def not_paired(cls, what: str, where: str, found: str) -> Self:
+        """Build the error for rows of two models that are not about the same units."""
+        return cls(
+            f"the rows cannot be paired: {what}",
+            where=where,
+            found=found,
+            hint="every model needs one row of each unit; for several rows of a unit use "
+            "bootstrap(counts, units='bucket')",
+        )
+
 
 class OutputError(NciFramesError):
     """A file or folder cannot be written."""

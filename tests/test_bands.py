@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from scipy.stats import binom
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 import nci_frames as nf
 from nci_frames.evaluation.metrics import find_metric
@@ -247,7 +249,8 @@ def test_what_no_or_every_prevalence_supports() -> None:
 
 def test_logit_intervals_by_hand() -> None:
     """Mercaldo, Lau and Zhou (2007): the delta method on the log odds of both predictive values."""
-    found = nf.predictive_value_interval(RATES.filter(model="a").lazy(), prevalence=0.03)
+    rates = RATES.filter(model="a").lazy()
+    found = nf.predictive_value_interval(rates, prevalence=0.03, method="logit")
     se, sp, n1, n0, eta, z = 0.6, 0.999, 100, 10_000, 0.03, 1.959963984540054
     ppv = math.log(eta * se / ((1 - eta) * (1 - sp)))
     npv = math.log((1 - eta) * sp / (eta * (1 - se)))
@@ -264,28 +267,62 @@ def test_logit_intervals_by_hand() -> None:
     assert every["value"].to_list() == pytest.approx(precision.to_list())
 
 
-def test_logit_intervals_cover_as_they_say() -> None:
-    """Exactly, over every pair of outcomes: TPR 0.7 of 60 and FPR 0.1 of 200, at eta 0.05."""
-    tpr, fpr, positives, negatives, eta = 0.7, 0.1, 60, 200, 0.05
-    tp, fp = (axis.ravel() for axis in np.meshgrid(np.arange(positives + 1), np.arange(negatives + 1)))
+def test_score_intervals_are_those_of_statsmodels() -> None:
+    counts = pl.DataFrame(
+        {"model": list("abc"), "threshold": 0.5, "tp": [60, 3, 5], "fp": [10, 5, 7], "fn": [40, 7, 5],
+         "tn": [9990, 15, 993]}
+    )  # fmt: skip
+    found = nf.predictive_value_interval(nf.compute_rates(counts), prevalence=0.03, level=0.9)
+    odds = 0.03 / 0.97
+    for row in counts.iter_rows(named=True):
+        positives, negatives = row["tp"] + row["fn"], row["fp"] + row["tn"]
+        for metric, cells, factor in (
+            ("precision", (row["tp"], positives, row["fp"], negatives), odds),
+            ("npv", (row["tn"], negatives, row["fn"], positives), 1 / odds),
+        ):
+            ratios = confint_proportions_2indep(
+                *cells, compare="ratio", method="score", correction=False, alpha=0.1
+            )
+            wanted = [factor * ratio / (1 + factor * ratio) for ratio in ratios]
+            mine = found.filter(model=row["model"], metric=metric).select("lower", "upper").row(0)
+            assert mine == pytest.approx(wanted, rel=1e-6)
+
+
+def coverage(method: str, tpr: float, fpr: float, positives: int, negatives: int) -> dict[str, float]:
+    """Exactly, over every pair of outcomes: how often the interval is there and holds the value."""
+    eta = 0.05
+    likely = np.flatnonzero(binom.pmf(np.arange(negatives + 1), negatives, fpr) > 1e-9)
+    tp, fp = (axis.ravel() for axis in np.meshgrid(np.arange(positives + 1), likely))
     counts = pl.DataFrame(
         {"model": "a", "outcome": np.arange(len(tp)), "threshold": 0.5, "tp": tp, "fp": fp,
          "fn": positives - tp, "tn": negatives - fp}
     )  # fmt: skip
-    log_chance = [
-        [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * math.log(p)
-         + (n - k) * math.log(1 - p) for k in range(n + 1)]
-        for n, p in ((positives, tpr), (negatives, fpr))
-    ]  # fmt: skip
-    chance = np.exp(np.array(log_chance[0])[tp] + np.array(log_chance[1])[fp])
-    found = nf.predictive_value_interval(nf.compute_rates(counts), prevalence=eta)
+    chance = binom.pmf(tp, positives, tpr) * binom.pmf(fp, negatives, fpr)
+    found = nf.predictive_value_interval(nf.compute_rates(counts), prevalence=eta, method=method)  # type: ignore[arg-type]
     true = {
         "precision": eta * tpr / (eta * tpr + (1 - eta) * fpr),
         "npv": (1 - eta) * (1 - fpr) / ((1 - eta) * (1 - fpr) + eta * (1 - tpr)),
     }
-    for metric, value in true.items():
-        held = found.filter(metric=metric).select(pl.lit(value).is_between("lower", "upper")).to_series()
-        assert chance[held.fill_null(value=False).to_numpy()].sum() == pytest.approx(0.95, abs=0.01)
+    held = {
+        metric: found.filter(metric=metric).select(pl.lit(value).is_between("lower", "upper")).to_series()
+        for metric, value in true.items()
+    }
+    return {metric: chance[is_in.fill_null(value=False).to_numpy()].sum() for metric, is_in in held.items()}
+
+
+@pytest.mark.parametrize("method", ["score", "logit"])
+def test_intervals_of_predictive_values_cover_as_they_say(method: str) -> None:
+    for covered in coverage(method, 0.7, 0.1, 60, 200).values():
+        assert covered == pytest.approx(0.95, abs=0.01)
+
+
+@pytest.mark.parametrize("expected", [1, 2, 5])
+def test_with_hardly_any_false_positive_only_the_score_interval_covers(expected: int) -> None:
+    score, logit = (coverage(method, 0.6, expected / 2000, 60, 2000) for method in ("score", "logit"))
+    assert 0.94 <= score["precision"] <= 0.98
+    # Without a false positive there is no logit interval.
+    assert logit["precision"] < 0.94 or expected == 5
+    assert score["npv"] == pytest.approx(0.95, abs=0.015)
 
 
 def test_limits_of_predictive_values() -> None:
@@ -293,25 +330,41 @@ def test_limits_of_predictive_values() -> None:
         {"model": list("abcd"), "threshold": [0.5] * 4, "tp": [6, 10, 0, 0], "fp": [0, 5, 0, 5],
          "fn": [4, 0, 10, 0], "tn": [90, 85, 90, 85]}
     )  # fmt: skip
-    found = nf.predictive_value_interval(nf.compute_rates(counts), prevalence=[0.0, 0.1, 1.0])
-    known = found.filter(prevalence=0.1).with_columns(known=pl.col("lower").is_not_null())
+    rates = nf.compute_rates(counts)
+    logit = nf.predictive_value_interval(rates, prevalence=[0.0, 0.1, 1.0], method="logit")
+    known = logit.filter(prevalence=0.1).with_columns(known=pl.col("lower").is_not_null())
     assert known.select("model", "metric", "known").rows() == [
         ("a", "npv", True), ("a", "precision", False),  # no false positive
         ("b", "npv", False), ("b", "precision", True),  # no false negative
         ("c", "npv", True), ("c", "precision", False),  # never positive
         ("d", "npv", False), ("d", "precision", False),  # no positives
     ]  # fmt: skip
-    ends = found.filter(model="b", metric="precision").select("value", "lower", "upper").rows()
-    assert (ends[0], ends[2]) == ((0, 0, 0), (1, 1, 1))
+    found = nf.predictive_value_interval(rates, prevalence=[0.0, 0.1, 1.0])
+    rows = {
+        (model, metric): (lower, upper)
+        for model, metric, lower, upper in found.filter(prevalence=0.1)
+        .select("model", "metric", "lower", "upper")
+        .rows()
+    }
+    assert rows["a", "precision"][1] == 1
+    assert 0.3 < rows["a", "precision"][0] < 1
+    assert rows["b", "npv"][1] == 1
+    assert rows["c", "precision"] == (0, 1)  # every ratio of 0 and 0 is possible
+    assert rows["d", "precision"] == rows["d", "npv"] == (None, None)
+    for table in (found, logit):
+        ends = table.filter(model="b", metric="precision").select("value", "lower", "upper").rows()
+        assert (ends[0], ends[2]) == ((0, 0, 0), (1, 1, 1))
+    # At a prevalence of 0 a precision above 0 is possible only if there may be no false positive at all.
+    assert found.filter(model="a", metric="precision", prevalence=0.0)["upper"].item() == 1
     assert found.filter(model="c", metric="precision", prevalence=0.1)["value"].item() is None
-    observed = nf.predictive_value_interval(nf.compute_rates(counts), prevalence="observed")
+    observed = nf.predictive_value_interval(rates, prevalence="observed")
     assert observed.filter(metric="precision")["prevalence"].to_list() == [0.1, 0.1, 0.1, 0.0]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "wald"}, "method must be one of 'logit'"),
+        ({"method": "wald"}, "method must be one of 'score', 'logit'"),
         ({"level": 1}, "level must be between 0 and 1"),
         ({"prevalence": 2}, r"prevalence must be within \[0, 1\]"),
     ],

@@ -110,3 +110,18 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
     counts = nf.count_confusion(random_log(100), thresholds=[0.0, 1.0])
     with pytest.raises(nf.NciFramesError, match=message):
         nf.probability_best(counts, **options)
+
+
+def test_one_positive_tells_nothing_of_a_difference() -> None:
+    """Resampling one row gives that row again, however often: that is no evidence."""
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [1, 0], "fp": [3, 5], "fn": [0, 1], "tn": [97, 95]}
+    )
+    for metric in ("recall", "f_beta"):
+        found = nf.probability_best(counts, metric=metric, prevalence=0.1).row(1, named=True)
+        assert (found["p_value"], found["distinguishable"]) == (None, None)
+        assert found["reason"].startswith("no resampled log differs")
+    # All positives of one model are found and none of the other: no spread either.
+    many = counts.with_columns(tp=pl.Series([9, 0]), fn=pl.Series([0, 9]))
+    assert nf.probability_best(many, metric="recall")["p_value"].to_list() == [None, None]
+    assert nf.probability_best(many, metric="fpr")["reason"].to_list() == [None, None]

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from polars.testing import assert_frame_equal
+from scipy.stats import norm
 
 import nci_frames as nf
 from tests.logs import exact_counts, random_log
@@ -42,12 +43,13 @@ def test_equal_to_the_sums_over_all_pairs(rows: list[tuple[bool, int, int]]) -> 
     scores = np.array([row[1:] for row in rows], float).T
     area, covariance = over_all_pairs(label, scores)
     for mine, score, variance in zip(area, scores, covariance.diagonal(), strict=True):
-        row = nf.auc_interval(exact_counts(label.tolist(), score.tolist())).row(0, named=True)
+        counts = exact_counts(label.tolist(), score.tolist())
+        row = nf.auc_interval(counts, method="delong").row(0, named=True)
         assert row["value"] == pytest.approx(mine, abs=1e-12)
         assert row["std_error"] == pytest.approx(np.sqrt(variance), abs=1e-12)
         assert row["lower"] == pytest.approx(max(0, mine - Z95 * np.sqrt(variance)), abs=1e-12)
         assert row["upper"] == pytest.approx(min(1, mine + Z95 * np.sqrt(variance)), abs=1e-12)
-        assert row["reason"] is None
+        assert row["reason"].startswith("fewer than 50 positives")
     log = pl.DataFrame({"unit": np.arange(len(label)), "label": label, "a": scores[0], "b": scores[1]})
     scan = nf.scan_predictions(log, scores={"a": "a", "b": "b"}, unit="unit")
     row = nf.compare_auc(scan).row(0, named=True)
@@ -60,13 +62,87 @@ def test_equal_to_the_sums_over_all_pairs(rows: list[tuple[bool, int, int]]) -> 
 def test_binned_scores_are_those_of_the_bins() -> None:
     log = random_log(2000)
     thresholds = [-1.0, 0.0, 0.4, 1.5]
-    table = nf.auc_interval(nf.count_confusion(log, thresholds=thresholds, by=[]))
+    table = nf.auc_interval(nf.count_confusion(log, thresholds=thresholds, by=[]), method="delong")
     assert table["model"].to_list() == ["forest", "linear"]
     for model, value, error in table.select("model", "value", "std_error").rows():
         mine = log.filter(model=model)
         binned = np.digitize(mine["score"].to_numpy(), thresholds)
         area, covariance = over_all_pairs(mine["label"].to_numpy(), binned[None])
         assert (value, error) == pytest.approx((area[0], np.sqrt(covariance[0, 0])), abs=1e-12)
+
+
+def test_newcombes_interval_solves_his_equation() -> None:
+    """Method 5 of Newcombe (2006), by the equation as it is printed."""
+    log = random_log(2000)
+    table = nf.auc_interval(nf.count_confusion(log, by=[]), method="newcombe", level=0.9)
+    for row in table.iter_rows(named=True):
+        mine = log.filter(model=row["model"])
+        m, n = mine["label"].sum(), (~mine["label"]).sum()
+        rows = (m + n) / 2 - 1
+        for bound in (row["lower"], row["upper"]):
+            terms = 1 + rows * (1 - bound) / (2 - bound) + rows * bound / (1 + bound)
+            deviation = 1.6448536269514722 * np.sqrt(bound * (1 - bound) / (m * n) * terms)
+            assert abs(bound - row["value"]) == pytest.approx(deviation, rel=1e-9)
+        assert row["lower"] < row["value"] < row["upper"]
+        assert row["reason"] is None
+
+
+def test_the_score_interval_takes_the_larger_variance() -> None:
+    rng = np.random.default_rng(4)
+    label = np.repeat([True, False], [200, 4000])
+    wide = pl.DataFrame({"model": "wide", "label": label, "score": rng.normal(label, 1 + 2 * label)})
+    even = pl.DataFrame({"model": "even", "label": label, "score": rng.normal(label, 1)})
+    counts = nf.count_confusion(pl.concat([wide, even]))
+    found = {
+        method: nf.auc_interval(counts, method=method).sort("model")  # type: ignore[arg-type]
+        for method in ("score", "newcombe", "delong", "delong_logit")
+    }
+    errors = {method: table["std_error"].to_numpy() for method, table in found.items()}
+    assert errors["score"] == pytest.approx(np.maximum(errors["newcombe"], errors["delong"]), rel=1e-12)
+    assert errors["delong"][1] > 1.3 * errors["newcombe"][1]
+    width = {method: (table["upper"] - table["lower"]).to_numpy() for method, table in found.items()}
+    assert width["score"][1] == pytest.approx(width["delong"][1], rel=0.05)
+    assert (errors["delong_logit"] == errors["delong"]).all()
+
+
+def test_the_logit_interval_by_hand() -> None:
+    counts = nf.count_confusion(random_log(2000), by=[])
+    plain, logit = (nf.auc_interval(counts, method=m) for m in ("delong", "delong_logit"))  # type: ignore[arg-type]
+    for one, other in zip(plain.iter_rows(named=True), logit.iter_rows(named=True), strict=True):
+        area = one["value"]
+        half = Z95 * one["std_error"] / (area * (1 - area))
+        wanted = [1 / (1 + np.exp(-np.log(area / (1 - area)) - side * half)) for side in (-1, 1)]
+        assert (other["lower"], other["upper"]) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_classes_that_are_separated_entirely() -> None:
+    counts = exact_counts([True] * 60 + [False] * 60, [1.0] * 60 + [0.0] * 60)
+    for method in ("score", "newcombe"):
+        row = nf.auc_interval(counts, method=method).row(0, named=True)  # type: ignore[arg-type]
+        assert (row["value"], row["upper"], row["reason"]) == (1, 1, None)
+        assert 0.9 < row["lower"] < 1
+    row = nf.auc_interval(counts, method="delong_logit").row(0, named=True)
+    assert (row["lower"], row["std_error"], row["upper"]) == (None, None, None)
+    assert "separated completely" in row["reason"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shift", "spread", "least"), [(3.0, 1, 0.95), (4.74, 2, 0.9), (2.87, 2, 0.88)])
+def test_coverage_with_twenty_positives(shift: float, spread: float, least: float) -> None:
+    """1,000 logs of 20 positives and 200 negatives with normal scores; AUC 0.983, 0.983, 0.9."""
+    rng = np.random.default_rng(11)
+    label = np.repeat([True, False], [20, 200])
+    log = pl.DataFrame(
+        {
+            "model": np.repeat([f"{i:04}" for i in range(1000)], 220),
+            "label": np.tile(label, 1000),
+            "score": (rng.normal(size=(1000, 220)) * np.where(label, spread, 1) + shift * label).ravel(),
+        }
+    )
+    truth = norm.cdf(shift / np.sqrt(1 + spread**2))
+    table = nf.auc_interval(nf.count_confusion(log, thresholds="exact"))
+    assert table.select(pl.lit(truth).is_between("lower", "upper").mean()).item() >= least
+    assert table["reason"].str.starts_with("fewer than 50 positives").all()
 
 
 def test_p_values_of_a_normal_law() -> None:
@@ -117,12 +193,16 @@ def test_groups_and_the_order_of_rows() -> None:
 
 
 def test_too_few_rows() -> None:
-    one = nf.auc_interval(exact_counts([True, False, False], [0.3, 0.2, 0.4]))
+    counts = exact_counts([True, False, False], [0.3, 0.2, 0.4])
+    one = nf.auc_interval(counts, method="delong")
     assert one.select("value", "std_error", "lower", "reason").row(0) == (
         0.5, None, None, "fewer than two positives",
     )  # fmt: skip
-    none = nf.auc_interval(exact_counts([True, True], [0.3, 0.2]))
-    assert none.select("value", "reason").row(0) == (None, "fewer than two negatives")
+    assert nf.auc_interval(counts)["lower"].item() < 0.1
+    none = exact_counts([True, True], [0.3, 0.2])
+    for method, reason in (("delong", "fewer than two negatives"), ("score", "no negatives")):
+        row = nf.auc_interval(none, method=method).row(0, named=True)  # type: ignore[arg-type]
+        assert (row["value"], row["lower"], row["reason"]) == (None, None, reason)
     row = nf.compare_auc(paired(label=[1] * 8)).row(0, named=True)
     assert [row[name] for name in ("auc_a", "difference", "std_error", "p_value", "lower")] == [None] * 5
     assert nf.auc_interval(exact_counts([True], [0.3]).clear()).is_empty()
@@ -155,7 +235,7 @@ def test_bad_options() -> None:
             nf.auc_interval(counts, level=level)  # type: ignore[arg-type]
         with pytest.raises(nf.ParameterError, match="level must be between 0 and 1"):
             nf.compare_auc(paired(), level=level)  # type: ignore[arg-type]
-    with pytest.raises(nf.ParameterError, match="method must be one of 'delong'"):
+    with pytest.raises(nf.ParameterError, match="method must be one of 'score', 'newcombe', 'delong'"):
         nf.auc_interval(counts, method="hanley")  # type: ignore[arg-type]
     with pytest.raises(nf.ParameterError, match="method must be one of 'delong'"):
         nf.compare_auc(paired(), method="hanley")  # type: ignore[arg-type]

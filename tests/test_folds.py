@@ -13,7 +13,7 @@ from scipy import stats
 
 import nci_frames as nf
 from nci_frames.evaluation.significance.corrections import holm
-from nci_frames.evaluation.significance.paired_tests import bootstrap_test, t_test
+from nci_frames.evaluation.significance.paired_tests import bootstrap_test, t_test, without_spread
 
 
 def bonferroni_closed(p_values: list[float]) -> list[float]:
@@ -49,7 +49,9 @@ def test_the_paired_test_is_that_of_scipy() -> None:
     for beta in (0.5, 2.0):
         values = f_values(counts, beta)
         best = max(values, key=lambda model: values[model].mean())
-        table = nf.compare_folds(nf.compute_rates(counts), beta=beta, ddof=0)
+        table = nf.compare_folds(
+            nf.compute_rates(counts), beta=beta, ddof=0, test="paired_t", correction="none"
+        )
         assert table["beta"].unique().to_list() == [beta]
         assert table["prevalence"].null_count() == 3  # each fold's own
         for row in table.iter_rows(named=True):
@@ -71,8 +73,87 @@ def test_the_corrected_test_by_hand() -> None:
     d = a - b
     t = d.mean() / np.sqrt((1 / 10 + 1 / 9) * d.var(ddof=1))
     assert table["p_value"].drop_nulls().item() == pytest.approx(2 * stats.t.sf(abs(t), 9))
-    plain = nf.compare_folds(nf.compute_rates(counts))["p_value"].drop_nulls().item()
+    plain = nf.compare_folds(nf.compute_rates(counts), test="paired_t")["p_value"].drop_nulls().item()
     assert table["p_value"].drop_nulls().item() > plain
+
+
+def test_the_ratio_of_the_corrected_test_follows_from_the_keys() -> None:
+    rates = nf.compute_rates(fold_counts(models=2))
+    by_ratio = {
+        k: nf.compare_folds(rates, test_train_ratio=1 / (k - 1))["p_value"].drop_nulls().item()
+        for k in (3, 4, 5, 10)
+    }
+    # One key of ten values may be five folds, twice.
+    assert nf.compare_folds(rates)["p_value"].drop_nulls().item() == by_ratio[5] > by_ratio[10]
+    number = pl.col("fold").cast(pl.Int64)
+    twice = rates.with_columns(repeat=number // 5, fold=number % 5)
+    found = nf.compare_folds(twice, over=["repeat", "fold"])["p_value"].drop_nulls().item()
+    assert found == pytest.approx(by_ratio[5], rel=1e-12)
+    three = nf.compare_folds(rates.filter(number < 3))["p_value"].drop_nulls().item()
+    wanted = nf.compare_folds(rates.filter(number < 3), test_train_ratio=1 / 2)["p_value"].drop_nulls().item()
+    assert three == wanted
+
+
+def test_equal_differences_have_no_spread_and_no_test() -> None:
+    """Two rows of one positive each: every fold says the same, which is no evidence of how folds vary."""
+    counts = pl.DataFrame(
+        {"model": ["a"] * 10 + ["b"] * 10, "fold": [str(i) for i in range(10)] * 2, "threshold": 0.5,
+         "tp": [9] * 10 + [6] * 10, "fp": [1, 2] * 5 * 2, "fn": [1] * 10 + [4] * 10, "tn": [89, 88] * 5 * 2}
+    )  # fmt: skip
+    for test in ("corrected_t", "paired_t", "bootstrap"):
+        row = nf.compare_folds(nf.compute_rates(counts), metric="recall", test=test).row(1, named=True)  # type: ignore[arg-type]
+        assert (row["model"], row["p_value"], row["distinguishable"]) == ("b", None, None)
+        assert row["reason"] == "it differs from the best by the same amount in every fold"
+    # 0.1 + 0.2 and 0.3 are one number here.
+    values = np.array([[[0.9, 0.8, 0.3], [0.6, 0.5, 0.1 + 0.2 - 0.3]]])
+    equal, constant = without_spread(values[:, :1] - values, values)
+    assert equal.tolist() == [[True, False]]
+    assert constant.tolist() == [[False, True]]
+
+
+def test_a_bootstrap_of_few_folds_is_refused() -> None:
+    rates = nf.compute_rates(fold_counts(folds=9))
+    with pytest.raises(nf.ParameterError, match=r"needs at least 10 of them\n  found: 9 folds"):
+        nf.compare_folds(rates, test="bootstrap")
+    undefined = nf.compute_rates(
+        fold_counts(models=2).with_columns(
+            pl.when(model="m0", fold="3").then(0).otherwise(pl.col(name)).alias(name) for name in ("tp", "fn")
+        )
+    )
+    row = nf.compare_folds(undefined, metric="recall", test="bootstrap").filter(model="m0").row(0, named=True)
+    assert row["reason"] == "fewer than ten folds define it and the best"
+
+
+@pytest.mark.slow
+def test_equal_models_in_repeated_folds_are_seldom_distinguishable() -> None:
+    """Ten models in five folds, repeated twice: any difference in at most 6 % of the logs."""
+    rng = np.random.default_rng(1)
+    logs, units, models = 500, 600, 10
+    label = np.arange(units) < 60
+    rows = []
+    for log in range(logs):
+        shared = rng.normal(size=units) * 0.7 + label * 1.5 + rng.normal(0, 0.7, (models, units))
+        for repeat in range(2):
+            fold = np.empty(units, np.int64)
+            for of_class in (label, ~label):
+                fold[rng.permutation(np.flatnonzero(of_class))] = np.arange(of_class.sum()) % 5
+            flagged = shared + rng.normal(0, 0.2, (models, units)) >= 1.0
+            for k in range(5):
+                tp, fp = ((flagged & which & (fold == k)).sum(axis=1) for which in (label, ~label))
+                rows += [(log, f"m{m}", f"r{repeat}f{k}", 0.5, tp[m], fp[m], 12 - tp[m], 108 - fp[m])
+                         for m in range(models)]  # fmt: skip
+    names = ["log", "model", "fold", "threshold", "tp", "fp", "fn", "tn"]
+    counts = pl.DataFrame(rows, schema=names, orient="row").cast(dict.fromkeys(names[4:], pl.Int64))
+    rates = nf.compute_rates(counts)
+    shares = {
+        test: nf.compare_folds(rates, **options).group_by("log").agg(pl.col("distinguishable").any())
+        ["distinguishable"].mean()
+        for test, options in {
+            "default": {}, "plain": {"test": "paired_t", "correction": "none"}
+        }.items()
+    }  # fmt: skip
+    assert shares["default"] <= 0.06
+    assert shares["plain"] > 0.7
 
 
 @given(
@@ -128,8 +209,8 @@ def test_holm_is_bonferroni_closed(p_values: list[float]) -> None:
 
 def test_holm_across_models() -> None:
     rates = nf.compute_rates(fold_counts(models=4))
-    plain = nf.compare_folds(rates, beta=[0.5, 2])
-    corrected = nf.compare_folds(rates, beta=[0.5, 2], correction="holm")
+    plain = nf.compare_folds(rates, beta=[0.5, 2], correction="none")
+    corrected = nf.compare_folds(rates, beta=[0.5, 2])
     for beta in (0.5, 2.0):
         p = plain.filter(beta=beta)["p_value"].drop_nulls().to_list()
         assert corrected.filter(beta=beta)["p_value"].drop_nulls().to_list() == pytest.approx(
@@ -150,7 +231,7 @@ def test_undefined_and_missing_folds_are_counted() -> None:
             "tn": [98] * 11,
         }
     )
-    table = nf.compare_folds(nf.compute_rates(counts), metric="precision")
+    table = nf.compare_folds(nf.compute_rates(counts), metric="precision", test="paired_t")
     assert table.select("model", "folds", "skipped").rows() == [("a", 3, 1), ("b", 3, 1), ("c", 1, 3)]
     assert table["reason"].to_list() == [None, None, "fewer than two folds define it and the best"]
     assert table["distinguishable"].to_list()[::2] == [False, None]
@@ -210,8 +291,8 @@ def test_keys_are_compared_apart_and_minimised_metrics_turned_round() -> None:
         ({"level": 0.0}, "level must be between 0 and 1"),
         ({"test": "paired"}, "test must be one of 'paired_t'(.|\n)*did you mean 'paired_t'"),
         ({"correction": "bonferroni"}, "correction must be one of 'none', 'holm'"),
-        ({"test": "corrected_t"}, "test_train_ratio must be a number > 0(.|\n)*found: None"),
-        ({"test_train_ratio": 0.1}, "not used otherwise"),
+        ({"test_train_ratio": 0.0}, "test_train_ratio must be a number > 0(.|\n)*found: 0.0"),
+        ({"test": "paired_t", "test_train_ratio": 0.1}, "used with test='corrected_t' only"),
         ({"ddof": 2}, "ddof must be a whole number from 0 to 1"),
         ({"metric": "pos_fraction"}, "'pos_fraction' cannot be ranked"),
         ({"metric": nf.precision().alias("own")}, "unknown metric 'own'"),

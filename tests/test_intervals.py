@@ -87,8 +87,19 @@ def test_hoeffding_is_its_inequality() -> None:
 
 def test_the_accuracy_of_the_slides() -> None:
     """80 of 100: 0.8 ± 1.96·0.04."""
-    assert nf.accuracy_interval(80, 100) == pytest.approx((0.7216, 0.8784), abs=5e-5)
-    assert nf.accuracy_interval(0, 5) == (0, 0)
+    assert nf.accuracy_interval(80, 100, method="wald") == pytest.approx((0.7216, 0.8784), abs=5e-5)
+    assert nf.accuracy_interval(0, 5, method="wald") == (0, 0)
+    assert nf.accuracy_interval(80, 100) == nf.accuracy_interval(80, 100, method="wilson")
+    assert nf.accuracy_interval(0, 5)[1] > 0.4
+
+
+def test_the_coverage_that_the_docstring_of_accuracy_states() -> None:
+    """Exactly, over the outcomes of 100 rows at an accuracy of 0.98."""
+    chance = binom.pmf(np.arange(101), 100, 0.98)
+    for method, stated in (("wald", 0.87), ("wilson", 0.95)):
+        bounds = [nf.accuracy_interval(k, 100, method=method) for k in range(101)]  # type: ignore[arg-type]
+        held = np.array([lower <= 0.98 <= upper for lower, upper in bounds])
+        assert chance[held].sum() == pytest.approx(stated, abs=0.005)
 
 
 @given(

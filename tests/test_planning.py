@@ -5,6 +5,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from scipy.stats import binom
@@ -26,7 +27,9 @@ def by_brute_force(rate: float, half_width: float, level: float) -> int:
     tpr=st.floats(0.01, 0.99), half_width=st.floats(0.02, 0.3), level=st.sampled_from([0.5, 0.9, 0.95, 0.99])
 )
 def test_exact_sizes_by_brute_force(tpr: float, half_width: float, level: float) -> None:
-    found = nf.required_samples(half_width=half_width, tpr=tpr, fpr=1 - tpr, level=level, method="exact")
+    found = nf.required_samples(
+        half_width=half_width, tpr=tpr, fpr=1 - tpr, level=level, method="exact", assurance=None
+    )
     wanted = by_brute_force(tpr, half_width, level)
     assert found["positives"].item() == wanted
     assert found["negatives"].item() == pytest.approx(wanted, abs=1)  # 1 - tpr is rounded
@@ -36,7 +39,9 @@ def test_exact_sizes_by_brute_force(tpr: float, half_width: float, level: float)
     ("rate", "half_width", "wanted"), [(0.6, 0.06, 266), (0.001, 0.0005, None), (0.5, 0.01, 9699)]
 )
 def test_larger_sizes(rate: float, half_width: float, wanted: int | None) -> None:
-    found = nf.required_samples(half_width=half_width, tpr=rate, fpr=0.5, method="exact")["positives"].item()
+    found = nf.required_samples(half_width=half_width, tpr=rate, fpr=0.5, method="exact", assurance=None)[
+        "positives"
+    ].item()
     if wanted is None:
         # 15,334 rows and all above, up to four times as many, keep the rate; 15,333 do not.
         rows = np.arange(found - 1, 4 * found)
@@ -49,21 +54,21 @@ def test_larger_sizes(rate: float, half_width: float, wanted: int | None) -> Non
 
 def test_more_rows_than_32_bits_hold() -> None:
     """Where so many outcomes fit, the normal distribution tells how many rows are needed."""
-    found = nf.required_samples(half_width=(1e-8, 1e-7), tpr=1e-7, fpr=0.5, method="exact")
+    found = nf.required_samples(half_width=(1e-8, 1e-7), tpr=1e-7, fpr=0.5, method="exact", assurance=None)
     z2 = 1.959963984540054**2
     assert found["positives"].item() == pytest.approx(z2 * 1e-7 / 1e-16, rel=0.02)
     assert found["negatives"].item() == pytest.approx(z2 * 0.25 / 1e-14, rel=1e-6)
 
 
 def test_hoeffding_is_its_formula_and_looser() -> None:
-    found = nf.required_samples(half_width=(0.05, 0.0005))
+    found = nf.required_samples(half_width=(0.05, 0.0005), assurance=None)
     assert found["method"].to_list() == ["exact", "hoeffding"]
     exact, hoeffding = found.select("positives", "negatives").rows()
     assert hoeffding == (math.ceil(math.log(40) / 0.005), math.ceil(math.log(40) / (2 * 0.0005**2)))
     assert exact[0] < hoeffding[0]
     assert exact[1] < hoeffding[1]
     # Without a rate the worst is planned for: 0.5.
-    assert found.equals(nf.required_samples(half_width=(0.05, 0.0005), tpr=0.5, fpr=0.5))
+    assert found.equals(nf.required_samples(half_width=(0.05, 0.0005), tpr=0.5, fpr=0.5, assurance=None))
 
 
 rate = st.floats(0.001, 0.9)
@@ -71,7 +76,9 @@ rate = st.floats(0.001, 0.9)
 
 @given(tpr=rate, fpr=rate, delta=st.floats(0.01, 0.5))
 def test_the_planned_rates_give_the_wanted_delta(tpr: float, fpr: float, delta: float) -> None:
-    plan = nf.required_samples(delta=delta, tpr=tpr, fpr=fpr, method="hoeffding").row(0, named=True)
+    plan = nf.required_samples(delta=delta, tpr=tpr, fpr=fpr, method="hoeffding", assurance=None).row(
+        0, named=True
+    )
     of_tpr, of_fpr = plan["tpr_half_width"], plan["fpr_half_width"]
     odds = np.geomspace(1e-6, 1e6, 4001) * fpr / tpr
     upper, lower = odds * (tpr + of_tpr) / (fpr - of_fpr), odds * (tpr - of_tpr) / (fpr + of_fpr)
@@ -83,7 +90,7 @@ def test_the_planned_rates_give_the_wanted_half_width(
     tpr: float, fpr: float, wanted: float, eta: float
 ) -> None:
     plan = nf.required_samples(
-        precision_half_width=wanted, prevalence=eta, tpr=tpr, fpr=fpr, method="hoeffding"
+        precision_half_width=wanted, prevalence=eta, tpr=tpr, fpr=fpr, method="hoeffding", assurance=None
     ).row(0, named=True)
     of_tpr, of_fpr = plan["tpr_half_width"], plan["fpr_half_width"]
     assert of_tpr / tpr == pytest.approx(of_fpr / fpr)
@@ -95,7 +102,9 @@ def test_the_planned_rates_give_the_wanted_half_width(
 
 def test_the_planned_test_set_keeps_its_promise() -> None:
     """Exactly: measured rates with the planned half-widths, and the precision band that they make."""
-    plan = nf.required_samples(delta=0.3, tpr=0.6, fpr=0.05, method="exact").row(0, named=True)
+    plan = nf.required_samples(delta=0.3, tpr=0.6, fpr=0.05, method="exact", assurance=None).row(
+        0, named=True
+    )
     held = 1.0
     for rows, rate, half in (
         (plan["positives"], 0.6, plan["tpr_half_width"]),
@@ -105,6 +114,63 @@ def test_the_planned_test_set_keeps_its_promise() -> None:
         inside = np.abs(hits / rows - rate) <= half + 1e-12
         held *= binom.pmf(hits, rows, rate)[inside].sum()
     assert 0.95**2 <= held < 0.95**2 + 0.04
+
+
+GOALS: list[dict[str, Any]] = [
+    {"delta": 0.3, "tpr": 0.6, "fpr": 0.05},
+    {"delta": 0.2, "tpr": 0.9, "fpr": 0.001},
+    {"precision_half_width": 0.1, "prevalence": 0.001, "tpr": 0.6, "fpr": 0.001},
+    {"precision_half_width": 0.05, "prevalence": 0.2, "tpr": 0.6, "fpr": 0.05},
+    {"half_width": (0.05, 0.0005), "tpr": 0.6, "fpr": 0.001},
+]
+
+
+def reached(goal: dict[str, Any], interval: Any, positives: int, negatives: int, studies: int) -> float:
+    """Return the share of simulated studies that reach the goal, by the public functions."""
+    rng = np.random.default_rng(3)
+    tp, fp = rng.binomial(positives, goal["tpr"], studies), rng.binomial(negatives, goal["fpr"], studies)
+    counts = pl.DataFrame(
+        {"model": [f"{i:05}" for i in range(studies)], "threshold": 0.5, "tp": tp, "fp": fp,
+         "fn": positives - tp, "tn": negatives - fp}
+    )  # fmt: skip
+    rates = nf.compute_rates(counts, interval=interval)
+    if "delta" in goal:
+        held = nf.max_precision_uncertainty(rates)["delta"].fill_null(1) <= goal["delta"]
+    elif "precision_half_width" in goal:
+        band = nf.precision_band(rates, prevalence=goal["prevalence"])
+        held = (band["upper"] - band["lower"]) / 2 <= goal["precision_half_width"]
+    else:
+        widths = [(rates[f"{rate}_upper"] - rates[f"{rate}_lower"]) / 2 for rate in ("tpr", "fpr")]
+        held = (widths[0] <= goal["half_width"][0]) & (widths[1] <= goal["half_width"][1])
+    return float(held.mean())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("goal", GOALS, ids=lambda goal: next(iter(goal)))
+@pytest.mark.parametrize("assurance", [0.8, 0.95])
+def test_as_many_studies_reach_the_goal_as_assured(goal: dict[str, Any], assurance: float) -> None:
+    plan = nf.required_samples(**goal, assurance=assurance)
+    for row, interval in zip(plan.iter_rows(named=True), ("wilson", "hoeffding"), strict=True):
+        share = reached(goal, interval, row["positives"], row["negatives"], 4000)
+        error = 4 * math.sqrt(0.25 / 4000)
+        assert row["assurance"] >= assurance
+        assert share == pytest.approx(row["assurance"], abs=error)
+        # Far fewer rows are not enough.
+        assert (
+            reached(goal, interval, row["positives"] * 9 // 10, row["negatives"] * 9 // 10, 4000) < assurance
+        )
+
+
+def test_a_plan_for_the_expected_rates_alone_is_kept_by_chance() -> None:
+    goal = GOALS[0]
+    row = nf.required_samples(**goal, assurance=None, method="exact").row(0, named=True)
+    assert row["assurance"] is None
+    assert reached(goal, "wilson", row["positives"], row["negatives"], 4000) < 0.75
+
+
+def test_without_rates_every_study_reaches_the_half_width() -> None:
+    row = nf.required_samples(half_width=0.05, method="exact").row(0, named=True)
+    assert (row["positives"], row["negatives"], row["assurance"]) == (381, 381, pytest.approx(1))
+    assert row["tpr_half_width"] <= 0.05
 
 
 def test_expected_counts_add_up() -> None:
@@ -135,6 +201,7 @@ def test_expected_counts_add_up() -> None:
         ),
         ({"half_width": 0.0}, "half_width must be between 0 and 1"),
         ({"half_width": (0.1, float("nan"))}, "found: nan"),
+        ({"half_width": 0.1, "assurance": 1.0}, "assurance must be between 0 and 1"),
         ({"half_width": 0.1, "level": 0.0}, "level must be between 0 and 1"),
         ({"half_width": 0.1, "method": "hoefding"}, "did you mean 'hoeffding'"),
     ],

@@ -1,14 +1,14 @@
 """Tests of shift against SciPy on the rows, and their rate of false alarms."""
 
-import hypothesis.strategies as st
+import warnings
+
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from scipy import special, stats
+from scipy import integrate, stats
 
 import nci_frames as nf
-from nci_frames.evaluation.significance.shift import _law_of_distance, _merged
+from nci_frames.evaluation.significance.quadratic import exceedance
 from tests.logs import random_log
 from tests.test_folds import bonferroni_closed
 
@@ -22,35 +22,46 @@ def log_with_shift(rows: int, shift: float, seed: int = 0) -> pl.DataFrame:
     return pl.DataFrame({"model": "a", "month": month, "label": label, "score": np.round(score, 3)})
 
 
-def test_statistics_are_those_of_scipy() -> None:
-    log = log_with_shift(3000, 0.3)
+def test_the_statistic_is_that_of_anderson_and_darling() -> None:
+    """Scholz and Stephens' statistic of the rows, which their test standardises; and its p-value."""
+    log = log_with_shift(3000, 0.1)
     found = nf.check_projection(nf.count_confusion(log), over="month")
-    p_values = {"ks": [], "chi_square": []}  # type: ignore[var-annotated]
     for row in found.iter_rows(named=True):
         of_class = log.filter(label=row["class"] == "positive")
-        mine, others = (
-            part["score"].to_numpy()
-            for part in (
-                of_class.filter(month=row["month"]),
-                of_class.filter(pl.col("month") != row["month"]),
-            )
-        )
-        assert row["rows"] == len(mine)
-        p_values[row["test"]].append(row["p_value"])
-        if row["test"] == "ks":
-            expected = stats.ks_2samp(mine, others, method="asymp")
-            assert row["statistic"] == pytest.approx(expected.statistic, abs=1e-12)
-            assert row["p_value"] == pytest.approx(expected.pvalue, rel=1e-9)
-        else:
-            # 20 cells of equal size over continuous scores: quantiles of all rows.
-            edges = np.quantile(of_class["score"].to_numpy(), np.linspace(0, 1, 21)[1:-1])
-            table = np.stack([np.bincount(np.searchsorted(edges, s), minlength=20) for s in (mine, others)])
-            expected = stats.chi2_contingency(table, correction=False)
-            assert row["statistic"] == pytest.approx(expected.statistic, rel=0.35)
-    assert {len(p) for p in p_values.values()} == {2 * log["month"].n_unique()}
-    for test, p in p_values.items():
-        adjusted = found.filter(test=test)["adjusted"].to_list()
-        assert adjusted == pytest.approx(bonferroni_closed(p))
+        samples = [of_class.filter(month=month)["score"].to_numpy() for month in "123"]
+        assert (row["segments"], row["rows"]) == (3, len(of_class))
+        expected = by_the_rows(samples)
+        # 64 cells of many scores lose little.
+        assert row["statistic"] == pytest.approx(expected, rel=0.05)
+        permuted = stats.PermutationMethod(n_resamples=999, rng=np.random.default_rng(1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # SciPy's table of p-values ends at 0.25 and 0.001
+            p_value = stats.anderson_ksamp(samples, method=permuted).pvalue
+        assert row["p_value"] == pytest.approx(p_value, abs=0.04)
+
+
+def by_the_rows(samples: list[np.ndarray]) -> float:
+    """Eq. 3 of Scholz and Stephens (1987), without ties."""
+    pooled = np.sort(np.concatenate(samples))
+    size = len(pooled)
+    j = np.arange(1, size)
+    total = 0.0
+    for sample in samples:
+        n = len(sample)
+        below = np.searchsorted(np.sort(sample), pooled[:-1], side="right")
+        total += (((size * below - j * n) ** 2) / (j * (size - j))).sum() / n
+    return total / size
+
+
+def test_the_effect_is_the_distance_of_kolmogorov_and_smirnov() -> None:
+    log = log_with_shift(3000, 0.5)
+    row = nf.check_projection(nf.count_confusion(log), over="month").row(0, named=True)
+    negatives = log.filter(~pl.col("label"))
+    mine, others = (
+        negatives.filter((pl.col("month") == "3") == is_it)["score"].to_numpy() for is_it in (True, False)
+    )
+    assert (row["class"], row["farthest"], row["distinguishable"]) == ("negative", "3", True)
+    assert row["effect"] == pytest.approx(stats.ks_2samp(mine, others).statistic, abs=1e-12)
 
 
 def test_two_cells_are_the_test_of_two_shares() -> None:
@@ -58,63 +69,113 @@ def test_two_cells_are_the_test_of_two_shares() -> None:
         {"model": "a", "site": ["x", "y"], "threshold": 0.5, "tp": [60, 40], "fp": [10, 40], "fn": [40, 60],
          "tn": [990, 960]}
     )  # fmt: skip
-    found = nf.check_projection(counts, over="site").filter(test="chi_square", site="x")
+    found = nf.check_projection(counts, over="site")
     tables = ([[10, 990], [40, 960]], [[60, 40], [40, 60]])
+    p_values = []
     for row, table in zip(found.iter_rows(named=True), tables, strict=True):
         expected = stats.chi2_contingency(table, correction=False)
-        assert (row["statistic"], row["p_value"]) == pytest.approx((expected.statistic, expected.pvalue))
-        assert row["verdict"] == "differs"
+        # The weight of the one border is half its variance in Pearson's statistic.
+        assert row["statistic"] == pytest.approx(expected.statistic / 2)
+        assert row["p_value"] == pytest.approx(expected.pvalue)
+        assert row["distinguishable"]
+        p_values.append(expected.pvalue)
+    assert found["adjusted"].to_list() == pytest.approx(bonferroni_closed(p_values))
+
+
+@pytest.mark.parametrize("freedom", [2, 4])
+def test_exceedance_against_imhofs_integral(freedom: int) -> None:
+    weights = np.array([1.0, 0.4, 0.2, 0.05])
+
+    def exact(value: float) -> float:
+        """Imhof (1961), eq. 3.2."""
+
+        def integrand(u: float) -> float:
+            theta = 0.5 * (freedom * np.arctan(weights * u)).sum() - 0.5 * value * u
+            rho = np.prod((1 + (weights * u) ** 2) ** (freedom / 4))
+            return float(np.sin(theta) / (u * rho))
+
+        return 0.5 + integrate.quad(integrand, 0, np.inf, limit=2000)[0] / np.pi
+
+    mean = freedom * weights.sum()
+    for value in (0.5 * mean, mean, 1.001 * mean, 2 * mean, 4 * mean):
+        assert exceedance(value, weights, freedom) == pytest.approx(exact(value), rel=0.04, abs=1e-4)
+    assert exceedance(3.0, np.ones(3), 2) == pytest.approx(stats.chi2.sf(3, 6))
+    assert exceedance(0.0, weights) == 1
+    assert exceedance(1.0, np.zeros(2)) == 1
 
 
 def test_a_shift_is_found_where_it_is() -> None:
     log = log_with_shift(20_000, 0.3)
     for thresholds in ("exact", np.linspace(-3, 4, 100).tolist()):
         found = nf.check_projection(nf.count_confusion(log, thresholds=thresholds), over="month")
-        assert set(found.filter(month="3")["verdict"].to_list()[:2]) == {"differs"}
-        positives = found.filter(pl.col("class") == "positive")
         # That the class balance changes is what projection is for, and no shift.
-        assert positives["verdict"].unique().to_list() == ["no difference found"]
+        assert found.select("class", "distinguishable").rows() == [("negative", True), ("positive", False)]
+
+
+def repeated(rows: int, segments: int, seed: int, repeats: int = 2) -> pl.DataFrame:
+    """Units that are scored several times by two models; their segment says nothing of their scores."""
+    rng = np.random.default_rng(seed)
+    unit = np.arange(rows)
+    label = rng.random(rows) < 0.3
+    hard = rng.normal(label * 1.5, 0.8)
+    parts = [
+        pl.DataFrame(
+            {"model": model, "repeat": repeat, "unit": unit, "label": label,
+             "country": unit % segments,
+             "score": (hard + rng.normal(0, 0.3, rows)).round(2)}
+        )
+        for model in ("a", "b") for repeat in range(repeats)
+    ]  # fmt: skip
+    return pl.concat(parts)
+
+
+def false_alarms(logs: int, *, units: str | None, repeats: int) -> float:
+    """Return the share of logs without a shift whose table has a finding."""
+    found = 0
+    for seed in range(logs):
+        log = repeated(600, 4, seed, repeats)
+        buckets = nf.unit_buckets(log, buckets=64)
+        counts = nf.count_confusion(buckets, thresholds=np.linspace(-2, 4, 40).tolist())
+        over = ["repeat"] if units else ["repeat", "bucket"]
+        table = nf.check_projection(nf.pool_counts(counts, over=over), over="country", units=units)
+        found += bool(table["distinguishable"].any())
+    return found / logs
 
 
 @pytest.mark.thorough
 def test_false_alarms_are_as_rare_as_promised() -> None:
-    """80 logs without a shift: at least one alarm in 5 % of them, at most; on a coarse grid KS has fewer."""
-    alarms = {"ks": 0, "chi_square": 0}
-    coarse = 0
-    for seed in range(80):
-        log = log_with_shift(600, 0.0, seed)
-        for test, verdict in (
-            nf.check_projection(nf.count_confusion(log), over="month")
-            .select("test", "verdict")
-            .unique()
-            .rows()
-        ):
-            alarms[test] += verdict == "differs"
-        on_grid = nf.check_projection(nf.count_confusion(log, thresholds=[0.0, 1.0]), over="month")
-        coarse += bool(on_grid.filter(test="ks", verdict="differs").height)
-    limit = 80 * 0.05 + 3 * np.sqrt(80 * 0.05 * 0.95)
-    assert max(alarms.values()) < limit
-    assert coarse <= alarms["ks"]
+    assert false_alarms(40, units=None, repeats=1) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 40)
+    assert false_alarms(40, units="bucket", repeats=3) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 40)
+    # Repeats that are taken as independent rows are found to differ.
+    assert false_alarms(40, units=None, repeats=3) > 0.3
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=12), st.integers(1, 30))
-def test_merged_cells_are_large_enough_and_lose_nothing(rows: list[tuple[int, int]], least: int) -> None:
-    table = np.array(rows, float).T
-    merged = _merged(rows, least)
-    assert (merged.sum(axis=1) == table.sum(axis=1)).all()
-    assert merged.shape[1] == 1 or (merged.sum(axis=0) >= least).all()
+@pytest.mark.slow
+def test_the_error_of_the_whole_table_is_below_its_level() -> None:
+    assert false_alarms(400, units=None, repeats=1) <= 0.06
+    assert false_alarms(400, units="bucket", repeats=2) <= 0.06
+
+
+def test_buckets_with_a_shift() -> None:
+    log = repeated(3000, 3, 0).with_columns(score=pl.col("score") + 0.5 * (pl.col("country") == 1))
+    counts = nf.count_confusion(nf.unit_buckets(log), thresholds=np.linspace(-2, 4, 40).tolist())
+    found = nf.check_projection(nf.pool_counts(counts, over="repeat"), over="country", units="bucket")
+    assert found.select("model", "class", "farthest", "distinguishable").rows() == [
+        (model, name, "1", True) for model in ("a", "b") for name in ("negative", "positive")
+    ]
 
 
 def test_few_rows_keys_and_order() -> None:
     log = random_log(300)
     found = nf.check_projection(nf.count_confusion(log), over="fold")
-    assert found.columns[:5] == ["model", "fold", "country", "class", "test"]
-    assert found.equals(found.sort(found.columns[:5]))
-    few = found.filter(pl.col("rows") < 10)
+    assert found.columns[:3] == ["model", "country", "class"]
+    assert found.equals(found.sort(found.columns[:3]))
+    few = found.filter(pl.col("segments") < 2)
     assert len(few)
-    assert few["reason"].unique().to_list() == ["fewer than 10 rows, here or elsewhere"]
-    assert few.select("statistic", "p_value", "adjusted", "verdict").null_count().row(0) == (len(few),) * 4
-    assert found.filter(pl.col("reason").is_null())["verdict"].null_count() == 0
+    assert few["reason"].str.contains("fewer than two values of 'fold' have 10").all()
+    columns = ("statistic", "effect", "farthest", "p_value", "adjusted", "distinguishable")
+    assert few.select(columns).null_count().row(0) == (len(few),) * len(columns)
+    assert found.filter(pl.col("reason").is_null())["distinguishable"].null_count() == 0
     counts = nf.count_confusion(log)
     assert nf.check_projection(counts.clear(), over="fold").columns == found.columns
     tied = nf.check_projection(nf.count_confusion(log.with_columns(score=0.5)), over="fold")
@@ -134,15 +195,10 @@ def test_bad_arguments() -> None:
     uneven = counts.with_columns(threshold=pl.when(fold="1").then(0.1).otherwise("threshold"))
     with pytest.raises(nf.ParameterError, match="different thresholds cannot be added"):
         nf.check_projection(uneven, over="fold")
-
-
-@pytest.mark.parametrize("size", [2_001, 20_000, 60_000])
-def test_the_law_of_the_distance_of_many_rows_is_near_the_exact_one(size: int) -> None:
-    distance = np.linspace(0.01, 2.2, 40) / np.sqrt(size)
-    exact = stats.kstwo.sf(distance, size)
-    found = _law_of_distance(distance, np.full(40, float(size)))
-    assert np.abs(found - exact).max() < 4e-3
-    assert found[exact < 0.1] == pytest.approx(exact[exact < 0.1], rel=0.02)
+    with pytest.raises(nf.SchemaError, match="missing column 'week'"):
+        nf.check_projection(counts, over="fold", units="week")
+    with pytest.raises(nf.ParameterError, match=r"too few values of 'country'(.|\n)*20 are the least"):
+        nf.check_projection(counts, over="fold", units="country")
 
 
 def test_logs_of_millions_of_rows_and_of_hardly_any_distance() -> None:
@@ -157,9 +213,9 @@ def test_logs_of_millions_of_rows_and_of_hardly_any_distance() -> None:
             "tn": [78_401_000, 0, 78_397_000, 0],
         }
     )
-    found = nf.check_projection(counts, over="month").filter(pl.col("test") == "ks")
-    positive, negative = (found.filter(pl.col("class") == name) for name in ("positive", "negative"))
-    assert positive["p_value"].to_list() == [1.0] * 2
-    assert negative["p_value"].to_list() == pytest.approx(
-        [special.kolmogorov(7_000 * 4e3 / 98e6)] * 2, rel=1e-6
-    )
+    negative, positive = nf.check_projection(counts, over="month").iter_rows(named=True)
+    assert (positive["p_value"], positive["effect"]) == (1, 0)
+    cells = [[19_599_000, 78_401_000], [19_603_000, 78_397_000]]
+    expected = stats.chi2_contingency(cells, correction=False).pvalue
+    assert negative["p_value"] == pytest.approx(expected, rel=1e-6)
+    assert negative["effect"] == pytest.approx(4e3 / 98e6)

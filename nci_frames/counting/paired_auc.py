@@ -155,16 +155,20 @@ class _Paired:
         first = parts[0]
         pairs = first.select(paired_by)
         if group["unit"].null_count():
-            raise _not_paired("a row belongs to no unit", where, str(group["unit"].null_count()) + " rows")
+            raise InvalidRowsError.not_paired(
+                "a row belongs to no unit", where, str(group["unit"].null_count()) + " rows"
+            )
         for part in parts:
             model, mine = part["model"][0], part.select(paired_by)
             twice = mine.filter(pl.all_horizontal(pl.all().eq_missing(pl.all().shift())))
             if len(twice):
                 what = "a model has scored a unit twice"
-                raise _not_paired(what, where, f"unit {twice['unit'][0]!r} under model {model!r}")
+                raise InvalidRowsError.not_paired(
+                    what, where, f"unit {twice['unit'][0]!r} under model {model!r}"
+                )
             if not mine.equals(pairs):
                 what = "two models have not scored the same units"
-                raise _not_paired(
+                raise InvalidRowsError.not_paired(
                     what,
                     where,
                     f"{len(pairs)} rows of model {first['model'][0]!r}, "
@@ -173,20 +177,10 @@ class _Paired:
             other = part["label"] != first["label"]
             if other.any():
                 what = "a unit has different labels under two models"
-                raise _not_paired(what, where, f"unit {mine['unit'].filter(other)[0]!r}")
+                raise InvalidRowsError.not_paired(what, where, f"unit {mine['unit'].filter(other)[0]!r}")
         positive = first["label"].to_numpy()
         scores = group["score"].to_numpy().reshape(len(parts), -1)
         return cls([part["model"][0] for part in parts], scores[:, positive], scores[:, ~positive])
-
-
-def _not_paired(what: str, where: str, found: str) -> InvalidRowsError:
-    return InvalidRowsError(
-        f"the rows cannot be paired: {what}",
-        where=where,
-        found=found,
-        hint="every model needs one row of each unit; for several rows of a unit use "
-        "bootstrap(counts, units='bucket')",
-    )
 
 
 def _runs(ordered: pl.DataFrame, keys: list[str]) -> list[pl.DataFrame]:

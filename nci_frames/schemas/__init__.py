@@ -17,6 +17,7 @@ from nci_frames.schemas.contests import (
     WINNERS,
 )
 from nci_frames.schemas.frame import Column, FrameSchema, collect
+from nci_frames.schemas.pairs import PAIR_COMPARISONS, PAIRS
 from nci_frames.schemas.pipeline import AREAS, COUNTS, PREDICTIONS, PROJECTION, RANKING, RATES
 from nci_frames.schemas.uncertainty import (
     AUC_COMPARISONS,
@@ -55,6 +56,8 @@ __all__ = [
     "FRAMES",
     "INTERVAL_COVERAGE",
     "NEVER_BEST",
+    "PAIRS",
+    "PAIR_COMPARISONS",
     "PATHS",
     "PREDICTIONS",
     "PROJECTION",
@@ -107,6 +110,8 @@ FRAMES = (
     SHIFTS,
     INTERVAL_COVERAGE,
     BAND_COVERAGE,
+    PAIRS,
+    PAIR_COMPARISONS,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)

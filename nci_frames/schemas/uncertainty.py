@@ -106,8 +106,9 @@ SAMPLES = FrameSchema(
         Column("method", (pl.String,), '"exact" (binomial) or "hoeffding"'),
         whole("positives", "rows with y=1 that are needed"),
         whole("negatives", "rows with y=0 that are needed"),
-        share("tpr_half_width", "half-width of TPR that they guarantee"),
-        share("fpr_half_width", "half-width of FPR that they guarantee"),
+        share("tpr_half_width", "half-width of the interval at the expected TPR"),
+        share("fpr_half_width", "half-width of the interval at the expected FPR"),
+        share("assurance", "share of studies that reach the goal", "none was asked for"),
     ),
 )
 _DEFINED = whole("repeats", "resampled logs in which the value is defined")
@@ -129,17 +130,23 @@ BOOTSTRAP = FrameSchema(
     ),
 )
 _FEW = "a class has fewer than two rows"
+_NO_INTERVAL = "there is no interval"
 AUC_INTERVALS = FrameSchema(
     "auc intervals",
     "auc_interval(counts)",
     (
         MODEL,
-        Column("method", (pl.String,), '"delong"'),
+        Column("method", (pl.String,), '"score", "newcombe", "delong" or "delong_logit"'),
         share("value", "ROC-AUC, ties as half", "the group lacks a class"),
-        number("std_error", "standard error of the value", _FEW, minimum=0),
-        share("lower", "lower confidence limit", _FEW),
-        share("upper", "upper confidence limit", _FEW),
-        Column("reason", (pl.String,), "why there is no interval", "there is one"),
+        number("std_error", "standard error of the value", _NO_INTERVAL, minimum=0),
+        share("lower", "lower confidence limit", _NO_INTERVAL),
+        share("upper", "upper confidence limit", _NO_INTERVAL),
+        Column(
+            "reason",
+            (pl.String,),
+            "why there is no interval, or why it is doubtful",
+            "each class has 50 rows or more",
+        ),
     ),
 )
 AUC_COMPARISONS = FrameSchema(
@@ -204,9 +211,10 @@ BEST_MODELS = FrameSchema(
         MODEL,
         VALUE,
         share("probability", "share of the resampled logs it is the best of", "undefined"),
-        share("p_value", "two-sided, of the best against this one", "the best, or undefined"),
+        share("p_value", "two-sided, of the best against this one", "the best, undefined, or a reason"),
         Column("distinguishable", (pl.Boolean,), "whether the best is significantly better", "undefined"),
         _DEFINED,
+        Column("reason", (pl.String,), "why resampling says nothing of the difference", "it does"),
     ),
 )
 CROSSOVER_INTERVALS = FrameSchema(
@@ -249,12 +257,14 @@ SHIFTS = FrameSchema(
     (
         MODEL,
         Column("class", (pl.String,), '"positive" or "negative"'),
-        Column("test", (pl.String,), '"ks" or "chi_square"'),
-        whole("rows", "rows of the class in this segment or period"),
-        number("statistic", "ks: distance in [0, 1]; chi_square: Pearson's", "no test", minimum=0),
+        whole("segments", "segments or periods with at least 10 rows of the class"),
+        whole("rows", "rows of the class in them"),
+        number("statistic", "of Anderson and Darling for several samples", "no test", minimum=0),
+        share("effect", "maximum distance of a segment's TPR or FPR from that of the others", "no test"),
+        Column("farthest", (pl.String,), "the segment or period with this distance", "no test, or null"),
         share("p_value", "of this test alone", "no test"),
-        share("adjusted", "Holm's, over all segments and classes of a model", "no test"),
-        Column("verdict", (pl.String,), '"differs" or "no difference found"', "no test"),
+        share("adjusted", "Holm's, over all rows of the table", "no test"),
+        Column("distinguishable", (pl.Boolean,), "whether the distributions differ", "no test"),
         Column("reason", (pl.String,), "why there is no test", "there is one"),
     ),
 )

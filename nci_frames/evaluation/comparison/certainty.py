@@ -11,8 +11,12 @@ __all__ = ["MOST_RESAMPLED", "contenders", "own_threshold_certainty", "ranking_c
 #: Only this many models, the nearest to the top, are resampled; others count as the best in no log.
 MOST_RESAMPLED = 20
 
-#: Maximum number of steps of recall for the areas of resampled logs.
-_STEPS = 512
+#: So many positives of the highest scores have a step of recall each in the areas of resampled logs; later
+#: steps grow by one part in so many.
+_SINGLE = 192
+
+#: So many thresholds of a model are all kept.
+_FEW = 1024
 
 _CELLS = ("model", "threshold", "tp", "fp", "fn", "tn")
 
@@ -35,8 +39,8 @@ def ranking_certainty(
 ) -> pl.DataFrame:
     """Return the probability of being best by PR-AUC, and by F-beta at given operating points.
 
-    The columns are those of ``probability_best``; the area is that of at most 512 steps of recall, so that
-    a log counted at each of its scores takes no longer than one counted at a thousand.
+    The columns are those of ``probability_best``; the area is that of fewer steps of recall, so that a log
+    counted at each of its scores takes little longer than one counted at a thousand.
     """
     steps = _fewer_steps(counts)
     by_area = probability_best(steps, metric="pr_auc", prevalence=prevalence, repeats=repeats)
@@ -62,10 +66,17 @@ def _of_points(points: pl.DataFrame, prevalence: Sequence[float], beta: float, r
 
 
 def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
-    """Remove thresholds between which recall rises by less than a step."""
-    if counts.height <= 2 * _STEPS * counts["model"].n_unique():
+    """Leave out thresholds that change the area least.
+
+    Of the first positives each has a step of its own, since at a low prevalence they have most of the area;
+    after them a step is a fixed share of the positives before it. The first threshold of a step is kept: the
+    negatives after it come after its positives too. The last one of the model is kept for its recall.
+    """
+    if counts.height <= _FEW * counts["model"].n_unique():
         return counts
-    step = pl.col("tp") * _STEPS // (pl.col("tp") + pl.col("fn")).clip(1)
-    last = step.ne(step.shift(-1)).fill_null(value=True).over("model")
+    beyond = (pl.col("tp").clip(_SINGLE) / _SINGLE).log()
+    step = pl.min_horizontal("tp", _SINGLE) + (_SINGLE * beyond).floor()
+    first = step.ne(step.shift()).fill_null(value=True).over("model")
+    last = (pl.col("threshold") == pl.col("threshold").min()).over("model")
     falling = counts.select(_CELLS).sort("model", "threshold", descending=[False, True])
-    return falling.filter(last)
+    return falling.filter(first | last)

@@ -43,6 +43,9 @@ from nci_frames.schemas import COUNTS, collect
 
 __all__ = ["compare_models"]
 
+#: The key of ``unit_buckets``.
+BUCKET = "bucket"
+
 #: What a comparison projects: the metrics of the papers.
 METRICS = ("precision", "recall", "f_beta", "accuracy", "pos_fraction")
 
@@ -186,7 +189,7 @@ def compare_models(
         area_winners=area_winners(nodes, *span),
         certainty=certainty,
         best_certainty=best_certainty,
-        shifts=segment_shifts(apart, segments) if whole else None,
+        shifts=_shifts(frame, segments) if whole else None,
         curves=curves,
         curve_projection=project_curves(curves, mains),
         precision_bands=precision_band(points, prevalence=grid) if whole else None,
@@ -195,6 +198,14 @@ def compare_models(
         segment_sizes=sizes,
         differences=differences,
     )
+
+
+def _shifts(frame: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
+    """Test what projection assumes, by buckets of units where the counts have them."""
+    keys = COUNTS.keys(frame.columns)
+    units = BUCKET if BUCKET in keys and BUCKET not in segments else None
+    kept = [*segments, *([units] if units else [])]
+    return segment_shifts(pool_counts(frame, over=[k for k in keys if k not in kept]), segments, units=units)
 
 
 def _folds(

@@ -7,7 +7,7 @@ import polars as pl
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.metrics import f_beta
 from nci_frames.evaluation.projection.segments import decompose_difference
-from nci_frames.evaluation.significance.shift import check_projection
+from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.schemas import SHIFTS
 
 __all__ = ["segment_differences", "segment_shifts", "segment_sizes"]
@@ -40,13 +40,21 @@ def segment_differences(
     return decompose_difference(points, metric=metric, over=key, reference=sizes[key].drop_nulls().first())
 
 
-def segment_shifts(counts: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
-    """Test the assumption of projection, key by key; None if there is nothing to test."""
+def segment_shifts(
+    counts: pl.DataFrame, segments: Sequence[str], *, units: str | None = None
+) -> pl.DataFrame | None:
+    """Test what projection assumes, key by key, with one correction; None where there is nothing to test.
+
+    The columns are those of ``check_projection`` and ``key``, the key whose values were compared.
+    """
     tables = [
-        check_projection(pool_counts(counts, over=[other for other in segments if other != name]), over=name)
-        .with_columns(pl.lit(name).alias("key"), pl.col(name).cast(pl.String).alias("value"))
-        .select("model", "key", "value", *SHIFTS.fixed[1:])
+        shift_tests(
+            pool_counts(counts, over=[other for other in segments if other != name]), over=name, units=units
+        ).with_columns(pl.lit(name).alias("key"))
         for name in segments
         if counts[name].n_unique() > 1
     ]
-    return pl.concat(tables) if tables else None
+    if not tables:
+        return None
+    tests = corrected_shifts(pl.concat(tables), level=0.95)
+    return tests.select("model", "key", *SHIFTS.fixed[1:])

@@ -76,7 +76,7 @@ class Comparison:
     #: The same for F-beta of each model at its own best threshold, at the ``main_prevalences``.
     best_certainty: pl.DataFrame | None
     #: Whether each class has the same score distribution in all segments, as projection assumes: the columns
-    #: of ``check_projection`` with ``key`` (which one) and ``value`` (of it, as text); None if not tested.
+    #: of ``check_projection`` with ``key``, the key whose values were compared; None if not tested.
     shifts: pl.DataFrame | None
     #: The ROC curves of the first ``MOST_MODELS`` of the leading models: a rates frame, of which long curves
     #: keep only the points that are needed to look the same.

@@ -2,17 +2,20 @@
 
 from typing import Literal, get_args
 
+import numpy as np
 import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level, prevalence_values
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.rates.intervals import require_row_counts
+from nci_frames.evaluation.rates.ratios import ratio_interval
 from nci_frames.normal import normal_quantile
 from nci_frames.schemas import PROJECTION, RATES, collect
+from nci_frames.typing import Floats
 
 __all__ = ["predictive_value_interval"]
 
-Method = Literal["logit"]
+Method = Literal["score", "logit"]
 
 
 def predictive_value_interval(
@@ -20,7 +23,7 @@ def predictive_value_interval(
     /,
     *,
     prevalence: Prevalences,
-    method: Method = "logit",
+    method: Method = "score",
     level: float = 0.95,
 ) -> pl.DataFrame:
     """Return precision (PPV) and NPV at a prevalence, each with its own interval.
@@ -34,7 +37,8 @@ def predictive_value_interval(
     prevalence
         P(y=1), each in [0, 1], known without error; or "observed".
     method
-        "logit": a normal interval of the log odds, by the delta method.
+        "score": an inverted score test of the ratio of the two rates; there for every outcome, also without
+        false positives. "logit": a normal interval of the log odds, by the delta method.
     level
         Confidence of each interval, in (0, 1).
 
@@ -51,9 +55,11 @@ def predictive_value_interval(
     prevalence   Float64 P(y=1) the value belongs to           "observed", in a group without rows
     beta         Float64                                       always
     value        Float64 predictive value, in [0, 1]           undefined: 0/0
-    lower, upper Float64 bounds, in [0, 1]                     the variance is: precision needs a
-                                                               true and a false positive, npv a
-                                                               true and a false negative
+    lower, upper Float64 bounds, in [0, 1]                     a class has no rows; for "logit" also
+                                                               where the variance is undefined:
+                                                               precision needs a true and a false
+                                                               positive, npv a true and a false
+                                                               negative
     ============ ======= ===================================== =====================================
 
     Raises
@@ -65,13 +71,20 @@ def predictive_value_interval(
 
     Notes
     -----
-    logit PPV = ln(o·TPR/FPR), with variance (1-TPR)/(n₊·TPR) + (1-FPR)/(n₋·FPR), where o are the odds of the
-    prevalence; logit NPV = ln((1-FPR)/(o·(1-TPR))), with variance TPR/(n₊·(1-TPR)) + FPR/(n₋·(1-FPR)).
+    Precision is a function of the ratio of TPR and FPR, NPV of that of TNR and FNR, so the bounds of a ratio
+    (Koopman's, with the variance of Miettinen and Nurminen) are bounds of the predictive value, and their
+    coverage is the same at every prevalence. Without any positive decision all values are in the interval.
+    docs/honesty.md gives the coverage of both methods.
+
+    For "logit": logit PPV = ln(o·TPR/FPR), with variance (1-TPR)/(n₊·TPR) + (1-FPR)/(n₋·FPR), where o are the
+    odds of the prevalence; logit NPV = ln((1-FPR)/(o·(1-TPR))), with variance TPR/(n₊·(1-TPR)) +
+    FPR/(n₋·(1-FPR)).
 
     References
     ----------
-    Mercaldo, Lau and Zhou (2007), Confidence intervals for predictive values with an emphasis to case-control
-    studies, doi:10.1002/sim.2677.
+    Koopman (1984), Biometrics 40(2), 513-517, doi:10.2307/2531405; Miettinen and Nurminen (1985),
+    doi:10.1002/sim.4780040211; Mercaldo, Lau and Zhou (2007), Confidence intervals for predictive values
+    with an emphasis to case-control studies, doi:10.1002/sim.2677.
 
     Examples
     --------
@@ -83,42 +96,73 @@ def predictive_value_interval(
     >>> rates = nf.compute_rates(counts)
     >>> found = nf.predictive_value_interval(rates, prevalence=0.001)
     >>> found.filter(metric="precision").select(pl.col("value", "lower", "upper").round(4)).row(0)
-    (0.3752, 0.2406, 0.5325)
+    (0.3752, 0.2422, 0.5297)
     """
     if method not in get_args(Method):
         raise ParameterError.unknown_choice("method", method, get_args(Method))
     check_level(level)
-    z = normal_quantile(level)
     frame = collect(rates, RATES)
     require_row_counts(frame)
     grid = prevalence_values(prevalence)
     identity = ["model", *RATES.keys(frame.columns), "threshold"]
+    bounded = _with_ratios(frame, method, level)
     if grid is None:
-        points = frame.with_columns(prevalence="observed_prevalence")
+        points = bounded.with_columns(prevalence="observed_prevalence")
     else:
-        points = frame.join(pl.DataFrame({"prevalence": grid}), how="cross")
+        points = bounded.join(pl.DataFrame({"prevalence": grid}), how="cross")
 
-    tp, fp, fn, tn = (pl.col(cell).cast(pl.Float64) for cell in ("tp", "fp", "fn", "tn"))
     eta, tpr, fpr = pl.col("prevalence"), pl.col("tpr"), pl.col("fpr")
-    of_metric = {
-        # The two terms of the odds, and the variance of the log of their ratio, all from counts.
-        "npv": ((1 - eta) * (1 - fpr), eta * (1 - tpr), tp / (fn * (tp + fn)) + fp / (tn * (fp + tn))),
-        "precision": (eta * tpr, (1 - eta) * fpr, fn / (tp * (tp + fn)) + tn / (fp * (fp + tn))),
-    }
-    needed = {"npv": (fn > 0) & (tn > 0), "precision": (tp > 0) & (fp > 0)}
     tables = []
-    for metric, (right, wrong, variance) in of_metric.items():
-        factor = (z * variance.sqrt()).exp()
+    for metric, odds, right, wrong in (
+        ("npv", (1 - eta, eta), 1 - fpr, 1 - tpr),
+        ("precision", (eta, 1 - eta), tpr, fpr),
+    ):
+        ends = [pl.col(f"__{metric}_{end}") for end in ("lower", "upper")]
+        lower, upper = (odds[0] * end / (odds[0] * end + odds[1]) for end in ends)
+        speaking_for = odds[0] * right
+        total = speaking_for + odds[1] * wrong
         tables.append(
             points.select(
                 *identity,
                 metric=pl.lit(metric),
                 prevalence=eta,
                 beta=pl.lit(None, pl.Float64),
-                value=pl.when(right + wrong > 0).then(right / (right + wrong)),
-                lower=pl.when(needed[metric]).then(right / (right + wrong * factor)),
-                upper=pl.when(needed[metric]).then(right / (right + wrong / factor)),
+                value=pl.when(total > 0).then(speaking_for / total),
+                # A ratio that may be 0 or infinite says nothing, at any prevalence.
+                lower=pl.when(ends[0] == 0).then(0.0).otherwise(lower),
+                upper=pl.when(ends[1].is_infinite()).then(1.0).otherwise(upper),
             )
         )
     table = pl.concat(tables).sort(*identity, "metric", "prevalence")
     return PROJECTION.finish(table)
+
+
+def _with_ratios(frame: pl.DataFrame, method: Method, level: float) -> pl.DataFrame:
+    """Add the bounds of TPR/FPR and of TNR/FNR; null where there are none."""
+    tp, fp, fn, tn = (frame[cell].cast(pl.Float64).to_numpy() for cell in ("tp", "fp", "fn", "tn"))
+    bounds = _score if method == "score" else _logit
+    columns = {}
+    for metric, (right, rights, wrong, wrongs) in {
+        "npv": (tn, fp + tn, fn, tp + fn),
+        "precision": (tp, tp + fn, fp, fp + tn),
+    }.items():
+        for end, values in zip(("lower", "upper"), bounds(right, rights, wrong, wrongs, level), strict=True):
+            columns[f"__{metric}_{end}"] = pl.Series(values, dtype=pl.Float64, nan_to_null=True)
+    return frame.with_columns(**columns)
+
+
+def _score(
+    right: Floats, rights: Floats, wrong: Floats, wrongs: Floats, level: float
+) -> tuple[Floats, Floats]:
+    return ratio_interval(right, rights, wrong, wrongs, level=level)
+
+
+def _logit(
+    right: Floats, rights: Floats, wrong: Floats, wrongs: Floats, level: float
+) -> tuple[Floats, Floats]:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = (rights - right) / (right * rights) + (wrongs - wrong) / (wrong * wrongs)
+        factor = np.exp(normal_quantile(level) * np.sqrt(variance))
+        ratio = (right / rights) / (wrong / wrongs)
+        there = (right > 0) & (wrong > 0)
+        return np.where(there, ratio / factor, np.nan), np.where(there, ratio * factor, np.nan)

@@ -138,7 +138,7 @@ _INTERVALS: dict[str, Callable[[pl.Expr, pl.Expr, float], Bounds]] = {
 
 
 def accuracy_interval(
-    correct: int, total: int, *, method: AccuracyMethod = "wald", level: float = 0.95
+    correct: int, total: int, *, method: AccuracyMethod = "wilson", level: float = 0.95
 ) -> tuple[float, float]:
     """Return bounds of the accuracy of a classifier, from its number of correct decisions.
 
@@ -149,8 +149,8 @@ def accuracy_interval(
     total
         All rows, at least 1.
     method
-        "wald" (the normal approximation of textbooks), "wilson", "clopper_pearson", "jeffreys",
-        "agresti_coull" or "hoeffding"; see ``compute_rates``.
+        "wilson", "clopper_pearson", "jeffreys", "agresti_coull" or "hoeffding", see ``compute_rates``; or
+        "wald", the normal approximation of textbooks.
     level
         Confidence of the interval, in (0, 1).
 
@@ -166,7 +166,7 @@ def accuracy_interval(
     Notes
     -----
     Wald: a ± z·√(a·(1-a)/n). It has length 0 if all decisions are correct or all are wrong; the other methods
-    do not.
+    do not. At an accuracy of 0.98 and 100 rows, Wald's interval of level 0.95 covers 0.87, Wilson's 0.95.
 
     References
     ----------
@@ -177,9 +177,10 @@ def accuracy_interval(
     80 of 100 decisions are correct.
 
     >>> import nci_frames as nf
-    >>> lower, upper = nf.accuracy_interval(80, 100)
-    >>> round(lower, 4), round(upper, 4)
-    (0.7216, 0.8784)
+    >>> [round(bound, 4) for bound in nf.accuracy_interval(80, 100)]
+    [0.7112, 0.8666]
+    >>> [round(bound, 4) for bound in nf.accuracy_interval(80, 100, method="wald")]
+    [0.7216, 0.8784]
     """
     if method not in _INTERVALS:
         raise ParameterError.unknown_choice("method", method, get_args(AccuracyMethod))

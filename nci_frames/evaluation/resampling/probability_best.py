@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.arguments import Prevalences, check_level
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -12,9 +13,13 @@ from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.evaluation.resampling.replicates import Replicates, resample
 from nci_frames.schemas import BEST_MODELS, COUNTS
+from nci_frames.typing import Floats
 
 __all__ = ["probability_best"]
 
+_NO_SPREAD = "no resampled log differs: a class has one row, or all of its rows the same decision"
+#: Differences are computed from doubles: so much of the values is rounding.
+_ROUNDING = 1e-12
 _CASE = ("metric", "method", "prevalence", "beta")
 
 
@@ -74,9 +79,12 @@ def probability_best(
     value           Float64 the metric of the counts themselves         undefined
     probability     Float64 share of the resampled logs in which it is  undefined in all of them
                             the best; those that tie share
-    p_value         Float64 two-sided, of the best *value* against this the best, or undefined
+    p_value         Float64 two-sided, of the best *value* against this the best, undefined, or *reason*
+                                                                        says why
     distinguishable Boolean whether the best is significantly better    p_value is null, unless the best
     repeats         Int64   resampled logs in which it is defined       never
+    reason          String  why resampling says nothing of the          it does, or it is the best
+                            difference
     =============== ======= =========================================== ================================
 
     Raises
@@ -158,6 +166,9 @@ def _compared(models: list[Replicates], metric: Metric, level: float) -> pl.Data
     fewer = np.minimum((difference <= 0).sum(axis=1), (difference >= 0).sum(axis=1))
     p_value = np.minimum(1, 2 * (1 + fewer) / (1 + both))
     p_value[is_best | (both < 2) | np.isnan(value)] = np.nan
+    lone = np.array([min(m.histogram.positives.sum(), m.histogram.negatives.sum()) < 2 for m in models])
+    fixed = ~np.isnan(p_value) & (lone[:, None] | lone[best] | _without_spread(difference, values))
+    p_value[fixed] = np.nan
     etas = np.array([m.cases["prevalence"].fill_null(np.nan).to_numpy() for m in models])
     one_eta = (etas == etas[0]).all(axis=0)
     tables = []
@@ -170,6 +181,17 @@ def _compared(models: list[Replicates], metric: Metric, level: float) -> pl.Data
             p_value=p,
             distinguishable=pl.when(pl.Series(is_best[place])).then(False).otherwise(p < 1 - level),
             repeats=pl.Series(defined[place].sum(axis=0).astype(np.int64)),
+            reason=pl.when(pl.Series(fixed[place])).then(pl.lit(_NO_SPREAD)),
         )
         tables.append(replicates.histogram.labelled(table))
     return pl.concat(tables)
+
+
+def _without_spread(difference: Floats, values: Floats) -> NDArray[np.bool_]:
+    """Return whether every resampled log has one difference, other than 0: it tells nothing of its spread."""
+    known = np.isfinite(difference)
+    highest = np.where(known, difference, -np.inf).max(axis=1)
+    lowest = np.where(known, difference, np.inf).min(axis=1)
+    rounding = _ROUNDING * np.where(np.isfinite(values), np.abs(values), 0).max(axis=(0, 1))
+    one_value = highest - lowest <= rounding
+    return np.asarray(one_value & (np.maximum(np.abs(highest), np.abs(lowest)) > rounding))

@@ -1,4 +1,4 @@
-"""Counts -> ROC-AUC with its standard error and interval, by DeLong's method."""
+"""Counts -> ROC-AUC with its standard error and interval."""
 
 from typing import Literal, get_args
 
@@ -10,14 +10,19 @@ from nci_frames.errors import ParameterError
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.normal import normal_quantile
 from nci_frames.schemas import AUC_INTERVALS, COUNTS
+from nci_frames.typing import Floats
 
 __all__ = ["auc_interval"]
 
-Method = Literal["delong"]
+Method = Literal["score", "newcombe", "delong", "delong_logit"]
+
+#: With fewer rows of a class than this the interval is given, but said to be doubtful.
+_FEW = 50
+_HALVINGS = 60
 
 
 def auc_interval(
-    counts: pl.DataFrame | pl.LazyFrame, /, *, method: Method = "delong", level: float = 0.95
+    counts: pl.DataFrame | pl.LazyFrame, /, *, method: Method = "score", level: float = 0.95
 ) -> pl.DataFrame:
     """Return ROC-AUC of every group of counts, with its standard error and interval.
 
@@ -26,7 +31,9 @@ def auc_interval(
     counts
         A counts frame of whole rows. If it is on a grid, the rows between two thresholds are taken as tied.
     method
-        "delong".
+        "score": Newcombe's interval, with DeLong's variance where that is the larger one. "newcombe": his
+        "Method 5" alone, which assumes that the scores of both classes are spread alike. "delong": the normal
+        interval. "delong_logit": the normal interval of the logit of the area.
     level
         Confidence level, in (0, 1).
 
@@ -34,17 +41,21 @@ def auc_interval(
     -------
     A row per group, sorted by model and keys:
 
-    =========== ======= ========================================== ==================================
-    column      dtype   meaning                                    null where
-    =========== ======= ========================================== ==================================
-    model, keys          as in *counts*                            as in *counts*
-    method      String  "delong"                                   never
-    value       Float64 ROC-AUC, ties as half, in [0, 1]           the group lacks a class
-    std_error   Float64 standard error of it                       a class has fewer than two rows
-    lower,      Float64 value -/+ z·std_error, clipped to [0, 1]   a class has fewer than two rows
-    upper
-    reason      String  why there is no interval                   there is one
-    =========== ======= ========================================== ==================================
+    =========== ======= ================================================= ==================================
+    column      dtype   meaning                                           null where
+    =========== ======= ================================================= ==================================
+    model, keys          as in *counts*                                   as in *counts*
+    method      String  as given                                          never
+    value       Float64 ROC-AUC, ties as half, in [0, 1]                  the group lacks a class
+    std_error   Float64 standard error of it; for "score" the larger one  there is no interval
+                        of Newcombe's and DeLong's
+    lower,      Float64 confidence limits, in [0, 1]                      the group lacks a class; for
+    upper                                                                 "delong" and "delong_logit" also if
+                                                                          a class has one row, for the
+                                                                          latter if the classes are
+                                                                          separated completely
+    reason      String  why there is no interval, or why it is doubtful   each class has 50 rows or more
+    =========== ======= ================================================= ==================================
 
     Raises
     ------
@@ -55,14 +66,24 @@ def auc_interval(
 
     Notes
     -----
-    The placement of a positive is the share of negatives below it, ties as half; of a negative, the share of
-    positives above it. The variance of the area is that of the first over the number of positives, plus that
-    of the second over the number of negatives. All rows of a bin have one placement, so the counts give it
-    exactly. If the classes are separated completely, the standard error is 0, which is too optimistic.
+    The interval holds every area t with abs(t - value) <= z·√V(t), where, for m positives and n negatives and
+    N = (m+n)/2 - 1, Newcombe's V(t) = t·(1-t)/(m·n)·(1 + N·(1-t)/(2-t) + N·t/(1+t)). For "score" V is
+    multiplied by the ratio of DeLong's variance to V(value) if that is above 1: where the scores of the rarer
+    class are spread much more than those of the other, V alone is too small, whatever the number of rows.
+
+    DeLong: the placement of a positive is the share of negatives below it, ties as half; of a negative, the
+    share of positives above it. The variance of the area is that of the first over the number of positives,
+    plus that of the second over the number of negatives. All rows of a bin have one placement, so the counts
+    give it exactly. If the classes are separated completely, the standard error is 0, which is too
+    optimistic.
+
+    docs/honesty.md gives the coverage of all four. With fewer than 50 rows of a class it may be below the
+    level.
 
     References
     ----------
-    DeLong, DeLong and Clarke-Pearson (1988), doi:10.2307/2531595.
+    Newcombe (2006), Statistics in Medicine 25(4), 559-573, doi:10.1002/sim.2324; DeLong, DeLong and
+    Clarke-Pearson (1988), doi:10.2307/2531595; Qin and Hotilovac (2008), doi:10.1177/0962280207087173.
 
     Examples
     --------
@@ -71,7 +92,7 @@ def auc_interval(
     >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
     >>> table = nf.auc_interval(nf.count_confusion(log))
     >>> table.select(pl.col("value", "std_error", "lower", "upper").round(4)).row(0)
-    (0.75, 0.3536, 0.057, 1.0)
+    (0.75, 0.3536, 0.1637, 0.9777)
     """
     if method not in get_args(Method):
         raise ParameterError.unknown_choice("method", method, get_args(Method))
@@ -80,23 +101,76 @@ def auc_interval(
     found = histograms(frame)
     if not found:
         return AUC_INTERVALS.empty(frame.select("model", *COUNTS.keys(frame.columns)))
-    results = np.array([_delong(histogram) for histogram in found])
-    value, error = (pl.Series(column, nan_to_null=True) for column in results.T)
-    width = normal_quantile(level) * error
-    few = (pl.lit(f"fewer than two {rows}") for rows in ("positives", "negatives"))
-    lacking = (
-        pl.Series([histogram.positives.sum() < 2 for histogram in found]),
-        pl.Series([histogram.negatives.sum() < 2 for histogram in found]),
-    )
+    value, error = np.array([_delong(histogram) for histogram in found]).T
+    rows = [(int(histogram.positives.sum()), int(histogram.negatives.sum())) for histogram in found]
+    m, n = np.array(rows, np.float64).T
+    z = normal_quantile(level)
+    if method in ("score", "newcombe"):
+        expected = _newcombe_variance(value, m, n)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            wider = np.fmax(1.0, error**2 / expected) if method == "score" else np.ones_like(value)
+        error = np.sqrt(expected * wider)
+        lower, upper = (_farthest(value, m, n, end, z**2 * wider) for end in (0.0, 1.0))
+    elif method == "delong":
+        lower, upper = np.clip(value - z * error, 0, 1), np.clip(value + z * error, 0, 1)
+    else:
+        lower, upper = _on_logit_scale(value, z * error)
+        error = np.where(np.isnan(lower), np.nan, error)
+    names = ("value", "std_error", "lower", "upper")
+    columns = {
+        name: pl.Series(column, nan_to_null=True)
+        for name, column in zip(names, (value, error, lower, upper), strict=True)
+    }
+    least = 2 if method.startswith("delong") else 1
+    reasons = [_reason(pair, least, separated=gone) for pair, gone in zip(rows, np.isnan(lower), strict=True)]
     table = pl.concat(histogram.group for histogram in found).with_columns(
         pl.lit(method).alias("method"),
-        value.alias("value"),
-        error.alias("std_error"),
-        (value - width).clip(0, 1).alias("lower"),
-        (value + width).clip(0, 1).alias("upper"),
-        pl.coalesce(pl.when(lack).then(why) for lack, why in zip(lacking, few, strict=True)).alias("reason"),
+        *(column.alias(name) for name, column in columns.items()),
+        pl.Series("reason", reasons, pl.String),
     )
     return AUC_INTERVALS.finish(table)
+
+
+def _reason(rows: tuple[int, int], least: int, *, separated: bool) -> str | None:
+    """Return why there is no interval, or why it is doubtful."""
+    for fewest, meaning in ((least, ""), (_FEW, ": the interval may cover less than its level")):
+        for number, name in zip(rows, ("positives", "negatives"), strict=True):
+            if number < fewest:
+                return f"no {name}" if fewest == 1 else f"fewer than {_number(fewest)} {name}{meaning}"
+        if separated:
+            return "the classes are separated completely: there is no interval on the logit scale"
+    return None
+
+
+def _number(number: int) -> str:
+    return "two" if number == 2 else str(number)
+
+
+def _newcombe_variance(area: Floats, m: Floats, n: Floats) -> Floats:
+    """Return the variance that an area would have; NaN without a class."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rows = (m + n) / 2 - 1
+        terms = 1 + rows * (1 - area) / (2 - area) + rows * area / (1 + area)
+        return np.asarray(area * (1 - area) / (m * n) * terms)
+
+
+def _farthest(value: Floats, m: Floats, n: Floats, end: float, factor: Floats) -> Floats:
+    """Return the area farthest from the value, towards an end, whose deviation is still likely."""
+    inside, outside = value.copy(), np.full_like(value, end)
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        likely = (middle - value) ** 2 <= factor * _newcombe_variance(middle, m, n)
+        inside, outside = np.where(likely, middle, inside), np.where(likely, outside, middle)
+    return np.where(np.isnan(value), np.nan, (inside + outside) / 2)
+
+
+def _on_logit_scale(value: Floats, half: Floats) -> tuple[Floats, Floats]:
+    """Return the bounds; NaN where the logit is infinite."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        factor = np.exp(half / (value * (1 - value)))
+        odds = np.where((value > 0) & (value < 1), value / (1 - value), np.nan)
+        lower, upper = odds / factor, odds * factor
+        return lower / (1 + lower), 1 / (1 + 1 / upper)
 
 
 def _delong(histogram: Histogram) -> tuple[float, float]:

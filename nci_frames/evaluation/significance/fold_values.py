@@ -33,6 +33,8 @@ class FoldValues:
     keys: list[str]
     cases: pl.DataFrame
     models: pl.Series
+    #: The values of the keys that identify the folds, one fold a row.
+    folds: pl.DataFrame
     #: Of shape (cases, models, folds); NaN where undefined or missing.
     values: Floats
     #: Of the same shape: whether the model has a point there.
@@ -92,7 +94,9 @@ class FoldValues:
         )
         values, exists = np.full(shape, np.nan), np.zeros(shape, np.bool_)
         values[place], exists[place] = projected["value"].fill_null(np.nan).to_numpy(), True
-        return cls(keys, cases, models["model"], values, exists, _project(pooled, metrics, prevalence, beta))
+        return cls(
+            keys, cases, models["model"], folds, values, exists, _project(pooled, metrics, prevalence, beta)
+        )
 
     def table(self, ddof: int) -> pl.DataFrame:
         """Return mean, std, folds and skipped of each case and model, in the order of the array."""

@@ -12,13 +12,19 @@ from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.fold_values import CASE, SUMMARY, FoldValues, Metrics
-from nci_frames.evaluation.significance.paired_tests import bootstrap_test, t_test
+from nci_frames.evaluation.significance.paired_tests import bootstrap_test, t_test, without_spread
 from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES
 
 __all__ = ["compare_folds", "summarise_folds"]
 
+
 Test = Literal["paired_t", "corrected_t", "bootstrap"]
 Correction = Literal["none", "holm"]
+
+#: With fewer folds a bootstrap of their differences finds too many.
+_LEAST_FOR_BOOTSTRAP = 10
+#: One key with ten values may be ten folds or five folds, twice; the latter needs the larger correction.
+_MOST_ASSUMED = 5
 
 
 def summarise_folds(
@@ -118,9 +124,9 @@ def compare_folds(
     prevalence: Prevalences = "observed",
     over: str | Sequence[str] = "fold",
     ddof: int = 1,
-    test: Test = "paired_t",
+    test: Test = "corrected_t",
     test_train_ratio: float | None = None,
-    correction: Correction = "none",
+    correction: Correction = "holm",
     level: float = 0.95,
     repeats: int = 10_000,
     seed: int = 0,
@@ -143,16 +149,17 @@ def compare_folds(
     ddof
         For the column ``std``: 1, or 0 as in the F-beta plot. The t-tests always use 1.
     test
-        "paired_t": Student's, two-sided, as in the F-beta plot; in a cross-validation, whose folds share
-        training rows, it finds too many differences. "corrected_t": Nadeau and Bengio's, which corrects for
-        that. "bootstrap": resamples the folds' differences; it assumes no distribution but needs about ten
-        folds or more.
+        "corrected_t": Nadeau and Bengio's paired t-test, two-sided, for folds that share training rows, as in
+        a cross-validation. "paired_t": Student's, as in the F-beta plot; for folds that share rows it finds
+        far too many differences. "bootstrap": resamples the folds' differences; it needs ten folds or more.
     test_train_ratio
-        Test rows per training row of a fold, for "corrected_t" only: 1/(k-1) in k-fold cross-validation,
-        however often it is repeated.
+        Test rows per training row of a fold, for "corrected_t" only. None stands for 1/(k-1), where k is the
+        number of values of the last key of *over* if there are several keys (repeats first, then folds). If
+        there is one key, which may number the folds of several repeats, k is the number of its values, but 5
+        at most.
     correction
-        "none", or "holm", which corrects for the number of models compared with the best, at each prevalence
-        and beta.
+        "holm" corrects for the number of models compared with the best, at each prevalence and beta;
+        or "none".
     level
         A model is distinguishable if its p-value is below 1 - level.
     repeats
@@ -187,8 +194,8 @@ def compare_folds(
     Raises
     ------
     ParameterError
-        If an option is out of range, there are fewer than two folds, or a fold has two operating points of
-        a model.
+        If an option is out of range, there are fewer than two folds (ten for "bootstrap"), or a fold has two
+        operating points of a model.
     UnknownMetricError
         If the metric is unknown, or its direction is.
     SchemaError
@@ -198,8 +205,14 @@ def compare_folds(
     -----
     With d the differences from the best in the n folds that define both, and s their standard deviation (ddof
     1), t = mean(d) / (s·sqrt(1/n + r)), where r is 0, or the test-train ratio in the corrected test; it has
-    n-1 degrees of freedom. If all differences are 0, the p-value is 1. The p-value is not corrected for the
-    choice of the best on the same folds.
+    n-1 degrees of freedom. If all differences are 0, the p-value is 1. If they are equal, but not 0, nothing
+    is known of their spread, and there is no test; differences within rounding are equal. The p-value is
+    corrected neither for the choice of the best on the same folds nor for the number of prevalences and
+    betas.
+
+    With ten equal models in five folds, repeated twice, some model is distinguishable in about 5 % of
+    simulated logs or fewer by default, and in more than 80 % by "paired_t" without a correction
+    (docs/honesty.md).
 
     References
     ----------
@@ -217,7 +230,7 @@ def compare_folds(
     >>> nf.compare_folds(nf.compute_rates(folds)).select(
     ...     "model", pl.col("mean", "std", "p_value").round(3), "distinguishable"
     ... ).rows()
-    [('a', 0.812, 0.082, None, False), ('b', 0.681, 0.155, 0.089, False)]
+    [('a', 0.812, 0.082, None, False), ('b', 0.681, 0.155, 0.186, False)]
     """
     _check_options(test, correction, test_train_ratio)
     check_level(level)
@@ -238,15 +251,22 @@ def compare_folds(
     best_values = np.take_along_axis(values.values, best[:, None, None], axis=1)
     differences = sign * (best_values - values.values)
     shared = np.sum(~np.isnan(differences), axis=2)
+    least = 2
     if test == "bootstrap":
+        least = _LEAST_FOR_BOOTSTRAP
+        _check_enough_folds(values)
         p_value = bootstrap_test(differences, repeats, seed)
+    elif test == "corrected_t":
+        p_value = t_test(differences, _ratio(values) if test_train_ratio is None else test_train_ratio)
     else:
-        p_value = t_test(differences, test_train_ratio or 0.0)
-    p_value[is_best | (shared < 2)] = np.nan
+        p_value = t_test(differences, 0.0)
+    equal, constant = without_spread(differences, values.values)
+    p_value[equal] = 1
+    p_value[is_best | constant | (shared < least)] = np.nan
     if correction == "holm":
         p_value = holm(p_value)
     found = pl.Series(p_value.ravel(), nan_to_null=True)
-    untested = pl.Series(((shared < 2) & ~is_best).ravel())
+    untested, alike = (pl.Series((why & ~is_best).ravel()) for why in (shared < least, constant))
     undefined = pl.Series(np.isnan(mean).ravel())
     first = [*values.keys, *CASE, "model"]
     compared = (
@@ -256,7 +276,9 @@ def compare_folds(
             reason=pl.when(undefined)
             .then(pl.lit("undefined in every fold"))
             .when(untested)
-            .then(pl.lit("fewer than two folds define it and the best")),
+            .then(pl.lit(f"fewer than {'two' if least == 2 else 'ten'} folds define it and the best"))
+            .when(alike)
+            .then(pl.lit("it differs from the best by the same amount in every fold")),
         )
         .filter(values.exists.any(axis=2).ravel())
         .sort(first)
@@ -273,6 +295,22 @@ def _check_options(test: str, correction: str, ratio: float | None) -> None:
         raise ParameterError.unknown_choice("test", test, get_args(Test))
     if correction not in get_args(Correction):
         raise ParameterError.unknown_choice("correction", correction, get_args(Correction))
-    if (test == "corrected_t") != (ratio is not None) or (ratio is not None and not 0 < ratio < np.inf):
-        msg = "test_train_ratio must be a number > 0 with test='corrected_t', and is not used otherwise"
+    if ratio is not None and (test != "corrected_t" or not 0 < ratio < np.inf):
+        msg = "test_train_ratio must be a number > 0, and is used with test='corrected_t' only"
         raise ParameterError(msg, found=repr(ratio), hint="1/(k-1) in k-fold cross-validation")
+
+
+def _check_enough_folds(values: FoldValues) -> None:
+    if values.values.size and len(values.folds) < _LEAST_FOR_BOOTSTRAP:
+        raise ParameterError(
+            f"a bootstrap of folds needs at least {_LEAST_FOR_BOOTSTRAP} of them",
+            found=f"{len(values.folds)} folds",
+            hint="use test='corrected_t'",
+        )
+
+
+def _ratio(values: FoldValues) -> float:
+    """Return the test rows per training row of a k-fold cross-validation, of which there may be repeats."""
+    folds = values.folds
+    k = folds[folds.columns[-1]].n_unique() if folds.width > 1 else min(len(folds), _MOST_ASSUMED)
+    return 1 / max(k - 1, 1)

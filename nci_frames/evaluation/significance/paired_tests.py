@@ -1,11 +1,17 @@
 """Paired differences -> two-sided p-values of their means."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
 from nci_frames.typing import Floats
 
-__all__ = ["bootstrap_test", "t_test"]
+__all__ = ["bootstrap_test", "t_test", "without_spread"]
+
+Flags = NDArray[np.bool_]
+
+#: Differences are computed from doubles: so much of the values is rounding.
+_ROUNDING = 1e-12
 
 
 def t_test(differences: Floats, ratio: float) -> Floats:
@@ -34,3 +40,15 @@ def bootstrap_test(differences: Floats, repeats: int, seed: int) -> Floats:
         below, above = (np.sum(side & drawn, axis=0) for side in (sums <= 0, sums >= 0))
         p_value[:, model] = np.minimum(1, 2 * (1 + np.minimum(below, above)) / (1 + drawn.sum(axis=0)))
     return p_value
+
+
+def without_spread(differences: Floats, values: Floats) -> tuple[Flags, Flags]:
+    """Return whether all differences are 0, and whether they are one other number, but for rounding."""
+    finite = np.isfinite(differences)
+    scale = np.where(np.isfinite(values), np.abs(values), 0).max(axis=2, initial=0)
+    # Both models of a difference have values; the largest of any model is an upper bound of their size.
+    rounding = _ROUNDING * scale.max(axis=1, initial=0)[:, None]
+    highest = np.where(finite, differences, -np.inf).max(axis=2, initial=-np.inf)
+    lowest = np.where(finite, differences, np.inf).min(axis=2, initial=np.inf)
+    equal = finite.any(axis=2) & (np.maximum(np.abs(highest), np.abs(lowest)) <= rounding)
+    return equal, finite.any(axis=2) & (highest - lowest <= rounding) & ~equal

@@ -4,8 +4,6 @@ A projection to another prevalence assumes that only the class balance changes, 
 distributions of the positives and of the negatives stay the same.
 """
 
-from collections.abc import Iterable
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -14,28 +12,26 @@ from nci_frames.arguments import check_level
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
+from nci_frames.evaluation.resampling.replicates import LEAST_BUCKETS
 from nci_frames.evaluation.significance.corrections import holm
+from nci_frames.evaluation.significance.quadratic import exceedance
 from nci_frames.schemas import COUNTS, SHIFTS
 from nci_frames.typing import Floats
 
-__all__ = ["check_projection"]
+__all__ = ["check_projection", "corrected_shifts", "shift_tests"]
 
 Rows = NDArray[np.int64]
 
 _LEAST_ROWS = 10
-_MOST_CELLS = 20
-_LEAST_EXPECTED = 5
-
-#: Up to this size the distribution of the distance is exact; above it, its limit with Stephens's correction.
-_MOST_EXACT = 2_000
+_MOST_CELLS = 64
 
 
 def check_projection(
-    counts: pl.DataFrame | pl.LazyFrame, /, *, over: str, level: float = 0.95
+    counts: pl.DataFrame | pl.LazyFrame, /, *, over: str, units: str | None = None, level: float = 0.95
 ) -> pl.DataFrame:
     """Test whether each class has the same score distribution in all segments or periods.
 
-    Every value of a key is tested against all other values together, separately for positives and negatives.
+    One test for the positives and one for the negatives of each group compares all values of a key at once.
 
     Parameters
     ----------
@@ -43,53 +39,64 @@ def check_projection(
         A counts frame of whole rows with the key *over*.
     over
         The key whose values are compared, such as the country or the month.
+    units
+        None takes the rows as independent, which is wrong where a unit has several rows, such as those of a
+        repeated cross-validation: then differences are found where there are none. A key such as the
+        ``bucket`` of ``unit_buckets`` takes the buckets as independent instead, at least 20 of them.
     level
-        A difference is found if the adjusted p-value is below 1 - level.
+        Classes are distinguishable if the adjusted p-value is below 1 - level.
 
     Returns
     -------
-    A row per group, class and test, sorted by all columns left of ``rows``:
+    A row per group and class, sorted by model, keys and class:
 
-    =========== ======= ================================================= =================================
-    column      dtype   meaning                                           null where
-    =========== ======= ================================================= =================================
-    model, keys          as in *counts*                                   as in *counts*
-    class       String  "positive" or "negative"                          never
-    test        String  "ks" or "chi_square"                              never
-    rows        Int64   rows of the class that have this value of *over*  never
-    statistic   Float64 ks: the maximum distance between the two shares   *reason* says why
-                        of scores >= a threshold (for positives, between
-                        two TPRs; for negatives, two FPRs), in [0, 1];
-                        chi_square: Pearson's
-    p_value     Float64 of this test alone                                *reason* says why
-    adjusted    Float64 Holm's, over all values and classes of a model    *reason* says why
-    verdict     String  "differs" or "no difference found"                *reason* says why
-    reason      String  why there is no test                              there is one
-    =========== ======= ================================================= =================================
+    =============== ======= ============================================== =================================
+    column          dtype   meaning                                        null where
+    =============== ======= ============================================== =================================
+    model, keys              as in *counts*, without *over* and *units*    as in *counts*
+    class           String  "positive" or "negative"                       never
+    segments        Int64   values of *over* with at least 10 rows of the  never
+                            class; only these are compared
+    rows            Int64   rows of the class in them                      never
+    statistic       Float64 of Anderson and Darling for several samples;   *reason* says why
+                            near segments - 1 without a difference
+    effect          Float64 the maximum distance between the shares of     *reason* says why
+                            scores >= a threshold (for positives TPRs, for
+                            negatives FPRs) in one value of *over* and in
+                            all others together, in [0, 1]
+    farthest        String  that value of *over*: the most significant one *reason* says why, or null itself
+    p_value         Float64 of this test alone                             *reason* says why
+    adjusted        Float64 Holm's, over all rows of the table             *reason* says why
+    distinguishable Boolean whether the distributions differ significantly *reason* says why
+    reason          String  why there is no test                           there is one
+    =============== ======= ============================================== =================================
+
+    The probability of one or more false findings in the whole table is at most 1 - level.
 
     Raises
     ------
     ParameterError
-        If the level is outside (0, 1), the counts are sums of weights, *over* has only one value, or its
-        values were counted at different thresholds.
+        If the level is outside (0, 1), the counts are sums of weights, *over* has only one value, its values
+        were counted at different thresholds, or there are too few buckets.
     SchemaError
-        If *counts* is not a counts frame, or lacks the key *over*.
+        If *counts* is not a counts frame, or lacks the key *over* or *units*.
 
     Notes
     -----
-    No difference found does not prove that there is none: tests on few rows have little power. With many rows
-    even a tiny difference is found; the statistic of "ks" says how large it is. On a grid the distance is
-    taken at the thresholds only, and tied scores make it smaller, so its p-value is too large rather than too
-    small. The chi-square test merges neighbouring bins into at most 20 cells of about equal size, each with
-    an expected number of at least 5. The p-value of the distance is exact up to a size m·n/(m+n) of 2,000;
-    above it, it is Kolmogorov's limit with Stephens's correction, which is within 3 percent of the exact one
-    if that is below 0.1.
+    With F_s the shares of segment s up to each threshold, n_s its rows and H the shares of all, the statistic
+    is the sum of n_s·(F_s - H)²/(H·(1-H)) over segments and thresholds, weighted with the rows between
+    thresholds. Bins are merged into at most 64 of about equal size. Without a difference the statistic is
+    distributed as a weighted sum of squared normal variables, whose weights follow from H if rows are
+    independent, and otherwise from how buckets differ; its tail is taken from a saddlepoint approximation.
+
+    "Not distinguishable" does not prove that the distributions are equal: tests on few rows have little
+    power. With many rows a tiny difference is significant; *effect* says how large it is.
 
     References
     ----------
-    Stephens (1970), Journal of the Royal Statistical Society B 32(1), 115-122;
-    Moreno-Torres et al. (2012), section 4 (prior probability shift), doi:10.1016/j.patcog.2011.06.019;
-    Hodges (1958), doi:10.1007/BF02589501.
+    Scholz and Stephens (1987), K-sample Anderson-Darling tests, doi:10.1080/01621459.1987.10478517; Rao and
+    Scott (1984), doi:10.1214/aos/1176346391; Kuonen (1999), doi:10.1093/biomet/86.4.929; Moreno-Torres et al.
+    (2012), section 4 (prior probability shift), doi:10.1016/j.patcog.2011.06.019.
 
     Examples
     --------
@@ -101,123 +108,147 @@ def check_projection(
     ...     "model": "a", "month": ["April", "May"], "threshold": 0.5,
     ...     "tp": [60, 55], "fp": [10, 40], "fn": [40, 45], "tn": [990, 960],
     ... })
-    >>> found = nf.check_projection(counts, over="month").filter(test="chi_square", month="May")
-    >>> found.select("class", pl.col("statistic", "adjusted").round(4), "verdict").rows()
-    [('negative', 18.4615, 0.0001, 'differs'), ('positive', 0.5115, 0.949, 'no difference found')]
+    >>> found = nf.check_projection(counts, over="month")
+    >>> found.select("class", pl.col("effect", "adjusted").round(4), "distinguishable").rows()
+    [('negative', 0.03, 0.0, True), ('positive', 0.05, 0.4745, False)]
     """
     check_level(level)
+    return corrected_shifts(shift_tests(counts, over=over, units=units), level=level)
+
+
+def corrected_shifts(tests: pl.DataFrame, *, level: float) -> pl.DataFrame:
+    """Correct the p-values of tests for their number, and decide."""
+    adjusted = pl.Series(holm(tests["p_value"].fill_null(np.nan).to_numpy()), nan_to_null=True)
+    decided = tests.with_columns(adjusted=adjusted, distinguishable=adjusted < 1 - level)
+    return SHIFTS.finish(decided)
+
+
+def shift_tests(
+    counts: pl.DataFrame | pl.LazyFrame, /, *, over: str, units: str | None = None
+) -> pl.DataFrame:
+    """Return the table of ``check_projection`` before its correction: without the last decision."""
     frame = whole_counts(counts)
     keys = COUNTS.keys(frame.columns)
-    few = f"fewer than {_LEAST_ROWS} rows, here or elsewhere"
-    if over not in keys:
-        raise SchemaError.missing_column(over, "over", "the keys of the counts frame", keys)
-    families = _families(frame, over)
-    if not families:
-        return SHIFTS.empty(frame.select("model", *keys))
-    tables = [_tested(pooled, members) for pooled, members in families]
-    adjusted = pl.col("adjusted")
-    verdict = pl.when(adjusted < 1 - level).then(pl.lit("differs")).otherwise(pl.lit("no difference found"))
-    order = ["model", *keys, "class", "test"]
-    table = (
-        pl.concat(tables)
-        .with_columns(
-            verdict=pl.when(adjusted.is_not_null()).then(verdict),
-            reason=pl.when(adjusted.is_null()).then(pl.lit(few)),
-        )
-        .sort(order)
-    )
-    return SHIFTS.finish(table)
-
-
-def _families(frame: pl.DataFrame, over: str) -> list[tuple[Histogram, list[Histogram]]]:
-    """Return the groups without *over*, each with its member groups."""
+    for key, option in ((over, "over"), (units, "units")):
+        if key is not None and key not in keys:
+            raise SchemaError.missing_column(key, option, "the keys of the counts frame", keys)
+    rest = [key for key in keys if key not in (over, units)]
     if len(frame) and frame[over].n_unique() < 2:
         msg = f"all rows have the same {over}, so there is nothing to compare"
         raise ParameterError(msg, found=repr(frame[over][0]))
+    if units is not None and len(frame) and frame[units].n_unique() < LEAST_BUCKETS:
+        raise ParameterError(
+            f"there are too few values of {units!r} to see how they differ",
+            found=f"{frame[units].n_unique()}; {LEAST_BUCKETS} are the least",
+            hint="count by more, e.g. by those of unit_buckets(predictions, buckets=256)",
+        )
+    empty = SHIFTS.empty(frame.select("model", *rest)).drop("adjusted", "distinguishable")
+    if frame.is_empty():
+        return empty
+    places = [frame[key].unique().sort() for key in (over, units) if key is not None]
     members: dict[tuple[object, ...], list[Histogram]] = {}
     for histogram in histograms(frame):
-        members.setdefault(histogram.group.drop(over).row(0), []).append(histogram)
-    return [(pooled, members[pooled.group.row(0)]) for pooled in histograms(pool_counts(frame, over=over))]
+        members.setdefault(histogram.group.select("model", *rest).row(0), []).append(histogram)
+    tables = [
+        _tested(pooled, members[pooled.group.row(0)], places, over, units)
+        for pooled in histograms(pool_counts(frame, over=[key for key in (over, units) if key is not None]))
+    ]
+    return pl.concat(tables).select(empty.columns).sort("model", *rest, "class")
 
 
-def _tested(pooled: Histogram, members: list[Histogram]) -> pl.DataFrame:
-    """Test each member against the rest, and adjust the p-values of each test."""
-    from scipy.special import chdtrc  # noqa: PLC0415  (what does not need it does not wait for it)
-
+def _tested(
+    pooled: Histogram, members: list[Histogram], places: list[pl.Series], over: str, units: str | None
+) -> pl.DataFrame:
+    """Test the positives and the negatives of one group."""
+    segments = {value: place for place, value in enumerate(places[0].to_list())}
+    buckets = {value: place for place, value in enumerate(places[1].to_list())} if units else {}
     found = []
-    groups = pl.concat(member.group for member in members)
-    classes = ("negatives", "positives")
-    for name in classes:
+    for name in ("negatives", "positives"):
         whole = getattr(pooled, name)
+        by_bin = np.zeros((len(segments), len(whole)), np.int64)
+        cell = _cells(whole)
+        by_bucket = np.zeros((len(buckets), len(segments), cell.max(initial=0) + 1), np.int64)
         for member in members:
-            mine = np.zeros_like(whole)
-            mine[member.places_in(pooled)] = getattr(member, name)
-            found.append((int(mine.sum()), *_homogeneity(mine, whole - mine), *_distance(mine, whole - mine)))
-    table = np.array(found)
-    # SciPy's distributions are as fast for arrays as for single numbers.
-    chi_square, freedom, distance, size = table[:, 1:].T
-    p_values = {
-        # All rows are in one cell: these bins show no difference.
-        "chi_square": np.where(freedom == 0, 1.0, chdtrc(freedom, chi_square)),
-        "ks": _law_of_distance(distance, size),
-    }
-    labels = [groups.with_columns(pl.lit(name[:-1]).alias("class")) for name in classes]
-    rows = pl.concat(labels).with_columns(pl.Series("rows", table[:, 0].astype(np.int64)))
-    return pl.concat(
-        rows.with_columns(
-            pl.lit(test).alias("test"),
-            pl.Series("statistic", statistic, nan_to_null=True),
-            pl.Series("p_value", p_values[test], nan_to_null=True),
-            pl.Series("adjusted", holm(p_values[test]), nan_to_null=True),
-        )
-        for test, statistic in (("chi_square", chi_square), ("ks", distance))
+            rows, at = getattr(member, name), member.places_in(pooled)
+            segment = segments[member.group[over].item()]
+            np.add.at(by_bin[segment], at, rows)
+            if units:
+                np.add.at(by_bucket[buckets[member.group[units].item()], segment], cell[at], rows)
+        compared = np.flatnonzero(by_bin.sum(axis=1) >= _LEAST_ROWS)
+        row: dict[str, object] = {
+            "class": name[:-1],
+            "segments": len(compared),
+            "rows": int(by_bin[compared].sum()),
+        }
+        if len(compared) < 2:
+            row["reason"] = f"fewer than two values of {over!r} have {_LEAST_ROWS} {name}"
+        else:
+            by_cell = np.stack(
+                [np.bincount(cell, weights=rows, minlength=cell.max() + 1) for rows in by_bin]
+            ).astype(np.float64)
+            statistic, p_value = _anderson_darling(
+                by_cell[compared], by_bucket[:, compared] if units else None
+            )
+            effect, segment = _largest_distance(by_bin[compared])
+            farthest = places[0].cast(pl.String)[int(compared[segment])]
+            row |= {"statistic": statistic, "effect": effect, "farthest": farthest, "p_value": p_value}
+        found.append(row)
+    dtypes = {name: dtype for name, dtype in SHIFTS.dtypes().items() if name not in ("model", *_DECIDED)}
+    return pooled.labelled(pl.DataFrame(found, schema=dtypes))
+
+
+_DECIDED = ("adjusted", "distinguishable")
+
+
+def _cells(whole: Rows) -> Rows:
+    """Return the cell of each bin: at most so many cells of about equal size."""
+    total = max(int(whole.sum()), 1)
+    middle = whole.cumsum() - whole / 2
+    cell = np.minimum(middle * _MOST_CELLS / total, _MOST_CELLS - 1).astype(np.int64)
+    return np.unique(cell, return_inverse=True)[1]
+
+
+def _anderson_darling(by_cell: Floats, by_bucket: Rows | None) -> tuple[float, float]:
+    """Return the statistic of the segments' rows in each cell, and its p-value."""
+    rows = by_cell.sum(axis=1)
+    size = rows.sum()
+    pooled = by_cell.sum(axis=0) / size
+    # Cells that no compared segment has rows in are no border between others.
+    occupied = pooled > 0
+    pooled, by_cell = pooled[occupied], by_cell[:, occupied]
+    if len(pooled) < 2:
+        return 0.0, 1.0
+    below = pooled.cumsum()[:-1]
+    weight = (pooled[:-1] + pooled[1:]) / 2 / (below * (1 - below))
+    shares = by_cell.cumsum(axis=1)[:, :-1] / rows[:, None]
+    statistic = float((rows[:, None] * (shares - below) ** 2 * weight).sum())
+    if by_bucket is None:
+        scale = np.sqrt(weight)
+        covariance = np.minimum(below[:, None], below) - below[:, None] * below
+        weights = np.linalg.eigvalsh(covariance * scale[:, None] * scale)
+        return statistic, exceedance(statistic, weights, len(rows) - 1.0)
+    # How each bucket moves the shares of each segment away from those of all.
+    counted = by_bucket[:, :, occupied].astype(np.float64)
+    moved = counted.cumsum(axis=2)[:, :, :-1] - counted.sum(axis=2, keepdims=True) * below
+    moved = moved / rows[:, None] - moved.sum(axis=1, keepdims=True) / size
+    moved *= np.sqrt(rows[:, None] * weight)
+    flat = moved.reshape(len(moved), -1)
+    # The same eigenvalues as those of the covariance of segments and thresholds, of which there may be more.
+    weights = np.linalg.eigvalsh(flat @ flat.T) * len(flat) / (len(flat) - 1)
+    return statistic, exceedance(statistic, weights)
+
+
+def _largest_distance(by_bin: Rows) -> tuple[float, int]:
+    """Return how far the most significant segment is from the others at one threshold, and which it is."""
+    rows = by_bin.sum(axis=1)
+    others = rows.sum() - rows
+    reached = by_bin.cumsum(axis=1)
+    together = reached.sum(axis=0)
+    distance = np.array(
+        [
+            np.abs(mine / n - (together - mine) / rest).max()
+            for mine, n, rest in zip(reached, rows, others, strict=True)
+        ]
     )
-
-
-def _law_of_distance(distance: Floats, size: Floats) -> Floats:
-    """Return the probability of so large a distance if both rows of bins have the same distribution."""
-    from scipy.special import kolmogorov  # noqa: PLC0415  (as above)
-    from scipy.stats import kstwo  # noqa: PLC0415  (as above)
-
-    root = np.sqrt(size)
-    limit: Floats = kolmogorov(distance * (root + 0.12 + 0.11 / root))
-    # The exact distribution takes time in proportion to the size: seconds for millions of rows.
-    small = size <= _MOST_EXACT
-    limit[small] = kstwo.sf(distance[small], size[small])
-    return np.asarray(np.clip(limit, 0, 1))
-
-
-def _distance(mine: Rows, others: Rows) -> tuple[float, float]:
-    """Return the Kolmogorov-Smirnov distance of two rows of bins and its size m·n/(m+n); NaN for too few."""
-    m, n = int(mine.sum()), int(others.sum())
-    if min(m, n) < _LEAST_ROWS:
-        return np.nan, np.nan
-    return float(np.abs(mine.cumsum() / m - others.cumsum() / n).max()), float(np.round(m * (n / (m + n))))
-
-
-def _homogeneity(mine: Rows, others: Rows) -> tuple[float, float]:
-    """Return Pearson's statistic of two rows of bins and its degrees of freedom; NaN for too few rows."""
-    m, n = int(mine.sum()), int(others.sum())
-    fewest, total = min(m, n), m + n
-    if fewest < _LEAST_ROWS:
-        return np.nan, np.nan
-    cells = min(_MOST_CELLS, fewest // _LEAST_EXPECTED)
-    both = mine + others
-    cell = np.minimum((both.cumsum() - both / 2) * cells // total, cells - 1).astype(np.int64)
-    summed = (np.bincount(cell, weights=rows, minlength=cells).tolist() for rows in (mine, others))
-    table = _merged(zip(*summed, strict=True), _LEAST_EXPECTED * total / fewest)
-    expected = np.outer([m / total, n / total], table.sum(axis=0))
-    return float(((table - expected) ** 2 / expected).sum()), table.shape[1] - 1.0
-
-
-def _merged(columns: Iterable[tuple[float, float]], least: float) -> Floats:
-    """Merge neighbouring columns until each has a sum of at least *least*."""
-    merged = [(0.0, 0.0)]
-    for first, second in columns:
-        merged[-1] = (merged[-1][0] + first, merged[-1][1] + second)
-        if sum(merged[-1]) >= least:
-            merged.append((0.0, 0.0))
-    rest = merged.pop()
-    if merged:
-        merged[-1] = (merged[-1][0] + rest[0], merged[-1][1] + rest[1])
-    return np.array(merged or [rest]).T
+    segment = int(np.argmax(distance * np.sqrt(rows * others / rows.sum())))
+    return float(distance[segment]), segment

@@ -186,12 +186,11 @@ def read_assumption(shifts: pl.DataFrame | None) -> str:
     assumed = "Projection assumes that each class has the same score distribution in all segments"
     if shifts is None:
         return f"{assumed}; this was not tested, since there are no segments."
-    tested = shifts.filter(pl.col("verdict").is_not_null())
+    tested = shifts.filter(pl.col("distinguishable").is_not_null())
     if tested.is_empty():
         return f"{assumed}; this was not tested, since the segments have too few rows."
-    differing = tested.filter(pl.col("verdict") == "differs")
+    differing = tested.filter("distinguishable")
     if differing.is_empty():
         return f"{assumed}; none of {len(tested):,} tests rejects that."
-    distances = differing.filter(pl.col("test") == "ks")["statistic"].to_list()
-    size = f"; the largest distance is {max(distances):.2g}" if distances else ""
-    return f"{assumed}; {len(differing):,} of {len(tested):,} tests reject that{size}."
+    size = f"the largest distance is {max(differing['effect'].to_list()):.2g}"
+    return f"{assumed}; {len(differing):,} of {len(tested):,} tests reject that; {size}."

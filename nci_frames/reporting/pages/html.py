@@ -145,9 +145,9 @@ def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
     """Return the differences between segments, the largest first."""
     if shifts is None:
         return []
-    differing = shifts.filter(pl.col("verdict") == "differs", pl.col("test") == "ks")
-    order = ["statistic", "model", "key", "value", "class"]
-    return differing.sort(order, descending=[True, *[False] * 4]).head(_SHIFTS_SHOWN).to_dicts()
+    differing = shifts.filter("distinguishable")
+    order = ["effect", "model", "key", "class"]
+    return differing.sort(order, descending=[True, *[False] * 3]).head(_SHIFTS_SHOWN).to_dicts()
 
 
 def _segments(summary: Summary) -> list[dict[str, Any]]:

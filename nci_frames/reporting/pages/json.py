@@ -25,7 +25,19 @@ _KEYS = {
     "own_over_beta": ("model", "beta", "threshold", "value", "rank", "gap"),
     "f_beta_over_prevalence": ("model", "prevalence", "value", "rank", "gap"),
     "f_beta_over_beta": ("model", "beta", "value", "rank", "gap"),
-    "shifts": ("model", "key", "value", "class", "test", "rows", "statistic", "adjusted", "verdict"),
+    "shifts": (
+        "model",
+        "key",
+        "class",
+        "segments",
+        "rows",
+        "statistic",
+        "effect",
+        "farthest",
+        "adjusted",
+        "distinguishable",
+        "reason",
+    ),
 }
 
 

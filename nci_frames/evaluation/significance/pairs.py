@@ -1,0 +1,261 @@
+"""Joint counts -> how two models differ on the same units, at any prevalence."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from nci_frames.arguments import Prevalences, check_level, check_seed, check_whole
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.resampling.draws import stream
+from nci_frames.schemas import PAIR_COMPARISONS, PAIRS, collect
+from nci_frames.typing import Floats
+
+__all__ = ["compare_pairs"]
+
+_CELLS = ("both", "a", "b", "none")
+#: Jeffreys' prior of a multinomial: half a unit in each cell.
+_PRIOR = 0.5
+
+
+def compare_pairs(
+    pairs: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str | pl.Expr = "f_beta",
+    prevalence: Prevalences = "observed",
+    beta: float | Sequence[float] = (1.0,),
+    level: float = 0.95,
+    repeats: int = 4000,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Compare two models on the units that both scored: the difference of a metric, its interval, a test.
+
+    Both models met the same units, so most of what makes one log differ from another affects both alike.
+    This comparison sees much smaller differences than two separate intervals do.
+
+    Parameters
+    ----------
+    pairs
+        A pairs frame: ``count_pairs(predictions, thresholds=...)``.
+    metric
+        Name or alias of a metric, or a called metric.
+    prevalence
+        P(y=1), each in [0, 1]; or "observed": that of the units of each group.
+    beta
+        Weights of recall, each in [0, inf], if the metric has one.
+    level
+        Confidence level of the interval, in (0, 1).
+    repeats
+        Number of draws behind the interval, at least 100.
+    seed
+        Fixes the draws.
+
+    Returns
+    -------
+    A row per pair, group, prevalence and beta, sorted by model_a, model_b, keys, prevalence and beta:
+
+    ================ ======= ============================================ ==========================
+    column           dtype   meaning                                      null where
+    ================ ======= ============================================ ==========================
+    model_a, model_b String  as in *pairs*                                never
+    keys                      as in *pairs*                               a key of its own
+    threshold_a,     Float64 as in *pairs*                                never
+    threshold_b
+    metric           String  name of the metric, or label                 never
+    prevalence       Float64 P(y=1) the values belong to                  it plays no part
+    beta             Float64 weight of recall                             it plays no part
+    value_a, value_b Float64 the metric of each model                     undefined: 0/0
+    difference       Float64 value_a - value_b                            either is undefined
+    lower, upper     Float64 confidence interval of the difference        not supported
+    p_value          Float64 two-sided, of no difference                  not supported
+    supported        Boolean whether the log can support the comparison   never
+    reason           String  why it cannot                                it can
+    ================ ======= ============================================ ==========================
+
+    Raises
+    ------
+    ParameterError
+        If an option is out of range.
+    UnknownMetricError
+        If there is no such metric.
+    SchemaError
+        If *pairs* is not a pairs frame.
+
+    Notes
+    -----
+    The four cells of each class are multinomial. The interval holds the middle share *level* of the metric's
+    difference over draws from their posterior with Jeffreys' prior; docs/uncertainty.md gives its simulated
+    coverage. The p-value is McNemar's mid-p for a metric of one rate alone; for precision that of the
+    weighted generalised score (Kosinski), with the units of each class weighted to the prevalence; for other
+    metrics it is twice the share of draws on the other side of 0. P-values are not corrected for the number
+    of pairs.
+
+    References
+    ----------
+    Kosinski (2013), A weighted generalized score statistic for comparison of predictive values of diagnostic
+    tests, doi:10.1002/sim.5587; Fagerland, Lydersen and Laake (2013), The McNemar test for binary
+    matched-pairs data, doi:10.1186/1471-2288-13-91.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> pairs = pl.DataFrame({
+    ...     "model_a": ["new"], "model_b": ["old"], "threshold_a": [0.5], "threshold_b": [0.5],
+    ...     "tp_both": [319], "tp_a": [78], "tp_b": [22], "tp_none": [32],
+    ...     "fp_both": [31], "fp_a": [53], "fp_b": [22], "fp_none": [155],
+    ... })
+    >>> found = nf.compare_pairs(pairs, metric="precision")
+    >>> found.select(pl.col("value_a", "value_b", "p_value").round(4)).row(0)
+    (0.8254, 0.8655, 0.0194)
+    """
+    check_level(level)
+    check_whole("repeats", repeats, 100)
+    check_seed(seed)
+    frame = collect(pairs, PAIRS)
+    names = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in _CELLS]
+    if frame.select(pl.any_horizontal(pl.col(names) < 0).any()).item():
+        raise ParameterError("joint counts must not be negative")
+    identity = ["model_a", "model_b", *PAIRS.keys(frame.columns), "threshold_a", "threshold_b"]
+    tables = []
+    for place in range(len(frame)):
+        row = frame[place]
+        cells = row.select(names).to_numpy()[0].astype(np.float64)
+        group = row.select(identity)
+        rng = stream(seed, group.row(0, named=True))
+        table = _compared(cells[:4], cells[4:], metric, prevalence, beta, level, repeats, rng)
+        tables.append(group[np.zeros(len(table), np.int64)].hstack(table))
+    order = [*identity[:-2], "prevalence", "beta"]
+    if not tables:
+        return PAIR_COMPARISONS.empty(frame.select(identity))
+    columns = [*identity, *(name for name in PAIR_COMPARISONS.fixed if name not in identity)]
+    return pl.concat(tables).select(columns).sort(order, maintain_order=True)
+
+
+def _compared(
+    positives: Floats,
+    negatives: Floats,
+    metric: str | pl.Expr,
+    prevalence: Prevalences,
+    beta: float | Sequence[float],
+    level: float,
+    repeats: int,
+    rng: np.random.Generator,
+) -> pl.DataFrame:
+    """Compare the two models of one pair."""
+    drawn = [rng.dirichlet(cells + _PRIOR, repeats) for cells in (positives, negatives)]
+    # The log itself comes first, then the draws.
+    with np.errstate(invalid="ignore"):
+        shares = [
+            np.vstack([cells / cells.sum(), draws])
+            for cells, draws in zip((positives, negatives), drawn, strict=True)
+        ]
+    tpr, fpr = ([share[:, 0] + share[:, 1], share[:, 0] + share[:, 2]] for share in shares)
+    sizes = positives.sum(), negatives.sum()
+    cases, a = _values(tpr[0], fpr[0], sizes, metric, prevalence, beta)
+    _, b = _values(tpr[1], fpr[1], sizes, metric, prevalence, beta)
+    difference = a - b
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    # At FPR 0 and prevalence 0 a metric may be undefined in every draw.
+    undefined = np.isnan(difference).any(axis=0) | (min(sizes) == 0)
+    lower, upper = np.quantile(np.where(undefined, 0, difference[1:]), tails, axis=0)
+    p_value = _p_values(difference, cases, positives, negatives)
+    why = "the metric is undefined for one of the models"
+    if min(sizes) == 0:
+        why = f"the group has no {'positives' if sizes[0] == 0 else 'negatives'}"
+    bounds = {
+        "lower": np.where(undefined, np.nan, lower),
+        "upper": np.where(undefined, np.nan, upper),
+        "p_value": np.where(undefined, np.nan, p_value),
+    }
+    shown = {"value_a": a[0], "value_b": b[0], "difference": difference[0], **bounds}
+    return cases.with_columns(
+        *(pl.Series(name, values, nan_to_null=True) for name, values in shown.items()),
+        pl.Series("supported", ~undefined),
+        pl.Series("reason", [why if hidden else None for hidden in undefined], dtype=pl.String),
+    )
+
+
+def _values(
+    tpr: Floats,
+    fpr: Floats,
+    sizes: tuple[float, float],
+    metric: str | pl.Expr,
+    prevalence: Prevalences,
+    beta: float | Sequence[float],
+) -> tuple[pl.DataFrame, Floats]:
+    """Return the cases, and the metric at each pair of rates, of shape (rates, cases)."""
+    positives, negatives = sizes
+    counts = pl.DataFrame(
+        {
+            "model": [""] * len(tpr),
+            "draw": np.arange(len(tpr)),
+            "threshold": np.zeros(len(tpr)),
+            "tp": np.nan_to_num(tpr * positives),
+            "fp": np.nan_to_num(fpr * negatives),
+            "fn": np.nan_to_num((1 - tpr) * positives),
+            "tn": np.nan_to_num((1 - fpr) * negatives),
+        }
+    )
+    observed = positives / (positives + negatives) if positives + negatives else None
+    rates = compute_rates(counts).with_columns(
+        observed_prevalence=pl.lit(observed, pl.Float64),
+        tpr=pl.Series(tpr, nan_to_null=True),
+        fpr=pl.Series(fpr, nan_to_null=True),
+    )
+    table = project_rates(rates, metrics=metric, prevalence=prevalence, beta=beta)
+    values = table["value"].fill_null(np.nan).to_numpy().reshape(len(tpr), -1)
+    return table.head(values.shape[1]).select("metric", "prevalence", "beta"), values
+
+
+def _p_values(difference: Floats, cases: pl.DataFrame, positives: Floats, negatives: Floats) -> Floats:
+    """Return the p-value of each case."""
+    below, above = ((side).sum(axis=0) for side in (difference[1:] <= 0, difference[1:] >= 0))
+    by_draws = np.minimum(1, 2 * (1 + np.minimum(below, above)) / len(difference))
+    values = np.where(np.isnan(difference[0]), np.nan, by_draws)
+    for place, (metric, eta) in enumerate(cases.select("metric", "prevalence").iter_rows()):
+        if metric in ("recall", "fnr"):
+            values[place] = _mcnemar(positives[1], positives[2])
+        elif metric in ("fpr", "specificity"):
+            values[place] = _mcnemar(negatives[1], negatives[2])
+        elif metric == "precision" and eta is not None and 0 < eta < 1:
+            values[place] = _weighted_score(positives, negatives, eta)
+    return values
+
+
+def _mcnemar(one: float, other: float) -> float:
+    """Return McNemar's mid-p value of the units that only one of two models flags."""
+    from scipy.stats import binom  # noqa: PLC0415  (what does not need it does not wait for it)
+
+    fewer, units = min(one, other), one + other
+    if one == other:
+        return float(1 - binom.pmf(fewer, units, 0.5) / 2) if units else 1.0
+    return float(2 * binom.cdf(fewer, units, 0.5) - binom.pmf(fewer, units, 0.5))
+
+
+def _weighted_score(positives: Floats, negatives: Floats, eta: float) -> float:
+    """Return the p-value of Kosinski's score for equal precision, its classes weighted to the prevalence.
+
+    At the prevalence of the units every weight is 1, and the statistic is the published one.
+    """
+    from scipy.stats import chi2  # noqa: PLC0415  (as above)
+
+    size = positives.sum() + negatives.sum()
+    weights = eta * size / positives.sum(), (1 - eta) * size / negatives.sum()
+    tp, fp = (np.array([cells[0] + cells[1], cells[0] + cells[2]]) for cells in (positives, negatives))
+    flagged = weights[0] * tp + weights[1] * fp
+    if not flagged.all():
+        return np.nan
+    precision = weights[0] * tp / flagged
+    pooled = weights[0] * tp.sum() / flagged.sum()
+    squares = (weights[0] * (1 - pooled)) ** 2, (weights[1] * pooled) ** 2
+    of_each = (squares[0] * tp.sum() + squares[1] * fp.sum()) / flagged.sum()
+    of_both = (squares[0] * positives[0] + squares[1] * negatives[0]) / flagged.sum()
+    variance = (of_each - 2 * of_both) * (1 / flagged).sum()
+    difference = precision[0] - precision[1]
+    if variance <= 0:
+        return 1.0 if difference == 0 else np.nan
+    return float(chi2.sf(difference**2 / variance, 1))

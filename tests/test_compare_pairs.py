@@ -1,0 +1,159 @@
+"""Paired comparisons, against published values, SciPy, and simulated logs."""
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import binomtest
+
+import nci_frames as nf
+
+CELLS = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in ("both", "a", "b", "none")]
+#: The study Paired1 of the R package DTComPair (version 1.2.2): 451 diseased, 261 not.
+STUDY = (319, 78, 22, 32, 31, 53, 22, 155)
+
+
+def pairs_of(*rows: tuple[int, ...]) -> pl.DataFrame:
+    cells = {name: [row[place] for row in rows] for place, name in enumerate(CELLS)}
+    names = {"model_a": "a", "model_b": "b", "threshold_a": 0.5, "threshold_b": 0.5}
+    keys = pl.DataFrame({"log": range(len(rows))}).with_columns(
+        pl.lit(value).alias(name) for name, value in names.items()
+    )
+    return keys.hstack(pl.DataFrame(cells, schema=dict.fromkeys(CELLS, pl.Int64)))
+
+
+def test_precision_equals_the_published_table() -> None:
+    row = nf.compare_pairs(pairs_of(STUDY), metric="precision").row(0, named=True)
+    assert row["value_a"] == pytest.approx(0.82536383, abs=1e-8)
+    assert row["value_b"] == pytest.approx(0.86548223, abs=1e-8)
+    assert row["p_value"] == pytest.approx(0.01939120, abs=1e-8)
+    # The log ratio of the predictive values has the p-value 0.0171 there, by the delta method.
+    assert row["lower"] < -0.0401 < row["upper"] < 0
+
+
+@pytest.mark.parametrize(
+    ("metric", "one", "other"), [("recall", 78, 22), ("fpr", 53, 22), ("specificity", 53, 22)]
+)
+def test_a_metric_of_one_rate_is_mcnemar(metric: str, one: int, other: int) -> None:
+    row = nf.compare_pairs(pairs_of(STUDY), metric=metric).row(0, named=True)
+    exact = binomtest(min(one, other), one + other).pvalue
+    at = binomtest(min(one, other) - 1, one + other).pvalue
+    # The mid-p value is halfway between the exact one and that without the outcome itself.
+    assert at < row["p_value"] < exact
+    assert row["p_value"] == pytest.approx((exact + at) / 2, rel=1e-9)
+
+
+def test_units_on_which_both_agree_tell_nothing() -> None:
+    row = nf.compare_pairs(pairs_of((50, 0, 0, 50, 5, 0, 0, 995)), metric="f_beta").row(0, named=True)
+    assert row["difference"] == 0
+    assert row["lower"] < 0 < row["upper"]
+    assert row["p_value"] == pytest.approx(1, abs=0.1)
+    for metric in ("recall", "precision"):
+        assert nf.compare_pairs(pairs_of((50, 0, 0, 50, 5, 0, 0, 995)), metric=metric)["p_value"].item() == 1
+
+
+def test_exchanging_the_models_turns_the_sign() -> None:
+    exchanged = [STUDY[place] for place in (0, 2, 1, 3, 4, 6, 5, 7)]
+    one, other = (
+        nf.compare_pairs(pairs_of(tuple(cells)), metric="precision", prevalence=0.01).row(0, named=True)
+        for cells in (STUDY, exchanged)
+    )
+    assert one["difference"] == -other["difference"]
+    assert one["p_value"] == pytest.approx(other["p_value"], rel=1e-12)
+
+
+def test_the_values_are_those_of_projections() -> None:
+    table = nf.compare_pairs(pairs_of(STUDY), metric="f_beta", prevalence=[0.001, 0.5], beta=[0.5, 2])
+    assert table.select("prevalence", "beta").rows() == [(0.001, 0.5), (0.001, 2), (0.5, 0.5), (0.5, 2)]
+    counts = pl.DataFrame(
+        {
+            "model": ["a", "b"],
+            "threshold": 0.5,
+            "tp": [397, 341],
+            "fp": [84, 53],
+            "fn": [54, 110],
+            "tn": [177, 208],
+        }
+    )
+    rates = nf.compute_rates(counts)
+    values = nf.project_rates(rates, metrics="f_beta", prevalence=[0.001, 0.5], beta=[0.5, 2])
+    for model in ("a", "b"):
+        expected = values.filter(model=model)["value"].to_list()
+        assert table[f"value_{model}"].to_list() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ((0, 0, 0, 0, 5, 3, 2, 90), "no positives"),
+        ((5, 3, 2, 90, 0, 0, 0, 0), "no negatives"),
+        ((5, 0, 3, 90, 0, 0, 2, 98), None),
+        ((0, 0, 3, 90, 0, 0, 2, 98), "undefined"),
+    ],
+)
+def test_what_the_log_cannot_support_is_null_with_a_reason(
+    cells: tuple[int, ...], reason: str | None
+) -> None:
+    row = nf.compare_pairs(pairs_of(cells), metric="precision").row(0, named=True)
+    assert row["supported"] is (reason is None)
+    assert (row["lower"] is None) is (reason is not None)
+    assert (reason or "") in (row["reason"] or "")
+
+
+def simulated(tpr: tuple[float, float], fpr: tuple[float, float], rho: float, logs: int) -> pl.DataFrame:
+    """Return the joint counts of logs of 100 positives and 10,000 negatives."""
+    rng = np.random.default_rng(7)
+
+    def drawn(one: float, other: float, rows: int) -> np.ndarray:
+        both = min(one * other + rho * np.sqrt(one * (1 - one) * other * (1 - other)), one, other)
+        return rng.multinomial(rows, [both, one - both, other - both, 1 - one - other + both], logs)
+
+    return pairs_of(*map(tuple, np.hstack([drawn(*tpr, 100), drawn(*fpr, 10_000)]).tolist()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["precision", "f_beta", "expected_cost"])
+@pytest.mark.parametrize("prevalence", [1e-4, 1e-2, 0.1])
+def test_intervals_cover_and_tests_keep_their_level(metric: str, prevalence: float) -> None:
+    logs = 600
+    for tpr, fpr in (((0.6, 0.6), (1e-3, 1e-3)), ((0.6, 0.7), (1e-3, 3e-3))):
+        options = {"metric": metric, "prevalence": prevalence}
+        found = nf.compare_pairs(simulated(tpr, fpr, 0.6, logs), repeats=1000, **options)
+        points = pl.DataFrame(
+            {
+                "model": ["a", "b"],
+                "threshold": 0.5,
+                "tp": [t * 1e6 for t in tpr],
+                "fp": [f * 1e6 for f in fpr],
+            }
+        ).with_columns(fn=1e6 - pl.col("tp"), tn=1e6 - pl.col("fp"))
+        truth = nf.project_rates(nf.compute_rates(points), metrics=metric, prevalence=prevalence)["value"]
+        difference = truth[0] - truth[1]
+        covered = found.select(pl.lit(difference).is_between("lower", "upper").mean()).item()
+        assert covered >= 0.92, (tpr, fpr)
+        if difference == 0:
+            rejected = found.select((pl.col("p_value") < 0.05).mean()).item()
+            assert rejected <= 0.07
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 1.0}, "level must be between 0 and 1"),
+        ({"repeats": 99}, "repeats must be a whole number >= 100"),
+        ({"seed": -1}, "seed must be a whole number"),
+        ({"metric": "precison"}, "did you mean 'precision'"),
+        ({"prevalence": 2}, "prevalence must be within"),
+    ],
+)
+def test_bad_options(options: dict[str, object], message: str) -> None:
+    with pytest.raises(nf.ParameterError, match=message):
+        nf.compare_pairs(pairs_of(STUDY), **options)
+    with pytest.raises(nf.SchemaError, match="pairs"):
+        nf.compare_pairs(pairs_of(STUDY).drop("tp_a"))
+    with pytest.raises(nf.ParameterError, match="negative"):
+        nf.compare_pairs(pairs_of((-1, *STUDY[1:])))
+
+
+def test_no_pairs_no_rows() -> None:
+    full = nf.compare_pairs(pairs_of(STUDY))
+    assert nf.compare_pairs(pairs_of(STUDY).clear()).columns == full.columns
