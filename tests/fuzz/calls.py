@@ -82,6 +82,8 @@ def calls() -> dict[str, Call]:
         Call("scan_predictions", (rows,), {}, "log"),
         Call("unit_buckets", (rows,), {"buckets": 24}, "predictions"),
         Call("compare_auc", (rows,), {}, "predictions"),
+        Call("count_pairs", (rows,), {"thresholds": 0.5}, "predictions"),
+        Call("compare_pairs", (nf.count_pairs(rows, thresholds=0.5),), {"repeats": 100}, "pairs"),
         Call("auto_thresholds"),
         Call("logit_thresholds", (), {"n": 5}),
         Call("uniform_thresholds", (), {"n": 5}),
