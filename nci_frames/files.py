@@ -11,6 +11,9 @@ from nci_frames.errors import OutputError, ParameterError
 
 __all__ = ["file_kind", "replacing", "write_parquet"]
 
+#: As Polars writes them: enough groups for all cores to read at once.
+_ROWS_OF_A_GROUP = 1 << 18
+
 
 def file_kind(path: str | Path, kinds: Sequence[str], *, what: str = "file") -> str:
     """Return which of *kinds*, such as ``"svg"``, the name of a file ends in, in small or capital letters.
@@ -73,4 +76,6 @@ def write_parquet(table: pl.DataFrame, file: str | Path) -> None:
     """
     import pyarrow.parquet as pq  # noqa: PLC0415  (what does not write does not wait for it)
 
-    pq.write_table(table.to_arrow(), file, write_page_checksum=True, compression="zstd")
+    pq.write_table(
+        table.to_arrow(), file, write_page_checksum=True, compression="zstd", row_group_size=_ROWS_OF_A_GROUP
+    )

@@ -9,6 +9,7 @@ import unicodedata
 from pathlib import Path
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -204,3 +205,16 @@ def test_other_endings_and_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").mkdir()
     with pytest.raises(ParameterError, match="the path of a table must be a file"):
         nf.save_table(pl.DataFrame(), tmp_path / "t.csv")
+
+
+def test_saved_parquet_has_page_checksums(tmp_path: Path) -> None:
+    table = pl.DataFrame({"model": ["a", None] * 500, "value": range(1000)})
+    file = nf.save_table(table, tmp_path / "table.parquet")
+    assert_frame_equal(pl.read_parquet(file), table)
+    chunk = pq.read_metadata(file).row_group(0).column(1)
+    pages = bytearray(file.read_bytes())
+    # The last byte of the values, behind the header of their page.
+    pages[(chunk.dictionary_page_offset or chunk.data_page_offset) + chunk.total_compressed_size - 1] ^= 1
+    file.write_bytes(pages)
+    with pytest.raises(OSError, match="CRC"):
+        pq.read_table(file, page_checksum_verification=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nci_frames.arguments import check_seed
 from nci_frames.demo.extra import require
 from nci_frames.errors import ParameterError
-from nci_frames.files import replacing
+from nci_frames.files import replacing, write_parquet
 from nci_frames.typing import Floats
 
 __all__ = ["TASKS", "Task", "write_demo_logs"]
@@ -218,5 +218,5 @@ def write_demo_logs(
     for name in dict.fromkeys(names):
         for model, frame in _held_out_predictions(TASKS[name], seed):
             with replacing(root / f"dataset={name}" / f"model={model}" / "part-0.parquet") as part:
-                frame.write_parquet(part)
+                write_parquet(frame, part)
     return root

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from nci_frames.arguments import check_seed, check_whole
 from nci_frames.demo.extra import require
 from nci_frames.errors import ParameterError
-from nci_frames.files import replacing
+from nci_frames.files import replacing, write_parquet
 from nci_frames.typing import Floats
 
 __all__ = ["ScoreLaw", "synthetic_laws", "write_synthetic_logs"]
@@ -322,5 +322,5 @@ def write_synthetic_logs(
     for k, target in enumerate(targets):
         start, stop = units * k // files, units * (k + 1) // files
         with replacing(target) as part:
-            log.rows(start, stop).head(rows - start * models).write_parquet(part)
+            write_parquet(log.rows(start, stop).head(rows - start * models), part)
     return root

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.errors import OutputError, ParameterError
-from nci_frames.files import replacing
+from nci_frames.files import replacing, write_parquet
 
 __all__ = ["write_example_logs", "write_job"]
 
@@ -85,6 +85,6 @@ def write_night(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path, what="log") as beside:
-            pl.concat(frames).write_parquet(beside)
+            write_parquet(pl.concat(frames), beside)
     except OSError as error:
         raise OutputError.unwritable(str(path), error) from error

@@ -8,7 +8,7 @@ import polars as pl
 from polars import selectors
 
 from nci_frames.errors import SchemaError
-from nci_frames.files import file_kind, replacing
+from nci_frames.files import file_kind, replacing, write_parquet
 from nci_frames.reporting.tables.markdown import markdown_table
 
 __all__ = ["TABLE_KINDS", "save_table"]
@@ -82,7 +82,7 @@ def _write_parquet(table: pl.DataFrame, file: Path) -> None:
     for name, dtype in table.schema.items():
         if dtype == pl.Object:
             raise _unfit(name, dtype, "Parquet")
-    table.write_parquet(file)
+    write_parquet(table, file)
 
 
 def _write_csv(table: pl.DataFrame, file: Path) -> None:
