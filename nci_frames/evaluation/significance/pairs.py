@@ -129,9 +129,9 @@ def compare_pairs(
         table = _compared(cells[:4], cells[4:], metric, prevalence, beta, level, repeats, rng)
         tables.append(group[np.zeros(len(table), np.int64)].hstack(table))
     order = [*identity[:-2], "prevalence", "beta"]
-    if not tables:
-        return PAIR_COMPARISONS.empty(frame.select(identity))
     columns = [*identity, *(name for name in PAIR_COMPARISONS.fixed if name not in identity)]
+    if not tables:
+        return PAIR_COMPARISONS.empty(frame.select(identity)).select(columns)
     return pl.concat(tables).select(columns).sort(order, maintain_order=True)
 
 
