@@ -1,6 +1,6 @@
 """All campaigns, in the order of the table."""
 
-from tests.fuzz import corrupted_frames, mutated_files, odd_values
+from tests.fuzz import corrupted_frames, drifting_types, hostile_names, kills, mutated_files, odd_values, sizes
 from tests.fuzz.campaign import Campaign
 
 CAMPAIGNS: tuple[Campaign, ...] = (
@@ -11,4 +11,8 @@ CAMPAIGNS: tuple[Campaign, ...] = (
     mutated_files.PLAIN,
     mutated_files.CHECKSUMS,
     mutated_files.HASHES,
+    drifting_types.CAMPAIGN,
+    hostile_names.CAMPAIGN,
+    kills.CAMPAIGN,
+    sizes.CAMPAIGN,
 )

@@ -68,7 +68,7 @@ def _row_again(frame: pl.DataFrame, draw: random.Random) -> pl.DataFrame:
 
 
 def _rows_gone(frame: pl.DataFrame, draw: random.Random) -> pl.DataFrame:
-    return frame[sorted(draw.sample(range(len(frame)), draw.randint(1, len(frame) - 1)))]
+    return frame[sorted(draw.sample(range(len(frame)), draw.randint(1, len(frame))))]
 
 
 def _shuffled(frame: pl.DataFrame, draw: random.Random) -> pl.DataFrame:
