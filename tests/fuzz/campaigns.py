@@ -1,6 +1,14 @@
 """All campaigns, in the order of the table."""
 
-from tests.fuzz import corrupted_frames, drifting_types, hostile_names, kills, mutated_files, odd_values, sizes
+from tests.fuzz import (
+    corrupted_frames,
+    drifting_types,
+    hostile_names,
+    kills,
+    mutated_files,
+    odd_values,
+    sizes,
+)
 from tests.fuzz.campaign import Campaign
 
 CAMPAIGNS: tuple[Campaign, ...] = (

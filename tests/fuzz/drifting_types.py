@@ -29,7 +29,8 @@ _TYPES: dict[str, list[Any]] = {
         pl.Decimal(5, 1),
     ],
     "score": [
-        pl.Float64, pl.Float32, pl.Int8, pl.Int64, pl.UInt64, pl.String, pl.Null, pl.Decimal(20, 3), pl.Boolean,
+        pl.Float64, pl.Float32, pl.Int8, pl.Int64, pl.UInt64, pl.String, pl.Null, pl.Decimal(20, 3),
+        pl.Boolean,
     ],
     "weight": [pl.Float64, pl.Float32, pl.Int8, pl.Int64, pl.UInt64, pl.String, pl.Null, pl.Boolean],
 }  # fmt: skip
@@ -82,7 +83,9 @@ def truth(parts: list[list[Row]], narrow: bool, weighted: bool) -> Counter[tuple
             continue
         for threshold in THRESHOLDS:
             limit = float(np.float32(threshold)) if narrow else threshold
-            cell = {(1, True): "tp", (0, True): "fp", (1, False): "fn", (0, False): "tn"}[label, score >= limit]
+            cell = {(1, True): "tp", (0, True): "fp", (1, False): "fn", (0, False): "tn"}[
+                label, score >= limit
+            ]
             model = row["model"].decode() if isinstance(row["model"], bytes) else row["model"]
             counted[model, row["fold"], threshold, cell] += weight  # type: ignore[assignment]
     return counted
@@ -102,7 +105,8 @@ def _case(seed: int, number: int) -> Case:
     drifting = draw.sample(list(_TYPES), draw.choice([1, 1, 2]))
     large = "fold" in drifting and draw.random() < 0.5
     types = [
-        {**_USUAL, **{name: draw.choice(_TYPES[name]) for name in drifting}} for _ in range(draw.choice([2, 3]))
+        {**_USUAL, **{name: draw.choice(_TYPES[name]) for name in drifting}}
+        for _ in range(draw.choice([2, 3]))
     ]
     frames = [_part(draw, kinds, large) for kinds in types]
     kind: Literal["files", "frames", "csv"] = draw.choice(["files", "files", "frames", "csv"])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -20,8 +21,9 @@ _ROOT = Path(__file__).parents[2]
 class Guard:
     """Runs one case after the other in a worker, and starts another worker where one is lost."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, campaigns: str = "tests.fuzz.campaigns") -> None:
         self.seed = seed
+        self.campaigns = campaigns
         self._folders = tempfile.TemporaryDirectory(prefix="fuzz-", ignore_cleanup_errors=True)
         self._started = 0
         self._worker: subprocess.Popen[str] | None = None
@@ -68,9 +70,12 @@ class Guard:
         folder.mkdir()
         self._answers, there = os.pipe()
         self._errors = (folder / "errors").open("w+b")
-        # The first worker may have seen nothing of Polars yet: a group of its own ends with all it started.
+        # In a session of its own it can be killed with all that it started.
         self._worker = subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz.worker", str(self.seed), str(there), str(folder)],
+            [
+                sys.executable,
+                *("-m", "tests.fuzz.worker", str(self.seed), str(there), str(folder), self.campaigns),
+            ],
             cwd=_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -107,10 +112,8 @@ class Guard:
             return
         assert worker.stdin is not None
         worker.stdin.close()
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(worker.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         worker.wait()
         os.close(self._answers)
         if self._errors is not None:

@@ -1,10 +1,11 @@
 """Hostile names through the command line: models, segments, columns, titles and paths."""
 
 import csv
+import io
 import json
-import os
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,9 @@ class _Elements(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._script = tag == "script"
-        self.bad += [f"<{tag} {name}>" for name, value in attrs if name.startswith("on") and MARK in (value or "")]
+        self.bad += [
+            f"<{tag} {name}>" for name, value in attrs if name.startswith("on") and MARK in (value or "")
+        ]
 
     def handle_data(self, data: str) -> None:
         if self._script and data.strip().startswith(MARK):
@@ -115,12 +118,18 @@ def _wrong_summary(summary: Path, models: list[str]) -> str | None:
 def _texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
-    parts = [*value.keys(), *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    parts = (
+        [*value.keys(), *value.values()]
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else []
+    )
     return [text for part in parts for text in _texts(part)]
 
 
 def _wrong_tables(tables: Path, models: list[str]) -> str | None:
-    counts = pl.read_parquet(tables / "counts.parquet")
+    counts = pl.read_parquet(tables / "counts.parquet", glob=False)
     if set(counts["model"]) != set(models):
         return "counts.parquet has other models"
     for file in sorted(tables.glob("*.csv")):
@@ -158,11 +167,13 @@ def _wrong_text(text: str) -> str | None:
 
 
 def _wrong_places(folder: Path) -> str | None:
-    there = {name for name in os.listdir(folder) if name not in ("logs", "results")}
-    return f"there is also {sorted(there)[0][:40]!r}" if there else None
+    there = [path.name for path in folder.iterdir() if path.name not in ("logs", "results")]
+    return f"there is also {min(there)[:40]!r}" if there else None
 
 
-def _log(draw: random.Random, models: list[str], values: list[str], columns: dict[str, str]) -> pl.DataFrame:
+def _log(
+    draw: random.Random, models: list[str | None], values: list[str | None], columns: dict[str, str]
+) -> pl.DataFrame:
     rows = 300
     label = [draw.random() < 0.4 for _ in range(rows)]
     return pl.DataFrame(
@@ -175,14 +186,24 @@ def _log(draw: random.Random, models: list[str], values: list[str], columns: dic
     )
 
 
+def _written(log: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    log.write_parquet(buffer)
+    return buffer.getvalue()
+
+
 def _case(seed: int, number: int) -> Case:
     draw = random.Random(f"{seed} names {number}")
-    models, values = draw.sample(HOSTILE, 4), draw.sample(HOSTILE, 2)
+    models: list[Any] = draw.sample(HOSTILE, 4)
+    values = draw.sample((*HOSTILE, None, None, None), 2)
+    if draw.random() < 0.05:
+        models[0] = None
     hostile = draw.random() < 0.4
     columns = dict(zip(("model", "segments", "label", "score"), draw.sample(HOSTILE, 4), strict=True))
     if not hostile:
         columns = {"model": "model", "segments": draw.choice(HOSTILE), "label": "label", "score": "score"}
-    title, path, out = (draw.choice(HOSTILE) for _ in range(3))
+    # No argument of a command can hold a NUL.
+    title, path, out = (draw.choice(HOSTILE).replace("\0", "") for _ in range(3))
     where = draw.choice(["title", "path", "out"])
     shown = {"columns": list(columns.values()), "models": models, "values": values, where: (title, path, out)}
 
@@ -193,15 +214,13 @@ def _case(seed: int, number: int) -> Case:
         if where == "path":
             log = folder / "logs" / f"{path.replace('/', '_')}.parquet"
         target = folder / "results" / (out if where == "out" else "report")
-        try:
-            _log(draw, models, values, columns).write_parquet(log)
-        except (OSError, ValueError):
-            # No such file can be made, but it can be asked for.
-            pass
+        # If no such file can be made, it can still be asked for.
+        with suppress(OSError, ValueError):
+            log.write_bytes(_written(_log(draw, models, values, columns)))
         arguments = [
             "report", str(log), "--out", str(target), "--title", title if where == "title" else "x",
-            "--prevalence", "0.01,0.1", "--beta", "1,2", "--format", "html,md,json", "--tables", "parquet,csv,md",
-            "--charts", "svg", "--segments", columns["segments"],
+            "--prevalence", "0.01,0.1", "--beta", "1,2", "--format", "html,md,json", "--charts", "svg",
+            "--tables", "parquet,csv,md", "--segments", columns["segments"],
             *(part for name in ("model", "label", "score") for part in (f"--{name}", columns[name])),
         ]  # fmt: skip
         done = CliRunner().invoke(main, arguments)

@@ -22,8 +22,8 @@ _TIMES = 6
 
 def _command(log: Path, out: Path) -> list[str]:
     return [
-        sys.executable, "-m", "nci_frames.cli", "report", str(log), "--out", str(out), "--prevalence", "0.01,0.1",
-        "--beta", "1,2", "--format", "html,json", "--tables", "parquet,csv",
+        sys.executable, "-m", "nci_frames.cli", "report", str(log), "--out", str(out), "--tables", "parquet,csv",
+        "--format", "html,json", "--prevalence", "0.01,0.1", "--beta", "1,2",
     ]  # fmt: skip
 
 
@@ -100,4 +100,5 @@ def _case(seed: int, number: int) -> Case:
     return Case(f"{_TIMES} kills, from {sign or 'the start'} on", run)
 
 
-CAMPAIGN = Campaign("kills, 6 in a case", 10, 1, _case, seconds=400, memory=None)
+# The short run leaves them to the tests of folders, which kill a writer in a process that starts quickly.
+CAMPAIGN = Campaign("kills, 6 in a case", 10, 0, _case, seconds=400, memory=None)

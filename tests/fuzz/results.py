@@ -64,6 +64,12 @@ def wrong(function: str, result: Any) -> str | None:
     for name, dtype in result.schema.items():
         if dtype.is_float() and result[name].is_nan().any():
             return f"NaN in column {name!r}"
+    if {"metric", "value"} <= set(result.columns):
+        ranges = nf.metrics().select(pl.col("name").alias("metric"), least="lower", most="upper")
+        values = result.select("metric", "value").join(ranges, on="metric")
+        beyond = values.filter(~pl.col("value").is_between(pl.col("least") - 1e-9, pl.col("most") + 1e-9))
+        if len(beyond):
+            return "{} is {}".format(*beyond.row(0))
     schema = schema_of(function)
     if schema is not None:
         try:

@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
@@ -44,15 +45,16 @@ def _is_row(row: dict[str, Any]) -> bool:
         "tpr": row["tp"] / positives if positives else None,
         "fpr": row["fp"] / negatives if negatives else None,
     }
-    if not all(_near(row[name], expected) for name, expected in rates.items()):
+    near = all(_near(row[name], expected) for name, expected in rates.items())
+    return near and all(
+        _are_bounds(row.get(f"{rate}_lower"), row.get(f"{rate}_upper")) for rate in ("tpr", "fpr")
+    )
+
+
+def _are_bounds(lower: Any, upper: Any) -> bool:
+    if any(bound is not None and not 0 <= bound <= 1 for bound in (lower, upper)):
         return False
-    for rate in ("tpr", "fpr"):
-        lower, upper = row.get(f"{rate}_lower"), row.get(f"{rate}_upper")
-        if any(bound is not None and not 0 <= bound <= 1 for bound in (lower, upper)):
-            return False
-        if lower is not None and upper is not None and lower > upper:
-            return False
-    return True
+    return lower is None or upper is None or lower <= upper
 
 
 def is_valid(frame: pl.DataFrame) -> bool:
@@ -65,7 +67,7 @@ def is_valid(frame: pl.DataFrame) -> bool:
         groups[tuple(row[key] for key in keys)].append(row)
     for rows in groups.values():
         rows.sort(key=lambda row: row["threshold"])
-        for low, high in zip(rows, rows[1:], strict=False):
+        for low, high in pairwise(rows):
             if low["threshold"] == high["threshold"] or high["tp"] > low["tp"] or high["fp"] > low["fp"]:
                 return False
             if not math.isclose(low["tp"] + low["fn"], high["tp"] + high["fn"], rel_tol=1e-6):

@@ -4,6 +4,7 @@ It reads a campaign and a number in each line of its input, and writes what came
 file descriptor that it was given.
 """
 
+import importlib
 import json
 import os
 import shutil
@@ -11,7 +12,6 @@ import sys
 from pathlib import Path
 
 from tests.fuzz.campaign import TRACEBACK, Campaign, Found
-from tests.fuzz.campaigns import CAMPAIGNS
 
 if sys.platform != "win32":
     import resource
@@ -40,7 +40,8 @@ def _tried(campaign: Campaign, seed: int, number: int, folder: Path) -> dict[str
 
 def main() -> None:
     seed, answers, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
-    by_name = {campaign.name: campaign for campaign in CAMPAIGNS}
+    campaigns = importlib.import_module(sys.argv[4]).CAMPAIGNS
+    by_name = {campaign.name: campaign for campaign in campaigns}
     with os.fdopen(answers, "w", encoding="utf-8") as out:
         for line in sys.stdin:
             name, number = line.rstrip("\n").rsplit("/", 1)
