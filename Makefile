@@ -4,11 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 OUT ?= demo-output
+SEED ?= 1
+SCALE ?= 1
 # A worker that has nothing left takes tests from the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-job test quick lint format bench coverage gallery api snapshots browser constraints clean
+.PHONY: help demo demo-job test quick lint format bench coverage gallery api snapshots browser constraints clean fuzz
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +38,9 @@ format: $(VENV)/.dev ## fix and format the code with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+fuzz: $(VENV)/.dev ## try odd values, damaged files, hostile names, kills and sizes (15 minutes; SEED=1 SCALE=1)
+	$(BIN)/python -m tests.fuzz --seed $(SEED) --scale $(SCALE) $(if $(CASE),--case '$(CASE)')
+
 bench: $(VENV)/.dev ## time counting against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
 
@@ -62,7 +67,7 @@ constraints: ## regenerate constraints.txt from the newest compatible versions
 	$(VENV)/constraints/bin/python -m pip freeze --exclude nci_frames > constraints.txt
 
 clean: ## remove everything that make creates
-	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OUT) fuzz-failures.txt build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -84,7 +84,10 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except NciFramesError as error:
-            click.echo(f"error: {error.for_command_line()}", err=True)
+            from nci_frames.reporting.tables.names import printable
+
+            for line in f"error: {error.for_command_line()}".split("\n"):
+                click.echo(printable(line), err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
             click.echo("interrupted: the output is unchanged", err=True)
@@ -389,13 +392,15 @@ def _run(job: "ReportJob") -> None:
 
     from nci_frames.jobs.report import run_report
     from nci_frames.reporting.pages.terminal import print_comparison
+    from nci_frames.reporting.tables.names import printable
 
     published = run_report(job)
     console = Console(highlight=False)
     print_comparison(published.comparison, console, title=job.title or "")
     for warning in published.tally.warnings:
-        click.echo(f"{type(warning).__name__}: {warning}", err=True)
-    click.echo(f"{published.tally.counted:,} predictions counted; report: {published.reports[0]}")
+        click.echo(f"{type(warning).__name__}: {printable(str(warning))}", err=True)
+    told = f"{published.tally.counted:,} predictions counted; report: {published.reports[0]}"
+    click.echo(printable(told))
 
 
 for _command in JOB_COMMANDS:

@@ -289,6 +289,12 @@ class SchemaError(NciFramesError):
         )
 
     @classmethod
+    def unnamed_model(cls) -> Self:
+        """Build the error for a model whose name is null, where models must be told apart by name."""
+        hint = "name it in the log, or in the frame: polars.col('model').fill_null('unknown')"
+        return cls("a model has no name: its name is null", hint=hint)
+
+    @classmethod
     def inconsistent(cls, what: str, where: str, found: str, hint: str | None) -> Self:
         """Build the error for counts or rates that cannot be those of one log."""
         return cls(what, where=where or None, found=found, hint=hint)

@@ -50,7 +50,7 @@ def publishing(out: Path) -> Iterator[Path]:
     """
     target = out.resolve()
     _check_place(out, target)
-    made = [folder for folder in target.parents if not folder.exists()]
+    made = [folder for folder in target.parents if not os.path.lexists(folder)]
     staged = target.with_name(f".{target.name}.{secrets.token_hex(8)}.new")
     try:
         with ExitStack() as held:
@@ -93,7 +93,7 @@ def check_apart(sources: Iterable[str], out: Path) -> None:
         if "://" in source:
             continue
         path = Path(source)
-        if path.exists():
+        if _exists(path):
             place = path.resolve()
             among = place == target or target.is_relative_to(place) or place.is_relative_to(target)
             earlier = (file.parent for file in path.rglob(MANIFEST)) if path.is_dir() else iter(())
@@ -132,16 +132,21 @@ def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
     return bool(path) and fnmatchcase(path[0], pattern[0]) and _matches(path[1:], pattern[1:])
 
 
+def _exists(path: Path) -> bool:
+    """Say whether something is there; of a name that is too long to be looked up pathlib makes an error."""
+    return os.path.exists(path)  # noqa: PTH110
+
+
 def _check_place(out: Path, target: Path) -> None:
     """Refuse what must not be replaced."""
-    there = next(path for path in (out, *out.parents) if path.exists())
+    there = next(path for path in (out, *out.parents) if _exists(path))
     if not there.is_dir():
         msg = "the output must be a folder"
         raise ParameterError(msg, found=f"the file {str(there)!r}", hint="name another folder")
     if Path.cwd().is_relative_to(target):
         msg = "the output must be a folder of its own, which is replaced as a whole"
         raise ParameterError(msg, found=f"{str(out)!r}, which holds the working directory")
-    if target.is_dir():
+    if _exists(target):
         ours = _listed(target) or frozenset()
         foreign = sorted(name for name in _files(target) if name not in ours and name != MANIFEST)
         if foreign or (MANIFEST in _files(target) and not ours):

@@ -369,3 +369,10 @@ def test_a_chart_has_at_most_five_thousand_rows():
         ParameterError, match=r"at most 5,000 rows\n.*5,050 rows, models: 101\n.*coarser grid"
     ):
         chart_p3(zigzag)
+
+
+def test_a_model_without_a_name_is_refused() -> None:
+    rates = nf.compute_rates(nf.expected_counts(tpr=0.6, fpr=0.1, ratio=9, size=1000))
+    unnamed = rates.with_columns(model=pl.lit(None, pl.String))
+    with pytest.raises(nf.SchemaError, match="a model has no name"):
+        nf.chart_contingency_space(unnamed)

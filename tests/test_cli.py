@@ -319,3 +319,34 @@ def test_a_plan_says_what_a_test_set_supports() -> None:
     none = run("plan", *size, "--fpr", "0")
     assert none.exit_code == 0
     assert "the half-width of FPR" in none.output
+
+
+def test_no_path_can_steer_the_terminal(log: Path, tmp_path: Path) -> None:
+    evil = "\x1b[2J\u202ex\u200b"
+    done = run("report", str(log), "--out", str(tmp_path / evil), "--prevalence", "0.1", "--beta", "1")
+    assert done.exit_code == 0
+    assert "\ufffd[2J\ufffdx\ufffd/report.html" in done.output.replace("\n", "")
+    failed = run("report", str(log), "--score", evil, "--out", str(tmp_path / "out"))
+    assert failed.exit_code == 3
+    for output in (done.output, failed.output):
+        assert not {letter for letter in output if not letter.isprintable()} - {"\n"}
+
+
+def test_a_log_with_a_model_without_a_name_is_bad_data(log: Path, tmp_path: Path) -> None:
+    frame = pl.read_parquet(log)
+    unnamed = pl.when(pl.col("model") != "forest").then("model").alias("model")
+    frame.with_columns(unnamed).write_parquet(log)
+    for form in ("html", "md", "json"):
+        done = run("report", str(log), "--out", str(tmp_path / "out"), "--format", form, "-p", "0.1")
+        assert done.exit_code == 3
+        assert "a model has no name" in done.output
+
+
+@pytest.mark.parametrize("name", ["x" * 4096, "x" * 4096 + "*", "x" * 300 + "/y"])
+def test_names_that_are_too_long(log: Path, tmp_path: Path, name: str) -> None:
+    missing = run("report", name, "--out", str(tmp_path / "out"))
+    assert missing.exit_code == 3
+    assert "no log matched the source" in missing.output
+    unwritable = run("report", str(log), "--out", name)
+    assert unwritable.exit_code == 4
+    assert "File name too long" in unwritable.output

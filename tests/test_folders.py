@@ -195,6 +195,15 @@ except OutputError as error:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_name_that_is_too_long_cannot_be_written(tmp_path: Path) -> None:
+    long = "x" * 300
+    for out in (tmp_path / long, tmp_path / long / "out", tmp_path / "new" / long):
+        with pytest.raises(nf.OutputError, match="File name too long"):
+            publish(out, a="1")
+    assert list(tmp_path.iterdir()) == []
+    check_apart([str(tmp_path / long), f"{tmp_path}/{long}*"], tmp_path / "out")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_permission_is_noticed_before_anything_is_done(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)

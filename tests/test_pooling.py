@@ -60,6 +60,18 @@ def test_what_cannot_be_added() -> None:
         nf.merge_counts()
 
 
+def test_counts_of_rows_and_of_weights_add_up() -> None:
+    log = random_log(300).drop("country")
+    rows = nf.count_confusion(log[:100], thresholds=[0.0, 0.5])
+    weights = nf.count_confusion(log[100:].with_columns(weight=pl.lit(1.0)), thresholds=[0.0, 0.5])
+    whole = nf.count_confusion(log, thresholds=[0.0, 0.5])
+    cells = ["tp", "fp", "fn", "tn"]
+    for parts in ((rows, weights), (weights, rows)):
+        assert_frame_equal(nf.merge_counts(*parts), whole.with_columns(pl.col(cells).cast(pl.Float64)))
+    with pytest.raises(nf.SchemaError, match="column 'fold' has different types"):
+        nf.merge_counts(rows, rows.with_columns(pl.col("fold").cast(pl.Int64)))
+
+
 @pytest.mark.parametrize(
     "function",
     [

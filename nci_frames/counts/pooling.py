@@ -31,7 +31,7 @@ def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     ParameterError
         If no frame is given, or thresholds or resolutions differ.
     SchemaError
-        If a frame is not a counts frame, or has other keys than the first.
+        If a frame is not a counts frame, has other keys than the first, or a key of another type.
 
     Examples
     --------
@@ -65,7 +65,22 @@ def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         frame.select(columns).with_columns(__source=pl.lit(source, pl.Int64))
         for source, frame in enumerate(frames)
     ]
-    return _add(pl.concat(sources), ["model", *COUNTS.keys(columns)], ["__source"])
+    types = pl.Schema(
+        {column: _common_type(column, [frame.schema[column] for frame in frames]) for column in columns}
+    )
+    added = pl.concat([source.cast(types) for source in sources])
+    return _add(added, ["model", *COUNTS.keys(columns)], ["__source"])
+
+
+def _common_type(column: str, types: Sequence[pl.DataType]) -> pl.DataType:
+    """Return the type of a column in counts that are added; rows and sums of weights give sums of weights."""
+    kinds = [dtype for dtype in dict.fromkeys(types) if dtype != pl.Null]
+    if column in _CELLS and len(kinds) > 1:
+        return pl.Float64()
+    if len(kinds) > 1:
+        what = f"column {column!r} has different types in the counts frames"
+        raise SchemaError(what, found=", ".join(map(str, kinds)), hint="cast it to one type first")
+    return kinds[0] if kinds else pl.Null()
 
 
 def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[str]) -> pl.DataFrame:

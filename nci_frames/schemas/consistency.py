@@ -77,13 +77,26 @@ def check_rates(counted: pl.DataFrame, name: str) -> None:
             counted, ~(np.abs(given - rows) <= slack), name, f"{total} is not {reached} + {missed}", place=0
         )
         values = counted[rate].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        off = ~(np.abs(values * rows - hits) <= slack) & ((rows > 0) | ~np.isnan(values))
-        _refuse(counted, off, name, f"{rate} is not {reached} / {total}", place=0)
+        _refuse(counted, _off(values, hits, rows), name, f"{rate} is not {reached} / {total}", place=0)
         bounds = [f"{rate}_{side}" for side in ("lower", "upper")]
         if all(bound in counted.columns for bound in bounds):
             crossed = counted.select((pl.col(bounds[0]) > pl.col(bounds[1])).fill_null(value=False))
             what = f"{bounds[0]} is above {bounds[1]}"
             _refuse(counted, crossed.to_series().to_numpy(), name, what, place=0)
+    positives, negatives = (counted[total].to_numpy() for total in ("positives", "negatives"))
+    observed = counted["observed_prevalence"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    wrong = _off(observed, positives, positives + negatives)
+    what = "observed_prevalence is not positives / (positives + negatives)"
+    _refuse(counted, wrong, name, what, place=0)
+
+
+def _off(
+    shares: NDArray[np.float64], parts: NDArray[np.float64], wholes: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Return which shares are not those parts of those wholes; a share of nothing is undefined."""
+    slack = np.maximum(wholes, 1) * _ROUNDING
+    off = ~(np.abs(shares * wholes - parts) <= slack) & ((wholes > 0) | ~np.isnan(shares))
+    return np.asarray(off, np.bool_)
 
 
 def _slack(total: NDArray[np.float64] | NDArray[np.int64]) -> float:

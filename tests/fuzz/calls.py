@@ -125,8 +125,6 @@ def calls() -> dict[str, Call]:
         Call("probability_best", (counts,), {"threshold": 0.5, **few}, "counts"),
         Call("subsample_study", (counts,), {"prevalence": 0.3, "repeats": 5}, "counts"),
         Call("auc_interval", (counts,), {}, "counts"),
-        Call("count_pairs", (log(),), {"thresholds": 0.5}),
-        Call("compare_pairs", (nf.count_pairs(log(), thresholds=0.5),), {"repeats": 100}),
         Call("compare_folds", (fold_points,), {"repeats": 100}, "rates"),
         Call("summarise_folds", (fold_points,), {"metrics": "f_beta"}, "rates"),
         Call("check_projection", (folds,), {"over": "fold"}, "counts"),

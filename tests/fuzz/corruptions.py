@@ -72,5 +72,7 @@ OF_RATES: dict[str, Corrupt] = {
     "tpr above 1": _first_row("tpr", 1.5),
     "tpr gone": _first_row("tpr", None),
     "positives of another log": lambda frame: frame.with_columns(pl.col("positives") + 1),
+    "prevalence of other counts": lambda frame: frame.with_columns(pl.col("observed_prevalence") / 2),
+    "prevalence gone": _first_row("observed_prevalence", None),
     "prevalence above 1": _first_row("observed_prevalence", 1.5),
 }

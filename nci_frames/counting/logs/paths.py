@@ -89,7 +89,7 @@ class _Named:
     @classmethod
     def of(cls, name: str) -> "_Named":
         path = Path(name)
-        if path.is_dir():
+        if _is_dir(path):
             return cls(name, name, "folder")
         if os.path.lexists(path) or not glob.has_magic(name):
             return cls(name, str(path.parent), "file")
@@ -102,10 +102,15 @@ class _Named:
             return [self.name] if os.path.lexists(self.name) else []
         if self.kind == "folder":
             return sorted(_walk(self.name, skipped, frozenset()))
-        if not Path(self.top).is_dir():
+        if not _is_dir(self.top):
             return []
         parts = Path(self.name).parts[len(Path(self.top).parts) :]
         return sorted(set(_matching(self.top, parts, skipped, frozenset())))
+
+
+def _is_dir(path: str | Path) -> bool:
+    """Say whether a folder is there; of a name that is too long to be looked up pathlib makes an error."""
+    return os.path.isdir(path)  # noqa: PTH112
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
@@ -214,6 +219,6 @@ def _nothing(named: _Named, skipped: Sequence[str]) -> SourceError:
         others = sorted({Path(file).suffix or "no ending" for file in skipped})
         found = f"a folder with {len(skipped)} other files ({', '.join(others)})" if skipped else without
         return SourceError.no_match(named.name, found, endings)
-    folder = next((parent for parent in Path(named.name).parents if parent.exists()), Path())
+    folder = next((parent for parent in Path(named.name).parents if _is_dir(parent)), Path())
     what = "a glob that matches nothing" if named.kind == "glob" else "no such file or folder"
     return SourceError.no_match(named.name, what, f"the nearest folder that exists is {str(folder)!r}")

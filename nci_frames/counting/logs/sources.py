@@ -105,7 +105,7 @@ def _open_path(
 
 
 def _is_delta(path: str) -> bool:
-    return Path(path, "_delta_log").is_dir()
+    return os.path.isdir(Path(path, "_delta_log"))  # noqa: PTH112 - pathlib raises for a name that is too long
 
 
 def _open_list(

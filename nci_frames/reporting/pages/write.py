@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from nci_frames.errors import SchemaError
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.files import file_kind, replacing
 from nci_frames.reporting.findings.summary import TITLE
@@ -54,6 +55,8 @@ def write_report(
     ------
     ParameterError
         The path is a folder, or has another ending.
+    SchemaError
+        The name of a model is null.
 
     Examples
     --------
@@ -69,6 +72,8 @@ def write_report(
     '# Four rows'
     """
     kind = file_kind(path, REPORT_KINDS, what="report")
+    if comparison.points["model"].has_nulls():
+        raise SchemaError.unnamed_model()
     with replacing(path, what="report") as file:
         content = _RENDERERS[kind](comparison, title=title, facts=facts)
         # A file's name, or an argument of a command, may hold bytes that are no text.

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 import altair as alt
 
+from nci_frames.errors import SchemaError
+
 __all__ = [
     "DARK",
     "DASHES",
@@ -104,12 +106,20 @@ class ModelStyle:
         return max(1, min(len(self.models), int(WIDTH // (longest * _LETTER + _SYMBOL))))
 
 
-def model_style(models: Iterable[str], *, among: Iterable[str] = ()) -> ModelStyle:
+def model_style(models: Iterable[str | None], *, among: Iterable[str] = ()) -> ModelStyle:
     """Give each model a colour and a stroke by its position among the sorted names, or in *among*.
 
     Models that are not in *among* come after those that are, so that the latter keep their colours.
+
+    Raises
+    ------
+    SchemaError
+        If the name of a model is null.
     """
-    shown = sorted(set(models))
+    names = set(models)
+    shown = sorted(name for name in names if name is not None)
+    if len(shown) < len(names):
+        raise SchemaError.unnamed_model()
     place = {name: i for i, name in enumerate(dict.fromkeys([*sorted(set(among)), *shown]))}
     return ModelStyle(
         tuple(shown),
