@@ -67,8 +67,8 @@ def test_lines_cross_where_exact_arithmetic_says(
     rates = rates_of(*data, positives=ROWS, negatives=ROWS)
     found = nf.find_crossovers(rates, metric=metric, over="prevalence")
     lines = {
-        model: [line(tp, fp) for name, tp, fp in data if name == model and line(tp, fp) is not None]
-        for model in sorted({name for name, _, _ in data})
+        model: [line(tp, fp) for tp, fp in mine.select("tp", "fp").iter_rows() if line(tp, fp) is not None]
+        for (model,), mine in rates.sort("model").group_by("model", maintain_order=True)
     }
     expected = []
     for a, b in itertools.combinations(lines, 2):

@@ -209,7 +209,7 @@ def test_bad_arguments(call: Any, message: str) -> None:
 
 def test_a_path_needs_one_point_at_a_time() -> None:
     counts = nf.expected_counts(tpr=0.5, fpr=0.5, ratio=[1, 2], size=100)
-    with pytest.raises(nf.SchemaError, match=r"missing column 'epoch' \(the over\)"):
+    with pytest.raises(nf.SchemaError, match=r"missing column 'epoch' \(option over\)"):
         nf.surface_path_length(nf.compute_rates(counts), metric="hss", over="epoch")
     two = pl.concat([counts, counts.with_columns(threshold=0.6)])
     with pytest.raises(nf.ParameterError, match="several operating points at one step"):
