@@ -303,7 +303,7 @@ def test_a_plan_says_how_many_rows_are_needed() -> None:
     assert done.exit_code == 0, done.output
     assert "required rows, at confidence 0.95 of each rate" in done.output
     (exact,) = (line for line in done.output.splitlines() if "exact" in line)
-    assert [part.strip() for part in exact.strip("│").split("│")][1:3] == ["266", "389,091"]
+    assert [part.strip() for part in exact.strip("│").split("│")][1:3] == ["269", "402,778"]
     one, pair = (run("plan", "--half-width", width).output for width in ("0.05", "0.05,0.05"))
     assert one == pair
     assert "399" in one
