@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Literal, cast
 
 import numpy as np
-import polars as pl
 
 from nci_frames.errors import ParameterError
 
 __all__ = [
     "Prevalences",
+    "beta_value",
     "beta_values",
     "check_level",
     "check_repeats",
@@ -19,6 +19,7 @@ __all__ = [
     "check_whole",
     "grid_numbers",
     "nearest",
+    "number_list",
     "prevalence_of_ratio",
     "prevalence_values",
 ]
@@ -39,49 +40,43 @@ def check_whole(name: str, value: object, least: int, most: float = math.inf) ->
         raise ParameterError.out_of_range(name, value, f"a whole number {allowed}")
 
 
+def check_repeats(repeats: object, least: int) -> None:
+    """Raise ParameterError unless *repeats* is a number of draws, at least *least*."""
+    check_whole("repeats", repeats, least, 1_000_000)
+
+
 def check_seed(seed: object) -> None:
     """Raise ParameterError unless *seed* can be one."""
     # The range that scikit-learn accepts; synthetic logs use it too, so that one seed is valid for both.
     check_whole("seed", seed, 0, 2**32 - 1)
 
 
-def check_repeats(repeats: object, least: int) -> None:
-    """Raise ParameterError unless *repeats* is a number of resampled logs, at least *least*."""
-    # More would only measure the noise of the draws, and take the memory.
-    check_whole("repeats", repeats, least, 1_000_000)
+def number_list(given: float | Sequence[float]) -> list[float]:
+    """Return one or several numbers as a list."""
+    if isinstance(given, numbers.Real):
+        return [float(given)]
+    return [float(value) for value in cast("Sequence[float]", given)]
 
 
 def _values(name: str, given: float | Sequence[float], allowed: str, largest: float) -> list[float]:
-    # An expression, a frame or a text could be gone through, but not for numbers.
-    several = isinstance(given, Sequence | np.ndarray | pl.Series) and not isinstance(given, str | bytes)
-    values: set[float] = set()
-    for value in given if several else [given]:  # type: ignore[union-attr]
-        if isinstance(value, str):
-            raise ParameterError.number_as_text(name, value, allowed)
-        if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+    values = number_list(given)
+    for value in values:
+        if not 0 <= value <= largest:
             raise ParameterError.out_of_range(name, value, allowed)
-        number = float(value)
-        if not 0 <= number <= largest:
-            raise ParameterError.out_of_range(name, value, allowed)
-        values.add(number)
     if not values:
         raise ParameterError.out_of_range(name, given, "at least one number")
-    return sorted(values)
+    return sorted(set(values))
 
 
-def prevalence_values(prevalence: Prevalences) -> list[float] | None:
-    """Return the prevalences, ascending and distinct; None stands for "observed".
+def prevalence_values(prevalence: float | Sequence[float] | str) -> list[float] | None:
+    """Return the prevalences, ascending and distinct; None for a word, which is "observed" or "selected".
 
     Raises
     ------
     ParameterError
-        If there is none, or one is not a number within [0, 1].
+        If there is none, or one is outside [0, 1].
     """
-    if isinstance(prevalence, str):
-        if prevalence == "observed":
-            return None
-        raise ParameterError.number_as_text("prevalence", prevalence, 'within [0, 1], or "observed"')
-    return _values("prevalence", prevalence, "within [0, 1]", 1.0)
+    return None if isinstance(prevalence, str) else _values("prevalence", prevalence, "within [0, 1]", 1.0)
 
 
 def beta_values(beta: float | Sequence[float]) -> list[float]:
@@ -90,9 +85,20 @@ def beta_values(beta: float | Sequence[float]) -> list[float]:
     Raises
     ------
     ParameterError
-        If there is none, or one is not a number >= 0 (inf is one: it stands for recall).
+        If there is none, or one is below 0 (inf is allowed: it stands for recall).
     """
     return _values("beta", beta, "a number >= 0 (inf is recall)", float("inf"))
+
+
+def beta_value(beta: float) -> float:
+    """Return one beta.
+
+    Raises
+    ------
+    ParameterError
+        If it is below 0.
+    """
+    return beta_values(beta)[0]
 
 
 def nearest(grid: Sequence[float], value: float) -> float:

@@ -22,6 +22,8 @@ command line. It is written once, with an ``Option`` in its place.
 """
 
 import difflib
+import numbers
+import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,6 +54,10 @@ __all__ = [
 ]
 
 _SHOWN = 5
+#: More characters of a value are not shown.
+_LONG = 60
+#: Values of other types are shown by their type alone.
+_TELLING = (bytes, numbers.Number, list, tuple, dict, set, os.PathLike)
 #: Bad files are named up to this many.
 SHOWN_FILES = 50
 
@@ -87,6 +93,25 @@ class Option:
 
     def _on_command_line(self) -> str:
         return f"--{self.name.replace('_', '-')} {shlex.quote(str(self.value))}"
+
+
+def _short(value: object) -> str:
+    """Return the repr of a value, or the beginning of it."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of thousands of digits has none
+        return "a number of thousands of digits"
+    return text if len(text) <= _LONG else f"{text[:_LONG]}..."
+
+
+def _shown(value: object) -> str:
+    """Return what was given: its type, and the value if that says something."""
+    if value is None or isinstance(value, str):
+        return _short(value)
+    kind = type(value)
+    name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+    text = _short(value) if isinstance(value, _TELLING) else "\n"
+    return name if "\n" in text else f"{text} ({name})"
 
 
 class NciFramesError(Exception):
@@ -132,16 +157,13 @@ class ParameterError(NciFramesError, ValueError):
     @classmethod
     def out_of_range(cls, name: str, value: object, allowed: str) -> Self:
         """Build the error for an option whose value is not allowed."""
-        return cls(f"{name} must be {allowed}", found=repr(value))
+        return cls(f"{name} must be {allowed}", found=_short(value))
 
     @classmethod
-    def number_as_text(cls, name: str, value: str, allowed: str) -> Self:
-        """Build the error for a text where a number belongs."""
-        try:
-            hint = f"did you mean the number {float(value):g}?"
-        except ValueError:
-            hint = None
-        return cls(f"{name} must be {allowed}", found=repr(value), hint=hint)
+    def wrong_kind(cls, name: str, value: object, wanted: str, place: int | None, hint: str | None) -> Self:
+        """Build the error for an argument, or an item of it, of a kind that the function does not take."""
+        where = None if place is None else f"position {place} of the list"
+        return cls(f"{name} must be {wanted}", where=where, found=_shown(value), hint=hint)
 
     @classmethod
     def unknown_choice(cls, name: str, value: object, choices: Sequence[str]) -> Self:
@@ -149,7 +171,7 @@ class ParameterError(NciFramesError, ValueError):
         close = nearest_name(value, choices)
         return cls(
             f"{name} must be one of {', '.join(map(repr, choices))}",
-            found=repr(value),
+            found=_short(value),
             hint=f"did you mean {close!r}?" if close else None,
         )
 
@@ -271,22 +293,20 @@ class SchemaError(NciFramesError):
         return cls(f"column {column!r} of a {frame} frame must be {wanted}", where=where, found=found)
 
     @classmethod
-    def no_frame(cls, wanted: str, value: object, maker: str) -> Self:
-        """Build the error for a frame argument that is no frame at all."""
+    def no_frame(cls, name: str, value: object, wanted: str, maker: str | None) -> Self:
+        """Build the error for an argument that must be a frame; *maker* makes frames of its kind."""
         kind = type(value)
-        hints = {
-            "list": "add the counts frames of a list with merge_counts(*frames)",
-            "tuple": "add the counts frames of a tuple with merge_counts(*frames)",
-            "str": "read a saved frame first, e.g. with polars.read_parquet",
+        known = "path" if isinstance(value, str | os.PathLike) else kind.__module__.lstrip("_").split(".")[0]
+        hint = {
+            "path": "read a saved frame first, e.g. with polars.read_parquet",
             "pandas": "turn a pandas frame into a Polars frame with polars.from_pandas",
             "duckdb": "turn a relation into a Polars frame with its method pl()",
-        }
-        known = "str" if hasattr(value, "__fspath__") else kind.__module__.lstrip("_").split(".")[0]
-        return cls(
-            f"a {wanted} frame must be a Polars DataFrame or LazyFrame",
-            found=f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins."),
-            hint=hints.get(kind.__name__) or hints.get(known) or f"make one with {maker}",
-        )
+        }.get(known, f"make one with {maker}" if maker else None)
+        if name == "predictions":
+            hint = "open a log with scan_predictions(source)"
+        elif name in ("counts", "rates") and isinstance(value, list | tuple):
+            hint = f"add the counts frames of a {kind.__name__} with merge_counts(*frames)"
+        return cls(f"{name} must be {wanted}", found=_shown(value), hint=hint)
 
     @classmethod
     def unnamed_model(cls) -> Self:

@@ -189,7 +189,7 @@ COUNTS = counts_of([(3, 10)])
         (lambda: nf.accuracy_interval(1, 2, level=2), "level must be between"),
         (lambda: nf.accuracy_interval(1, 2, method="waldo"), "did you mean 'wald'"),
         (lambda: nf.interval_coverage(1.2, trials=5), r"rate must be within \[0, 1\]"),
-        (lambda: nf.interval_coverage(0.5, trials=0), "must be at least 1"),
+        (lambda: nf.interval_coverage(0.5, trials=0), "trials must be a whole number from 1"),
         (lambda: nf.interval_coverage(0.5, trials=5, level=0), "level must be between"),
         (lambda: nf.band_coverage(tpr=0.5, fpr=0, positives=5, negatives=5), r"fpr must be within \(0, 1\]"),
         (lambda: nf.band_coverage(tpr=0.5, fpr=0.1, positives=0, negatives=5), "found: 0"),

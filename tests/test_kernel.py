@@ -133,7 +133,7 @@ def test_infinite_scores_are_extreme_scores() -> None:
         ([0.5, 0.1], "thresholds must be strictly ascending\n  found: 0.5 before 0.1, at position 0"),
         ([0.1, 0.5, 0.5], "thresholds must be strictly ascending\n  found: 0.5 twice, at position 1"),
         ([0.1, float("nan")], "thresholds must be numbers\n  found: NaN at position 1"),
-        ("all", 'thresholds must be a list of numbers, "exact" or "auto"\n  found: \'all\''),
+        ("all", "thresholds must be a list of numbers, an AutoThresholds or one of 'auto', 'exact'"),
         ([["a"]], "thresholds must be a list of numbers"),
         (np.zeros(70_000), "thresholds must be 1 to 65,535 numbers\n  found: 70,000 of them"),
     ],

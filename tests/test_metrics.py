@@ -250,8 +250,8 @@ def test_an_expression_that_was_registered_is_known_as_such() -> None:
         ("expected_cost(c_fn=1, c_fn=2)", "unknown metric"),
         ("expected_cost(c_fn=much)", "unknown metric"),
         ("expected_cost(c_fn=-1)", "c_fn must be a finite number"),
-        (5, "metric must be the name of a metric"),
-        (None, "metric must be the name of a metric"),
+        (5, "metrics? must be "),
+        (None, "metrics? must be "),
         (pl.all(), "metric must be the name of a metric"),
     ],
 )
@@ -272,7 +272,7 @@ def test_what_is_no_metric(asked: Any, message: str) -> None:
         ({"range": (0, 1), "expression": pl.col("tp")}, "column 'tp' must be one of"),
         ({"range": (0, 1), "expression": 0.5}, "expression must be a Polars expression"),
         ({"range": (0, 1), "name": ""}, "name must be a non-empty string"),
-        ({"range": (0, 1), "aliases": [3]}, "name must be a non-empty string"),
+        ({"range": (0, 1), "aliases": [3]}, "aliases must be a list of strings"),
     ],
 )
 def test_metrics_that_cannot_be_registered(arguments: dict[str, Any], message: str) -> None:

@@ -212,7 +212,7 @@ def test_contradictory_and_impossible_plans(arguments: dict[str, Any], message: 
 
 
 def test_impossible_test_sets() -> None:
-    with pytest.raises(nf.ParameterError, match="positives must be a whole number >= 1"):
+    with pytest.raises(nf.ParameterError, match="positives must be a whole number from 1 to"):
         nf.expected_counts(positives=0, negatives=1, tpr=0.5, fpr=0.5)
     with pytest.raises(nf.ParameterError, match=r"tpr must be within \[0, 1\]"):
         nf.expected_counts(positives=1, negatives=1, tpr=1.5, fpr=0.5)

@@ -143,6 +143,6 @@ def test_of_a_frame_with_a_named_column_only_those_are_read() -> None:
 
 @pytest.mark.parametrize("thing", [[1], "logs/", None, 3])
 def test_what_is_no_frame_is_no_predictions(thing: object) -> None:
-    with pytest.raises(nf.ParameterError, match="predictions must be a frame") as error:
+    with pytest.raises(nf.SchemaError, match="predictions must be a Polars DataFrame or LazyFrame") as error:
         nf.count_confusion(thing)  # type: ignore[arg-type]
     assert "scan_predictions" in str(error.value)

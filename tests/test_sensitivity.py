@@ -199,7 +199,7 @@ def test_the_length_of_a_path() -> None:
         (lambda: nf.metric_surface("prec"), "unknown metric 'prec'"),
         (lambda: nf.imbalance_sensitivity("f_beta", ratios=9, beta=-1), "beta must be a number >= 0"),
         (lambda: nf.expected_counts(tpr=2, fpr=0, ratio=1, size=9), r"tpr must be within \[0, 1\]"),
-        (lambda: nf.expected_counts(tpr=1, fpr=0, ratio=1, size=1), "size must be a whole number >= 2"),
+        (lambda: nf.expected_counts(tpr=1, fpr=0, ratio=1, size=1), "size must be a whole number from 2 to"),
     ],
 )
 def test_bad_arguments(call: Any, message: str) -> None:

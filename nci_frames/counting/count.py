@@ -9,12 +9,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.checked import checked
 from nci_frames.counting.engine.exact import TooManyRowsError, count_exact
 from nci_frames.counting.engine.grid import count_grid
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
+from nci_frames.counting.logs.sources import Predictions
 from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.auto import EXACT_ROWS, Chosen, choose_thresholds
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
@@ -30,8 +32,9 @@ _MANY_VALUES = 20
 _MANY_THRESHOLDS = 5
 
 
+@checked
 def count_confusion(
-    predictions: pl.DataFrame | pl.LazyFrame,
+    predictions: Predictions,
     /,
     *,
     thresholds: Thresholds = "auto",
@@ -47,8 +50,8 @@ def count_confusion(
     Parameters
     ----------
     predictions
-        What ``scan_predictions`` returned, also filtered or changed since; or a frame with the columns of
-        predictions, of which all other columns are keys.
+        What ``scan_predictions`` returned, also filtered or changed since; or a frame or Arrow table with the
+        columns of predictions, of which all other columns are keys.
     thresholds
         Strictly ascending numbers (infinities are allowed), such as ``uniform_thresholds(101)`` makes;
         "exact" for every distinct score of each group; or "auto": as fine as needed for an error of at most
@@ -112,7 +115,7 @@ def count_confusion(
         predictions, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress
     )
     for warning in tally.warnings:
-        warnings.warn(warning, stacklevel=2)
+        warnings.warn(warning, stacklevel=3)  # whoever called the checked function
     return tally.counts
 
 
@@ -136,7 +139,7 @@ class Tally:
 
 
 def tally_predictions(
-    predictions: pl.DataFrame | pl.LazyFrame,
+    predictions: Predictions,
     *,
     thresholds: Thresholds = "auto",
     by: str | Sequence[str] | None = None,

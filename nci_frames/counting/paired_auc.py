@@ -7,15 +7,17 @@ where rows are read.
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.arguments import check_level
+from nci_frames.checked import checked
 from nci_frames.counting.logs.reading import kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
+from nci_frames.counting.logs.sources import Predictions
 from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError
 from nci_frames.normal import normal_quantile, two_sided_p_values
 from nci_frames.schemas import AUC_COMPARISONS
@@ -26,11 +28,12 @@ __all__ = ["compare_auc"]
 Method = Literal["delong"]
 
 
+@checked
 def compare_auc(
-    predictions: pl.DataFrame | pl.LazyFrame,
+    predictions: Predictions,
     /,
     *,
-    method: Method = "delong",
+    method: Method = "delong",  # noqa: ARG001  (the only one; @checked refuses others)
     by: str | Sequence[str] | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
@@ -39,9 +42,9 @@ def compare_auc(
     Parameters
     ----------
     predictions
-        What ``scan_predictions`` returned with a unit, or a frame with the columns of predictions. Every
-        model must have scored each unit once (once for each value of the keys), with the same label. The
-        rows are held in memory.
+        What ``scan_predictions`` returned with a unit, or a frame or Arrow table with the columns of
+        predictions. Every model must have scored each unit once (once for each value of the keys), with the
+        same label. The rows are held in memory.
     method
         "delong".
     by
@@ -99,8 +102,6 @@ def compare_auc(
     >>> nf.compare_auc(scan).select(pl.col("auc_a", "auc_b", "difference", "p_value").round(4)).row(0)
     (0.8889, 0.6667, 0.2222, 0.3711)
     """
-    if method not in get_args(Method):
-        raise ParameterError.unknown_choice("method", method, get_args(Method))
     check_level(level)
     scan = scan_behind(predictions)
     columns = [name for name in scan.raw.collect_schema().names() if not name.startswith("__")]

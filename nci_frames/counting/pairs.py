@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.checked import checked
 from nci_frames.counting.logs.reading import Scan, kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError, listed
@@ -28,6 +29,7 @@ _UNITS_A_PASS = 1 << 24
 _CELLS = ("both", "a", "b", "none")
 
 
+@checked
 def count_pairs(
     predictions: pl.DataFrame | pl.LazyFrame,
     /,

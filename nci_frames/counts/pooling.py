@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from nci_frames.checked import checked
 from nci_frames.counts.resolution import has_every_score
 from nci_frames.errors import ParameterError, SchemaError, listed
 from nci_frames.schemas import COUNTS, collect
@@ -13,6 +14,7 @@ __all__ = ["add_cells", "merge_counts", "pool_counts"]
 _CELLS = ("tp", "fp", "fn", "tn")
 
 
+@checked
 def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """Add counts of different rows, such as those of two days, files or machines.
 
@@ -83,6 +85,7 @@ def _common_type(column: str, types: Sequence[pl.DataType]) -> pl.DataType:
     return kinds[0] if kinds else pl.Null()
 
 
+@checked
 def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
     """Sum a key away, for example the folds.
 

@@ -1,17 +1,18 @@
 """Files, frames, Arrow objects -> one checked ``predictions`` LazyFrame."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import polars as pl
 
+from nci_frames.checked import checked
 from nci_frames.counting.logs.checksums import Hashes
 from nci_frames.counting.logs.forks import refuse_after_fork
 from nci_frames.counting.logs.labels import as_label, check_labels
 from nci_frames.counting.logs.reading import OnInvalid, Passes, Scan, predictions_of, scan_of
 from nci_frames.counting.logs.rows import Columns, Positive, raw_predictions
 from nci_frames.counting.logs.source import Source
-from nci_frames.counting.logs.sources import SourceLike, frame_source, need_columns, open_source
+from nci_frames.counting.logs.sources import Predictions, SourceLike, frame_source, need_columns, open_source
 from nci_frames.counting.logs.types import is_text
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.schemas import PREDICTIONS, RESERVED
@@ -19,6 +20,7 @@ from nci_frames.schemas import PREDICTIONS, RESERVED
 __all__ = ["scan_behind", "scan_predictions"]
 
 
+@checked
 def scan_predictions(
     source: SourceLike,
     /,
@@ -115,14 +117,14 @@ def scan_predictions(
     [('a', True, 0.9), ('a', False, 0.4)]
     """
     refuse_after_fork()
-    if on_invalid not in get_args(OnInvalid):
-        raise ParameterError.unknown_choice("on_invalid", on_invalid, get_args(OnInvalid))
-    named = (fold, segments, weight, unit, scores)
-    frame = frame_source(source)
-    if frame is not None and (model, label, score, *named) == ("model", "label", "score", *[None] * 5):
+    named = any(option is not None for option in (fold, segments, weight, unit, scores))
+    frame = frame_source(source) if isinstance(source, Predictions) else None
+    if frame is not None and not named and (model, label, score) == ("model", "label", "score"):
         columns = _columns_of_predictions(frame.schema().names())
     else:
-        columns = _columns(model, label, score, fold, segments or (), weight, unit, scores)
+        columns = _columns(
+            model, label, score, fold, () if segments is None else segments, weight, unit, scores
+        )
     if frame is None or verify is not None:
         opened = open_source(source, columns.needed(), storage_options, verify)
     else:
@@ -130,13 +132,11 @@ def scan_predictions(
     return predictions_of(_scan(opened, columns, positive, on_invalid))
 
 
-def scan_behind(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
+def scan_behind(predictions: Predictions) -> Scan:
     """Return the scan behind *predictions*; a frame of somebody's own gets the same checks.
 
     Raises
     ------
-    ParameterError
-        If *predictions* is not a frame.
     SchemaError
         If it lacks a column, or one has an unusable type.
     """
@@ -145,9 +145,6 @@ def scan_behind(predictions: pl.DataFrame | pl.LazyFrame) -> Scan:
     if scan is not None:
         return scan
     frame = frame_source(predictions)
-    if frame is None:
-        hint = "open a log with scan_predictions(source)"
-        raise ParameterError("predictions must be a frame", found=type(predictions).__name__, hint=hint)
     columns = _columns_of_predictions(frame.schema().names())
     return _scan(need_columns(frame, columns.needed()), columns, None, "raise")
 

@@ -16,7 +16,7 @@ from nci_frames.counting.logs.types import common_types
 from nci_frames.errors import ParameterError, SchemaError, SourceError
 from nci_frames.extras import require
 
-__all__ = ["ArrowStream", "SourceLike", "frame_source", "need_columns", "open_source"]
+__all__ = ["ArrowStream", "Predictions", "SourceLike", "frame_source", "need_columns", "open_source"]
 
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -29,6 +29,7 @@ class ArrowStream(Protocol):
         """Return the stream as a capsule."""
 
 
+Predictions = pl.DataFrame | pl.LazyFrame | ArrowStream
 PathLike = str | os.PathLike[str]
 SourceLike = (
     PathLike | pl.LazyFrame | pl.DataFrame | ArrowStream | Sequence[PathLike | pl.LazyFrame | pl.DataFrame]
@@ -61,33 +62,28 @@ def open_source(
     SchemaError
         If a column is missing or has different types in different files.
     ParameterError
-        If *source* is none of these.
+        If *source* is an empty list.
     """
     if isinstance(source, str | os.PathLike):
         return _open_path(os.fspath(source), needed, storage_options, verify)
-    frame = frame_source(source)
-    if frame is not None:
+    if isinstance(source, Predictions):
         if verify is not None:
             need_hashes((), verify)
-        return need_columns(frame, needed)
-    if isinstance(source, Sequence) and source:
-        return _open_list(source, needed, storage_options, verify)
-    raise ParameterError.out_of_range(
-        "source", source, "a path, glob, folder, LazyFrame, DataFrame, Arrow table, or a list of them"
-    )
+        return need_columns(frame_source(source), needed)
+    if not len(source):
+        raise ParameterError.out_of_range("source", source, "at least one path or frame")
+    return _open_list(source, needed, storage_options, verify)
 
 
-def frame_source(source: object) -> Source | None:
-    """Open a frame or an Arrow table; None if the source is neither."""
+def frame_source(source: Predictions) -> Source:
+    """Open a frame or an Arrow table."""
     if isinstance(source, pl.LazyFrame):
         return Source(source, "the LazyFrame")
     if isinstance(source, pl.DataFrame):
         return Source(source.lazy(), "the DataFrame", rows=len(source))
-    if isinstance(source, ArrowStream):
-        frame = pl.DataFrame(source)
-        # A stream that was read before has no rows; of that, as of a LazyFrame, counting makes an error.
-        return Source(frame.lazy(), f"the {type(source).__name__}", rows=len(frame) or None)
-    return None
+    frame = pl.DataFrame(source)
+    # A stream that was read before has no rows; of that, as of a LazyFrame, counting makes an error.
+    return Source(frame.lazy(), f"the {type(source).__name__}", rows=len(frame) or None)
 
 
 def _open_path(

@@ -11,8 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.arguments import check_whole
+from nci_frames.checked import checked
 from nci_frames.counting.logs.reading import predictions_of
 from nci_frames.counting.logs.scan import scan_behind
+from nci_frames.counting.logs.sources import Predictions
 from nci_frames.errors import ParameterError, SchemaError
 
 __all__ = ["BUCKET", "bucket_of_units", "unit_buckets"]
@@ -24,7 +26,8 @@ _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
 
 
-def unit_buckets(predictions: pl.DataFrame | pl.LazyFrame, /, *, buckets: int = 256) -> pl.LazyFrame:
+@checked
+def unit_buckets(predictions: Predictions, /, *, buckets: int = 256) -> pl.LazyFrame:
     """Add the key ``bucket``: all rows of a unit, under every model, fall into one of a few buckets.
 
     Counted by it, a log can be resampled so that the rows of a user, host or patient stay together:
@@ -33,7 +36,8 @@ def unit_buckets(predictions: pl.DataFrame | pl.LazyFrame, /, *, buckets: int = 
     Parameters
     ----------
     predictions
-        What ``scan_predictions`` returned with a unit, or a frame with the columns of predictions.
+        What ``scan_predictions`` returned with a unit, or a frame or Arrow table with the columns of
+        predictions.
     buckets
         How many, from 2 to 1,000,000. The counts grow with them.
 

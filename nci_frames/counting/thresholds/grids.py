@@ -7,6 +7,8 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from nci_frames.arguments import number_list
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 
 __all__ = [
@@ -34,6 +36,7 @@ class AutoThresholds:
 Thresholds = Sequence[float] | AutoThresholds | Literal["auto", "exact"]
 
 
+@checked
 def uniform_thresholds(n: int) -> list[float]:
     """Return *n* thresholds evenly spaced over [0, 1], both ends included.
 
@@ -56,6 +59,7 @@ def uniform_thresholds(n: int) -> list[float]:
     return cast("list[float]", np.linspace(0.0, 1.0, _number(n)).tolist())
 
 
+@checked
 def logit_thresholds(n: int, *, smallest: float = 1e-6) -> list[float]:
     """Return *n* thresholds evenly spaced in log-odds, hence dense near 0 and 1.
 
@@ -86,6 +90,7 @@ def logit_thresholds(n: int, *, smallest: float = 1e-6) -> list[float]:
     return cast("list[float]", (1 / (1 + np.exp(-np.linspace(end, -end, _number(n))))).tolist())
 
 
+@checked
 def auto_thresholds(
     *,
     tolerance: float = 1e-3,
@@ -129,12 +134,12 @@ def auto_thresholds(
     """
     if not 0 < tolerance < 1:
         raise ParameterError.out_of_range("tolerance", tolerance, "within (0, 1)")
-    etas = [prevalence] if isinstance(prevalence, int | float) else list(prevalence)
+    etas = number_list(prevalence)
     for eta in etas:
         if not 0 < eta <= 1:
             raise ParameterError.out_of_range("prevalence", eta, "within (0, 1]")
-    fixed = check_thresholds(sorted(set(also))).tolist() if also else []
-    return AutoThresholds(float(tolerance), tuple(map(float, etas)), tuple(fixed))
+    fixed = check_thresholds(sorted(set(also))).tolist() if len(also) else []
+    return AutoThresholds(float(tolerance), tuple(etas), tuple(fixed))
 
 
 def _number(n: int) -> int:

@@ -3,9 +3,10 @@
 import functools
 
 import numpy as np
-import polars as pl
 
+from nci_frames.checked import checked
 from nci_frames.counting.logs.scan import scan_behind
+from nci_frames.counting.logs.sources import Predictions
 from nci_frames.counting.thresholds.refining import ModelCounts
 from nci_frames.counting.thresholds.scanned import refine_scan
 from nci_frames.errors import ParameterError
@@ -16,15 +17,14 @@ __all__ = ["quantile_thresholds"]
 _MOST = 8_191
 
 
-def quantile_thresholds(
-    predictions: pl.DataFrame | pl.LazyFrame, /, n: int, *, progress: bool = False
-) -> list[float]:
+@checked
+def quantile_thresholds(predictions: Predictions, /, n: int, *, progress: bool = False) -> list[float]:
     """Return thresholds that cut the rows of a log, all models together, into *n* parts of nearly one size.
 
     Parameters
     ----------
     predictions
-        What ``scan_predictions`` returned, or a frame with the columns of predictions.
+        What ``scan_predictions`` returned, or a frame or Arrow table with the columns of predictions.
     n
         Number of parts, 2 to 8,191.
     progress

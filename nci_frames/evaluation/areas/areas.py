@@ -1,12 +1,12 @@
 """Counts -> areas under the ROC and PR curves, at any prevalence, with certified bounds."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import get_args
 
 import numpy as np
 import polars as pl
 
 from nci_frames.arguments import Prevalences, prevalence_values
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.pr_rules import PR_RULES, Method, Steps
 from nci_frames.evaluation.arrays.roc_steps import Curves, curves_of
@@ -19,6 +19,7 @@ __all__ = ["Areas", "compute_areas", "enclosed", "mean_pr_auc"]
 Areas = tuple[Floats, Floats, Floats]
 
 
+@checked
 def compute_areas(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
@@ -92,8 +93,6 @@ def compute_areas(
     >>> nf.compute_areas(counts, prevalence=0.5).select("metric", "value").rows()
     [('pr_auc', 0.8333333333333333), ('roc_auc', 0.75)]
     """
-    if method not in get_args(Method):
-        raise ParameterError.unknown_choice("method", method, get_args(Method))
     if fpr_range is not None and not 0 <= fpr_range[0] < fpr_range[1] <= 1:
         raise ParameterError.out_of_range("fpr_range", fpr_range, "(low, high) with 0 <= low < high <= 1")
     frame = collect(counts, COUNTS)
@@ -132,6 +131,7 @@ def compute_areas(
     return AREAS.finish(areas.drop("__observed").sort(order, maintain_order=True))
 
 
+@checked
 def mean_pr_auc(
     counts: pl.DataFrame | pl.LazyFrame,
     /,

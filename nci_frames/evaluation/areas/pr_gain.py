@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.arguments import Prevalences, prevalence_values
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.areas import Areas, enclosed
 from nci_frames.evaluation.arrays.roc_steps import Curves, curves_of
@@ -16,6 +17,7 @@ from nci_frames.typing import Floats
 __all__ = ["check_gain_prevalences", "gained", "pr_gain_auc"]
 
 
+@checked
 def pr_gain_auc(counts: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences) -> pl.DataFrame:
     """Return the area under the curve of precision gain over recall gain, at each prevalence.
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.arguments import beta_values, check_repeats, prevalence_values
+from nci_frames.checked import checked
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.areas.areas import compute_areas
@@ -50,6 +51,7 @@ BUCKET = "bucket"
 METRICS = ("precision", "recall", "f_beta", "accuracy", "pos_fraction")
 
 
+@checked
 def compare_models(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
@@ -78,7 +80,7 @@ def compare_models(
     fold
         The key of the folds of a cross-validation, over which models are compared as well.
     repeats
-        Number of resampled logs for the certainty of the ranking, at least 2.
+        Number of resampled logs for the certainty of the ranking, 2 to 1,000,000.
 
     Returns
     -------

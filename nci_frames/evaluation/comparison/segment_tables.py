@@ -1,12 +1,13 @@
 """Counts and rates by segment -> their sizes, why they differ, and whether projection holds."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import polars as pl
 
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.metrics import f_beta
-from nci_frames.evaluation.projection.segments import decompose_difference
+from nci_frames.evaluation.projection.segments import KeyValue, decompose_difference
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.schemas import SHIFTS
 
@@ -36,8 +37,9 @@ def segment_differences(
     if len(segments) != 1:
         return None
     (key,) = segments
+    largest = cast("KeyValue | None", sizes[key].drop_nulls().first())
     metric = f_beta(beta=beta).alias(f"F{beta:g}")
-    return decompose_difference(points, metric=metric, over=key, reference=sizes[key].drop_nulls().first())
+    return decompose_difference(points, metric=metric, over=key, reference=largest)
 
 
 def segment_shifts(

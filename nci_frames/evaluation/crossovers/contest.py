@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from nci_frames.evaluation.projection.projection import require_columns
 from nci_frames.schemas import RATES
 from nci_frames.typing import Floats
 
-__all__ = ["Contest", "Over", "Points", "check_over", "contests", "points_of", "repeated_keys"]
+__all__ = ["Contest", "Over", "Points", "contests", "points_of", "repeated_keys"]
 
 Over = Literal["prevalence", "beta"]
 
@@ -31,12 +31,6 @@ class Points:
     frame: pl.DataFrame
     tpr: Floats
     fpr: Floats
-
-
-def check_over(over: Over) -> None:
-    """Raise ParameterError unless *over* is an axis."""
-    if over not in get_args(Over):
-        raise ParameterError.unknown_choice("over", over, get_args(Over))
 
 
 def repeated_keys(table: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
@@ -157,7 +151,6 @@ def contests(
     UnknownMetricError
         If there is no such metric.
     """
-    check_over(over)
     called = called_metric(metric)
     better_sign(called.metric)
     reads = called.meta.root_names()
@@ -173,8 +166,8 @@ def contests(
         list(beta_values(beta)) if "beta" in reads and over == "prevalence" else [called.beta]
     )
     etas: list[float | None] = [None]
+    given = prevalence_values(prevalence)
     if over == "beta":
-        given = prevalence_values(prevalence)
         etas = [_observed(points)] if given is None else list(given)
     return [Contest(called, over, eta, b) for eta in etas for b in betas]
 

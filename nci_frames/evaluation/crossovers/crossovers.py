@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 
 from nci_frames.arguments import Prevalences
+from nci_frames.checked import checked
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
     Over,
     Points,
-    check_over,
     contests,
     points_of,
     repeated_keys,
@@ -25,6 +25,7 @@ from nci_frames.schemas import CROSSOVERS, RATES, collect
 __all__ = ["find_crossovers"]
 
 
+@checked
 def find_crossovers(
     rates: pl.DataFrame | pl.LazyFrame,
     /,
@@ -111,7 +112,6 @@ def find_crossovers(
     >>> found.select("model_a", "model_b", pl.col("prevalence", "value").round(4)).row(0)
     ('a', 'b', 0.053, 0.7417)
     """
-    check_over(over)
     curve = curve_asked(metric)
     if curve is not None:
         return _table(rates, curve_crossovers(rates, curve, over))

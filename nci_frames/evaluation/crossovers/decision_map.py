@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.crossovers.contest import points_of
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
@@ -12,6 +13,7 @@ from nci_frames.schemas import DECISION_MAP, NEVER_BEST, RATES, collect
 __all__ = ["decision_map", "find_never_best"]
 
 
+@checked
 def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta") -> pl.DataFrame:
     """Return the model and threshold with the highest F-beta for every prevalence and every beta.
 
@@ -99,6 +101,7 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
     return DECISION_MAP.finish(pl.concat(maps))
 
 
+@checked
 def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
     """Return the operating points that are never the best, at any prevalence and beta.
 

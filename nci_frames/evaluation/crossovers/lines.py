@@ -82,9 +82,9 @@ class LineContest:
         """Return the prevalence or beta at x."""
         if self.contest.name != "f_beta":
             return x
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             if self.contest.over == "prevalence":
                 beta = self.contest.beta or 0.0
-                return np.asarray(1 / (1 + x * beta**2))
+                return np.asarray(1 / (1 + x * beta * beta))
             eta = self.contest.prevalence or 0.0
             return np.asarray(np.sqrt((1 - eta) / eta / x))

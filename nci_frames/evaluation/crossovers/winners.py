@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 
 from nci_frames.arguments import Prevalences
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.crossovers.contest import Contest, Over, Points, check_over, contests, points_of
+from nci_frames.evaluation.crossovers.contest import Contest, Over, Points, contests, points_of
 from nci_frames.evaluation.crossovers.curve_contest import curve_winners
 from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.lines import LineContest, has_lines
@@ -21,6 +22,7 @@ __all__ = ["winner_ranges"]
 _ENDS = {"prevalence": 1.0, "beta": np.inf}
 
 
+@checked
 def winner_ranges(
     rates: pl.DataFrame | pl.LazyFrame,
     /,
@@ -101,7 +103,6 @@ def winner_ranges(
     >>> ranges.select(pl.col("start", "end").round(3), "model").rows()
     [(0.0, 2.355, 'a'), (2.355, inf, 'b')]
     """
-    check_over(over)
     begin, stop = _range(over, start, end)
     curve = curve_asked(metric)
     frame = collect(rates, RATES if curve is None else COUNTS)

@@ -3,7 +3,8 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import beta_values, prevalence_of_ratio
+from nci_frames.arguments import beta_value, prevalence_of_ratio
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.imbalance.sensitivity import on_surface, width_of
 from nci_frames.schemas import PATHS, RATES, collect
@@ -11,6 +12,7 @@ from nci_frames.schemas import PATHS, RATES, collect
 __all__ = ["surface_path_length"]
 
 
+@checked
 def surface_path_length(
     rates: pl.DataFrame | pl.LazyFrame,
     /,
@@ -89,7 +91,7 @@ def surface_path_length(
         msg = "a model has several operating points at one step"
         raise ParameterError(msg, where=f"{over}={twice[over][0]!r}", hint="select one operating point first")
     ((label, expression),) = on_surface(metric).items()
-    (weight,) = beta_values([beta])
+    weight = beta_value(beta)
     eta = prevalence_of_ratio(ratio)
     placed = frame.sort(*group, over).with_columns(
         prevalence=pl.lit(eta), beta=pl.lit(weight), observed_prevalence=pl.lit(eta)

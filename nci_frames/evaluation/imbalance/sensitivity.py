@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import beta_values, check_whole, prevalence_of_ratio
+from nci_frames.arguments import beta_value, check_whole, prevalence_of_ratio
+from nci_frames.checked import checked
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.projection.projection import Metrics, labelled_metrics, require_columns
 from nci_frames.schemas import AGNOSTIC, SENSITIVITY, SURFACE
@@ -47,6 +48,7 @@ def on_surface(metrics: Metrics) -> dict[str, pl.Expr]:
     return expressions
 
 
+@checked
 def metric_surface(
     metric: str | pl.Expr, *, ratio: float = 1.0, resolution: int = 101, beta: float = 1.0
 ) -> pl.DataFrame:
@@ -98,7 +100,7 @@ def metric_surface(
     """
     check_whole("resolution", resolution, 2, 2_001)
     (expression,) = on_surface(metric).values()
-    (weight,) = beta_values([beta])
+    weight = beta_value(beta)
     places = np.linspace(0, 1, resolution)
     tpr, tnr = np.repeat(places, resolution), np.tile(places, resolution)
     value = _values([expression], tpr, 1 - tnr, prevalence_of_ratio(ratio), weight)[0]
@@ -106,6 +108,7 @@ def metric_surface(
     return SURFACE.finish(table.with_columns(pl.col("value").fill_nan(None)))
 
 
+@checked
 def imbalance_sensitivity(
     metrics: Metrics, *, ratios: float | Sequence[float], beta: float = 1.0, rescale: bool = True
 ) -> pl.DataFrame:
@@ -164,7 +167,7 @@ def imbalance_sensitivity(
     """
     expressions = on_surface(metrics)
     etas = {r: prevalence_of_ratio(r) for r in sorted({float(r) for r in np.atleast_1d(ratios).tolist()})}
-    (weight,) = beta_values([beta])
+    weight = beta_value(beta)
     rows = []
     for label, expression in expressions.items():
         width = width_of(expression) if rescale else 1.0
@@ -175,6 +178,7 @@ def imbalance_sensitivity(
     return SENSITIVITY.finish(table.sort("metric", "ratio"))
 
 
+@checked
 def agnostic_metrics(metrics: Metrics, *, beta: float = 1.0) -> pl.DataFrame:
     """Return which metrics do not depend on the class balance: their sensitivity is 0 at every ratio.
 
@@ -213,8 +217,7 @@ def agnostic_metrics(metrics: Metrics, *, beta: float = 1.0) -> pl.DataFrame:
     >>> nf.agnostic_metrics(["precision", "tpr", "tss"]).rows()
     [('precision', False), ('recall', True), ('youden_j', True)]
     """
-    expressions = on_surface(metrics)
-    (weight,) = beta_values([beta])
+    expressions, weight = on_surface(metrics), beta_value(beta)
     tpr, fpr = np.random.default_rng(0).random((2, 10_000))
     balanced, *skewed = (
         _values(list(expressions.values()), tpr, fpr, prevalence_of_ratio(ratio), weight)
@@ -230,7 +233,7 @@ def agnostic_metrics(metrics: Metrics, *, beta: float = 1.0) -> pl.DataFrame:
 def _values(expressions: Sequence[pl.Expr], tpr: Floats, fpr: Floats, eta: float, beta: float) -> Floats:
     """Return a row of values for each expression, NaN where undefined."""
     points = pl.DataFrame({"tpr": tpr, "fpr": fpr}).with_columns(
-        prevalence=pl.lit(float(eta)), beta=pl.lit(float(beta)), observed_prevalence=pl.lit(float(eta))
+        prevalence=pl.lit(float(eta)), beta=pl.lit(beta), observed_prevalence=pl.lit(float(eta))
     )
     columns = points.select(
         expression.cast(pl.Float64).fill_null(np.nan).alias(str(place))

@@ -5,6 +5,7 @@ from typing import get_args
 
 import polars as pl
 
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric
 from nci_frames.evaluation.metrics.registry import add, all_metrics
@@ -12,6 +13,7 @@ from nci_frames.evaluation.metrics.registry import add, all_metrics
 __all__ = ["metrics", "register_metric"]
 
 
+@checked
 def register_metric(
     name: str,
     expression: pl.Expr,
@@ -89,6 +91,7 @@ def register_metric(
     add(new)
 
 
+@checked
 def metrics() -> pl.DataFrame:
     """Return the registry of metrics.
 

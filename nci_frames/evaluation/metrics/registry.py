@@ -2,12 +2,12 @@
 
 import functools
 import inspect
-import numbers
 from collections.abc import Callable
 from typing import NoReturn, ParamSpec, cast
 
 import polars as pl
 
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics.labels import label_of, settings_of
@@ -101,12 +101,14 @@ def metric(
         parameters = inspect.signature(build).parameters
         settable = tuple(parameter for parameter in parameters if parameter not in ("prevalence", "beta"))
 
+        @checked
         @functools.wraps(documented(build))
         def call(*args: P.args, **kwargs: P.kwargs) -> CalledMetric:
-            settings = {key: _number(key, kwargs[key]) for key in settable if key in kwargs}
+            given = cast("dict[str, float]", kwargs)
+            settings = {key: float(given[key]) + 0.0 for key in settable if key in given}  # -0.0 is 0.0
             kwargs.update(settings)
-            given = {key: cast("Parameter", kwargs.get(key)) for key in ("prevalence", "beta")}
-            return CalledMetric(new, build(*args, **kwargs).alias(label_of(name, settings)), **given)
+            open_to = {key: cast("Parameter", kwargs.get(key)) for key in ("prevalence", "beta")}
+            return CalledMetric(new, build(*args, **kwargs).alias(label_of(name, settings)), **open_to)
 
         new = Metric(
             name, "point", aliases, formula, direction, lower, upper, undefined_when, call, settable,
@@ -164,10 +166,3 @@ def curve_metric(
     )  # fmt: skip
     add(new)
     return new
-
-
-def _number(name: str, value: object) -> float:
-    """Return a setting as the number that the expression and the label use."""
-    if not isinstance(value, numbers.Real):
-        raise ParameterError.out_of_range(name, value, "a number")
-    return float(value) + 0.0  # -0.0 is 0.0

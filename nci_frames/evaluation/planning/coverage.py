@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import check_level
+from nci_frames.arguments import check_level, check_whole, number_list
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval
 from nci_frames.schemas import BAND_COVERAGE, INTERVAL_COVERAGE
@@ -15,7 +16,11 @@ from nci_frames.typing import Floats
 
 __all__ = ["band_coverage", "interval_coverage"]
 
+#: The outcomes that are not too improbable to count are as many as the square root of this, times 10.
+_MOST_ROWS = 10**12
 
+
+@checked
 def interval_coverage(
     rate: float | Sequence[float], *, trials: int, interval: Interval = "wilson", level: float = 0.95
 ) -> pl.DataFrame:
@@ -26,7 +31,7 @@ def interval_coverage(
     rate
         True rates, each in [0, 1].
     trials
-        Rows of the class in the test set, at least 1.
+        Rows of the class in the test set, 1 to 10¹².
     interval
         As in ``compute_rates``.
     level
@@ -71,14 +76,15 @@ def interval_coverage(
     ... ]
     [0.9826, 0.9659]
     """
-    rates = [rate] if isinstance(rate, int | float) else [float(value) for value in rate]
+    rates = number_list(rate)
+    check_whole("trials", trials, 1, _MOST_ROWS)
     found = [_outcomes("rate", p, trials, interval, level) for p in rates]
     table = pl.DataFrame(
         {
             "interval": [interval] * len(rates),
             "level": [float(level)] * len(rates),
             "trials": [trials] * len(rates),
-            "rate": [float(p) for p in rates],
+            "rate": rates,
             "coverage": [
                 float(chance[_encloses(lower, upper, p)].sum())
                 for p, (chance, lower, upper) in zip(rates, found, strict=True)
@@ -90,6 +96,7 @@ def interval_coverage(
     return INTERVAL_COVERAGE.finish(table)
 
 
+@checked
 def band_coverage(
     *,
     tpr: float,
@@ -106,7 +113,7 @@ def band_coverage(
     tpr, fpr
         True rates, each in (0, 1].
     positives, negatives
-        Rows of each class in the test set, at least 1.
+        Rows of each class in the test set, 1 to 10¹².
     interval
         Interval method for the rates, as in ``compute_rates``.
     level
@@ -160,6 +167,8 @@ def band_coverage(
     for name, rate in (("tpr", tpr), ("fpr", fpr)):
         if rate == 0:
             raise ParameterError.out_of_range(name, rate, "within (0, 1]")
+    check_whole("positives", positives, 1, _MOST_ROWS)
+    check_whole("negatives", negatives, 1, _MOST_ROWS)
     chance, tpr_lower, tpr_upper = _outcomes("tpr", tpr, positives, interval, level)
     fpr_chance, fpr_lower, fpr_upper = _outcomes("fpr", fpr, negatives, interval, level)
     of_tpr = float(chance[_encloses(tpr_lower, tpr_upper, tpr)].sum())
@@ -198,8 +207,6 @@ def _outcomes(
 
     if not 0 <= rate <= 1:
         raise ParameterError.out_of_range(name, rate, "within [0, 1]")
-    if trials < 1:
-        raise ParameterError.out_of_range("the number of rows", trials, "at least 1")
     check_level(level)
     # By Bernstein's inequality both tails beyond are below exp(-42), too small to change a sum of doubles.
     reach = 14 + math.sqrt(196 + 84 * trials * rate * (1 - rate))

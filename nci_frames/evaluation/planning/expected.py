@@ -5,13 +5,18 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import check_whole, prevalence_of_ratio
+from nci_frames.arguments import check_whole, number_list, prevalence_of_ratio
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.schemas import COUNTS
 
 __all__ = ["expected_counts"]
 
+#: Up to here a count times a rate is rounded to the right whole number.
+_MOST_ROWS = 10**15
 
+
+@checked
 def expected_counts(
     *,
     tpr: float,
@@ -33,11 +38,11 @@ def expected_counts(
     tpr, fpr
         True-positive and false-positive rate, each in [0, 1].
     positives, negatives
-        Rows of each class, at least 1.
+        Rows of each class, 1 to 10¹⁵.
     ratio
         Negatives per positive, each > 0.
     size
-        Rows of each test set, at least 2.
+        Rows of each test set, 2 to 10¹⁵.
     model
         Name of the classifier.
 
@@ -68,22 +73,20 @@ def expected_counts(
     for name, rate in (("tpr", tpr), ("fpr", fpr)):
         if not 0 <= rate <= 1:
             raise ParameterError.out_of_range(name, rate, "within [0, 1]")
-    by_class, by_ratio = (positives, negatives), (ratio, size)
-    if not (None not in by_class and by_ratio == (None, None)) and not (
-        None not in by_ratio and by_class == (None, None)
-    ):
+    given = [value is not None for value in (positives, negatives, ratio, size)]
+    if given not in ([True, True, False, False], [False, False, True, True]):
         raise ParameterError(
             "the size of the test set must be given in exactly one way",
             found=f"positives={positives}, negatives={negatives}, ratio={ratio}, size={size}",
             hint="give positives and negatives, or ratio and size",
         )
-    ratios = None if ratio is None else np.unique(np.atleast_1d(np.asarray(ratio, np.float64)))
+    ratios = None if ratio is None else np.unique(number_list(ratio))
     if ratios is None:
-        check_whole("positives", positives, 1)
-        check_whole("negatives", negatives, 1)
+        check_whole("positives", positives, 1, _MOST_ROWS)
+        check_whole("negatives", negatives, 1, _MOST_ROWS)
         rows = np.array([[positives, negatives]], np.int64).T
     else:
-        check_whole("size", size, 2)
+        check_whole("size", size, 2, _MOST_ROWS)
         found = np.rint(size * np.array([prevalence_of_ratio(r) for r in ratios])).astype(np.int64)
         rows = np.stack([found, np.asarray(size, np.int64) - found])
     # In each class the correct decisions are rounded: tp and tn.

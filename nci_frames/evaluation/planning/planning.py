@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import polars as pl
 
-from nci_frames.arguments import check_level
+from nci_frames.arguments import check_level, number_list
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.planning.assurance import Promise, assured_rows, half_width_at
 from nci_frames.evaluation.rates.intervals import Interval
@@ -17,10 +18,13 @@ __all__ = ["PlanningMethod", "required_samples"]
 
 PlanningMethod = Literal["hoeffding", "exact"]
 
+#: By Hoeffding's inequality, smaller half-widths need more rows than Int64 holds.
+_NARROWEST = 2e-9
 #: Tolerance for rounding, by which n·(rate - half_width) may miss a whole number.
 _ROUNDING = 1e-9
 
 
+@checked
 def required_samples(
     *,
     half_width: float | tuple[float, float] | None = None,
@@ -117,9 +121,6 @@ def required_samples(
     """
     check_level(level)
     methods = sorted({method} if isinstance(method, str) else set(method))
-    for name in methods:
-        if name not in get_args(PlanningMethod):
-            raise ParameterError.unknown_choice("method", name, get_args(PlanningMethod))
     goal = _goal(half_width, delta, precision_half_width, prevalence, tpr, fpr)
     if assurance is not None:
         _require_within("assurance", assurance, 1)
@@ -135,6 +136,10 @@ def _planned(
     method: PlanningMethod, goal: "_Goal", level: float, assurance: float | None
 ) -> tuple[int, int, float, float, float | None]:
     """Return the rows of each class, the half-widths of the rates, and the share of studies."""
+    narrowest = min(goal.of_tpr, goal.of_fpr)
+    if narrowest < _NARROWEST:
+        msg = "a half-width this small needs more rows than can be counted"
+        raise ParameterError(msg, found=f"{narrowest:g}")
     if assurance is None:
         rows = [_rows(method, *pair, level) for pair in ((goal.tpr, goal.of_tpr), (goal.fpr, goal.of_fpr))]
         return rows[0], rows[1], goal.of_tpr, goal.of_fpr, None
@@ -180,12 +185,11 @@ def _goal(
             _require_within(name, value, 1)
 
     if half_width is not None:
-        pair = half_width if isinstance(half_width, tuple) else (half_width, half_width)
-        if len(pair) != 2:
-            raise ParameterError.out_of_range("half_width", pair, "one number, or two: for TPR and for FPR")
-        for value in pair:
+        widths = number_list(half_width)
+        for value in widths:
             _require_within("half_width", value, 1)
         tpr, fpr = (0.5 if rate is None else rate for rate in (tpr, fpr))
+        pair = (widths[0], widths[-1])
         return _Goal(tpr, fpr, *pair, Promise(tpr, fpr, half_widths=pair))
     if tpr is None or fpr is None:
         msg = f"{given[0]} needs the expected rates tpr and fpr"

@@ -5,6 +5,7 @@ from typing import Literal
 import polars as pl
 
 from nci_frames.arguments import Prevalences
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.projection.projection import project_rates, require_bounds
 from nci_frames.schemas import BAND, RATES, SUPPORT, UNCERTAINTY, collect
@@ -12,6 +13,7 @@ from nci_frames.schemas import BAND, RATES, SUPPORT, UNCERTAINTY, collect
 __all__ = ["lowest_supported_prevalence", "max_precision_uncertainty", "precision_band"]
 
 
+@checked
 def precision_band(
     rates: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences | Literal["selected"]
 ) -> pl.DataFrame:
@@ -76,6 +78,7 @@ def precision_band(
     return BAND.finish(band)
 
 
+@checked
 def max_precision_uncertainty(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
     """Return the maximum width of the precision band, and the prevalence at which it is reached.
 
@@ -167,6 +170,7 @@ def max_precision_uncertainty(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataF
     return UNCERTAINTY.finish(table)
 
 
+@checked
 def lowest_supported_prevalence(
     rates: pl.DataFrame | pl.LazyFrame, /, *, factor: float = 2.0
 ) -> pl.DataFrame:
@@ -224,12 +228,13 @@ def lowest_supported_prevalence(
     frame = collect(rates, RATES)
     require_bounds(frame)
     lower, upper = _likelihood_ratios()
+    factor = float(factor)
     odds = ((1 / lower - factor / upper) / (factor - 1)).clip(lower_bound=0)
     known = (pl.col("tpr_lower") > 0).fill_null(value=False) & pl.col("fpr_upper").is_not_null()
     keys = ["model", *RATES.keys(frame.columns), "threshold"]
     table = (
         frame.with_columns(
-            factor=pl.lit(float(factor)),
+            factor=pl.lit(factor),
             prevalence=pl.when(known).then(odds / (1 + odds)),
             reason=pl.coalesce(
                 _no_bounds(frame.columns),

@@ -1,12 +1,12 @@
 """Rates -> intervals of the two predictive values at a prevalence."""
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level, prevalence_values
-from nci_frames.errors import ParameterError
+from nci_frames.checked import checked
 from nci_frames.evaluation.rates.intervals import require_row_counts
 from nci_frames.evaluation.rates.ratios import ratio_interval
 from nci_frames.normal import normal_quantile
@@ -18,6 +18,7 @@ __all__ = ["predictive_value_interval"]
 Method = Literal["score", "logit"]
 
 
+@checked
 def predictive_value_interval(
     rates: pl.DataFrame | pl.LazyFrame,
     /,
@@ -98,8 +99,6 @@ def predictive_value_interval(
     >>> found.filter(metric="precision").select(pl.col("value", "lower", "upper").round(4)).row(0)
     (0.3752, 0.2422, 0.5297)
     """
-    if method not in get_args(Method):
-        raise ParameterError.unknown_choice("method", method, get_args(Method))
     check_level(level)
     frame = collect(rates, RATES)
     require_row_counts(frame)

@@ -8,7 +8,8 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.arguments import Prevalences, beta_values, prevalence_values
+from nci_frames.arguments import Prevalences, beta_values, check_whole, prevalence_values
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError, SchemaError, listed
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.schemas import PROJECTION, RATES, collect
@@ -20,6 +21,7 @@ Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
 
 
+@checked
 def project_rates(
     rates: pl.DataFrame | pl.LazyFrame,
     /,
@@ -120,6 +122,7 @@ def project_checked(
     return _project(rates, _plan(rates, metrics, prevalence, beta, band=band), band=band)
 
 
+@checked
 def project_in_parts(
     rates: pl.DataFrame | pl.LazyFrame,
     /,
@@ -170,12 +173,11 @@ def project_in_parts(
     >>> pl.concat(best).group_by("prevalence").agg(pl.max("value").round(4)).sort("prevalence").rows()
     [(0.001, 0.4615), (0.5, 0.7453)]
     """
-    if rows < 1:
-        raise ParameterError.out_of_range("rows", rows, "a whole number >= 1")
+    check_whole("rows", rows, 1)
     frame = collect(rates, RATES)
     grids = _plan(frame, metrics, prevalence, beta, band=band)
     frame = frame.sort(_identity(frame), maintain_order=True)
-    points = max(1, rows // sum(grid.size for grid in grids))
+    points = min(max(1, rows // sum(grid.size for grid in grids)), max(1, len(frame)))
     return (_project(part, grids, band=band) for part in frame.iter_slices(points))
 
 
@@ -246,8 +248,7 @@ def _plan(
     selected = isinstance(prevalence, str) and prevalence == "selected"
     if selected:
         require_selected(frame)
-    etas = None if isinstance(prevalence, str) and prevalence == "selected" else prevalence_values(prevalence)
-    betas = beta_values(beta)
+    etas, betas = prevalence_values(prevalence), beta_values(beta)
     grids = []
     for label, expression in labelled_metrics(metrics).items():
         reads = set(expression.meta.root_names())

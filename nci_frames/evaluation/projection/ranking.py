@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from nci_frames.checked import checked
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.metrics import Direction, find_metric
 from nci_frames.evaluation.metrics.rounding import rounding, tie_leaders
@@ -16,6 +17,7 @@ __all__ = ["rank_models"]
 _RESULTS = ("value", "lower", "upper", "rank", "gap")
 
 
+@checked
 def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | None = None) -> pl.DataFrame:
     """Rank the models in every comparison of a projection or of areas.
 

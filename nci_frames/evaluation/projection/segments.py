@@ -1,27 +1,33 @@
 """Segments: why they differ, and their averages."""
 
 from collections.abc import Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
 from typing import Literal
 
 import polars as pl
 
 from nci_frames.arguments import Prevalences, prevalence_values
+from nci_frames.checked import checked
 from nci_frames.counts.pooling import add_cells
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.projection.projection import Metrics, project_checked, require_selected
 from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.schemas import DECOMPOSITION, RATES, ROLL_UP, collect
 
-__all__ = ["decompose_difference", "roll_up"]
+__all__ = ["KeyValue", "decompose_difference", "roll_up"]
+
+KeyValue = str | bytes | float | bool | Decimal | date | time | timedelta
 
 
+@checked
 def decompose_difference(
     rates: pl.DataFrame | pl.LazyFrame,
     /,
     *,
     metric: str | pl.Expr,
     over: str,
-    reference: object = None,
+    reference: KeyValue | None = None,
     prevalence: Literal["observed", "selected"] = "observed",
     beta: float = 1.0,
 ) -> pl.DataFrame:
@@ -197,6 +203,7 @@ def _mixed(pairs: pl.DataFrame, metric: str | pl.Expr, beta: float) -> pl.DataFr
     return first
 
 
+@checked
 def roll_up(
     rates: pl.DataFrame | pl.LazyFrame,
     /,
@@ -321,7 +328,9 @@ def _common(name: str) -> pl.Expr:
 
 
 def _require_keys(frame: pl.DataFrame, wanted: Sequence[str]) -> list[str]:
-    """Return the keys of rates; *wanted* must be among them."""
+    """Return the keys of rates; *wanted*, at least one, must be among them."""
+    if not wanted:
+        raise ParameterError.out_of_range("over", wanted, "at least one key")
     keys = RATES.keys(frame.columns)
     for key in wanted:
         if key not in keys:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.arguments import beta_values
+from nci_frames.arguments import beta_value
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
@@ -77,7 +77,7 @@ def wish_for(
     if interpolate and asked[0] in ("threshold", "metric"):
         msg = f"the criterion {asked[0]!r} cannot be interpolated"
         raise ParameterError(msg, hint="omit interpolate")
-    (weight,) = beta_values(float(beta))
+    weight = beta_value(beta)
     if metric is not None:
         return _best(metric, weight)
     if alerts is not None and volume is not None:

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 
+from nci_frames.checked import checked
 from nci_frames.counts.resolution import without_claims
 from nci_frames.errors import SchemaError
 from nci_frames.schemas import RATES, collect
@@ -11,6 +12,7 @@ from nci_frames.schemas.runs import group_starts
 __all__ = ["roc_convex_hull"]
 
 
+@checked
 def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None = None) -> pl.DataFrame:
     """Return the operating points that are corners of the ROC convex hull of their group.
 

@@ -5,13 +5,14 @@ Each interval is two Polars expressions of the hits and the trials; those of the
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.arguments import check_level
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.normal import normal_quantile
 
@@ -54,10 +55,8 @@ def rate_interval(method: Interval, hits: pl.Expr, trials: pl.Expr, *, level: fl
     Raises
     ------
     ParameterError
-        If the level is outside (0, 1) or the method unknown.
+        If the level is outside (0, 1).
     """
-    if method not in get_args(Interval):
-        raise ParameterError.unknown_choice("interval", method, get_args(Interval))
     return _bounds(method, hits, trials, level)
 
 
@@ -137,6 +136,7 @@ _INTERVALS: dict[str, Callable[[pl.Expr, pl.Expr, float], Bounds]] = {
 }
 
 
+@checked
 def accuracy_interval(
     correct: int, total: int, *, method: AccuracyMethod = "wilson", level: float = 0.95
 ) -> tuple[float, float]:
@@ -182,13 +182,11 @@ def accuracy_interval(
     >>> [round(bound, 4) for bound in nf.accuracy_interval(80, 100, method="wald")]
     [0.7216, 0.8784]
     """
-    if method not in _INTERVALS:
-        raise ParameterError.unknown_choice("method", method, get_args(AccuracyMethod))
     if total < 1:
         raise ParameterError.out_of_range("total", total, "at least 1")
     if not 0 <= correct <= total:
         raise ParameterError.out_of_range("correct", correct, f"within [0, {total}], the total")
-    hits, trials = pl.lit(correct, pl.Float64), pl.lit(total, pl.Float64)
+    hits, trials = pl.lit(float(correct)), pl.lit(float(total))
     lower, upper = _bounds(method, hits, trials, level)
     row: tuple[float, float] = pl.select(lower=lower, upper=upper).row(0)
     return row

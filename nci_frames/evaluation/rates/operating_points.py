@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import polars as pl
 
 from nci_frames.arguments import Prevalences, prevalence_values
+from nci_frames.checked import checked
 from nci_frames.counts.resolution import without_claims
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.rates.criteria import Wish, wish_for
@@ -14,6 +15,7 @@ from nci_frames.schemas import RATES, collect
 __all__ = ["select_operating_points"]
 
 
+@checked
 def select_operating_points(
     rates: pl.DataFrame | pl.LazyFrame,
     /,

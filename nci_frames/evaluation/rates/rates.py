@@ -3,6 +3,7 @@
 import polars as pl
 
 from nci_frames.arguments import check_level
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.schemas import COUNTS, RATES, collect
@@ -10,6 +11,7 @@ from nci_frames.schemas import COUNTS, RATES, collect
 __all__ = ["compute_rates", "rates_of"]
 
 
+@checked
 def compute_rates(
     counts: pl.DataFrame | pl.LazyFrame,
     /,

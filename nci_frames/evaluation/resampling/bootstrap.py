@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level
+from nci_frames.checked import checked
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.resampling.replicates import Metrics, Replicates, resample
 from nci_frames.schemas import BOOTSTRAP, COUNTS
@@ -13,6 +14,7 @@ from nci_frames.schemas import BOOTSTRAP, COUNTS
 __all__ = ["bootstrap"]
 
 
+@checked
 def bootstrap(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
@@ -46,7 +48,7 @@ def bootstrap(
     threshold
         The threshold of the metrics; by default every threshold of the counts. Areas do not depend on it.
     repeats
-        Number of resampled logs, at least 2.
+        Number of resampled logs, 2 to 1,000,000.
     seed
         Seed of the draws. Those of a group depend on its keys and not on the other groups.
     units

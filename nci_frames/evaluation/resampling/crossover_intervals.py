@@ -1,12 +1,13 @@
 """Counts -> where the F-beta curves of two models cross, with intervals."""
 
 import itertools
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import beta_values, check_level, prevalence_values
+from nci_frames.arguments import beta_value, check_level, prevalence_values
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.resampling.replicates import Replicates, resample
@@ -18,6 +19,7 @@ __all__ = ["crossover_intervals"]
 Over = Literal["prevalence", "beta"]
 
 
+@checked
 def crossover_intervals(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
@@ -48,7 +50,7 @@ def crossover_intervals(
     threshold
         The threshold of the operating points.
     repeats
-        Number of resampled logs, at least 2.
+        Number of resampled logs, 2 to 1,000,000.
     seed
         Seed of the draws.
     units
@@ -107,8 +109,6 @@ def crossover_intervals(
     ('a', 'b', 0.1, 0.05, 0.27, 1.0)
     """
     check_level(level)
-    if over not in get_args(Over):
-        raise ParameterError.unknown_choice("over", over, get_args(Over))
     fixed = _fixed(over, prevalence, beta)
     found = resample(
         counts, ["recall", "fpr"], prevalence="observed", beta=1.0,
@@ -137,7 +137,7 @@ def _fixed(over: Over, prevalence: float | None, beta: float) -> float:
         if prevalence is not None:
             msg = "prevalence cannot be fixed with over='prevalence'"
             raise ParameterError(msg, found=repr(prevalence), hint="omit it, or use over='beta'")
-        (value,) = beta_values(float(beta))
+        value = beta_value(beta)
         if not 0 < value < np.inf:
             raise ParameterError.out_of_range("beta", beta, "a finite number > 0")
         return value
@@ -182,8 +182,8 @@ def _position(below: tuple[Floats, Floats], above: tuple[Floats, Floats], over: 
     """Return where the second overtakes the first; NaN where it does not."""
     (tpr_a, fpr_a), (tpr_b, fpr_b) = below, above
     gain, cost = tpr_b - tpr_a, tpr_a * fpr_b - tpr_b * fpr_a
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         slope = np.where((gain > 0) & (cost > 0), gain / cost, np.nan)
         if over == "prevalence":
-            return 1 / (1 + slope * fixed**2)
+            return 1 / (1 + slope * fixed * fixed)
         return np.sqrt((1 - fixed) / fixed / slope)

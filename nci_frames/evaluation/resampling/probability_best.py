@@ -7,6 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.arguments import Prevalences, check_level
+from nci_frames.checked import checked
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric
 from nci_frames.evaluation.metrics.directions import better_sign
@@ -23,6 +24,7 @@ _ROUNDING = 1e-12
 _CASE = ("metric", "method", "prevalence", "beta")
 
 
+@checked
 def probability_best(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
@@ -53,7 +55,7 @@ def probability_best(
     threshold
         The threshold of the metric. Areas do not depend on it.
     repeats
-        Number of resampled logs, at least 2.
+        Number of resampled logs, 2 to 1,000,000.
     seed
         Seed of the draws.
     units

@@ -5,6 +5,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.arguments import check_repeats, check_seed
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.evaluation.resampling.draws import draw_without_replacement, stream
@@ -15,6 +16,7 @@ __all__ = ["subsample_study"]
 Rows = NDArray[np.int64]
 
 
+@checked
 def subsample_study(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
@@ -37,7 +39,7 @@ def subsample_study(
         P(y=1) to sub-sample to, between 0 and 1, both excluded. Above the observed one, as in the paper,
         negatives are removed and all positives kept; below it, positives are removed.
     repeats
-        Number of sub-samples, at least 1.
+        Number of sub-samples, 1 to 1,000,000.
     seed
         Seed of the sub-samples. Those of a group depend on its keys and not on the other groups.
 

@@ -1,12 +1,12 @@
 """Counts -> ROC-AUC with its standard error and interval."""
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from nci_frames.arguments import check_level
-from nci_frames.errors import ParameterError
+from nci_frames.checked import checked
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.normal import normal_quantile
 from nci_frames.schemas import AUC_INTERVALS, COUNTS
@@ -21,6 +21,7 @@ _FEW = 50
 _HALVINGS = 60
 
 
+@checked
 def auc_interval(
     counts: pl.DataFrame | pl.LazyFrame, /, *, method: Method = "score", level: float = 0.95
 ) -> pl.DataFrame:
@@ -94,8 +95,6 @@ def auc_interval(
     >>> table.select(pl.col("value", "std_error", "lower", "upper").round(4)).row(0)
     (0.75, 0.3536, 0.1637, 0.9777)
     """
-    if method not in get_args(Method):
-        raise ParameterError.unknown_choice("method", method, get_args(Method))
     check_level(level)
     frame = whole_counts(counts)
     found = histograms(frame)

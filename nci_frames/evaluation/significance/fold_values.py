@@ -63,6 +63,8 @@ class FoldValues:
         prevalence_values(prevalence)
         frame = collect(rates, RATES)
         members = [over] if isinstance(over, str) else list(over)
+        if not members:
+            raise ParameterError.out_of_range("over", members, "at least one key")
         all_keys = RATES.keys(frame.columns)
         for key in members:
             if key not in all_keys:

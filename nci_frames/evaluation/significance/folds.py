@@ -1,12 +1,13 @@
 """Rates of folds -> their means, and which models are not significantly worse than the best."""
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level, check_repeats, check_seed, check_whole
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
@@ -27,6 +28,7 @@ _LEAST_FOR_BOOTSTRAP = 10
 _MOST_ASSUMED = 5
 
 
+@checked
 def summarise_folds(
     rates: pl.DataFrame | pl.LazyFrame,
     /,
@@ -106,7 +108,7 @@ def summarise_folds(
     (0.875, 0.1767766952966369, 2, 1, 0.8333333333333334)
     """
     values = FoldValues.of(rates, metrics, prevalence, beta, over)
-    _check_ddof(ddof)
+    check_whole("ddof", ddof, 0, 1)
     group = [*values.keys, "model"]
     table = values.table(ddof).filter(values.exists.any(axis=2).ravel()).select(*group, *CASE, *SUMMARY)
     pooled = values.pooled.rename({"value": "pooled"})
@@ -115,6 +117,7 @@ def summarise_folds(
     return FOLD_SUMMARIES.finish(joined.sort(first))
 
 
+@checked
 def compare_folds(
     rates: pl.DataFrame | pl.LazyFrame,
     /,
@@ -163,7 +166,7 @@ def compare_folds(
     level
         A model is distinguishable if its p-value is below 1 - level.
     repeats
-        Number of resampled sets of folds, for "bootstrap" only.
+        Number of resampled sets of folds, 100 to 1,000,000; for "bootstrap" only.
     seed
         Seed of the resampling.
 
@@ -232,14 +235,14 @@ def compare_folds(
     ... ).rows()
     [('a', 0.812, 0.082, None, False), ('b', 0.681, 0.155, 0.186, False)]
     """
-    _check_options(test, correction, test_train_ratio)
+    _check_ratio(test, test_train_ratio)
     check_level(level)
     check_repeats(repeats, 100)
     check_seed(seed)
     called = called_metric(metric)
     sign = better_sign(called.metric)
     values = FoldValues.of(rates, called, prevalence, beta, over)
-    _check_ddof(ddof)
+    check_whole("ddof", ddof, 0, 1)
     if values.values.size and values.values.shape[2] < 2:
         msg = "a comparison over folds needs at least two folds"
         raise ParameterError(msg, found=f"{values.values.shape[2]} value of {over!r}")
@@ -286,15 +289,7 @@ def compare_folds(
     return FOLD_COMPARISONS.finish(compared)
 
 
-def _check_ddof(ddof: object) -> None:
-    check_whole("ddof", ddof, 0, 1)
-
-
-def _check_options(test: str, correction: str, ratio: float | None) -> None:
-    if test not in get_args(Test):
-        raise ParameterError.unknown_choice("test", test, get_args(Test))
-    if correction not in get_args(Correction):
-        raise ParameterError.unknown_choice("correction", correction, get_args(Correction))
+def _check_ratio(test: Test, ratio: float | None) -> None:
     if ratio is not None and (test != "corrected_t" or not 0 < ratio < np.inf):
         msg = "test_train_ratio must be a number > 0, and is used with test='corrected_t' only"
         raise ParameterError(msg, found=repr(ratio), hint="1/(k-1) in k-fold cross-validation")

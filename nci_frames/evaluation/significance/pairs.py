@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, check_level, check_seed, check_whole
+from nci_frames.arguments import Prevalences, check_level, check_repeats, check_seed
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.rates import compute_rates
@@ -20,6 +21,7 @@ _CELLS = ("both", "a", "b", "none")
 _PRIOR = 0.5
 
 
+@checked
 def compare_pairs(
     pairs: pl.DataFrame | pl.LazyFrame,
     /,
@@ -113,7 +115,7 @@ def compare_pairs(
     (0.8254, 0.8655, 0.0194)
     """
     check_level(level)
-    check_whole("repeats", repeats, 100)
+    check_repeats(repeats, 100)
     check_seed(seed)
     frame = collect(pairs, PAIRS)
     names = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in _CELLS]

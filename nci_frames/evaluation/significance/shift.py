@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.arguments import check_level
+from nci_frames.checked import checked
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
@@ -26,6 +27,7 @@ _LEAST_ROWS = 10
 _MOST_CELLS = 64
 
 
+@checked
 def check_projection(
     counts: pl.DataFrame | pl.LazyFrame, /, *, over: str, units: str | None = None, level: float = 0.95
 ) -> pl.DataFrame:

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.curves import draw_lines
@@ -20,6 +21,7 @@ _METHODS = {
 }
 
 
+@checked
 @documented
 def chart_pr_auc_over_prevalence(
     areas: pl.DataFrame | pl.LazyFrame,

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule, rate_axis
@@ -16,6 +17,7 @@ from nci_frames.reporting.charts.parts.theme import GROUND, model_style
 __all__ = ["chart_probability_best"]
 
 
+@checked
 @documented
 def chart_probability_best(
     best: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.reporting.charts.parts.canvas import DOTS, colour, compose, tooltip
 from nci_frames.reporting.charts.parts.selection import check_rows, finite
@@ -23,6 +24,7 @@ _SPECIAL = pl.DataFrame({
 _SCALE = alt.Scale(domain=[-0.02, 1.02])
 
 
+@checked
 @documented
 def chart_contingency_space(
     rates: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import find_metric
@@ -34,6 +35,7 @@ _TITLES = {
 _WORST = 2.0
 
 
+@checked
 @documented
 def chart_cost(
     projection: pl.DataFrame | pl.LazyFrame,

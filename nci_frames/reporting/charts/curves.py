@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule, rate_axis, vertical_rule
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@checked
 @documented
 def chart_p3(
     projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()
@@ -87,6 +89,7 @@ def chart_p3(
     )
 
 
+@checked
 @documented
 def chart_f_beta_over_prevalence(
     projection: pl.DataFrame | pl.LazyFrame,
@@ -144,6 +147,7 @@ def chart_f_beta_over_prevalence(
     )
 
 
+@checked
 @documented
 def chart_f_beta_over_beta(
     projection: pl.DataFrame | pl.LazyFrame,

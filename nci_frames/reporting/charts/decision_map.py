@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.reporting.charts.parts.axes import log_scale, log_x, observed_rule
 from nci_frames.reporting.charts.parts.canvas import compose, fills, tooltip
@@ -25,6 +26,7 @@ __all__ = ["chart_decision_map"]
 _ODDS, _BETA = (1e-6, 1.0), (0.1, 10.0)
 
 
+@checked
 @documented
 def chart_decision_map(
     decisions: pl.DataFrame | pl.LazyFrame,

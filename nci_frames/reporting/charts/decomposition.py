@@ -4,6 +4,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.reporting.charts.parts.canvas import facet, tooltip
@@ -22,6 +23,7 @@ _STEP = 26
 _PARTS = {"due_to_prevalence": "class balance", "due_to_rates": "model (TPR and FPR)"}
 
 
+@checked
 def chart_decomposition(
     decomposition: pl.DataFrame | pl.LazyFrame, /, *, over: str | None = None
 ) -> alt.FacetChart:

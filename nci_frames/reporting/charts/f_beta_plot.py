@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import log_axis, log_scale, rate_axis
@@ -30,6 +31,7 @@ _LABEL, _LINE = 74, 13
 _BARS = 42
 
 
+@checked
 @documented
 def chart_f_beta_plot(
     comparisons: pl.DataFrame | pl.LazyFrame,
@@ -95,7 +97,7 @@ def chart_f_beta_plot(
     frame = _of_one_prevalence(frame, prevalence)
     _check_ranges(ranges)
     everyone = _drawn(frame)
-    rows = everyone.filter(pl.col("model").is_in(list(shown))) if shown else everyone
+    rows = everyone.filter(pl.col("model").is_in(list(shown))) if len(shown) else everyone
     if rows.is_empty():
         raise ParameterError("none of the models to draw has a mean", found=", ".join(map(repr, shown[:20])))
     low, high = min(everyone["beta"]), max(everyone["beta"])

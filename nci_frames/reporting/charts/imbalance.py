@@ -4,6 +4,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.reporting.charts.parts.axes import log_range, log_x
 from nci_frames.reporting.charts.parts.canvas import colour, compose, tooltip
@@ -13,6 +14,7 @@ from nci_frames.reporting.charts.parts.theme import model_style
 __all__ = ["chart_imbalance_sensitivity"]
 
 
+@checked
 @documented
 def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
     """Draw how sensitive metrics are to the ratio of the classes, a line per metric.

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts import axes
@@ -23,6 +24,7 @@ from nci_frames.reporting.charts.parts.theme import INK, SOFT, WIDTH, model_styl
 __all__ = ["chart_pos_fraction"]
 
 
+@checked
 @documented
 def chart_pos_fraction(
     projection: pl.DataFrame | pl.LazyFrame,

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import title_of
@@ -21,6 +22,7 @@ from nci_frames.reporting.charts.parts.theme import model_style
 __all__ = ["chart_rank_over_prevalence"]
 
 
+@checked
 @documented
 def chart_rank_over_prevalence(
     ranking: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts import axes
@@ -17,6 +18,7 @@ from nci_frames.reporting.charts.parts.theme import SOFT, WIDTH, model_style
 __all__ = ["chart_pr", "chart_roc"]
 
 
+@checked
 @documented
 def chart_roc(
     rates: pl.DataFrame | pl.LazyFrame, /, *, log_x: bool = False, models: Sequence[str] = ()
@@ -97,6 +99,7 @@ def chart_roc(
     )
 
 
+@checked
 @documented
 def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()) -> alt.LayerChart:
     """Draw precision-recall curves, a colour per model and a stroke per prevalence.

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.metrics import title_of
@@ -25,6 +26,7 @@ __all__ = ["chart_segments", "check_key", "missing_name", "segment_names"]
 _PANELS = 12
 
 
+@checked
 @documented
 def chart_segments(
     values: pl.DataFrame | pl.LazyFrame,

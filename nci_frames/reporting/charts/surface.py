@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.canvas import facet, tooltip
 from nci_frames.reporting.charts.parts.selection import MAX_ROWS, at, check_rows, of_metric, refuse_doubles
@@ -17,6 +18,7 @@ _UNIT = alt.Scale(domain=[0, 1], clamp=True, nice=False)
 _NO_GRID = alt.Axis(grid=False, tickCount=5)
 
 
+@checked
 def chart_metric_surface(
     surface: pl.DataFrame | pl.LazyFrame, /, *, metric: str | None = None, ratio: float | None = None
 ) -> alt.FacetChart:

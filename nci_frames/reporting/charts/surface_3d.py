@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.extras import require
 from nci_frames.reporting.charts.parts.selection import finite
@@ -20,6 +21,7 @@ __all__ = ["plot_metric_surface_3d"]
 _MAX_PLACES = 50_000
 
 
+@checked
 def plot_metric_surface_3d(
     surface: pl.DataFrame | pl.LazyFrame, /, *, metric: str | None = None, ratio: float | None = None
 ) -> "Figure":

@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import title_of
@@ -30,6 +31,7 @@ _LEAST, _MOST = {"prevalence": 1e-5, "beta": 0.1}, {"prevalence": 1.0, "beta": 1
 _LABEL = 46
 
 
+@checked
 @documented
 def chart_winner_ranges(
     winners: pl.DataFrame | pl.LazyFrame,

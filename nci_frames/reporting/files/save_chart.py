@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 from altair.typing import ChartType
 
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.files import file_kind, replacing
 from nci_frames.reporting.files.renderer import draw_picture
@@ -23,6 +24,7 @@ _TAG = re.compile(r"<[^<>]*>")
 _NUMBERED = re.compile(r'((?: id|href)="#?|="url\(#)(clip|gradient_)(\d+)(?=\)?")')
 
 
+@checked
 def save_chart(chart: ChartType, /, path: str | Path, *, scale: float = 2.0) -> Path:
     """Write a chart as a picture (SVG, PNG) or as its Vega-Lite specification (JSON).
 

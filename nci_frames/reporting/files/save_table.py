@@ -7,6 +7,7 @@ from types import MappingProxyType
 import polars as pl
 from polars import selectors
 
+from nci_frames.checked import checked
 from nci_frames.errors import SchemaError
 from nci_frames.files import file_kind, replacing, write_parquet
 from nci_frames.reporting.tables.markdown import markdown_table
@@ -20,6 +21,7 @@ _FORMULA = r"(^|[;\t\r\n])([\s\p{Z}\p{C}&&[^\t\r\n]]*[=+\-@\x{FF1D}\x{FF0B}\x{FF
 _FIRST = r"^([\t\r\n])"
 
 
+@checked
 def save_table(frame: pl.DataFrame | pl.LazyFrame, /, path: str | Path) -> Path:
     r"""Write a frame as Parquet, CSV or Markdown.
 

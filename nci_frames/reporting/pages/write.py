@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from nci_frames.checked import checked
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.files import file_kind, replacing
@@ -20,6 +21,7 @@ _RENDERERS: Mapping[str, Callable[..., str]] = MappingProxyType(
 REPORT_KINDS = tuple(_RENDERERS)
 
 
+@checked
 def write_report(
     comparison: Comparison,
     /,

@@ -12,6 +12,7 @@ from great_tables import GT, from_column, loc, style
 from great_tables import html as trusted
 
 from nci_frames import schemas
+from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.cells import Cell, RankedCells, pick_evenly, ranked_cells
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid, format_value
@@ -33,6 +34,7 @@ _NOTE = "Small number: rank, 1 is best. Bold: best. Shading: value from 0 to 1."
 _NOTE_UNDEFINED = f"{UNDEFINED} undefined: the rates behind it, or its own denominator, are empty."
 
 
+@checked
 def ranked_table(
     ranking: pl.DataFrame | pl.LazyFrame,
     /,

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import altair as alt
 
+from nci_frames.checked import checked
 from nci_frames.errors import SchemaError
 
 __all__ = [
@@ -193,6 +194,7 @@ def config_for(style: ModelStyle) -> dict[str, Any]:
     return config
 
 
+@checked
 def dark_chart(chart: _Chart, /) -> _Chart:
     """Return the chart in colours for a dark background.
 
