@@ -64,12 +64,19 @@ def wrong(function: str, result: Any) -> str | None:  # noqa: PLR0911  (one for 
     for name, dtype in result.schema.items():
         if dtype.is_float() and result[name].is_nan().any():
             return f"NaN in column {name!r}"
-    if {"metric", "value"} <= set(result.columns):
-        ranges = nf.metrics().select(pl.col("name").alias("metric"), least="lower", most="upper")
-        values = result.select("metric", "value").join(ranges, on="metric")
-        beyond = values.filter(~pl.col("value").is_between(pl.col("least") - 1e-9, pl.col("most") + 1e-9))
-        if len(beyond):
-            return "{} is {}".format(*beyond.row(0))
+    beyond = _beyond_range(result) if {"metric", "value"} <= set(result.columns) else None
+    return beyond or _against_schema(function, result)
+
+
+def _beyond_range(result: pl.DataFrame) -> str | None:
+    """Return a value that its metric cannot have."""
+    ranges = nf.metrics().select(pl.col("name").alias("metric"), least="lower", most="upper")
+    values = result.select("metric", "value").join(ranges, on="metric")
+    beyond = values.filter(~pl.col("value").is_between(pl.col("least") - 1e-9, pl.col("most") + 1e-9))
+    return "{} is {}".format(*beyond.row(0)) if len(beyond) else None
+
+
+def _against_schema(function: str, result: pl.DataFrame) -> str | None:
     schema = schema_of(function)
     if schema is not None:
         try:
