@@ -50,7 +50,7 @@ def computed(result: Any) -> Any:
     return result
 
 
-def wrong(function: str, result: Any) -> str | None:  # noqa: PLR0911  (one for each thing that is wrong)
+def wrong(function: str, result: Any) -> str | None:
     """Return what is wrong with a computed result, or None."""
     if isinstance(result, list):
         return next((found for part in result if (found := wrong(function, part))), None)
