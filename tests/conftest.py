@@ -8,19 +8,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from nci_frames.demo import write_demo_logs
-from nci_frames.evaluation.metrics import registry
 from tests.browsing import ARGUMENTS
 
 # The machines that run the tests are shared, so how long an example took says nothing.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("shared"), max_examples=20)
 settings.load_profile("shared")
-
-
-@pytest.fixture(autouse=True)
-def own_registry(monkeypatch):
-    """A metric that a test registers is forgotten after it, so that no test sees another's."""
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
 
 
 @pytest.fixture(scope="session")

@@ -139,7 +139,7 @@ def test_intervals_cover_and_tests_keep_their_level(metric: str, prevalence: flo
     ("options", "message"),
     [
         ({"level": 1.0}, "level must be between 0 and 1"),
-        ({"repeats": 99}, "repeats must be a whole number >= 100"),
+        ({"repeats": 99}, "repeats must be a whole number from 100 to 1,000,000"),
         ({"seed": -1}, "seed must be a whole number"),
         ({"metric": "precison"}, "did you mean 'precision'"),
         ({"prevalence": 2}, "prevalence must be within"),
