@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counting.logs.checksums import damaged_files
+from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.files import write_parquet
 from tests.logs import random_log
 
@@ -31,7 +31,7 @@ def test_every_flipped_bit_in_a_page_is_noticed(tmp_path: Path, version: str) ->
     file = tmp_path / "log.parquet"
     options = {"data_page_version": version, "use_dictionary": False, "compression": "none"}
     pq.write_table(random_log(200).to_arrow(), file, write_page_checksum=True, **options)
-    assert damaged_files([str(file)], COLUMNS) == {}
+    PageChecksums([str(file)], COLUMNS).compare()
     expected = nf.count_confusion(nf.scan_predictions(file), thresholds=[0.0])
     whole = file.read_bytes()
     footer = pq.read_metadata(file).row_group(0)
@@ -63,10 +63,12 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     column = pq.read_metadata(file).row_group(0).column(4)
     place = column.dictionary_page_offset + column.total_compressed_size - 3
     file.write_bytes(flipped(file.read_bytes(), place, 3))
-    with pytest.raises(nf.SourceError, match="1 of the source's files are damaged") as error:
-        nf.scan_predictions(tmp_path)
-    assert "b.parquet'" in str(error.value)
-    assert "a.parquet'" not in str(error.value)
+    scan = nf.scan_predictions(tmp_path)
+    for read in (scan.collect, scan.head(1).collect, lambda: nf.count_confusion(scan, thresholds=[0.5])):
+        with pytest.raises(nf.SourceError, match="1 of the source's files are damaged") as error:
+            read()
+        assert "b.parquet'" in str(error.value)
+        assert "a.parquet'" not in str(error.value)
     # Damage in a column that is not read does no harm.
     other = file.read_bytes()
     file.write_bytes(flipped(other, place, 3))
@@ -123,4 +125,5 @@ def test_what_is_written_has_checksums_and_is_the_table(tmp_path: Path) -> None:
     column = pq.read_metadata(tmp_path / "log.parquet").row_group(0).column(4)
     end = column.dictionary_page_offset + column.total_compressed_size
     (tmp_path / "log.parquet").write_bytes(flipped(data, end - 3, 0))
-    assert list(damaged_files([str(tmp_path / "log.parquet")], COLUMNS)) == [str(tmp_path / "log.parquet")]
+    with pytest.raises(nf.SourceError, match="damaged"):
+        PageChecksums([str(tmp_path / "log.parquet")], COLUMNS).compare()

@@ -2,61 +2,101 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from nci_frames.counting.logs.pages import MalformedPageError, has_checksum, is_intact
 from nci_frames.errors import ParameterError, SourceError
 
-__all__ = ["Hashes", "damaged_files", "need_hashes"]
+__all__ = ["Hashes", "PageChecksums", "need_hashes"]
 
 #: SHA-256 by file, or the path of a list of them as ``sha256sum`` writes it.
 Hashes = Mapping[str, str] | str | os.PathLike[str]
 
-#: In Thrift's compact protocol: the next field is a 32-bit integer.
-_NEXT_IS_I32 = 0x15
+
+class PageChecksums:
+    """The checksums of the pages of Parquet files, compared once. A file without any is taken as it is."""
+
+    def __init__(self, files: Sequence[str] = (), columns: Sequence[str] = ()) -> None:
+        self._files = files
+        self._columns = columns
+        self._compared = not files
+
+    def compare(self) -> None:
+        """Raise SourceError if a page has another checksum than was written with it."""
+        self._compare(Event())
+
+    @contextmanager
+    def compared_meanwhile(self) -> Iterator[None]:
+        """Compare in a thread beside the reading of the files: a pass over them has time to spare.
+
+        Raises
+        ------
+        SourceError
+            At the end, or instead of an error of the reading, if a page has another checksum.
+        """
+        if self._compared:
+            yield
+            return
+        stop = Event()
+        with ThreadPoolExecutor(1, "checksums") as thread:
+            comparison = thread.submit(self._compare, stop)
+            try:
+                yield
+            except Exception:
+                # Damage is why; what it led to would only puzzle.
+                comparison.result()
+                raise
+            except BaseException:
+                stop.set()
+                raise
+            comparison.result()
+
+    def _compare(self, stop: Event) -> None:
+        if self._compared:
+            return
+        damaged = {}
+        for file in self._files:
+            found = _damage(file, self._columns, stop)
+            if stop.is_set():
+                return
+            if found:
+                damaged[file] = found
+        if damaged:
+            raise SourceError.damaged(damaged)
+        self._compared = True
 
 
-def damaged_files(paths: Iterable[str], columns: Sequence[str]) -> dict[str, str]:
-    """Return the Parquet files of which a page does not have its checksum, and why.
-
-    A file without checksums is not read: nothing can be said of it.
-    """
-    bad: dict[str, str] = {}
-    for path in paths:
-        try:
-            with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                if _has_checksums(path, file.metadata):
-                    mine = [column for column in columns if column in file.schema_arrow.names]
-                    for _ in file.iter_batches(columns=mine):
-                        pass
-        except (OSError, pa.ArrowException) as error:
-            bad[path] = str(error).splitlines()[0]
-    return bad
-
-
-def _has_checksums(path: str, footer: pq.FileMetaData) -> bool:
-    """Return whether the first page has one: its header is three integers, then perhaps the checksum."""
-    if not (footer.num_row_groups and footer.num_columns):
-        return False
-    column = footer.row_group(0).column(0)
-    start = column.data_page_offset
-    if column.has_dictionary_page and column.dictionary_page_offset:
-        start = min(start, column.dictionary_page_offset)
-    with Path(path).open("rb") as file:
-        file.seek(start)
-        header = file.read(32)
-    place = 0
-    for _ in range(3):
-        if header[place : place + 1] != bytes([_NEXT_IS_I32]):
-            return False
-        place += 1
-        while place < len(header) and header[place] & 0x80:
-            place += 1
-        place += 1
-    return header[place : place + 1] == bytes([_NEXT_IS_I32])
+def _damage(file: str, columns: Sequence[str], stop: Event) -> str | None:
+    """Return what is wrong with the pages of some columns."""
+    try:
+        with Path(file).open("rb", buffering=0) as opened:
+            footer = pq.read_metadata(file)
+            for group in map(footer.row_group, range(footer.num_row_groups)):
+                for chunk in map(group.column, range(group.num_columns)):
+                    # A nested column has a path of several names.
+                    name = next((c for c in columns if f"{chunk.path_in_schema}.".startswith(f"{c}.")), None)
+                    if name is None or stop.is_set():
+                        continue
+                    start = chunk.data_page_offset
+                    if chunk.has_dictionary_page and chunk.dictionary_page_offset:
+                        start = min(start, chunk.dictionary_page_offset)
+                    if not has_checksum(os.pread(opened.fileno(), 64, start)):
+                        return None
+                    pages = os.pread(opened.fileno(), chunk.total_compressed_size, start)
+                    if not is_intact(pages):
+                        return f"a page of the column {name!r} has another checksum than was written"
+    except MalformedPageError:
+        return "a page header is damaged"
+    except (OSError, pa.ArrowException) as error:
+        return str(error).splitlines()[0]
+    return None
 
 
 def need_hashes(files: Sequence[str], verify: Hashes) -> None:

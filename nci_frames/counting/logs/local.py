@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from nci_frames.counting.logs.checksums import damaged_files
+from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.footers import Footer, read_footers
 from nci_frames.counting.logs.paths import NULL_KEY, Found, LogFile, is_csv, spelled_keys
 from nci_frames.counting.logs.source import FILE, Source
@@ -34,7 +34,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
     SchemaError
         If a column is missing, or its types cannot be brought to one.
     SourceError
-        If a file cannot be read, is damaged, or no file has a row.
+        If a file cannot be read, or no file has a row.
     """
     footers, unreadable = read_footers(file.path for file in found.files)
     problems: list[NciFramesError] = [SourceError.unreadable(unreadable)] if unreadable else []
@@ -51,8 +51,6 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
     problems += drifted
     if not problems:
         problems += _clashes(files, footers, needed)
-        damaged = damaged_files([file.path for file in files if not is_csv(file.path)], list(inside))
-        problems += [SourceError.damaged(damaged)] if damaged else []
     if problems:
         raise SourceError.all_of(problems)
     rows = [footers[file.path].rows for file in files]
@@ -70,6 +68,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
         stamps={file.path: footers[file.path].stamp for file in files},
         alone=lambda path: _scan([by_path[path]], schemas, types, needed, None),
         warnings=tuple(warned),
+        checksums=PageChecksums([file.path for file in files if not is_csv(file.path)], list(inside)),
     )
 
 

@@ -99,7 +99,8 @@ def scan_predictions(
     Raises
     ------
     SourceError
-        If nothing matches, or a file is empty, damaged, or neither Parquet nor CSV.
+        If nothing matches, or a file is empty, or neither Parquet nor CSV; or, when the frame is read, if a
+        page has another checksum than was written with it.
     SchemaError
         If a column is missing, has an unusable type, or types in different files that have none in common.
     InvalidRowsError

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.footers import Stamp, stamp_of
 from nci_frames.errors import SourceError
 
@@ -36,6 +37,8 @@ class Source:
     alone: Callable[[str], pl.LazyFrame] | None = None
     #: What a user should know before the rows are used.
     warnings: tuple[UserWarning, ...] = ()
+    #: Whether the pages of the files are those that were written is known after the first reading.
+    checksums: PageChecksums = field(default_factory=PageChecksums)
 
     def schema(self) -> pl.Schema:
         """Return the columns and their types."""
@@ -60,9 +63,16 @@ class Source:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Turn what goes wrong while files are read into an error that names the files."""
+        """Turn what goes wrong while files are read into an error that names the files.
+
+        Raises
+        ------
+        SourceError
+            If a file cannot be read, or a page has another checksum than was written with it.
+        """
         try:
-            yield
+            with self.checksums.compared_meanwhile():
+                yield
         except _READ_ERRORS as error:
             if not self.files:
                 raise

@@ -1,0 +1,103 @@
+"""A column chunk of a Parquet file -> its pages and their checksums. Nothing is decoded but the headers.
+
+A header is a struct in Thrift's compact protocol: three integers (the type, the size before and after
+compression), the checksum if there is one, and a struct that says more.
+"""
+
+import re
+import zlib
+from collections.abc import Iterator
+
+__all__ = ["MalformedPageError", "has_checksum", "is_intact"]
+
+_VARINT = rb"[\x80-\xff]{0,9}+[\x00-\x7f]"
+_BEGINNING = re.compile(rb"\x15%b\x15%b\x15(%b)(?:\x15(%b))?+" % ((_VARINT,) * 4))
+
+
+def _fields(*types: int) -> bytes:
+    """Return what matches the first byte of a field: the step from the field before, and the type."""
+    return b"[" + re.escape(bytes(step << 4 | number for step in range(1, 16) for number in types)) + b"]"
+
+
+_BOOLEANS, _INTEGERS, _BINARY, _STRUCT = (1, 2), (4, 5, 6), 8, 12
+_STOP = 0
+_SHORT = b"|".join(re.escape(bytes([length])) + b".{%d}" % length for length in range(64))
+#: All fields up to the next that is a struct, ends one, or is long.
+_PLAIN = re.compile(
+    b"(?:%b%b|%b|%b(?:%b))*+" % (_fields(*_INTEGERS), _VARINT, _fields(*_BOOLEANS), _fields(_BINARY), _SHORT),
+    re.DOTALL,
+)
+_LENGTH = re.compile(_VARINT)
+
+
+class MalformedPageError(Exception):
+    """What should be a page is none."""
+
+
+def has_checksum(header: bytes) -> bool:
+    """Return whether a page that begins so has a checksum."""
+    beginning = _BEGINNING.match(header)
+    return beginning is not None and beginning[2] is not None
+
+
+def is_intact(chunk: bytes) -> bool:
+    """Return whether every page of a column chunk has the checksum that its header says.
+
+    Raises
+    ------
+    MalformedPageError
+        If the chunk is not a row of pages.
+    """
+    view = memoryview(chunk)
+    return all(
+        checksum is None or zlib.crc32(view[start:end]) == checksum for checksum, start, end in _pages(chunk)
+    )
+
+
+def _pages(chunk: bytes) -> Iterator[tuple[int | None, int, int]]:
+    """Yield the checksum of each page, and where its data start and end."""
+    place = 0
+    while place < len(chunk):
+        beginning = _BEGINNING.match(chunk, place)
+        if beginning is None:
+            raise MalformedPageError
+        start = _after_struct(chunk, beginning.end())
+        place = start + _signed(_number(beginning[1]))
+        if not start <= place <= len(chunk):
+            raise MalformedPageError
+        yield None if beginning[2] is None else _signed(_number(beginning[2])) & 0xFFFFFFFF, start, place
+
+
+def _after_struct(chunk: bytes, place: int) -> int:
+    """Return the end of the struct that *place* is inside of."""
+    depth = 1
+    while depth:
+        place = _PLAIN.match(chunk, place).end()  # type: ignore[union-attr]
+        field = chunk[place : place + 1]
+        place += 1
+        if field == b"\x00":
+            depth -= 1
+        elif field and field[0] > 0x0F and field[0] & 0x0F == _STRUCT:
+            depth += 1
+        elif field and field[0] > 0x0F and field[0] & 0x0F == _BINARY:
+            length = _LENGTH.match(chunk, place)
+            if length is None:
+                raise MalformedPageError
+            place = length.end() + _number(length[0])
+        else:
+            # No header of a page has a field of another type, or one so far from the field before.
+            raise MalformedPageError
+    return place
+
+
+def _number(varint: bytes) -> int:
+    return sum((byte & 0x7F) << 7 * place for place, byte in enumerate(varint))
+
+
+def _signed(number: int) -> int:
+    """Return the integer of which the lowest bit is the sign.
+
+    >>> _signed(_number(bytes([0x03]))), _signed(_number(bytes([0xAC, 0x02])))
+    (-2, 150)
+    """
+    return (number >> 1) ^ -(number & 1)
