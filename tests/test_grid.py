@@ -168,7 +168,7 @@ def test_rows_that_the_footers_promise_must_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("thresholds", ["[0.1, 0.5]", "'exact'"])
 def test_an_interrupt_stops_the_count(tmp_path: Path, thresholds: str) -> None:
     for file in write_synthetic_logs(tmp_path, rows=400_000).glob("*.parquet"):
-        hard_links(file, 500)  # 200 million rows
+        hard_links(file, 150)  # 60 million rows
     code = (
         "import sys, nci_frames as nf; "
         "scan = nf.scan_predictions(sys.argv[1], fold='fold', segments='segment'); "
