@@ -78,6 +78,7 @@ def test_winners_by_pr_auc_have_the_largest_area(seed: int) -> None:
     assert ((found["best"] - found["value"]) / found["best"]).max() < 1e-12
 
 
+@pytest.mark.thorough
 def test_winners_are_cut_from_the_whole_and_found_in_every_segment() -> None:
     parts = {"at": many(1), "de": many(2)}
     counts = pl.concat(part.with_columns(country=pl.lit(name)) for name, part in parts.items())

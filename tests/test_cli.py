@@ -196,6 +196,7 @@ def test_a_report_is_not_written_over_its_log(log: Path, source: str) -> None:
     assert log.read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_a_disk_that_fills_up_is_an_error_without_a_traceback(log: Path, tmp_path: Path) -> None:
     """The folder that is checked before counting has room; the report then has not."""
     code = """
@@ -287,6 +288,7 @@ def test_help_shows_an_example(command: str | None) -> None:
     assert "nci-frames" in done.output
 
 
+@pytest.mark.thorough
 def test_a_name_from_the_data_cannot_steer_the_terminal(tmp_path: Path) -> None:
     log = pl.DataFrame({"model": "\x1b[2J[red]x[/red]", "label": [1, 0], "score": [0.9, 0.1]})
     log.write_parquet(tmp_path / "log.parquet")

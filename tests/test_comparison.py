@@ -230,6 +230,7 @@ def test_every_log_can_be_compared(log: pl.DataFrame, thresholds: Any) -> None:
     assert "</html>" in render_report(comparison)
 
 
+@pytest.mark.thorough
 def test_sums_of_weights_have_no_bounds_and_are_not_resampled() -> None:
     log = random_log(300).with_columns(weight=pl.lit(0.5))
     counts = nf.count_confusion(nf.scan_predictions(log, weight="weight"), thresholds="exact")
@@ -252,6 +253,7 @@ def test_groups_of_one_class_are_named_with_the_reason() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_a_threshold_that_was_not_counted_is_named_with_its_neighbours() -> None:
     log = random_log(900)
     counts = nf.count_confusion(log, thresholds=[0.1, 0.45, 0.7, 0.9])

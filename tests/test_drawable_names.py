@@ -52,6 +52,7 @@ def test_a_frame_or_specification_with_such_names_is_found(names: list[str]) -> 
     assert kept <= is_drawable(spec)
 
 
+@pytest.mark.thorough
 def test_every_character_of_the_first_plane_can_be_drawn(tmp_path: Path) -> None:
     """The renderer is asked for all of them at once: it would end at a single bad one."""
     letters = [chr(code) for code in [*range(0xD800), *range(0xE000, 0x10000)]]
@@ -61,6 +62,7 @@ def test_every_character_of_the_first_plane_can_be_drawn(tmp_path: Path) -> None
     ET.fromstring(nf.save_chart(chart, tmp_path / "c.svg").read_bytes())  # noqa: S314
 
 
+@pytest.mark.thorough
 def test_charts_of_such_models_show_every_one(tmp_path: Path) -> None:
     models = {name: (0.5 + 0.02 * i, 0.01 * (i + 1)) for i, name in enumerate(UNDRAWABLE)}
     tables = comparison(models, segments=[*UNDRAWABLE[:3], None], prevalence=[0.01, 0.1])

@@ -233,6 +233,7 @@ def kill_again_and_again(out: Path, times: int) -> None:
     assert assert_whole(out) == number
 
 
+@pytest.mark.thorough
 def test_a_killed_writer_leaves_the_old_folder_or_the_new_one(tmp_path: Path) -> None:
     kill_again_and_again(tmp_path / "out", 12)
 

@@ -22,6 +22,7 @@ from tests.fuzz.validity import is_valid
 SEED = 7
 
 
+@pytest.mark.thorough
 def test_nothing_ends_badly_in_the_short_run() -> None:
     wanted = [(campaign, number) for campaign in CAMPAIGNS for number in range(campaign.few)]
     outcomes = list(run_cases(wanted, SEED, workers=1))

@@ -247,6 +247,7 @@ def test_two_jobs_share_a_ledger(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_late_and_again_delivered_files_end_as_a_rebuild_does(tmp_path: Path) -> None:
     chance = random.Random(4)  # noqa: S311
     job = small_job(tmp_path, text=SMALL + GATE)

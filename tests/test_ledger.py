@@ -29,6 +29,7 @@ def recount(paths, thresholds, **columns):
     return nf.count_confusion(nf.scan_predictions([*paths], **columns), thresholds=thresholds)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("thresholds", ["exact", GRID])
 @settings(max_examples=8)
 @given(logs=st.lists(small_logs(), min_size=1, max_size=4), dtype=st.sampled_from([pl.Float32, pl.Float64]))

@@ -71,6 +71,7 @@ def bit_flips(tmp_path: Path, flips: int) -> None:
         assert {"ledger .json", "ledger .parquet", "ledger .blake3", "source .parquet"} <= seen
 
 
+@pytest.mark.thorough
 def test_single_bit_flips_are_all_found(tmp_path):
     bit_flips(tmp_path, 30)
 
@@ -100,6 +101,7 @@ def race(tmp_path: Path, files: int, writers: int) -> None:
     assert runs <= writers
 
 
+@pytest.mark.thorough
 def test_two_writers_lose_and_double_nothing(tmp_path):
     race(tmp_path, files=8, writers=2)
 

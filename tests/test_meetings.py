@@ -84,6 +84,7 @@ def test_lines_cross_where_exact_arithmetic_says(
     assert [eta for *_, eta in rows] == pytest.approx([eta for _, eta in expected], rel=1e-12)
 
 
+@pytest.mark.thorough
 @settings(max_examples=40)
 @given(data=points)
 def test_curves_cross_where_a_pair_alone_does(data: Points) -> None:

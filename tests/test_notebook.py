@@ -49,6 +49,7 @@ def test_the_notebook_becomes_a_page_that_holds_all_outputs(tmp_path: Path) -> N
         assert part in text, part
 
 
+@pytest.mark.thorough
 def test_a_cell_that_fails_would_be_seen(tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     text = NOTEBOOK.read_text()

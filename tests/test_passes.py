@@ -118,6 +118,7 @@ def in_child(queue: Any) -> None:
         queue.put("counted")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("method", "told"), [("fork", "would hang"), ("spawn", "counted")])
 def test_a_forked_process_says_so_and_does_not_hang(method: str, told: str) -> None:
     code = (
@@ -173,6 +174,7 @@ def test_many_score_columns_are_read_some_at_a_time(tmp_path: Path, kind: str) -
     assert_frame_equal(counts, nf.count_confusion(long, thresholds=[0.25, 0.5]))
 
 
+@pytest.mark.thorough
 def test_memory_does_not_grow_with_the_score_columns(tmp_path: Path) -> None:
     code = (
         "import resource, sys, polars as pl, nci_frames as nf; "

@@ -17,6 +17,7 @@ nf.count_confusion(scan, thresholds=nf.uniform_thresholds(11), progress=True)
 """
 
 
+@pytest.mark.thorough
 def test_a_terminal_sees_how_far_it_is_and_a_file_nothing(tmp_path: Path) -> None:
     write_synthetic_logs(tmp_path, rows=300_000)
     command = [sys.executable, "-c", COUNT, str(tmp_path)]

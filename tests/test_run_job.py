@@ -61,6 +61,7 @@ def test_init_check_run_with_the_example(tmp_path: Path) -> None:
     assert call("check", job).stdout.startswith("files:    5 (5 known)")
 
 
+@pytest.mark.thorough
 def test_a_run_counts_only_what_is_new_and_equals_a_full_count(tmp_path: Path) -> None:
     paths = write_nights(tmp_path / "logs", 3)
     job = small_job(tmp_path, '[segments]\nkeys = ["country"]\n')
@@ -84,6 +85,7 @@ def test_a_run_counts_only_what_is_new_and_equals_a_full_count(tmp_path: Path) -
     assert_frame_equal(table, expected, check_exact=True)
 
 
+@pytest.mark.thorough
 def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path, RECALL + 'window = "last"\nundecided = "fail"\n')
