@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from nci_frames.demo import write_synthetic_logs
 
 COUNT = """
