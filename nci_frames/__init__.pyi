@@ -12,10 +12,12 @@ from .counting.thresholds.quantiles import quantile_thresholds as quantile_thres
 from .counting.count import count_confusion as count_confusion
 from .counting.paired_auc import compare_auc as compare_auc
 from .counting.pairs import count_pairs as count_pairs
+from .counting.sql import counting_sql as counting_sql
 
 # counts
 from .counts.pooling import merge_counts as merge_counts
 from .counts.pooling import pool_counts as pool_counts
+from .counts.read import read_counts as read_counts
 
 # evaluation.metrics
 from .evaluation.metrics import accuracy as accuracy

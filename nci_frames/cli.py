@@ -1,5 +1,6 @@
 """The command line: arguments only."""
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,8 +28,9 @@ class Grid(click.ParamType[tuple[float, ...]]):
 
     name = "grid"
 
-    def __init__(self, largest: float) -> None:
+    def __init__(self, largest: float, least: float = 0) -> None:
         self.largest = largest
+        self.least = least
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -41,11 +43,33 @@ class Grid(click.ParamType[tuple[float, ...]]):
         except ValueError as error:
             self.fail(f"{value!r} is not a grid ({error}). Write 0.001,0.01 or 1e-4:0.5:log:50.", param, ctx)
         for number in numbers:
-            if not 0 <= number <= self.largest:
+            if not self.least <= number <= self.largest:
                 allowed = f"within [0, {self.largest:g}]" if self.largest < float("inf") else "a number >= 0"
                 percent = f" Did you mean {number / 100:g}?" if 1 < number <= 100 else ""
                 self.fail(f"{number!r} in {value!r} must be {allowed}.{percent}", param, ctx)
         return tuple(numbers)
+
+
+class Value(click.ParamType[str | float | bool]):
+    """A number, ``true`` or ``false``, or any other text."""
+
+    name = "value"
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,  # noqa: ARG002
+        ctx: click.Context | None,  # noqa: ARG002
+    ) -> str | float | bool:
+        """Read the value; text in single quotes is text whatever it looks like."""
+        if not isinstance(value, str):
+            return cast("str | float | bool", value)
+        if value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        for kind in (int, float):
+            with contextlib.suppress(ValueError):
+                return kind(value)
+        return value[1:-1] if len(value) > 1 and value[0] == value[-1] == "'" else value
 
 
 class Words(click.ParamType[tuple[str, ...]]):
@@ -376,6 +400,65 @@ def _support(
     yield "where the precision band is widest (delta)", max_precision_uncertainty(rates)
     support = lowest_supported_prevalence(rates, factor=factor)
     yield f"lowest prevalence at which precision is known to a factor of {factor:g}", support
+
+
+@main.command()
+@click.argument("table")
+@click.option(
+    "--dialect",
+    "-d",
+    type=click.Choice(
+        [
+            "bigquery",
+            "clickhouse",
+            "databricks",
+            "duckdb",
+            "postgres",
+            "redshift",
+            "snowflake",
+            "spark",
+            "trino",
+        ]
+    ),
+    required=True,
+    help="The database that will run the query.",
+)
+@click.option(
+    "--thresholds",
+    type=Grid(float("inf"), least=float("-inf")),
+    default="0:1:lin:101",
+    show_default=True,
+    help="Thresholds to count at: numbers separated by commas, or start:stop:lin:count.",
+)
+@click.option("--segments", "-s", multiple=True, help="Column that is kept as a key; may be repeated.")
+@click.option("--model", default="model", show_default=True, help="Column with the model's name.")
+@click.option("--label", default="label", show_default=True, help="Column with the true class.")
+@click.option("--score", default="score", show_default=True, help="Column with the score.")
+@click.option("--fold", help="Column with the cross-validation fold.")
+@click.option("--weight", help="Column with the weight of each row.")
+@click.option("--positive", type=Value(), default="1", show_default=True, help="Label that means positive.")
+@click.option("--negative", type=Value(), help="The other label.  [default: 0, or false]")
+@click.option(
+    "--score-type",
+    type=click.Choice(["float64", "float32"]),
+    default="float64",
+    show_default=True,
+    help="Precision of the score column.",
+)
+def sql(table: str, **options: Any) -> None:
+    """Print one GROUP BY that counts the predictions of a TABLE where they are.
+
+    Its result is small. Read it with nci_frames.read_counts. Needs sqlglot: pip install
+    'nci_frames[sql]'.
+
+    \b
+    Example:
+      nci-frames sql analytics.predictions --dialect bigquery --segments country
+      nci-frames sql "read_parquet('logs/*.parquet')" --dialect duckdb | duckdb
+    """
+    from nci_frames.counting.sql import counting_sql
+
+    click.echo(counting_sql(table, **options))
 
 
 def _pair(text: str) -> tuple[str, str]:

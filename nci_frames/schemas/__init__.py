@@ -18,7 +18,7 @@ from nci_frames.schemas.contests import (
 )
 from nci_frames.schemas.frame import Column, FrameSchema, collect
 from nci_frames.schemas.pairs import PAIR_COMPARISONS, PAIRS
-from nci_frames.schemas.pipeline import AREAS, COUNTS, PREDICTIONS, PROJECTION, RANKING, RATES
+from nci_frames.schemas.pipeline import AREAS, COUNTS, INCREMENTS, PREDICTIONS, PROJECTION, RANKING, RATES
 from nci_frames.schemas.uncertainty import (
     AUC_COMPARISONS,
     AUC_INTERVALS,
@@ -54,6 +54,7 @@ __all__ = [
     "FOLD_COMPARISONS",
     "FOLD_SUMMARIES",
     "FRAMES",
+    "INCREMENTS",
     "INTERVAL_COVERAGE",
     "NEVER_BEST",
     "PAIRS",
@@ -81,6 +82,7 @@ __all__ = [
 FRAMES = (
     PREDICTIONS,
     COUNTS,
+    INCREMENTS,
     RATES,
     PROJECTION,
     AREAS,

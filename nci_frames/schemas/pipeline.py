@@ -21,6 +21,7 @@ from nci_frames.schemas.frame import FINITE, Column, FrameSchema
 __all__ = [
     "AREAS",
     "COUNTS",
+    "INCREMENTS",
     "PREDICTIONS",
     "PROJECTION",
     "RANKING",
@@ -95,6 +96,24 @@ COUNTS = FrameSchema(
     tuple(name for name in RATES.fixed if name not in {column.name for column in _COUNT_COLUMNS}),
     counted=True,
     kinds=("rates",),
+)
+INCREMENTS = FrameSchema(
+    "increments",
+    "counting_sql(...)",
+    (
+        MODEL,
+        number("threshold", "the highest threshold that the scores reach", "below every threshold"),
+        Column("positives", COUNT, "positives: rows, or sum of weights", minimum=0, maximum=FINITE),
+        Column("negatives", COUNT, "negatives: rows, or sum of weights", minimum=0, maximum=FINITE),
+        Column(
+            "invalid",
+            (pl.Int64,),
+            "rows without a valid label, score or weight",
+            required=False,
+            minimum=0,
+            maximum=FINITE,
+        ),
+    ),
 )
 PROJECTION = FrameSchema(
     "projection",

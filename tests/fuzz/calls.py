@@ -77,6 +77,9 @@ def calls() -> dict[str, Call]:
     surface = nf.metric_surface("precision", resolution=5)
     areas = nf.compute_areas(counts, prevalence=etas)
     few: dict[str, Any] = {"repeats": 20}
+    increments = pl.DataFrame(
+        {"model": "a", "threshold": [None, 0.0, 0.5], "positives": [1, 2, 3], "negatives": [4, 5, 6]}
+    )
     found = [
         Call("count_confusion", (rows.drop("unit"),), {"thresholds": grid}, "predictions"),
         Call("scan_predictions", (rows,), {}, "log"),
@@ -89,6 +92,8 @@ def calls() -> dict[str, Call]:
         Call("uniform_thresholds", (), {"n": 5}),
         Call("quantile_thresholds", (rows,), {"n": 5}, "predictions"),
         Call("merge_counts", (counts, counts), {}, "counts"),
+        Call("counting_sql", (), {"table": "log", "thresholds": [0.5], "dialect": "duckdb"}),
+        Call("read_counts", (increments,), {"thresholds": [0.0, 0.5]}, "increments"),
         Call("pool_counts", (folds,), {"over": "fold"}, "counts"),
         Call("compute_areas", (counts,), {"prevalence": etas}, "counts"),
         Call("mean_pr_auc", (counts,), {"prevalence_range": (0.01, 0.5)}, "counts"),

@@ -16,7 +16,8 @@ class Digitiser:
     """Counts the thresholds that scores reach, compared in the precision of the scores."""
 
     def __init__(self, thresholds: NDArray[np.float64], dtype: type[np.floating]) -> None:
-        edges = thresholds.astype(dtype)
+        with np.errstate(over="ignore"):  # what single precision cannot hold is infinite in it
+            edges = thresholds.astype(dtype)
         self.bins = len(edges) + 1
         finite = edges[np.isfinite(edges)]
         low, high = (finite[0], finite[-1]) if len(finite) else (dtype(0), dtype(0))

@@ -1,0 +1,138 @@
+"""Increments that another engine counted -> counts."""
+
+import itertools
+import warnings
+from collections.abc import Sequence
+from typing import Literal
+
+import polars as pl
+
+from nci_frames.arguments import number_list
+from nci_frames.checked import checked
+from nci_frames.counts.increments import counts_of
+from nci_frames.errors import InvalidRowsError, InvalidRowsWarning, ParameterError, SchemaError
+from nci_frames.schemas import COUNTS, INCREMENTS
+
+__all__ = ["read_counts"]
+
+
+@checked
+def read_counts(
+    frame: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    thresholds: Sequence[float] | None = None,
+    on_invalid: Literal["raise", "drop"] = "raise",
+) -> pl.DataFrame:
+    """Return the counts frame of increments that a database or another engine counted.
+
+    Parameters
+    ----------
+    frame
+        The increments, in any order: ``model``, keys, ``threshold`` (the highest that the scores reach; null
+        below all), ``positives`` and ``negatives``, and ``invalid`` if rows were found that cannot be
+        counted. ``counting_sql`` makes such a query. A group and threshold may appear several times, as after
+        ``pl.concat`` of several results: increments are added. Every other column is a key.
+    thresholds
+        The thresholds that were counted at, strictly ascending. None stands for those that occur; counts of
+        another night may then have others, and cannot be merged.
+    on_invalid
+        "raise", or "drop" to go on without the rows that were not counted, with a warning.
+
+    Returns
+    -------
+    A counts frame, sorted by model, keys and threshold: that of ``count_confusion`` at these thresholds.
+    Positives and negatives that are no whole numbers of rows, but sums of weights, give Float64 columns.
+
+    ============== ======= ===================================== ======================
+    column         dtype   meaning                               null means
+    ============== ======= ===================================== ======================
+    model          String  name of the model                     a model of its own
+    keys                    as in the increments                 a key of its own
+    threshold      Float64 as given                              never
+    tp, fp, fn, tn Int64   rows; Float64 sums of weights         never
+    resolution     String  "grid": other scores may lie between  never
+    ============== ======= ===================================== ======================
+
+    Raises
+    ------
+    InvalidRowsError
+        If there are rows that cannot be counted, and *on_invalid* is "raise".
+    ParameterError
+        If *thresholds* are not ascending, or lack one of the increments; or if they are needed.
+    SchemaError
+        If a column is missing, of another type, null or negative.
+
+    Warns
+    -----
+    InvalidRowsWarning
+        If rows were not counted, and *on_invalid* is "drop".
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> result = pl.DataFrame({
+    ...     "model": ["a", "a", "a"], "threshold": [None, 0.3, 0.5], "positives": [0, 1, 1],
+    ...     "negatives": [1, 1, 0],
+    ... })
+    >>> nf.read_counts(result, thresholds=[0.3, 0.5]).drop("model", "resolution").rows()
+    [(0.3, 2, 1, 0, 1), (0.5, 1, 0, 1, 2)]
+    """
+    increments = _own_types(frame.collect() if isinstance(frame, pl.LazyFrame) else frame)
+    INCREMENTS.check(increments)
+    keys = ["model", *(key for key in INCREMENTS.keys(increments.columns) if key != "invalid")]
+    _need_valid(increments, on_invalid)
+    grid = _grid(increments, thresholds)
+    return COUNTS.finish(counts_of(increments.drop("invalid", strict=False), keys, grid))
+
+
+def _own_types(frame: pl.DataFrame) -> pl.DataFrame:
+    """Bring numbers and texts to the types of the frame; engines return whole numbers in many of them."""
+    casts = []
+    for name, dtype in frame.schema.items():
+        if name == "model" and isinstance(dtype, pl.Categorical | pl.Enum):
+            casts.append(pl.col(name).cast(pl.String))
+        elif name == "threshold" and (dtype.is_numeric() or dtype == pl.Null):
+            casts.append(pl.col(name).cast(pl.Float64))
+        elif name in ("positives", "negatives", "invalid") and dtype.is_numeric():
+            whole = dtype.is_integer() or (isinstance(dtype, pl.Decimal) and dtype.scale == 0)
+            casts.append(pl.col(name).cast(pl.Int64 if whole else pl.Float64))
+    try:
+        own = frame.with_columns(casts)
+    except pl.exceptions.InvalidOperationError as error:
+        msg = "a count of the increments does not fit in 64 bits"
+        raise SchemaError(msg, where="the increments", found=str(error).splitlines()[0]) from error
+    if {own.schema.get(name) for name in ("positives", "negatives")} == {pl.Int64, pl.Float64}:
+        return own.with_columns(pl.col("positives", "negatives").cast(pl.Float64))
+    return own
+
+
+def _need_valid(increments: pl.DataFrame, on_invalid: str) -> None:
+    rows = int(increments["invalid"].sum()) if "invalid" in increments.columns else 0
+    if not rows:
+        return
+    reasons = {"no valid label, score or weight": rows}
+    if on_invalid == "raise":
+        hint = "correct the rows, exclude them in the query, or skip them with on_invalid='drop'"
+        raise InvalidRowsError.from_reasons(reasons, "the increments", hint)
+    told = f"rows not counted in the increments: {rows:,} ({', '.join(reasons)})"
+    warnings.warn(InvalidRowsWarning(told), stacklevel=4)  # whoever called the checked function
+
+
+def _grid(increments: pl.DataFrame, thresholds: Sequence[float] | None) -> list[float]:
+    seen = increments["threshold"].drop_nulls().unique().sort().to_list()
+    if thresholds is None:
+        if not seen:
+            msg = "thresholds are needed: no row of the increments reaches one"
+            raise ParameterError(msg, hint="give the thresholds of the query")
+        return seen
+    grid = number_list(thresholds)
+    if not grid or any(not low < high for low, high in itertools.pairwise(grid)):
+        raise ParameterError.out_of_range("thresholds", thresholds, "strictly ascending numbers")
+    missing = set(seen) - set(grid)
+    if missing:
+        msg = "thresholds lack some that occur in the increments"
+        raise ParameterError(msg, found=f"{len(missing):,} others, such as {min(missing)!r}",
+                             hint="give the thresholds of the query")  # fmt: skip
+    return grid
