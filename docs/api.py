@@ -25,6 +25,7 @@ ROOMS = (
     "evaluation.significance",
     "evaluation.planning",
     "evaluation.imbalance",
+    "evaluation.prevalence",
     "evaluation.comparison",
     "reporting.tables",
     "reporting.charts",

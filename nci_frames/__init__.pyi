@@ -12,6 +12,7 @@ from .counting.thresholds.quantiles import quantile_thresholds as quantile_thres
 from .counting.count import count_confusion as count_confusion
 from .counting.paired_auc import compare_auc as compare_auc
 from .counting.pairs import count_pairs as count_pairs
+from .counting.scores import count_scores as count_scores
 from .counting.sql import counting_sql as counting_sql
 
 # counts
@@ -106,6 +107,9 @@ from .evaluation.imbalance.contingency import surface_path_length as surface_pat
 from .evaluation.imbalance.sensitivity import agnostic_metrics as agnostic_metrics
 from .evaluation.imbalance.sensitivity import imbalance_sensitivity as imbalance_sensitivity
 from .evaluation.imbalance.sensitivity import metric_surface as metric_surface
+
+# evaluation.prevalence
+from .evaluation.prevalence.estimate_prevalence import estimate_prevalence as estimate_prevalence
 
 # evaluation.comparison
 from .evaluation.comparison.compare import compare_models as compare_models

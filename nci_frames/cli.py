@@ -461,6 +461,72 @@ def sql(table: str, **options: Any) -> None:
     click.echo(counting_sql(table, **options))
 
 
+@main.command()
+@click.argument("reference")
+@click.argument("traffic")
+@click.option("--segments", "-s", multiple=True, help="Column to estimate by; may be repeated.")
+@click.option(
+    "--method",
+    type=click.Choice(["em", "adjusted_count", "matching"]),
+    default="em",
+    show_default=True,
+    help="How the mixture is fitted.",
+)
+@click.option(
+    "--thresholds",
+    type=Grid(float("inf"), least=float("-inf")),
+    default="0:1:lin:1001",
+    show_default=True,
+    help="Thresholds to count at: numbers separated by commas, or start:stop:lin:count.",
+)
+@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
+@click.option("--model", default="model", show_default=True, help="Column with the model's name.")
+@click.option("--label", default="label", show_default=True, help="Column with the true class, of REFERENCE.")
+@click.option("--score", default="score", show_default=True, help="Column with the score.")
+@click.option("--positive", help="Label that means positive; 0/1 and Boolean labels need none.")
+def estimate(
+    reference: str,
+    traffic: str,
+    segments: tuple[str, ...],
+    method: Any,
+    thresholds: tuple[float, ...],
+    level: float,
+    label: str,
+    positive: str | None,
+    **columns: str,
+) -> None:
+    """Estimate the prevalence of TRAFFIC, a log without labels, by comparing its scores with REFERENCE.
+
+    REFERENCE is a log with labels. If the scores are no mixture of its two classes, there is a reason
+    instead of a number.
+
+    \b
+    Example:
+      nci-frames estimate labelled/ traffic/ --segments country
+    """
+    from rich.console import Console
+
+    from nci_frames.counting.count import count_confusion
+    from nci_frames.counting.logs.scan import scan_predictions
+    from nci_frames.counting.scores import count_scores
+    from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
+    from nci_frames.reporting.pages.terminal import print_frame
+
+    columns["segments"] = cast("Any", segments)
+    known = scan_predictions(reference, label=label, positive=positive, **cast("Any", columns))
+    unknown = scan_predictions(traffic, label=None, **cast("Any", columns))
+    found = estimate_prevalence(
+        count_confusion(known, thresholds=thresholds),
+        count_scores(unknown, thresholds=thresholds),
+        method=method,
+        level=level,
+    )
+    # What is null in every row would only take width.
+    reasons = ["reason"] if found["reason"].count() else []
+    shown = found.drop("fit_statistic", "supported", "reason").hstack(found.select(reasons))
+    print_frame(shown, Console(highlight=False), title=f"prevalence, with intervals of confidence {level:g}")
+
+
 def _pair(text: str) -> tuple[str, str]:
     model, separator, column = text.partition("=")
     if not (model and separator and column):

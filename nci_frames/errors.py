@@ -283,6 +283,12 @@ class SchemaError(NciFramesError):
         )
 
     @classmethod
+    def unlabelled(cls, where: str) -> Self:
+        """Predictions without labels are used where labels are needed."""
+        hint = "name the column with label=; count_scores counts rows without labels"
+        return cls("the predictions have no labels", where=where, found="label=None", hint=hint)
+
+    @classmethod
     def wrong_type(cls, column: str, where: str, found: str, wanted: str, hint: str | None = None) -> Self:
         """Build the error for a column whose type cannot serve."""
         return cls(f"column {column!r} must be {wanted}", where=where, found=found, hint=hint)

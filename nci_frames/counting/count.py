@@ -23,7 +23,7 @@ from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, aut
 from nci_frames.errors import NearlyUniqueKeyWarning, OutsideGridWarning, SourceError, ToleranceWarning
 from nci_frames.schemas import COUNTS
 
-__all__ = ["Tally", "count_confusion", "tally_predictions"]
+__all__ = ["Tally", "count_confusion", "tally_predictions", "tally_scan"]
 
 #: A key with fewer values than this is not taken for a row number or a timestamp.
 _MANY_VALUES = 20
@@ -154,6 +154,24 @@ def tally_predictions(
         As ``count_confusion`` does.
     """
     scan = scan_behind(predictions)
+    return tally_scan(scan, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress)
+
+
+def tally_scan(
+    scan: Scan,
+    *,
+    thresholds: Thresholds,
+    by: str | Sequence[str] | None,
+    memory_limit: float | None,
+    progress: bool,
+) -> Tally:
+    """Count an opened log; without labels, every row is a negative.
+
+    Raises
+    ------
+    InvalidRowsError, ParameterError, SchemaError
+        As ``count_confusion`` does.
+    """
     group = ["model", *kept_keys(scan.keys, by)]
     chosen, (counts, rows_by_code, groups) = _counted(
         scan, group, thresholds, Budget.of(memory_limit), progress

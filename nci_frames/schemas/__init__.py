@@ -16,6 +16,7 @@ from nci_frames.schemas.contests import (
     SURFACE,
     WINNERS,
 )
+from nci_frames.schemas.field import PREVALENCES, SCORE_COUNTS
 from nci_frames.schemas.frame import Column, FrameSchema, collect
 from nci_frames.schemas.pairs import PAIR_COMPARISONS, PAIRS
 from nci_frames.schemas.pipeline import AREAS, COUNTS, INCREMENTS, PREDICTIONS, PROJECTION, RANKING, RATES
@@ -61,12 +62,14 @@ __all__ = [
     "PAIR_COMPARISONS",
     "PATHS",
     "PREDICTIONS",
+    "PREVALENCES",
     "PROJECTION",
     "RANKING",
     "RATES",
     "RESERVED",
     "ROLL_UP",
     "SAMPLES",
+    "SCORE_COUNTS",
     "SENSITIVITY",
     "SHIFTS",
     "SUBSAMPLES",
@@ -114,6 +117,8 @@ FRAMES = (
     BAND_COVERAGE,
     PAIRS,
     PAIR_COMPARISONS,
+    SCORE_COUNTS,
+    PREVALENCES,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)

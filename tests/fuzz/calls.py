@@ -80,6 +80,7 @@ def calls() -> dict[str, Call]:
     increments = pl.DataFrame(
         {"model": "a", "threshold": [None, 0.0, 0.5], "positives": [1, 2, 3], "negatives": [4, 5, 6]}
     )
+    scores = nf.count_scores(rows.drop("unit", "fold"), thresholds=grid)
     found = [
         Call("count_confusion", (rows.drop("unit"),), {"thresholds": grid}, "predictions"),
         Call("scan_predictions", (rows,), {}, "log"),
@@ -92,6 +93,8 @@ def calls() -> dict[str, Call]:
         Call("uniform_thresholds", (), {"n": 5}),
         Call("quantile_thresholds", (rows,), {"n": 5}, "predictions"),
         Call("merge_counts", (counts, counts), {}, "counts"),
+        Call("count_scores", (rows.drop("unit", "label"),), {"thresholds": grid}, "predictions"),
+        Call("estimate_prevalence", (counts, scores), {}, "reference"),
         Call("counting_sql", (), {"table": "log", "thresholds": [0.5], "dialect": "duckdb"}),
         Call("read_counts", (increments,), {"thresholds": [0.0, 0.5]}, "increments"),
         Call("pool_counts", (folds,), {"over": "fold"}, "counts"),

@@ -52,7 +52,7 @@ class Scan:
     #: Rows that ``raw`` must have according to the footers; None where only reading tells.
     rows: int | None
     #: The column of the source that has the labels.
-    label: str = "label"
+    label: str | None = "label"
     passes: Passes = field(default_factory=Passes)
 
     def reasons(self, rows_by_code: Mapping[int, int]) -> dict[str, int]:
@@ -73,7 +73,7 @@ class Scan:
                 where = f"{len(files)} of {len(self.source.files)} files: {listed(map(repr, files[FILE]))}"
             rows_by_code = dict(count_rows(invalid, REASON).collect().rows())
         hint = f"fix the log, or skip these rows with {Option('on_invalid', 'drop')}"
-        if NEITHER in rows_by_code:
+        if NEITHER in rows_by_code and self.label is not None:
             hint = positive_hint(self.source, self.label) or hint
         raise InvalidRowsError.from_reasons(self.reasons(rows_by_code), where, hint)
 
@@ -105,7 +105,8 @@ class Scan:
 
     def need_two_classes(self, rows_by_code: Mapping[int, int]) -> None:
         """Raise InvalidRowsError if dropping labels other than 0 and 1 dropped a whole class."""
-        hint = positive_hint(self.source, self.label) if rows_by_code.get(NEITHER) else None
+        # Without labels there is none that is neither 0 nor 1.
+        hint = positive_hint(self.source, str(self.label)) if rows_by_code.get(NEITHER) else None
         if hint:
             raise InvalidRowsError.from_reasons(self.reasons(rows_by_code), self.source.where, hint)
 
@@ -128,6 +129,8 @@ def predictions_of(scan: Scan) -> pl.LazyFrame:
     """Return the predictions of a scan, which remember what stands behind them."""
     schema = scan.raw.collect_schema()
     schema.pop(REASON)
+    if scan.label is None:
+        schema.pop("label")
     predictions = register_io_source(
         functools.partial(_read, scan), schema=schema, explain_name=f"predictions of {scan.source.where}"
     )
@@ -156,7 +159,8 @@ def _read(
                 left -= len(valid)
             if predicate is not None:
                 valid = valid.filter(predicate)
-            yield valid.drop(REASON) if with_columns is None else valid.select(with_columns)
+            shown = valid.drop(REASON) if scan.label is not None else valid.drop(REASON, "label")
+            yield shown if with_columns is None else shown.select(with_columns)
             if left == 0:
                 whole = False
                 break

@@ -38,7 +38,7 @@ class Columns:
     """Which column of a log plays which part."""
 
     model: str | None
-    label: str
+    label: str | None  # None: the rows have no labels
     scores: Mapping[str, str]  # score column by model; a single "" where the model is a column
     keys: Mapping[str, str]  # column by the name that the key gets
     weight: str | None
@@ -46,7 +46,9 @@ class Columns:
 
     def needed(self) -> dict[str, str]:
         """Return every column with its role."""
-        needed = {self.label: "label", **dict.fromkeys(self.scores.values(), "score")}
+        needed = dict.fromkeys(self.scores.values(), "score")
+        if self.label is not None:
+            needed = {self.label: "label", **needed}
         if self.model is not None:
             needed[self.model] = "model"
         needed |= {column: "fold" if key == "fold" else "segments" for key, column in self.keys.items()}
@@ -67,10 +69,10 @@ def raw_predictions(
     file = [FILE] if FILE in frame.collect_schema() else []
     named: list[pl.Expr] = [
         *(pl.col(column).pipe(_key, schema[column]).alias(key) for key, column in columns.keys.items()),
-        pl.col(columns.label).pipe(_label, schema[columns.label], positive).alias("label"),
+        _labels(columns.label, schema, positive).alias("label"),
         *([pl.col(columns.weight).cast(pl.Float64).alias("weight")] if columns.weight else []),
         *([pl.col(columns.unit).pipe(_key, schema[columns.unit]).alias("unit")] if columns.unit else []),
-        _label_reason(columns.label, schema[columns.label], positive).alias(REASON),
+        _label_reason(columns.label, schema, positive).alias(REASON),
         *map(pl.col, file),
     ]
     if columns.model is not None:
@@ -119,7 +121,10 @@ def _key(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return key.cast(pl.String) if is_text(dtype) else key
 
 
-def _label(label: pl.Expr, dtype: pl.DataType, positive: Positive) -> pl.Expr:
+def _labels(column: str | None, schema: pl.Schema, positive: Positive) -> pl.Expr:
+    if column is None:
+        return pl.lit(value=False)  # every row is of one class
+    label, dtype = pl.col(column), schema[column]
     if isinstance(positive, int) and not isinstance(positive, bool) and dtype.is_integer():
         # Compared as 128 bits, so that no label overflows or is rounded.
         return label.cast(pl.Int128) == pl.lit(positive, pl.Int128)
@@ -128,7 +133,10 @@ def _label(label: pl.Expr, dtype: pl.DataType, positive: Positive) -> pl.Expr:
     return label if dtype == pl.Boolean else label == 1
 
 
-def _label_reason(label: str, dtype: pl.DataType, positive: Positive) -> pl.Expr:
+def _label_reason(label: str | None, schema: pl.Schema, positive: Positive) -> pl.Expr:
+    if label is None:
+        return pl.lit(0, pl.UInt8)
+    dtype = schema[label]
     cases = [(1, pl.col(label).is_null())]
     if dtype.is_float():
         cases.append((6, pl.col(label).is_nan()))

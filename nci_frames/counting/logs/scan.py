@@ -26,7 +26,7 @@ def scan_predictions(
     /,
     *,
     model: str = "model",
-    label: str = "label",
+    label: str | None = "label",
     score: str = "score",
     fold: str | None = None,
     segments: str | Sequence[str] | None = None,
@@ -54,7 +54,8 @@ def scan_predictions(
         files; the folder of a Delta table (with the extra ``delta``); a LazyFrame; a DataFrame; any object
         with the Arrow PyCapsule interface (pandas, pyarrow, DuckDB); or a list of them.
     model, label, score
-        The columns with the model's name, the true class and the score (higher is more positive).
+        The columns with the model's name, the true class and the score (higher is more positive). Of a log
+        without labels, ``label=None``: ``count_scores`` counts it.
     fold
         The column with the cross-validation fold; it becomes the key ``fold``.
     segments
@@ -90,7 +91,7 @@ def scan_predictions(
     model  String          name of the model                          a model of its own
     fold   as in the log   the fold, if asked for                     a fold of its own
     keys   as in the log   the segments, under their own names        a segment of its own
-    label  Boolean         true class                                 never
+    label  Boolean         true class; absent without labels          never
     score  Float32/Float64 score, in the log's own precision          never
     weight Float64         weight >= 0, if asked for                  never
     unit   as in the log   owner of the row, if asked for             the owner is unknown
@@ -118,10 +119,12 @@ def scan_predictions(
     [('a', True, 0.9), ('a', False, 0.4)]
     """
     refuse_after_fork()
+    if label is None and positive is not None:
+        raise ParameterError("positive names a label, but label is None", hint="omit one of them")
     named = any(option is not None for option in (fold, segments, weight, unit, scores))
     frame = frame_source(source) if isinstance(source, Predictions) else None
     if frame is not None and not named and (model, label, score) == ("model", "label", "score"):
-        columns = _columns_of_predictions(frame.schema().names())
+        columns = _columns_of_predictions(frame.schema().names(), "label")
     else:
         columns = _columns(
             model, label, score, fold, () if segments is None else segments, weight, unit, scores
@@ -133,8 +136,10 @@ def scan_predictions(
     return predictions_of(_scan(opened, columns, positive, on_invalid))
 
 
-def scan_behind(predictions: Predictions) -> Scan:
+def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
     """Return the scan behind *predictions*; a frame of somebody's own gets the same checks.
+
+    Unless *labelled*, the rows may lack labels.
 
     Raises
     ------
@@ -144,17 +149,22 @@ def scan_behind(predictions: Predictions) -> Scan:
     refuse_after_fork()
     scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
     if scan is not None:
+        if scan.label is None and labelled:
+            raise SchemaError.unlabelled(scan.source.where)
         return scan
     frame = frame_source(predictions)
-    columns = _columns_of_predictions(frame.schema().names())
+    names = frame.schema().names()
+    columns = _columns_of_predictions(names, "label" if labelled or "label" in names else None)
     return _scan(need_columns(frame, columns.needed()), columns, None, "raise")
 
 
 def _scan(opened: Source, columns: Columns, positive: Positive, on_invalid: OnInvalid) -> Scan:
     schema = opened.schema()
     _check_types(schema, columns, opened.where)
-    positive = as_label(positive, schema[columns.label], opened.where)
-    met = check_labels(opened, columns.label, schema[columns.label], positive)
+    met = False
+    if columns.label is not None:
+        positive = as_label(positive, schema[columns.label], opened.where)
+        met = check_labels(opened, columns.label, schema[columns.label], positive)
 
     def raw(frame: pl.LazyFrame) -> pl.LazyFrame:
         once = opened.rows is None and not opened.files
@@ -167,12 +177,12 @@ def _scan(opened: Source, columns: Columns, positive: Positive, on_invalid: OnIn
     return Scan(opened, keys, on_invalid, raw(opened.frame), with_files, rows, columns.label, passes)
 
 
-def _columns_of_predictions(names: Sequence[str]) -> Columns:
+def _columns_of_predictions(names: Sequence[str], label: str | None) -> Columns:
     """Return the parts that columns play by their names alone."""
     keys = PREDICTIONS.keys(names)
     return _columns(
         "model",
-        "label",
+        label,
         "score",
         fold="fold" if "fold" in keys else None,
         segments=[key for key in keys if key != "fold"],
@@ -184,7 +194,7 @@ def _columns_of_predictions(names: Sequence[str]) -> Columns:
 
 def _columns(
     model: str,
-    label: str,
+    label: str | None,
     score: str,
     fold: str | None,
     segments: str | Sequence[str],

@@ -1,0 +1,1 @@
+"""Score counts of unlabelled traffic -> its prevalence."""

@@ -1,0 +1,212 @@
+"""Counts of a labelled log, score counts of traffic -> the prevalence of the traffic."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from nci_frames.arguments import check_level
+from nci_frames.checked import checked
+from nci_frames.counts.pooling import pool_counts
+from nci_frames.errors import SchemaError
+from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.prevalence.estimates import estimate, misfit
+from nci_frames.evaluation.prevalence.mixtures import Mixture
+from nci_frames.evaluation.significance.corrections import holm
+from nci_frames.normal import normal_quantile
+from nci_frames.schemas import COUNTS, PREVALENCES, SCORE_COUNTS, collect
+from nci_frames.schemas.runs import group_starts
+
+__all__ = ["estimate_prevalence"]
+
+_LEAST_ROWS = 10
+_MISFIT = (
+    "the scores are no mixture of the two classes: "
+    "positives or negatives score otherwise than in the reference"
+)
+
+
+@checked
+def estimate_prevalence(
+    reference: pl.DataFrame | pl.LazyFrame,
+    traffic: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    method: Literal["em", "adjusted_count", "matching"] = "em",
+    by: str | Sequence[str] | None = None,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Estimate the share of positives in traffic whose labels are unknown.
+
+    The scores of the traffic are taken as a mixture of the scores of positives and of negatives in a labelled
+    log. Whether any mixture fits is tested, and without a fit there is no number.
+
+    Parameters
+    ----------
+    reference
+        The counts frame of the labelled log, of whole rows. Of its keys, those that the traffic has too are
+        compared value by value; the others are pooled.
+    traffic
+        What ``count_scores`` returns, of whole rows, at thresholds of which the reference has some.
+    method
+        "em": maximum likelihood over bins of scores. "adjusted_count": by TPR and FPR at the one threshold
+        where they differ most. "matching": the mixture at the least squared distance.
+    by
+        The keys of the traffic to keep; the others are pooled. None keeps all.
+    level
+        Confidence of the interval; a mixture does not fit if its adjusted p-value is below 1 - level.
+
+    Returns
+    -------
+    A row per model and kept keys of the traffic, sorted:
+
+    ============= ======= =========================================== ====================
+    column        dtype   meaning                                     null means
+    ============= ======= =========================================== ====================
+    model, keys            as in *traffic*                            as there
+    prevalence    Float64 the share of positives, in [0, 1]           *reason* says why
+    lower, upper  Float64 its interval; the reference's noise counts  *reason* says why
+    fit_statistic Float64 squared distance from the nearest mixture,  fewer than 3 bins
+                          in standard errors
+    fit_p_value   Float64 probability of such a distance, if the      fewer than 3 bins
+                          scores are a mixture; of this row alone
+    supported     Boolean whether there is an estimate                never
+    reason        String  why there is none                           there is one
+    ============= ======= =========================================== ====================
+
+    Raises
+    ------
+    ParameterError
+        If *level* is not in (0, 1), or the counts are sums of weights.
+    SchemaError
+        If a frame is of another kind, or *by* names no key of the traffic.
+
+    Notes
+    -----
+    It is assumed that positives score in the field as in the reference, and so do negatives: only their
+    shares differ. The fit test can contradict this, but not prove it: positives that come to score like
+    negatives look like fewer positives.
+
+    All methods solve sum over bins of w (t - eta p - (1 - eta) n) = 0, where t, p and n are the shares of the
+    bins in traffic, positives and negatives, and w is (p - n) / (eta p + (1 - eta) n) for "em",
+    0 or 1 for "adjusted_count", (p - n) / (p + n) for "matching". The interval holds every eta for which the
+    sum is within its standard errors, as Fieller's does. Up to 13 bins are made, at quantiles of the classes.
+    p-values are adjusted by Holm's method over the rows of the table.
+
+    References
+    ----------
+    Saerens, Latinne and Decaestecker (2002), doi:10.1162/089976602753284446; Rogan and Gladen (1978),
+    doi:10.1093/oxfordjournals.aje.a112510; Forman (2008), doi:10.1007/s10618-008-0097-y; Fieller (1954),
+    doi:10.1111/j.2517-6161.1954.tb00159.x.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> labelled = pl.DataFrame({
+    ...     "model": "a", "threshold": [0.5], "tp": [80], "fp": [100], "fn": [20], "tn": [900],
+    ... })
+    >>> traffic = pl.DataFrame({"model": "a", "threshold": [0.5], "above": [2400], "below": [7600]})
+    >>> found = nf.estimate_prevalence(labelled, traffic)
+    >>> found.select(pl.col("prevalence", "lower", "upper").round(3)).row(0)
+    (0.2, 0.169, 0.236)
+    """
+    check_level(level)
+    field = _as_counts(collect(traffic, SCORE_COUNTS))
+    keys = COUNTS.keys(field.columns)
+    kept = keys if by is None else [by] if isinstance(by, str) else list(dict.fromkeys(by))
+    for key in kept:
+        if key not in keys:
+            raise SchemaError.missing_column(key, "by", "the keys of the traffic", keys)
+    field = _pooled(field, kept)
+    labelled = collect(reference, COUNTS)
+    shared = [key for key in kept if key in COUNTS.keys(labelled.columns)]
+    labelled = _pooled(labelled, shared)
+    whole_counts(field)
+    whole_counts(labelled)
+    group = ["model", *kept]
+    groups = field.select(group).unique().sort(group)
+    both = labelled.select("model", *shared, "threshold", "tp", "fp", "fn", "tn").join(
+        field.select(*group, "threshold", above="fp", below="tn"),
+        on=["model", *shared, "threshold"],
+        nulls_equal=True,
+    )
+    both = both.sort(*group, "threshold")
+    z = normal_quantile(level)
+    starts = group_starts(both, group)
+    parts = np.append(starts, len(both))
+    rows = [_one(both[begin:end], method, z) for begin, end in itertools.pairwise(parts.tolist())]
+    found = both[starts].select(group).hstack(pl.DataFrame(rows, schema=_FOUND, orient="row"))
+    table = groups.join(found, on=group, how="left", nulls_equal=True, maintain_order="left")
+    return PREVALENCES.finish(_refused(table, level))
+
+
+_FOUND = {
+    "prevalence": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "fit_statistic": pl.Float64,
+    "fit_p_value": pl.Float64,
+    "reason": pl.String,
+}
+_Found = tuple[float | None, float | None, float | None, float | None, float | None, str | None]
+
+
+def _as_counts(traffic: pl.DataFrame) -> pl.DataFrame:
+    """Return score counts as counts without positives, which are checked and pooled as such."""
+    none = 0 * pl.col("above")
+    counts = traffic.with_columns(tp=none, fp="above", fn=none, tn="below")
+    return collect(counts.drop("above", "below"), COUNTS)
+
+
+def _pooled(counts: pl.DataFrame, kept: Sequence[str]) -> pl.DataFrame:
+    others = [key for key in COUNTS.keys(counts.columns) if key not in kept]
+    return pool_counts(counts, over=others) if others else counts
+
+
+def _one(group: pl.DataFrame, method: str, z: float) -> _Found:
+    """Return the estimate of one group, whose thresholds ascend."""
+    tp, fp, fn, tn, above, below = (
+        group[name].to_numpy() for name in ("tp", "fp", "fn", "tn", "above", "below")
+    )
+    rows = {
+        "positives in the reference": (tp, fn),
+        "negatives in the reference": (fp, tn),
+        "rows of traffic": (above, below),
+    }
+    for what, (reached, missed) in rows.items():
+        if reached[0] + missed[0] < _LEAST_ROWS:
+            return None, None, None, None, None, f"fewer than {_LEAST_ROWS} {what}"
+    bins = [np.append(missed[0], -np.diff(np.append(reached, 0))) for reached, missed in rows.values()]
+    mixture = Mixture(*bins).coarse()
+    if len(mixture.traffic) == 1:
+        return None, None, None, None, None, "no threshold has enough rows on both sides"
+    result = estimate(mixture, method, z)
+    if result is None:
+        return None, None, None, None, None, "the scores do not separate the classes of the reference"
+    statistic, p_value = None, None
+    if len(mixture.traffic) > 2:
+        from scipy.special import chdtrc  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
+
+        statistic, freedom = misfit(mixture, result.prevalence)
+        p_value = float(chdtrc(freedom, statistic))
+    return result.prevalence, result.lower, result.upper, statistic, p_value, None
+
+
+def _refused(table: pl.DataFrame, level: float) -> pl.DataFrame:
+    """Take away the numbers of groups that no mixture fits, or that the reference lacks."""
+    adjusted = holm(table["fit_p_value"].cast(pl.Float64).fill_null(np.nan).to_numpy())
+    misfits = pl.Series(np.nan_to_num(adjusted, nan=1.0) < 1 - level)
+    reason = (
+        pl.when(misfits)
+        .then(pl.lit(_MISFIT))
+        .when(pl.col("prevalence").is_null() & pl.col("reason").is_null())
+        .then(pl.lit("the reference has no counts at these thresholds for this group"))
+        .otherwise("reason")
+    )
+    numbers = [pl.when(~misfits).then(name).alias(name) for name in ("prevalence", "lower", "upper")]
+    return table.with_columns(reason.alias("reason"), *numbers).with_columns(
+        supported=pl.col("prevalence").is_not_null()
+    )

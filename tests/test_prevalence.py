@@ -1,0 +1,215 @@
+"""The prevalence of traffic: formulas, coverage, and the test of whether it is a mixture."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm
+
+import nci_frames as nf
+from nci_frames.cli import main
+from nci_frames.evaluation.prevalence.estimates import estimate, misfit
+from nci_frames.evaluation.prevalence.mixtures import Mixture
+
+EDGES = np.linspace(-4, 6, 101)
+
+
+def law(mean: float) -> np.ndarray[Any, Any]:
+    """The shares of normal scores in the bins between the thresholds."""
+    return np.diff(norm.cdf(np.concatenate([[-np.inf], EDGES, [np.inf]]), mean, 1))
+
+
+def counts_of(positives: np.ndarray[Any, Any], negatives: np.ndarray[Any, Any]) -> pl.DataFrame:
+    """Counts of many segments, from rows of bins."""
+    segments = len(positives)
+    reached = [rows[:, ::-1].cumsum(axis=1)[:, ::-1] for rows in (positives, negatives)]
+    (tp, fp), totals = (r[:, 1:] for r in reached), [r[:, :1] for r in reached]
+    return pl.DataFrame(
+        {
+            "model": "a",
+            "segment": np.repeat(np.arange(segments), len(EDGES)),
+            "threshold": np.tile(EDGES, segments),
+            "tp": tp.ravel(),
+            "fp": fp.ravel(),
+            "fn": (totals[0] - tp).ravel(),
+            "tn": (totals[1] - fp).ravel(),
+        }
+    )
+
+
+def simulated(
+    eta: float, *, rows: int, repeats: int, field: np.ndarray[Any, Any] | None = None, seed: int = 0
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A reference and traffic of many segments, of which each is a sample of its own."""
+    rng = np.random.default_rng(seed)
+    p, n = law(2.0), law(0.0)
+    mixed = eta * (p if field is None else field) + (1 - eta) * n
+    reference = counts_of(rng.multinomial(1000, p, repeats), rng.multinomial(10_000, n, repeats))
+    traffic = counts_of(np.zeros((repeats, len(p)), np.int64), rng.multinomial(rows, mixed, repeats))
+    return reference, traffic.select("model", "segment", "threshold", above="fp", below="tn")
+
+
+def test_two_bins_are_the_formula_of_rogan_and_gladen() -> None:
+    labelled = pl.DataFrame(
+        {"model": "a", "threshold": [0.5], "tp": [90], "fp": [50], "fn": [10], "tn": [950]}
+    )
+    traffic = pl.DataFrame({"model": "a", "threshold": [0.5], "above": [1300], "below": [8700]})
+    for method in ("em", "adjusted_count", "matching"):
+        found = nf.estimate_prevalence(labelled, traffic, method=method)  # type: ignore[arg-type]
+        assert found["prevalence"].item() == pytest.approx((0.13 + 0.95 - 1) / (0.9 + 0.95 - 1), abs=1e-9)
+
+
+bins = st.lists(st.tuples(*[st.integers(20, 200)] * 3), min_size=2, max_size=8)
+
+
+def mixture_of(rows: list[tuple[int, int, int]], times: int = 1) -> Mixture:
+    return Mixture(*(times * np.array(column) for column in zip(*rows, strict=True)))
+
+
+@given(bins)
+def test_em_is_the_maximum_of_the_likelihood(rows: list[tuple[int, int, int]]) -> None:
+    mixture = mixture_of(rows)
+    p, n, _ = mixture.laws
+    result = estimate(mixture, "em", 1.96)
+    if result is None:
+        return
+
+    def loss(eta: float) -> float:
+        return -float(mixture.traffic @ np.log(eta * p + (1 - eta) * n))
+
+    best = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
+    assert loss(result.prevalence) <= best.fun + 1e-6
+
+
+@given(bins)
+def test_matching_is_the_least_squared_distance(rows: list[tuple[int, int, int]]) -> None:
+    mixture = mixture_of(rows)
+    p, n, t = mixture.laws
+    result = estimate(mixture, "matching", 1.96)
+    if result is None:
+        return
+
+    def distance(eta: float) -> float:
+        return float(((t - eta * p - (1 - eta) * n) ** 2 / (p + n)).sum())
+
+    best = minimize_scalar(distance, bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
+    assert distance(result.prevalence) <= best.fun + 1e-9
+
+
+@given(bins)
+def test_the_interval_holds_the_estimate_and_narrows_with_rows(rows: list[tuple[int, int, int]]) -> None:
+    few, many = (estimate(mixture_of(rows, times), "matching", 1.96) for times in (1, 100))
+    if few is None:
+        return
+    assert many is not None
+    assert 0 <= few.lower <= few.prevalence <= few.upper <= 1
+    assert many.upper - many.lower <= few.upper - few.lower + 1e-9
+    statistic, freedom = misfit(mixture_of(rows), few.prevalence)
+    assert statistic >= 0
+    assert freedom == len(rows) - 2
+
+
+@pytest.mark.parametrize("method", ["em", "adjusted_count", "matching"])
+@pytest.mark.parametrize(("eta", "rows"), [(1e-3, 10_000), (0.1, 10_000), (0.1, 1_000_000)])
+def test_intervals_cover(method: Any, eta: float, rows: int) -> None:
+    found = nf.estimate_prevalence(*simulated(eta, rows=rows, repeats=400), method=method)
+    assert found["supported"].mean() > 0.98  # type: ignore[operator]
+    covered = (
+        found.filter("supported").select((pl.col("lower") <= eta) & (eta <= pl.col("upper"))).mean().item()
+    )
+    assert 0.92 <= covered <= 0.985
+    if eta == 0.1:
+        assert found["prevalence"].mean() == pytest.approx(eta, abs=0.003)
+
+
+def test_the_fit_test_is_seldom_wrong_and_sees_other_positives() -> None:
+    found = nf.estimate_prevalence(*simulated(0.1, rows=100_000, repeats=400))
+    assert 0.02 <= (found["fit_p_value"] < 0.05).mean() <= 0.085  # type: ignore[operator]
+    changed = 0.8 * law(2.0) + 0.2 * law(4.5)
+    found = nf.estimate_prevalence(*simulated(0.1, rows=100_000, repeats=100, field=changed))
+    refused = found.filter(~pl.col("supported"))
+    assert len(refused) >= 80
+    assert refused["prevalence"].null_count() == len(refused)
+    assert refused["reason"].str.contains("no mixture").all()
+
+
+def test_keys_that_only_one_side_has() -> None:
+    reference, traffic = simulated(0.2, rows=10_000, repeats=3)
+    shared = nf.estimate_prevalence(nf.pool_counts(reference, over="segment"), traffic)
+    assert shared["segment"].to_list() == [0, 1, 2]
+    whole = nf.estimate_prevalence(reference, traffic, by=[])
+    assert whole.columns[:2] == ["model", "prevalence"]
+    assert whole["prevalence"].item() == pytest.approx(0.2, abs=0.02)
+    lacking = nf.estimate_prevalence(reference.filter(pl.col("segment") < 2), traffic)
+    assert lacking["supported"].to_list() == [True, True, False]
+    assert "the reference has no counts" in lacking["reason"][2]
+
+
+def test_what_cannot_be_estimated_has_a_reason() -> None:
+    labelled = pl.DataFrame(
+        {"model": "a", "threshold": [0.5], "tp": [50], "fp": [500], "fn": [50], "tn": [500]}
+    )
+    traffic = pl.DataFrame({"model": "a", "threshold": [0.5], "above": [500], "below": [500]})
+    found = nf.estimate_prevalence(labelled, traffic)
+    assert found.select("prevalence", "lower", "supported").row(0) == (None, None, False)
+    assert "do not separate" in found["reason"].item()
+    few = labelled.with_columns(tp=pl.lit(4, pl.Int64), fn=pl.lit(4, pl.Int64))
+    assert "fewer than 10 positives" in nf.estimate_prevalence(few, traffic)["reason"].item()
+    with pytest.raises(nf.SchemaError, match="country"):
+        nf.estimate_prevalence(labelled, traffic, by="country")
+    with pytest.raises(nf.ParameterError, match="weights"):
+        nf.estimate_prevalence(
+            labelled.with_columns(pl.col("tp", "fp", "fn", "tn").cast(pl.Float64) / 2), traffic
+        )
+    with pytest.raises(nf.SchemaError):
+        nf.estimate_prevalence(labelled, pl.concat([traffic, traffic]))
+
+
+def test_scores_are_counted_without_labels() -> None:
+    rng = np.random.default_rng(3)
+    log = pl.DataFrame(
+        {"model": rng.choice(["a", "b"], 500), "country": rng.choice(["x", "y"], 500), "p": rng.random(500)}
+    )
+    scan = nf.scan_predictions(log, score="p", label=None, segments="country")
+    assert scan.collect_schema().names() == ["model", "country", "score"]
+    assert len(scan.collect()) == 500
+    counts = nf.count_scores(scan, thresholds=[0.25, 0.75])
+    for model, country, threshold, above, below in counts.rows():
+        mine = log.filter(model=model, country=country)["p"]
+        assert (above, below) == ((mine >= threshold).sum(), (mine < threshold).sum())
+    assert nf.count_scores(scan, thresholds="exact", by=[])["threshold"].len() == 500
+    labelled = log.rename({"p": "score"}).with_columns(label=1)
+    assert nf.count_scores(labelled, thresholds=[0.25, 0.75]).equals(counts)
+    assert nf.count_scores(labelled.drop("label"), thresholds=[0.25, 0.75]).equals(counts)
+
+
+def test_rows_without_labels_are_not_taken_for_negatives() -> None:
+    log = pl.DataFrame({"model": "a", "score": [0.1, 0.9]})
+    scan = nf.scan_predictions(log, label=None)
+    with pytest.raises(nf.SchemaError, match="no labels"):
+        nf.count_confusion(scan, thresholds=[0.5])
+    with pytest.raises(nf.ParameterError, match="positive"):
+        nf.scan_predictions(log, label=None, positive=1)
+    with pytest.raises(nf.InvalidRowsError, match="null"):
+        nf.count_scores(pl.DataFrame({"model": "a", "score": [0.1, None]}), thresholds=[0.5])
+
+
+def test_the_command_estimates_by_segment(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    for name, eta in (("labelled", 0.2), ("traffic", 0.05)):
+        label = rng.random(20_000) < eta
+        scores = norm.cdf(rng.normal(2.0 * label, 1))
+        log = pl.DataFrame({"model": "a", "country": "x", "label": label, "score": scores})
+        (log if name == "labelled" else log.drop("label")).write_parquet(tmp_path / f"{name}.parquet")
+    paths = [str(tmp_path / f"{name}.parquet") for name in ("labelled", "traffic")]
+    told = CliRunner().invoke(main, ["estimate", *paths, "--segments", "country"])
+    assert told.exit_code == 0, told.output
+    assert "prevalence" in told.output
+    assert "0.05" in told.output or "0.04" in told.output
+    assert CliRunner().invoke(main, ["estimate", *paths[::-1]]).exit_code == 3
