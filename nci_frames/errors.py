@@ -438,7 +438,7 @@ class SkippedFilesWarning(UserWarning):
 
 
 class OutsideGridWarning(UserWarning):
-    """Scores lie outside the range of the thresholds."""
+    """The thresholds are on another scale than the scores, such as 0 to 1 for log-odds."""
 
 
 class NearlyUniqueKeyWarning(UserWarning):

@@ -85,7 +85,7 @@ def test_counts_of_rows_and_of_weights_add_up() -> None:
         lambda frame: nf.probability_best(frame, metric="pr_auc", prevalence=0.1, repeats=10),
         lambda frame: nf.bootstrap(frame, metric="pr_auc", prevalence=0.1, repeats=10),
         lambda frame: nf.check_projection(frame, over="country"),
-        lambda frame: nf.compare_models(frame, prevalence=0.1, repeats=10).areas,
+        lambda frame: nf.compare_models(frame, prevalence=0.1, threshold=0.0, repeats=10).areas,
     ],
 )
 def test_rates_are_counts_too(function: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
