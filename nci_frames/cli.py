@@ -1,7 +1,6 @@
 """The command line: arguments only."""
 
 import contextlib
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -10,6 +9,7 @@ import click
 
 from nci_frames.arguments import grid_numbers
 from nci_frames.errors import NciFramesError
+from nci_frames.interrupts import INTERRUPTED, clean_up_when_interrupted
 from nci_frames.job_commands import JOB_COMMANDS
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Commands(click.Group):
                 click.echo(printable(line), err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
-            click.echo("interrupted: the output is unchanged", err=True)
+            click.echo(INTERRUPTED, err=True)
             ctx.exit(130)
 
 
@@ -298,6 +298,7 @@ def demo(
     from nci_frames.demo import write_demo_logs
     from nci_frames.jobs.report import ReportJob
 
+    clean_up_when_interrupted()
     click.echo("training ten classifiers by 2 x 5-fold cross-validation ...", err=True)
     logs = write_demo_logs(out / "logs", seed=seed)
     for dataset in sorted(path for path in logs.iterdir() if path.is_dir()):
@@ -543,6 +544,7 @@ def _run(job: "ReportJob") -> None:
     from nci_frames.reporting.pages.terminal import print_comparison
     from nci_frames.reporting.tables.names import printable
 
+    clean_up_when_interrupted()
     published = run_report(job)
     console = Console(highlight=False)
     print_comparison(published.comparison, console, title=job.title or "")
@@ -554,7 +556,3 @@ def _run(job: "ReportJob") -> None:
 
 for _command in JOB_COMMANDS:
     main.add_command(_command)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -299,6 +299,16 @@ class SchemaError(NciFramesError):
         return cls(f"column {column!r} of a {frame} frame must be {wanted}", where=where, found=found)
 
     @classmethod
+    def too_many_rows(cls, column: str, group: Mapping[str, object], total: float, *, whole: bool) -> Self:
+        """Build the error for counts whose sum is more than a count can hold."""
+        most, hint = "Float64 holds", "divide all weights by one number"
+        if whole:
+            most, hint = "2^53, the most rows that a count can hold", "check where these counts come from"
+        what = f"the sum of column {column!r} is more than {most}"
+        where = ", ".join(f"{name} {value!r}" for name, value in group.items())
+        return cls(what, where=where, found=f"{total:,}", hint=hint)
+
+    @classmethod
     def no_frame(cls, name: str, value: object, wanted: str, maker: str | None) -> Self:
         """Build the error for an argument that must be a frame; *maker* makes frames of its kind."""
         kind = type(value)
@@ -434,7 +444,7 @@ class SkippedFilesWarning(UserWarning):
 
 
 class OutsideGridWarning(UserWarning):
-    """Scores lie outside the range of the thresholds."""
+    """The thresholds are on another scale than the scores, such as 0 to 1 for log-odds."""
 
 
 class NearlyUniqueKeyWarning(UserWarning):

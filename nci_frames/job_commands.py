@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nci_frames.interrupts import clean_up_when_interrupted
+
 if TYPE_CHECKING:
     from nci_frames.jobs.job_file.loading import JobFile
     from nci_frames.jobs.ledger import CountsLedger
@@ -29,6 +31,7 @@ def init(folder: Path, example: bool) -> None:
     _need_extra()
     from nci_frames.jobs.starting import write_job
 
+    clean_up_when_interrupted()
     file = write_job(folder, example=example)
     click.echo(f"written: {_shown(file)}")
 
@@ -53,6 +56,7 @@ def demo_job(out: Path, seed: int) -> None:
     _need_extra()
     from nci_frames.jobs.demo import run_demo_nights
 
+    clean_up_when_interrupted()
     for story, outcome in run_demo_nights(out, seed=seed):
         click.echo(f"{outcome.run}, {story}:\n  {outcome.line}")
     click.echo(f"history: {_shown(outcome.folder / 'history.html')}")
@@ -71,6 +75,7 @@ def check(job: Path, until: datetime | None) -> None:
     file = _read(job)
     from nci_frames.jobs.run import plan_job
 
+    clean_up_when_interrupted()
     plan = plan_job(file, until=_utc(until))
     events = dict(plan.files["event"].value_counts().rows())
     told = ", ".join(f"{number:,} {event}" for event, number in sorted(events.items()))
@@ -125,6 +130,7 @@ def run(
     from nci_frames.jobs.metrics_file import write_metrics
     from nci_frames.jobs.run import run_job
 
+    clean_up_when_interrupted()
     tell = teller(log_format)
     outcome = run_job(file, run=run_id, until=_utc(until), keep_going=keep_going, tell=tell)
     if file.job.output.metrics_file is not None:
@@ -241,6 +247,7 @@ def _ledger(path: str) -> "CountsLedger":
     _need_extra()
     from nci_frames.jobs.ledger import CountsLedger
 
+    clean_up_when_interrupted()
     return CountsLedger(path)
 
 

@@ -128,18 +128,3 @@ def test_scores_near_the_largest_number_have_thresholds() -> None:
     found = nf.compute_areas(counts, prevalence=0.1)
     assert (found["lower"] - 1e-12 <= exact["value"]).all()
     assert (exact["value"] <= found["upper"] + 1e-12).all()
-
-
-@pytest.mark.parametrize("grid", [nf.uniform_thresholds(101), [0.0, 0.1, 0.2, 0.5, 0.9]], ids=len)
-def test_logits_on_a_grid_of_probabilities_are_noticed(grid: list[float]) -> None:
-    logits = log_of("normal")
-    share = (logits["score"] < 0).mean()
-    with pytest.warns(
-        nf.OutsideGridWarning, match=f"{share:.1%} of the rows of the DataFrame have scores below 0"
-    ):
-        nf.count_confusion(logits, thresholds=grid)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        nf.count_confusion(log_of("probability"), thresholds=grid)
-        nf.count_confusion(logits, thresholds=[0.0, 0.5])
-        nf.count_confusion(logits)

@@ -28,7 +28,7 @@ from tests.comparisons import comparison
 from tests.hostile import NAMES
 from tests.logs import random_log
 
-COMMAND = [sys.executable, "-m", "nci_frames.cli"]
+COMMAND = [sys.executable, "-m", "nci_frames"]
 
 
 @pytest.fixture

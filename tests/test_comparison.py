@@ -18,6 +18,9 @@ from nci_frames.reporting.pages.terminal import print_comparison
 from nci_frames.reporting.tables.markdown import literal
 from tests.logs import random_log, small_logs
 
+# Normal scores are compared at the default threshold.
+pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.errors.OutsideGridWarning")
+
 
 @given(
     log=small_logs(), threshold=st.one_of(st.sampled_from([0.5, 0.7, 2.5, -3.0]), st.floats(-2, 2, width=32))
@@ -66,7 +69,8 @@ def test_all_that_a_report_shows_is_among_the_tables() -> None:
     options: dict[str, Any] = {"prevalence": [0.01, 0.3, 1.0], "beta": [0.5, 1.0], "threshold": 0.4}
     comparison = nf.compare_models(counts, segments="country", fold="fold", repeats=20, **options)
     held = {field.name for field in dataclasses.fields(comparison)}
-    single = {"prevalence", "beta", "threshold", "segments", "observed_prevalence", "uncounted", "leading"}
+    single = {"prevalence", "beta", "threshold", "segments", "observed_prevalence", "leading"}
+    single |= {"uncounted", "off_scale"}
     assert set(comparison.tables) == held - single
     assert all(comparison.tables[name] is getattr(comparison, name) for name in comparison.tables)
     assert sorted(comparison.leading) == sorted(log["model"].unique())

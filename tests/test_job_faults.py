@@ -39,7 +39,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def start(folder: Path, run: str, library: Path | None = None, **faults: str) -> subprocess.Popen[str]:
     preload = {} if library is None else {"LD_PRELOAD": str(library), "FAULT_UNDER": f"{folder}/"}
     environment = {**os.environ, **preload, **faults}
-    command = [sys.executable, "-m", "nci_frames.cli", "run", str(folder / "job.toml"), "--run-id", run]
+    command = [sys.executable, "-m", "nci_frames", "run", str(folder / "job.toml"), "--run-id", run]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True)
 
@@ -231,7 +231,7 @@ def test_two_jobs_share_a_ledger(tmp_path: Path) -> None:
     for name in ("a", "b"):
         output = f'\n[output]\nledger = "ledger"\nfolder = "out-{name}"\n'
         (tmp_path / f"{name}.toml").write_text(SMALL + output)
-        command = [sys.executable, "-m", "nci_frames.cli", "run", str(tmp_path / f"{name}.toml")]
+        command = [sys.executable, "-m", "nci_frames", "run", str(tmp_path / f"{name}.toml")]
         processes.append(subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True))
     for process in processes:
         _, err = process.communicate(timeout=300)

@@ -14,6 +14,9 @@ import nci_frames as nf
 from nci_frames.counting.count import tally_predictions
 from tests.logs import COUNTS, brute_force, random_log, small_logs
 
+# Logs and thresholds are drawn, whatever their scales.
+pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.errors.OutsideGridWarning")
+
 KEYS = [list(keys) for n in range(3) for keys in itertools.combinations(("segment", "day"), n)]
 
 

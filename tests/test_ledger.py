@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.counts.increments import counts_of
 from tests.logs import random_log, small_logs
 
 GRID = [-1.0, 0.1, 0.3, 0.5, 0.7, float("inf")]
@@ -217,6 +218,25 @@ def test_too_many_groups_are_refused_before_memory_runs_out(tmp_path):
     ledger = nf.CountsLedger(tmp_path / "ledger")
     with pytest.raises(nf.ParameterError, match=r"'session' has 1,000,000 values"):
         ledger.append(path, thresholds=nf.uniform_thresholds(101), segments="session")
+
+
+def test_sums_that_int64_cannot_hold_are_refused(tmp_path, monkeypatch):
+    schema = {"model": pl.String, "threshold": pl.Float64, "positives": pl.Int64, "negatives": pl.Int64}
+    rows = [("a", 0.5, 2**62, 1), ("a", 0.7, 2**62, 1)]
+    increments = pl.DataFrame(rows, schema=schema, orient="row")
+    with pytest.raises(
+        nf.SchemaError, match=r"sum of column 'positives'.*\n *where: model 'a'\n *found: 9,223,"
+    ):
+        counts_of(increments, ["model"], [0.5, 0.7])
+    # No file has so many rows: a lower limit stands for them.
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    for seed in range(2):
+        random_log(60, seed).write_parquet(tmp_path / f"{seed}.parquet")
+        ledger.append(tmp_path / f"{seed}.parquet", thresholds=[0.5])
+    most = ledger.read(by=[])["fn"].max()
+    monkeypatch.setattr("nci_frames.counts.sums.MOST_ROWS", most - 1)
+    with pytest.raises(nf.SchemaError, match="sum of column 'positives'"):
+        ledger.read(by=[])
 
 
 def test_the_table_is_open_to_others(tmp_path):

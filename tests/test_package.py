@@ -40,5 +40,5 @@ def test_constraints_pin_versions_and_name_no_host() -> None:
 
 def test_the_command_is_installed_with_its_version() -> None:
     (script,) = entry_points(group="console_scripts", name="nci-frames")
-    assert script.value == "nci_frames.cli:main"
+    assert callable(script.load())
     assert version("nci_frames") in (ROOT / "CHANGELOG.md").read_text()

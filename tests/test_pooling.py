@@ -85,7 +85,7 @@ def test_counts_of_rows_and_of_weights_add_up() -> None:
         lambda frame: nf.probability_best(frame, metric="pr_auc", prevalence=0.1, repeats=10),
         lambda frame: nf.bootstrap(frame, metric="pr_auc", prevalence=0.1, repeats=10),
         lambda frame: nf.check_projection(frame, over="country"),
-        lambda frame: nf.compare_models(frame, prevalence=0.1, repeats=10).areas,
+        lambda frame: nf.compare_models(frame, prevalence=0.1, threshold=0.0, repeats=10).areas,
     ],
 )
 def test_rates_are_counts_too(function: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
@@ -115,3 +115,53 @@ def test_exact_and_other_counts_add_up_on_equal_thresholds() -> None:
     counts = nf.count_confusion(log, thresholds="exact").filter(pl.col("threshold") >= 0.4)
     pooled = nf.pool_counts(counts, over="fold")
     assert pooled.select("threshold", "tp", "fp", "fn", "tn").rows() == [(0.5, 3, 1, 0, 1), (0.8, 2, 0, 1, 2)]
+
+
+HUGE = 2**62
+
+
+def huge(tp: int | float, fn: int | float = 0, **keys: object) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"model": "a", **keys, "threshold": 0.5, "tp": [tp], "fp": [1], "fn": [fn], "tn": [9]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("add", "column"),
+    [
+        (lambda: nf.merge_counts(huge(HUGE), huge(HUGE)), "tp"),
+        (lambda: nf.merge_counts(huge(1, HUGE), huge(1, HUGE)), "fn"),
+        (lambda: nf.pool_counts(pl.concat([huge(HUGE, day=1), huge(HUGE, day=2)]), over="day"), "tp"),
+        (lambda: nf.compute_rates(huge(HUGE, HUGE)), "tp"),
+        (lambda: nf.compute_areas(huge(1, 2**63 - 1), prevalence=0.1), "fn"),
+    ],
+    ids=["merge", "merge fn", "pool", "rates", "areas"],
+)
+def test_counts_that_int64_cannot_add_are_refused(add: Callable[[], object], column: str) -> None:
+    with pytest.raises(nf.SchemaError, match=rf"column '{column}'.*2\^53"):
+        add()
+
+
+@pytest.mark.parametrize("resolution", ["grid", "exact"])
+def test_a_sum_of_more_rows_than_a_count_can_hold_is_refused(resolution: str) -> None:
+    most = 2**53
+    number = dict.fromkeys(("day", "tp", "fp", "fn", "tn"), pl.Int64)
+    half = huge(most // 2, day=1).with_columns(resolution=pl.lit(resolution), tn=0).cast(number)
+    days = [half, half.with_columns(day=2).cast(number)]
+    assert nf.pool_counts(pl.concat(days), over="day")["tp"].to_list() == [most]
+    one_more = half.with_columns(day=3, tp=1).cast(number)
+    with pytest.raises(nf.SchemaError, match=r"sum of column 'tp' is more than 2\^53.*\n *where: model 'a'"):
+        nf.pool_counts(pl.concat([*days, one_more]), over="day")
+    with pytest.raises(nf.SchemaError, match=r"sum of column 'tp' is more than 2\^53"):
+        nf.merge_counts(*(day.drop("day") for day in [*days, days[0]]))
+
+
+def test_weights_that_add_up_to_infinity_are_refused() -> None:
+    heavy = huge(1e308, 0.0).with_columns(pl.col("fp", "tn").cast(pl.Float64))
+    with pytest.raises(nf.SchemaError, match="sum of column 'tp' is more than Float64 holds"):
+        nf.merge_counts(heavy, heavy)
+
+
+def test_large_sums_are_exact() -> None:
+    odd = 2**52 - 1
+    assert nf.merge_counts(huge(odd), huge(odd + 1))["tp"].to_list() == [2**53 - 1]

@@ -25,6 +25,9 @@ from tests.comparisons import BETAS, MODELS, comparison
 from tests.hostile import NAMES
 from tests.logs import random_log
 
+# Normal scores are compared at the default threshold.
+pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.errors.OutsideGridWarning")
+
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "report.schema.json").read_text())
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 SEGMENTS = [*NAMES, None]

@@ -84,6 +84,8 @@ PYTHON = (
     # Counts.
     "nf.merge_counts()",
     "nf.merge_counts(counts, other)",
+    'nf.merge_counts(*[counts.with_columns(pl.col("tn") + 2**52)] * 3)',
+    'nf.compute_rates(counts.with_columns(pl.col("tn") + 2**62))',
     'nf.pool_counts(counts, over="fold")',
     "nf.compute_rates(log)",
     'nf.compute_rates(counts, interval="wilsn")',

@@ -20,16 +20,14 @@ from nci_frames.counting.logs.sources import Predictions
 from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.auto import EXACT_ROWS, Chosen, choose_thresholds
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
-from nci_frames.errors import NearlyUniqueKeyWarning, OutsideGridWarning, SourceError, ToleranceWarning
+from nci_frames.counting.thresholds.scale import off_scale, with_marks
+from nci_frames.errors import NearlyUniqueKeyWarning, SourceError, ToleranceWarning
 from nci_frames.schemas import COUNTS
 
 __all__ = ["Tally", "count_confusion", "tally_predictions", "tally_scan"]
 
 #: A key with fewer values than this is not taken for a row number or a timestamp.
 _MANY_VALUES = 20
-
-#: At least this many thresholds within [0, 1] are taken for a grid of probabilities.
-_MANY_THRESHOLDS = 5
 
 
 @checked
@@ -99,7 +97,9 @@ def count_confusion(
     NearlyUniqueKeyWarning
         If a key has nearly as many values as a model has rows, such as a row number or a timestamp.
     OutsideGridWarning
-        If thresholds from 0 to 1 meet scores below 0, such as logits.
+        If five or more thresholds from 0 to 1 meet scores that are not probabilities: 1 % of the positives or
+        of the negatives of a model lie outside [0, 1]. Or if most of fifteen or more thresholds lie outside,
+        and all scores of a model within.
     ToleranceWarning
         If "auto" could not reach its tolerance: what it reached.
 
@@ -180,12 +180,15 @@ def tally_scan(
     if scan.rows is None and not sum(rows_by_code.values()):
         raise SourceError.no_rows(scan.source.where)
     scan.need_two_classes(rows_by_code)
+    scale = None
+    if chosen.grid is not None and chosen.tolerance is None:
+        counts, scale = off_scale(counts, chosen.grid, scan.source.where)
     counted = rows_by_code.get(0, 0)
     warned = (
         *scan.source.warnings,
         scan.dropped(rows_by_code),
         _tolerance_missed(chosen, scan.source.where),
-        _no_probabilities(counts, chosen, scan.source.where),
+        scale,
         _nearly_unique(groups, counted, scan.source.where),
     )
     return Tally(
@@ -212,8 +215,8 @@ def _counted(
     if isinstance(thresholds, str) and thresholds == "auto":
         thresholds = auto_thresholds()
     if not isinstance(thresholds, AutoThresholds):
-        chosen = Chosen(check_thresholds(thresholds))
-        return chosen, _count(scan, group, chosen.grid, budget, progress)
+        grid = check_thresholds(thresholds)
+        return Chosen(grid), _count(scan, group, with_marks(grid), budget, progress)
     most_rows = min(EXACT_ROWS, budget.most_rows(len(group)))
     if scan.rows is None or scan.rows <= most_rows:
         with contextlib.suppress(TooManyRowsError):
@@ -273,21 +276,3 @@ def _nearly_unique(groups: pl.DataFrame, rows: int, where: str) -> NearlyUniqueK
         return None
     msg = f"in {where} the key {' and the key '.join(named)} for {per_model:,.0f} rows of a model"
     return NearlyUniqueKeyWarning(f"{msg}: nearly every row is a group of its own; choose other keys")
-
-
-def _no_probabilities(counts: pl.DataFrame, chosen: Chosen, where: str) -> OutsideGridWarning | None:
-    """Warn if thresholds for probabilities meet scores below 0, such as logits."""
-    grid = chosen.grid
-    if grid is None or chosen.tolerance is not None or len(grid) < _MANY_THRESHOLDS:
-        return None
-    if grid[0] != 0 or grid[-1] > 1:
-        return None
-    # Rows below the first threshold are no positives there.
-    tp, fp, fn, tn = counts.filter(threshold=0.0).select("tp", "fp", "fn", "tn").sum().row(0)
-    below, above = fn + tn, tp + fp
-    if not below:
-        return None
-    msg = f"{below / (below + above):.1%} of the rows of {where} have scores below 0"
-    return OutsideGridWarning(
-        f"{msg}, which thresholds from 0 to 1 cannot distinguish; thresholds='auto' fits any scores"
-    )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from nci_frames.counts.sums import check_sums
 from nci_frames.errors import ParameterError
 
 __all__ = ["MOST_CELLS", "check_cells", "counts_of", "increments_of"]
@@ -96,7 +97,13 @@ def counts_of(
     Returns
     -------
     A counts frame, sorted by *keys* and threshold: bit for bit that of counting all rows at once.
+
+    Raises
+    ------
+    SchemaError
+        If a sum is more than a count can hold.
     """
+    check_sums(increments, ["positives", "negatives"], keys)
     cells = increments.group_by(*keys, "threshold").agg(pl.col("positives", "negatives").sum())
     if thresholds is not None:
         check_cells(cells.select(keys).unique(), len(thresholds), "the increments")

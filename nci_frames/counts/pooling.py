@@ -6,6 +6,7 @@ import polars as pl
 
 from nci_frames.checked import checked
 from nci_frames.counts.resolution import has_every_score
+from nci_frames.counts.sums import check_sums
 from nci_frames.errors import ParameterError, SchemaError, listed
 from nci_frames.schemas import COUNTS, collect
 
@@ -33,7 +34,8 @@ def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     ParameterError
         If no frame is given, or thresholds or resolutions differ.
     SchemaError
-        If a frame is not a counts frame, has other keys than the first, or a key of another type.
+        If a frame is not a counts frame, has other keys than the first, or a key of another type; if a sum is
+        more than a count can hold: 2^53 rows.
 
     Examples
     --------
@@ -105,7 +107,8 @@ def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
     ParameterError
         If thresholds or resolutions differ between the groups that are summed.
     SchemaError
-        If *counts* is not a counts frame, or lacks a key of *over*.
+        If *counts* is not a counts frame, or lacks a key of *over*; if a sum is more than a count can hold:
+        2^53 rows.
 
     Examples
     --------
@@ -132,7 +135,13 @@ def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.Data
 
     A null adds nothing. The rows are sorted by *by*, and added in one order, so that sums of weights are the
     same to the bit in every run.
+
+    Raises
+    ------
+    SchemaError
+        If a sum is more than a count can hold.
     """
+    check_sums(frame, _CELLS, by)
     keys = [key for key in COUNTS.keys(frame.columns) if key not in by]
     ordered = frame.sort(*by, *(name for name in ("model", *keys, "threshold", *_CELLS) if name not in by))
     return ordered.group_by(by, maintain_order=True).agg(pl.col(_CELLS).sum(), *also)
@@ -175,12 +184,11 @@ def _add_exact(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.D
     """Add the rows at each distinct score, then accumulate again from the highest score down."""
     member = [*keys, *members]
     rows_at_score = pl.col("tp", "fp").diff().fill_null(pl.col("tp", "fp")).over(member)
-    steps = (
-        frame.sort(*member, "threshold", descending=[False] * len(member) + [True])
-        .with_columns(rows_at_score)
-        .group_by(*keys, "threshold", maintain_order=True)
-        .agg(pl.col("tp", "fp").sum())
+    at_scores = frame.sort(*member, "threshold", descending=[False] * len(member) + [True]).with_columns(
+        rows_at_score
     )
+    check_sums(at_scores, ["tp", "fp"], keys)
+    steps = at_scores.group_by(*keys, "threshold", maintain_order=True).agg(pl.col("tp", "fp").sum())
     descending = steps.sort(*keys, "threshold", descending=[False] * len(keys) + [True])
     counts = descending.with_columns(pl.col("tp", "fp").cum_sum().over(keys))
     positives, negatives = pl.col("tp").last().over(keys), pl.col("fp").last().over(keys)

@@ -10,7 +10,7 @@ from nci_frames.counting.count import Tally, tally_predictions
 from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counting.thresholds.grids import auto_thresholds
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.comparison.compare import compare_models
+from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.folders import check_apart, publishing
 from nci_frames.reporting.files.save_chart import CHART_KINDS, save_chart
@@ -82,7 +82,7 @@ def run_report(job: ReportJob) -> Published:
         predictions = scan_predictions(job.source, segments=job.segments, **job.columns)
         wish = auto_thresholds(prevalence=[eta for eta in job.prevalence if eta > 0], also=[job.threshold])
         tally = tally_predictions(predictions, thresholds=wish, progress=True)
-        comparison = compare_models(
+        comparison = comparison_of(
             tally.counts,
             prevalence=job.prevalence,
             beta=job.beta,

@@ -13,7 +13,7 @@ import polars as pl
 from nci_frames.counts.ledger.storage import content_hash
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import SourceError
-from nci_frames.evaluation.comparison.compare import compare_models
+from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.jobs.gates.judge import Verdict, judge_gates, overall
@@ -221,7 +221,7 @@ def _write(file: JobFile, counts: _Counts, folder: Path, appended: pl.DataFrame)
     keys = [*(["fold"] if job.columns.fold else []), *job.segments.keys]
     table = _with_small_pooled(counts.by(keys, "all"), job)
     named = [eta for eta in job.scenarios.values() if isinstance(eta, float)]
-    comparison = compare_models(
+    comparison = comparison_of(
         table,
         prevalence=sorted({*job.report.prevalence, *named}),
         beta=job.report.beta,

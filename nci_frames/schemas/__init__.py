@@ -17,7 +17,7 @@ from nci_frames.schemas.contests import (
     WINNERS,
 )
 from nci_frames.schemas.field import PREVALENCES, SCORE_COUNTS
-from nci_frames.schemas.frame import Column, FrameSchema, collect
+from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema, collect
 from nci_frames.schemas.pairs import PAIR_COMPARISONS, PAIRS
 from nci_frames.schemas.pipeline import AREAS, COUNTS, INCREMENTS, PREDICTIONS, PROJECTION, RANKING, RATES
 from nci_frames.schemas.uncertainty import (
@@ -52,11 +52,13 @@ __all__ = [
     "CROSSOVER_INTERVALS",
     "DECISION_MAP",
     "DECOMPOSITION",
+    "FINITE",
     "FOLD_COMPARISONS",
     "FOLD_SUMMARIES",
     "FRAMES",
     "INCREMENTS",
     "INTERVAL_COVERAGE",
+    "MOST_ROWS",
     "NEVER_BEST",
     "PAIRS",
     "PAIR_COMPARISONS",

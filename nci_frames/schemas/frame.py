@@ -11,10 +11,14 @@ from nci_frames.errors import SchemaError
 from nci_frames.schemas.consistency import check_cells, check_rates
 from nci_frames.schemas.known import is_known, remember
 
-__all__ = ["FINITE", "Column", "FrameSchema", "collect"]
+__all__ = ["FINITE", "MOST_ROWS", "Column", "FrameSchema", "collect"]
 
 #: The upper end of ranges that have no limit but exclude infinity.
 FINITE = sys.float_info.max
+
+#: The most rows that a count may stand for: Float64 has all whole numbers up to it, and no sum of some
+#: hundreds of counts wraps around in Int64.
+MOST_ROWS = 2**53
 
 #: A sum of rounded numbers may miss the end of its range by this share of the largest of them.
 _ROUNDING = 1e-9
@@ -33,6 +37,8 @@ class Column:
     #: The range, ends included. NaN is in no range: what is undefined is null.
     minimum: float = -math.inf
     maximum: float = math.inf
+    #: The largest whole number, a power of 2, where the column counts rows.
+    most: int | None = None
 
     @property
     def nullable(self) -> bool:
@@ -49,7 +55,9 @@ class Column:
         """The range in words."""
         low, high = f"{self.minimum:g}", f"{self.maximum:g}"
         if self.maximum == FINITE:
-            return f"finite and >= {low}"
+            return f"finite and >= {low}" + (
+                f"; whole numbers <= 2^{self.most.bit_length() - 1}" if self.most else ""
+            )
         if self.minimum == -math.inf:
             return "a number" if self.maximum == math.inf else f"<= {high}"
         return f">= {low}" if self.maximum == math.inf else f"within [{low}, {high}]"
@@ -61,6 +69,8 @@ class Column:
         if not (self.numeric and values.dtype.is_numeric()) or values.null_count() == len(values):
             return None
         low, high = self.minimum, self.maximum
+        if self.most is not None and values.dtype.is_integer():
+            high = self.most
         if values.dtype.is_float():
             # Neither min nor max sees a NaN.
             largest = max(abs(float(values.min() or 0)), abs(float(values.max() or 0)), 1.0)  # type: ignore[arg-type]

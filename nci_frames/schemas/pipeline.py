@@ -16,7 +16,7 @@ from nci_frames.schemas.columns import (
     share,
     whole,
 )
-from nci_frames.schemas.frame import FINITE, Column, FrameSchema
+from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema
 
 __all__ = [
     "AREAS",
@@ -48,8 +48,8 @@ PREDICTIONS = FrameSchema(
 _CHOSEN = "an operating point that is interpolated, or was not attained"
 
 
-def _count(name: str, meaning: str) -> Column:
-    return Column(name, COUNT, meaning, _CHOSEN, minimum=0, maximum=FINITE)
+def _count(name: str, meaning: str, most: int = MOST_ROWS) -> Column:
+    return Column(name, COUNT, meaning, _CHOSEN, minimum=0, maximum=FINITE, most=most)
 
 
 _COUNT_COLUMNS = (
@@ -73,8 +73,8 @@ RATES = FrameSchema(
     "compute_rates(counts)",
     (
         *_COUNT_COLUMNS,
-        _count("positives", "tp + fn"),
-        _count("negatives", "fp + tn"),
+        _count("positives", "tp + fn", 2 * MOST_ROWS),
+        _count("negatives", "fp + tn", 2 * MOST_ROWS),
         share("observed_prevalence", "positives / all rows, in [0, 1]", "the group has no rows"),
         share("tpr", "true-positive rate tp / positives, in [0, 1]", "the group has no positives"),
         share("fpr", "false-positive rate fp / negatives, in [0, 1]", "the group has no negatives"),

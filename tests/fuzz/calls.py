@@ -101,7 +101,7 @@ def calls() -> dict[str, Call]:
         Call("compute_areas", (counts,), {"prevalence": etas}, "counts"),
         Call("mean_pr_auc", (counts,), {"prevalence_range": (0.01, 0.5)}, "counts"),
         Call("pr_gain_auc", (counts,), {"prevalence": 0.1}, "counts"),
-        Call("compare_models", (counts,), {"prevalence": etas, **few}, "counts"),
+        Call("compare_models", (counts,), {"prevalence": etas, "threshold": 0.0, **few}, "counts"),
         Call("find_crossovers", (rates,), {"metric": "f_beta", "over": "prevalence"}, "rates"),
         Call("decision_map", (rates,), {}, "rates"),
         Call("find_never_best", (rates,), {}, "rates"),

@@ -22,7 +22,7 @@ _TIMES = 6
 
 def _command(log: Path, out: Path) -> list[str]:
     return [
-        sys.executable, "-m", "nci_frames.cli", "report", str(log), "--out", str(out),
+        sys.executable, "-m", "nci_frames", "report", str(log), "--out", str(out),
         "--tables", "parquet,csv",
         "--format", "html,json", "--prevalence", "0.01,0.1", "--beta", "1,2",
     ]  # fmt: skip

@@ -1,5 +1,6 @@
 """Counts -> all tables of a comparison of models."""
 
+import warnings
 from collections.abc import Sequence
 
 import polars as pl
@@ -7,7 +8,8 @@ import polars as pl
 from nci_frames.arguments import beta_values, check_repeats, prevalence_values
 from nci_frames.checked import checked
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import SchemaError
+from nci_frames.counts.score_scale import no_probabilities, share_off_scale
+from nci_frames.errors import OutsideGridWarning, SchemaError
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.nodes import area_nodes
 from nci_frames.evaluation.comparison.certainty import (
@@ -42,10 +44,13 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.folds import compare_folds
 from nci_frames.schemas import COUNTS, collect
 
-__all__ = ["compare_models"]
+__all__ = ["compare_models", "comparison_of"]
 
 #: The key of ``unit_buckets``.
 BUCKET = "bucket"
+
+#: The threshold that suits probabilities, and that nobody chose who left it to the default.
+PROBABLE = 0.5
 
 #: What a comparison projects: the metrics of the papers.
 METRICS = ("precision", "recall", "f_beta", "accuracy", "pos_fraction")
@@ -58,7 +63,7 @@ def compare_models(
     *,
     prevalence: float | Sequence[float],
     beta: float | Sequence[float] = (1.0,),
-    threshold: float = 0.5,
+    threshold: float = PROBABLE,
     segments: str | Sequence[str] = (),
     fold: str | None = None,
     repeats: int = 400,
@@ -93,6 +98,12 @@ def compare_models(
     SchemaError
         If *counts* is not a counts frame, or has no such key.
 
+    Warns
+    -----
+    OutsideGridWarning
+        If the threshold is 0.5 and the scores of a model are not probabilities: 1 % of its positives or
+        negatives lie outside [0, 1].
+
     Examples
     --------
     >>> import nci_frames as nf
@@ -102,6 +113,38 @@ def compare_models(
     >>> comparison = nf.compare_models(counts, prevalence=[0.01, 0.5])
     >>> comparison.areas.filter(metric="pr_auc").select("prevalence", "value", "rank").rows()
     [(0.01, 0.5099009900990099, 1), (0.5, 0.8333333333333333, 1)]
+    """
+    comparison = comparison_of(
+        counts,
+        prevalence=prevalence,
+        beta=beta,
+        threshold=threshold,
+        segments=segments,
+        fold=fold,
+        repeats=repeats,
+    )
+    if comparison.off_scale is not None:
+        # Of the line that called the checked function.
+        warnings.warn(comparison.off_scale, OutsideGridWarning, stacklevel=3)
+    return comparison
+
+
+def comparison_of(
+    counts: pl.DataFrame | pl.LazyFrame,
+    *,
+    prevalence: float | Sequence[float],
+    beta: float | Sequence[float] = (1.0,),
+    threshold: float = PROBABLE,
+    segments: str | Sequence[str] = (),
+    fold: str | None = None,
+    repeats: int = 400,
+) -> Comparison:
+    """Compare as ``compare_models`` does, whose caller shows ``Comparison.off_scale`` instead of a warning.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        As ``compare_models`` does.
     """
     frame = collect(counts, COUNTS)
     grid, betas = prevalence_values(prevalence), beta_values(beta)
@@ -179,6 +222,7 @@ def compare_models(
         segment_areas=by_segment[2],
         undefined=undefined,
         uncounted=uncounted(points, rates),
+        off_scale=_off_scale(total, threshold),
         rates=rates,
         best_points=best_points,
         best=best,
@@ -200,6 +244,17 @@ def compare_models(
         segment_sizes=sizes,
         differences=differences,
     )
+
+
+def _off_scale(counts: pl.DataFrame, threshold: float) -> str | None:
+    """Say that the threshold for probabilities meets scores that are none; None where it does not."""
+    if threshold != PROBABLE:
+        return None
+    told = no_probabilities(share_off_scale(counts, COUNTS.keys(counts.columns)))
+    if told is None:
+        return None
+    advice = "compare at the threshold that is in use"
+    return f"{told}, so decisions at {threshold:g} may not be those that are made: {advice}"
 
 
 def _shifts(frame: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:

@@ -29,6 +29,8 @@ class Comparison:
     observed_prevalence: float | None
     #: Why no model has a point at the threshold, where it was counted for none; None where it was.
     uncounted: str | None
+    #: Why the threshold 0.5 says little: the scores are not probabilities; None where they may be.
+    off_scale: str | None
     #: The models that have a rank anywhere, the nearest to the top first; all models where none has one.
     leading: tuple[str, ...]
     #: Rates of each model at the threshold, pooled over all keys.

@@ -48,6 +48,8 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
         if table.rows.height and (table.over == "prevalence" or len(comparison.beta) > 1):
             _print(console, table.cells(columns), f"{table.title}, {table.where}")
     console.print(Text(read_assumption(comparison.shifts), style="dim"))
+    if comparison.off_scale is not None:
+        console.print(Text(comparison.off_scale, style="yellow"))
     if comparison.uncounted is not None:
         console.print(Text(comparison.uncounted, style="yellow"))
         return

@@ -1,0 +1,79 @@
+"""Whether scores can be probabilities, as far as counts tell: how many rows lie outside [0, 1].
+
+A probability never lies there, so the answer has no false alarms; scores such as logits nearly always do.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from nci_frames.errors import listed
+
+__all__ = ["HIGHEST", "LOWEST", "named_models", "no_probabilities", "share_off_scale"]
+
+#: Rounding may push a probability past 0 or 1, but not past these. Rows outside are known if both are
+#: thresholds.
+LOWEST, HIGHEST = -0.001, 1.001
+
+#: A model whose scores are off the scale has at least this share of its positives or negatives there.
+_NOTABLE = 0.01
+
+
+def share_off_scale(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return for each model which share of its rows is known to have scores outside [0, 1].
+
+    These are the rows below the highest threshold under 0, and those that reach the lowest above 1.
+
+    Parameters
+    ----------
+    counts
+        A counts frame.
+    keys
+        Its keys besides the model.
+
+    Returns
+    -------
+    ``model``; of all rows ``rows``, of each class ``positives`` and ``negatives``: the share outside [0, 1],
+    null where there are none.
+    """
+    threshold = pl.col("threshold")
+    below, above = threshold.filter(threshold <= LOWEST).max(), threshold.filter(threshold >= HIGHEST).min()
+    ends = counts.group_by("model", *keys).agg(
+        pl.col("tp", "fp", "fn", "tn").first().cast(pl.Float64),
+        fn_below=pl.col("fn").filter(threshold == below).first(),
+        tn_below=pl.col("tn").filter(threshold == below).first(),
+        tp_above=pl.col("tp").filter(threshold == above).first(),
+        fp_above=pl.col("fp").filter(threshold == above).first(),
+    )
+    of_model = ends.drop(keys).group_by("model").sum().sort("model")
+    positives, negatives = pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")
+    outside = pl.col("fn_below") + pl.col("tp_above"), pl.col("tn_below") + pl.col("fp_above")
+    shares = {
+        "rows": (outside[0] + outside[1]) / (positives + negatives),
+        "positives": outside[0] / positives,
+        "negatives": outside[1] / negatives,
+    }
+    return of_model.select("model", **{name: share.fill_nan(None) for name, share in shares.items()})
+
+
+def no_probabilities(shares: pl.DataFrame, where: str = "") -> str | None:
+    """Say which models have scores that are no probabilities; None if all may be.
+
+    Parameters
+    ----------
+    shares
+        What ``share_off_scale`` returned.
+    where
+        What comes after the names of the models.
+    """
+    off = shares.filter(pl.max_horizontal("positives", "negatives") >= _NOTABLE)
+    if off.is_empty():
+        return None
+    share = max(off["rows"].to_list())
+    lie = f"{share:.1%} of them lie below 0 or above 1"
+    return f"the scores of {named_models(off)}{where} are not probabilities ({lie})"
+
+
+def named_models(shares: pl.DataFrame) -> str:
+    """Return the names of the models."""
+    return f"{'models' if len(shares) > 1 else 'model'} {listed(map(repr, shares['model']))}"

@@ -1,0 +1,38 @@
+"""Whether counts can be added: no sum may pass what a count can hold, since Int64 wraps around in silence."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from nci_frames.errors import SchemaError
+from nci_frames.schemas import FINITE, MOST_ROWS
+
+__all__ = ["check_sums"]
+
+
+def check_sums(frame: pl.DataFrame, columns: Sequence[str], by: Sequence[str]) -> None:
+    """Raise SchemaError if a sum of *columns* over the rows that share *by* is more than a count can hold.
+
+    Sums of rows may reach 2^53, sums of weights the largest Float64. The largest values alone say that most
+    frames are far from it; only others are added, in a type that does not wrap around.
+
+    Parameters
+    ----------
+    frame
+        Counts or increments, none of them negative.
+    columns
+        What is to be added.
+    by
+        The columns that make a group.
+    """
+    for column in columns:
+        rows = frame.schema[column].is_integer()
+        limit = MOST_ROWS if rows else FINITE
+        largest = frame[column].max()
+        if largest is None or float(largest) * len(frame) <= limit:  # type: ignore[arg-type]
+            continue
+        sums = frame.group_by(by).agg(pl.col(column).cast(pl.Int128 if rows else pl.Float64).sum())
+        worst = sums.sort(column, *by, descending=True, nulls_last=True).row(0, named=True)
+        if worst[column] > limit:
+            told = {name: value for name, value in worst.items() if name != column}
+            raise SchemaError.too_many_rows(column, told, worst[column], whole=rows)
