@@ -18,6 +18,7 @@ ROOMS = (
     "counts",
     "evaluation.metrics",
     "evaluation.rates",
+    "evaluation.support",
     "evaluation.projection",
     "evaluation.areas",
     "evaluation.crossovers",

@@ -61,8 +61,10 @@ from .evaluation.rates.intervals import accuracy_interval as accuracy_interval
 from .evaluation.rates.operating_points import select_operating_points as select_operating_points
 from .evaluation.rates.rates import compute_rates as compute_rates
 
+# evaluation.support
+from .evaluation.support.lowest import lowest_supported_prevalence as lowest_supported_prevalence
+
 # evaluation.projection
-from .evaluation.projection.bands import lowest_supported_prevalence as lowest_supported_prevalence
 from .evaluation.projection.bands import max_precision_uncertainty as max_precision_uncertainty
 from .evaluation.projection.bands import precision_band as precision_band
 from .evaluation.projection.predictive_values import predictive_value_interval as predictive_value_interval

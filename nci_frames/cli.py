@@ -331,7 +331,6 @@ def demo(
 @click.option("--fpr", type=float, help="Expected false-positive rate.")
 @click.option("--positives", type=int, help="Rows with y=1 in an existing test set.")
 @click.option("--negatives", type=int, help="Rows with y=0 in an existing test set.")
-@click.option("--factor", type=float, help="Largest ratio of the bounds of precision.  [default: 2]")
 @click.option(
     "--level", type=float, default=0.95, show_default=True, help="Confidence of each rate's interval."
 )
@@ -342,7 +341,6 @@ def plan(
     fpr: float | None,
     positives: int | None,
     negatives: int | None,
-    factor: float | None,
     level: float,
     assurance: float | None,
     **wanted: Any,
@@ -354,7 +352,7 @@ def plan(
       nci-frames plan --delta 0.1 --tpr 0.6 --fpr 0.001
       nci-frames plan --precision-half-width 0.1 --prevalence 0.001 --tpr 0.6 --fpr 0.001
       nci-frames plan --half-width 0.05,0.0005
-      nci-frames plan --positives 100 --negatives 100000 --tpr 0.6 --fpr 0.001 --factor 2
+      nci-frames plan --positives 100 --negatives 100000 --tpr 0.6 --fpr 0.001
     """
     from rich.console import Console
 
@@ -363,8 +361,6 @@ def plan(
 
     console = Console(highlight=False)
     if positives is None and negatives is None:
-        if factor is not None:
-            raise click.UsageError("--factor needs a test set: give --positives and --negatives.")
         widths = cast("Any", half_width[0] if half_width and len(half_width) == 1 else half_width)
         samples = required_samples(
             half_width=widths,
@@ -380,16 +376,17 @@ def plan(
         raise click.UsageError("Give either a goal or --positives and --negatives, not both.")
     if positives is None or negatives is None or tpr is None or fpr is None:
         raise click.UsageError("A test set needs --positives, --negatives, --tpr and --fpr.")
-    for title, table in _support(positives, negatives, tpr, fpr, 2.0 if factor is None else factor, level):
-        print_frame(table.drop("model", "threshold"), console, title=title)
+    for title, table in _support(positives, negatives, tpr, fpr, level):
+        print_frame(table.drop("model", "threshold", strict=False), console, title=title)
 
 
 def _support(
-    positives: int, negatives: int, tpr: float, fpr: float, factor: float, level: float
+    positives: int, negatives: int, tpr: float, fpr: float, level: float
 ) -> Iterator[tuple[str, "pl.DataFrame"]]:
     from nci_frames.evaluation.planning.expected import expected_counts
-    from nci_frames.evaluation.projection.bands import lowest_supported_prevalence, max_precision_uncertainty
+    from nci_frames.evaluation.projection.bands import max_precision_uncertainty
     from nci_frames.evaluation.rates.rates import compute_rates
+    from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
 
     counts = expected_counts(positives=positives, negatives=negatives, tpr=tpr, fpr=fpr)
     rates = compute_rates(counts, interval="wilson", level=level)
@@ -399,8 +396,9 @@ def _support(
         rates.select("model", "threshold", *columns),
     )
     yield "where the precision band is widest (delta)", max_precision_uncertainty(rates)
-    support = lowest_supported_prevalence(rates, factor=factor)
-    yield f"lowest prevalence at which precision is known to a factor of {factor:g}", support
+    at = rates["threshold"].item()
+    support = lowest_supported_prevalence(counts, metric="precision", threshold=at)
+    yield "lowest prevalence at which the test set supports precision", support
 
 
 @main.command()

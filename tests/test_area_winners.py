@@ -12,7 +12,13 @@ LOW, HIGH = 1e-5, 0.6
 
 def winners_of(counts: pl.DataFrame, low: float = LOW, high: float = HIGH) -> pl.DataFrame:
     areas = nf.compute_areas(counts, prevalence=area_nodes(low, high)).filter(metric="pr_auc")
-    return area_winners(areas, low, high)
+    support = nf.lowest_supported_prevalence(counts, metric="pr_auc")
+    return area_winners(areas, support, low, high)
+
+
+def leads(ranges: pl.DataFrame) -> pl.DataFrame:
+    """Join the ranges of one model, which are cut where its area begins to be supported."""
+    return ranges.filter(pl.col("model").ne_missing(pl.col("model").shift()))
 
 
 def many(seed: int, models: int = 12) -> pl.DataFrame:
@@ -48,7 +54,7 @@ def test_the_winner_of_a_range_has_the_largest_area_in_it(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_at_a_border_the_two_areas_are_equal(seed: int) -> None:
     counts = many(seed)
-    ranges = winners_of(counts)
+    ranges = leads(winners_of(counts))
     assert ranges.height > 1
     for before, after in zip(ranges.iter_rows(named=True), ranges[1:].iter_rows(named=True), strict=False):
         areas = nf.compute_areas(counts, prevalence=after["start"]).filter(metric="pr_auc")
@@ -61,12 +67,18 @@ def test_borders_are_those_of_the_crossovers() -> None:
     (crossing,) = nf.find_crossovers(counts, metric="pr_auc", over="prevalence").filter(
         pl.col("prevalence").is_between(LOW, HIGH)
     )["prevalence"]
-    ranges = winners_of(counts)
+    ranges = leads(winners_of(counts))
     assert ranges["model"].to_list() == ["forest", "boosted trees"]
     assert ranges["start"][1] == pytest.approx(crossing, rel=1e-8)
 
 
 def test_equal_models_and_models_without_an_area() -> None:
     counts = _counts({"a": (0.8, 0.1), "b": (0.8, 0.1), "c": (None, 0.1)})
-    assert winners_of(counts).select("start", "end", "model", "threshold").rows() == [(LOW, HIGH, "a", None)]
+    ranges = winners_of(counts)
+    assert (ranges["start"][0], ranges["end"][-1], ranges["threshold"].null_count()) == (
+        LOW,
+        HIGH,
+        len(ranges),
+    )
+    assert set(ranges["model"]) == {"a"}
     assert winners_of(_counts({"c": (None, 0.1)})).is_empty()

@@ -133,6 +133,8 @@ def test_columns_and_order() -> None:
         "value",
         "lower",
         "upper",
+        "supported",
+        "reason",
     ]
     assert areas.filter(metric="roc_auc").select("method", "prevalence").unique().rows() == [(None, None)]
     assert areas.equals(areas.sort(areas.columns[:6]))

@@ -294,7 +294,11 @@ def test_what_a_function_does_not_take(name: str, options: dict[str, Any], told:
         ("required_samples", {"half_width": np.float32(0.25)}, {"half_width": 0.25}),
         ("interval_coverage", {"rate": np.int64(1)}, {"rate": 1.0}),
         ("expected_counts", {"ratio": pl.Series([1, 9]), "size": 100}, {"ratio": [1, 9], "size": 100}),
-        ("lowest_supported_prevalence", {"factor": np.int64(3)}, {"factor": 3.0}),
+        (
+            "lowest_supported_prevalence",
+            {"metric": "precision", "threshold": np.float32(0.5)},
+            {"metric": "precision", "threshold": 0.5},
+        ),
         ("find_crossovers", {"beta": 1e160}, {"beta": 1e308}),
         ("scan_predictions", {"segments": pl.Series(["fold"])}, {"segments": ["fold"]}),
         ("project_in_parts", {"rows": 10**300}, {"rows": 10**6}),

@@ -125,9 +125,9 @@ def test_operating_points_without_bounds_say_why() -> None:
     for thresholds, reason in (("exact", "tpr has no bounds"), ([0.5], "0.9 is not one of the counted")):
         counts = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
         point = nf.select_operating_points(nf.compute_rates(counts, interval="wilson"), threshold=0.9)
-        for table in (nf.max_precision_uncertainty(point), nf.lowest_supported_prevalence(point)):
-            assert table["prevalence"].item() is None
-            assert table["reason"].item().startswith(reason)
+        table = nf.max_precision_uncertainty(point)
+        assert table["prevalence"].item() is None
+        assert table["reason"].item().startswith(reason)
         assert nf.precision_band(point, prevalence=0.1).select("lower", "upper").row(0) == (None, None)
 
 
@@ -136,14 +136,11 @@ def test_bands_need_bounds() -> None:
     calls = (
         lambda: nf.precision_band(bare, prevalence=0.1),
         lambda: nf.max_precision_uncertainty(bare),
-        lambda: nf.lowest_supported_prevalence(bare),
         lambda: nf.project_rates(bare, metrics="precision", prevalence=0.1, band=True),
     )
     for call in calls:
         with pytest.raises(nf.SchemaError, match=r"lacks 'tpr_lower'(.|\n)*interval=\"wilson\""):
             call()
-    with pytest.raises(nf.ParameterError, match=r"factor must be a number above 1\n  found: 1.0"):
-        nf.lowest_supported_prevalence(RATES, factor=1.0)
 
 
 def searched(expression: pl.Expr, row: dict[str, Any], eta: float, beta: float) -> tuple[float, float]:
@@ -197,7 +194,8 @@ def test_no_band_is_told_of_what_may_turn() -> None:
 def test_the_band_of_precision_is_the_one_of_the_projection() -> None:
     etas = [0.0, 1e-4, 0.1, 1.0]
     band = nf.precision_band(RATES.lazy(), prevalence=etas)
-    assert band.columns == ["model", "threshold", "prevalence", "value", "lower", "upper"]
+    numbers = ["model", "threshold", "prevalence", "value", "lower", "upper"]
+    assert band.columns == [*numbers, "supported", "reason"]
     table = nf.project_rates(RATES, metrics="precision", prevalence=etas, band=True)
     assert table.drop("metric", "beta").equals(band)
     parts = nf.project_in_parts(RATES, metrics="precision", prevalence=etas, band=True, rows=1)
@@ -212,39 +210,6 @@ def test_a_classifier_that_never_says_positive() -> None:
     counts = pl.DataFrame({"model": "a", "threshold": [0.5], "tp": [0], "fp": [0], "fn": [100], "tn": [9]})
     never = nf.compute_rates(counts, interval="wilson")
     assert nf.precision_band(never, prevalence=0.1).select("value", "lower", "upper").row(0) == (None, 0, 1)
-
-
-@pytest.mark.parametrize("factor", [1.1, 2.0, 10.0])
-def test_from_the_lowest_supported_prevalence_on_the_edges_keep_to_the_factor(factor: float) -> None:
-    found = nf.lowest_supported_prevalence(RATES.lazy(), factor=factor)
-    assert set(found["model"]) == set(RATES["model"])
-    for row in found.iter_rows(named=True):
-        of_model = RATES.filter(model=row["model"])
-        if row["prevalence"] == 0:  # everywhere: the edges differ most as the prevalence tends to 0
-            assert (
-                nf.precision_band(of_model, prevalence=1e-12).select(pl.col("upper") / "lower").item()
-                < factor
-            )
-            continue
-        for step, side in ((1 - 1e-6, 1), (1.0, 0), (1 + 1e-6, -1)):
-            band = nf.precision_band(of_model, prevalence=row["prevalence"] * step).row(0, named=True)
-            ratio = band["upper"] / band["lower"]
-            assert ratio == pytest.approx(factor, rel=1e-5)
-            assert side == 0 or (ratio - factor) * side > 0
-
-
-def test_what_no_or_every_prevalence_supports() -> None:
-    counts = pl.DataFrame(
-        {"model": list("abc"), "threshold": [0.5] * 3, "tp": [0, 600, 0], "fp": [1, 9000, 1],
-         "fn": [10, 400, 0], "tn": [99, 1000, 99]}
-    )  # fmt: skip
-    table = nf.lowest_supported_prevalence(nf.compute_rates(counts, interval="wilson"), factor=2)
-    assert table["prevalence"].to_list() == [None, 0.0, None]
-    assert table["reason"].to_list() == [
-        "TPR may be 0, so no precision above 0 is certain at any prevalence",
-        None,
-        "tpr has no bounds: no positives",
-    ]
 
 
 def test_logit_intervals_by_hand() -> None:

@@ -313,11 +313,10 @@ def test_a_plan_says_how_many_rows_are_needed() -> None:
 
 def test_a_plan_says_what_a_test_set_supports() -> None:
     size = ["--positives", "100", "--negatives", "10000", "--tpr", "0.6"]
-    done = run("plan", *size, "--fpr", "0.001", "--factor", "2")
+    done = run("plan", *size, "--fpr", "0.001")
     assert done.exit_code == 0, done.output
-    assert "precision is known to a factor of 2" in done.output
-    assert "0.002087" in done.output
-    assert run("plan", *size, "--fpr", "0.001").output == done.output
+    assert "lowest prevalence at which the test set supports precision" in done.output
+    assert "0.004149" in done.output
     none = run("plan", *size, "--fpr", "0")
     assert none.exit_code == 0
     assert "the half-width of FPR" in none.output

@@ -250,7 +250,9 @@ def test_segments_are_compared_apart_and_groups_of_one_class_left_out() -> None:
     counts = nf.count_confusion(log, thresholds=[0.0, 0.5, 1.0], by="country")
     rates = nf.compute_rates(counts)
     whole = nf.decision_map(rates)
-    assert whole.columns == ["country", "lambda_start", "lambda_end", "model", "threshold"]
+    assert whole.columns == [
+        "country", "lambda_start", "lambda_end", "model", "threshold", "supported", "reason",
+    ]  # fmt: skip
     for country in (None, "at", "de"):
         alone = rates.filter(pl.col("country").eq_missing(country))
         part = whole.filter(pl.col("country").eq_missing(country)).drop("country")

@@ -30,9 +30,10 @@ def test_columns_order_and_grid() -> None:
     assert table.schema == {
         "model": pl.String, "fold": pl.String, "threshold": pl.Float64, "metric": pl.String,
         "prevalence": pl.Float64, "beta": pl.Float64, "value": pl.Float64,
+        "supported": pl.Boolean, "reason": pl.String,
     }  # fmt: skip
     assert len(table) == 3 * 2 * (4 + 2)
-    assert table.equals(table.sort(table.columns[:-1]))
+    assert table.equals(table.sort(table.columns[:-3]))
     betas = dict(table.group_by("metric").agg(pl.col("beta").unique().sort()).rows())
     assert betas["f_beta"] == [1.0, 2.0]
     assert betas["precision"] == [None]

@@ -160,11 +160,9 @@ COMMANDS = (
     "nci-frames plan --half-width wide",
     "nci-frames plan --half-width 0.1,0.2,0.3",
     "nci-frames plan --half-width 0.1 --level 1",
-    "nci-frames plan --half-width 0.1 --factor 2",
     "nci-frames plan --positives 100 --delta 0.1",
     "nci-frames plan --positives 100 --tpr 0.5 --fpr 0.1",
     "nci-frames plan --positives 0 --negatives 9 --tpr 0.5 --fpr 0.1",
-    "nci-frames plan --positives 9 --negatives 9 --tpr 0.5 --fpr 0.1 --factor 0",
 )
 
 

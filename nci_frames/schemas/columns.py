@@ -16,6 +16,8 @@ __all__ = [
     "POINT",
     "PREVALENCE",
     "RATE",
+    "REASON",
+    "SUPPORTED",
     "THRESHOLD",
     "UPPER",
     "VALUE",
@@ -67,3 +69,11 @@ VALUE = number("value", "value of the metric, in its range", "undefined: 0/0")
 LOWER = number("lower", "lower bound of the value", "undefined", required=False)
 UPPER = number("upper", "upper bound of the value", "undefined", required=False)
 METHOD = Column("method", (pl.String,), "rule by which the PR curve is integrated", "not a PR area")
+SUPPORTED = Column(
+    "supported",
+    (pl.Boolean,),
+    "whether the log can tell the value at this prevalence",
+    "the prevalence is unknown",
+    required=False,
+)
+REASON = Column("reason", (pl.String,), "why it cannot", "supported", required=False)

@@ -8,6 +8,8 @@ from nci_frames.schemas.columns import (
     MODEL,
     POINT,
     PREVALENCE,
+    REASON,
+    SUPPORTED,
     VALUE,
     number,
     share,
@@ -50,6 +52,8 @@ WINNERS = FrameSchema(
         number("end", "where the range ends", minimum=0),
         MODEL,
         POINT,
+        SUPPORTED,
+        REASON,
     ),
 )
 DECISION_MAP = FrameSchema(
@@ -60,6 +64,8 @@ DECISION_MAP = FrameSchema(
         number("lambda_end", "where it ends; infinity in the last", minimum=0),
         MODEL,
         POINT,
+        SUPPORTED,
+        REASON,
     ),
 )
 NEVER_BEST = FrameSchema(
@@ -142,5 +148,7 @@ ROLL_UP = FrameSchema(
         VALUE,
         whole("segments", "number of segments that the value is made of"),
         whole("skipped", "number of segments in which the metric is undefined"),
+        SUPPORTED,
+        REASON,
     ),
 )

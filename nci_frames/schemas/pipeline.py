@@ -10,6 +10,8 @@ from nci_frames.schemas.columns import (
     MODEL,
     POINT,
     PREVALENCE,
+    REASON,
+    SUPPORTED,
     UPPER,
     VALUE,
     number,
@@ -118,7 +120,7 @@ INCREMENTS = FrameSchema(
 PROJECTION = FrameSchema(
     "projection",
     "project_rates(rates, metrics=..., prevalence=...)",
-    (MODEL, POINT, METRIC, PREVALENCE, BETA, VALUE, LOWER, UPPER),
+    (MODEL, POINT, METRIC, PREVALENCE, BETA, VALUE, LOWER, UPPER, SUPPORTED, REASON),
 )
 AREAS = FrameSchema(
     "areas",
@@ -131,6 +133,8 @@ AREAS = FrameSchema(
         number("value", "the area, at most 1", "the group lacks a class, or 0/0", maximum=1),
         number("lower", "the area is at least this", "as for value", required=False, maximum=1),
         number("upper", "the area is at most this", "as for value", required=False, maximum=1),
+        SUPPORTED,
+        REASON,
     ),
 )
 _RANKS = (
@@ -151,5 +155,7 @@ RANKING = FrameSchema(
         LOWER,
         UPPER,
         *_RANKS,
+        SUPPORTED,
+        REASON,
     ),
 )

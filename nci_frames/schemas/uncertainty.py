@@ -9,13 +9,15 @@ from nci_frames.schemas.columns import (
     MODEL,
     POINT,
     PREVALENCE,
+    REASON,
+    SUPPORTED,
     THRESHOLD,
     VALUE,
     number,
     share,
     whole,
 )
-from nci_frames.schemas.frame import FINITE, Column, FrameSchema
+from nci_frames.schemas.frame import Column, FrameSchema
 
 __all__ = [
     "AUC_COMPARISONS",
@@ -45,6 +47,8 @@ BAND = FrameSchema(
         share("value", "precision, in [0, 1]", "nothing is predicted positive"),
         share("lower", "precision at the worst rates within their bounds", "there are no bounds"),
         share("upper", "precision at the best rates within their bounds", "there are no bounds"),
+        SUPPORTED,
+        REASON,
     ),
 )
 UNCERTAINTY = FrameSchema(
@@ -63,12 +67,11 @@ UNCERTAINTY = FrameSchema(
 )
 SUPPORT = FrameSchema(
     "support",
-    "lowest_supported_prevalence(rates, factor=...)",
+    "lowest_supported_prevalence(counts, metric=...)",
     (
         MODEL,
-        POINT,
-        number("factor", "upper / lower edge of the precision band, above 1", minimum=1, maximum=FINITE),
-        share("prevalence", "at or above it the edges differ by at most the factor", "see reason"),
+        METRIC,
+        share("prevalence", "at and above it the log supports the metric", "see reason"),
         Column("reason", (pl.String,), "why there is no such prevalence", "there is one"),
     ),
 )

@@ -9,8 +9,9 @@ from nci_frames.arguments import Prevalences, prevalence_values
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.pr_rules import PR_RULES, Method, Steps
-from nci_frames.evaluation.arrays.roc_steps import Curves, curves_of
+from nci_frames.evaluation.arrays.roc_steps import Curves, curves_of, no_curves
 from nci_frames.evaluation.metrics import MEAN_PR_AUC, PARTIAL_ROC_AUC, PR_AUC, ROC_AUC
+from nci_frames.evaluation.support.curves import with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, collect
 from nci_frames.typing import Floats
 
@@ -63,6 +64,9 @@ def compute_areas(
     lower,      Float64 the area of the rows behind the counts as for value
     upper               lies between them, whatever they were;
                         equal to value where exact
+    supported   Boolean whether the log can tell the area at   never
+                        this prevalence
+    reason      String  why not                                supported
     =========== ======= ====================================== ==========================================
 
     Raises
@@ -106,13 +110,13 @@ def compute_areas(
         found = [_roc_auc(curves, inside) for inside in ranges]
         found += [_pr_auc(rising, eta, method) for eta in etas]
         observed = pl.Series("__observed", curves.observed_prevalence, nan_to_null=True)
-        return curves.groups.with_columns(observed), found
+        return with_curve_support(curves, "pr").with_columns(observed), found
 
     # NumPy releases the GIL while it computes, and the parts are independent.
     with ThreadPoolExecutor() as threads:
         parts = list(threads.map(areas_of, curves_of(frame, keys)))
-    schema = {key: frame.schema[key] for key in keys} | {"__observed": pl.Float64()}
-    groups = pl.concat([pl.DataFrame(schema=schema), *(part for part, _ in parts)])
+    nothing, _ = areas_of(no_curves(frame, keys))
+    groups = pl.concat([nothing, *(part for part, _ in parts)])
     labels: list[tuple[str, str | None, float | None]] = [(ROC_AUC.name, None, None)]
     labels += [(PARTIAL_ROC_AUC.name, None, None)] if fpr_range else []
     labels += [(PR_AUC.name, method, eta) for eta in ([np.nan] if grid is None else grid)]
@@ -128,7 +132,8 @@ def compute_areas(
         values = np.concatenate([np.empty((len(labels), 0)), *found], axis=1).ravel()
         areas = areas.with_columns(pl.Series(column, values, nan_to_null=True))
     order = [*keys, "metric", "method", "prevalence"]
-    return AREAS.finish(areas.drop("__observed").sort(order, maintain_order=True))
+    is_pr = pl.col("metric") == PR_AUC.name
+    return AREAS.finish(with_curve_flags(areas.sort(order, maintain_order=True), is_pr).drop("__observed"))
 
 
 @checked
@@ -192,7 +197,7 @@ def mean_pr_auc(
     half = np.log(high / low) / 2
     eta = np.exp(np.log(low) + half * (nodes + 1))
     weight = pl.DataFrame({"prevalence": eta, "__weight": weights * half * eta / (high - low)})
-    areas = compute_areas(counts, prevalence=eta.tolist(), method=method).filter(metric=PR_AUC.name)
+    areas = compute_areas(counts, prevalence=[low, *eta.tolist()], method=method).filter(metric=PR_AUC.name)
     keys = ["model", *AREAS.keys(areas.columns)]
     numbers = ("value", "lower", "upper")
     means = (
@@ -206,6 +211,8 @@ def mean_pr_auc(
                 pl.when(pl.col(name).null_count() == 0).then((pl.col(name) * pl.col("__weight")).sum())
                 for name in numbers
             ),
+            # The whole range is supported if its lowest prevalence is.
+            *(pl.col(name).first() for name in ("supported", "reason")),
         )
     )
     return AREAS.finish(means)

@@ -9,8 +9,9 @@ from nci_frames.arguments import Prevalences, prevalence_values
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.areas import Areas, enclosed
-from nci_frames.evaluation.arrays.roc_steps import Curves, curves_of
+from nci_frames.evaluation.arrays.roc_steps import Curves, curves_of, no_curves
 from nci_frames.evaluation.metrics import PR_GAIN_AUC
+from nci_frames.evaluation.support.curves import with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, collect
 from nci_frames.typing import Floats
 
@@ -65,13 +66,14 @@ def pr_gain_auc(counts: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalenc
     check_gain_prevalences(grid)
     frame = collect(counts, COUNTS)
     keys = ["model", *COUNTS.keys(frame.columns)]
-    tables = [frame.select(keys).clear().with_columns(_columns(None, None))]
+    tables = [with_curve_support(no_curves(frame, keys), "gain").with_columns(_columns(None, None))]
     for curves in curves_of(frame, keys):
         etas: list[float | Floats] = [curves.observed_prevalence] if grid is None else list(grid)
+        groups = with_curve_support(curves, "gain")
         for eta in etas:
-            tables.append(curves.groups.with_columns(_columns(eta, _gain_area(curves, eta))))  # noqa: PERF401
+            tables.append(groups.with_columns(_columns(eta, _gain_area(curves, eta))))  # noqa: PERF401
     table = pl.concat(tables).sort(*keys, "prevalence", maintain_order=True)
-    return AREAS.finish(table)
+    return AREAS.finish(with_curve_flags(table, pl.lit(value=True)))
 
 
 def check_gain_prevalences(grid: Sequence[float] | None) -> None:

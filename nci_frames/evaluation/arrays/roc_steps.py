@@ -11,7 +11,7 @@ from nci_frames.counts.resolution import no_score_below, one_score
 from nci_frames.schemas.runs import group_starts, is_sorted
 from nci_frames.typing import Floats
 
-__all__ = ["Curves", "curves_of"]
+__all__ = ["Curves", "curves_of", "no_curves"]
 
 #: Rows of a part: with fewer, two threads wait for each other; with more, the arrays take much memory.
 _ROWS_AT_A_TIME = 1 << 18
@@ -33,7 +33,14 @@ class Curves:
     fpr0: Floats
     fpr1: Floats
     tied: NDArray[np.bool_]  # of each step: its rows have one score
-    observed_prevalence: Floats  # of each group
+    positives: Floats  # of each group
+    negatives: Floats  # of each group
+
+    @property
+    def observed_prevalence(self) -> Floats:
+        """The share of positives of each group; NaN where it has no rows."""
+        with np.errstate(invalid="ignore"):
+            return self.positives / (self.positives + self.negatives)
 
     def sum(self, steps: Floats) -> Floats:
         """Sum the steps of each group."""
@@ -49,8 +56,15 @@ class Curves:
         start = np.searchsorted(kept, self.start)
         size = np.diff(start, append=len(kept))
         tpr0, tpr1, fpr0, fpr1 = (rate[kept] for rate in (self.tpr0, self.tpr1, self.fpr0, self.fpr1))
-        tied, observed = self.tied[kept], self.observed_prevalence
-        return Curves(self.groups, start, size, tpr0, tpr1, fpr0, fpr1, tied, observed)
+        rows = self.positives, self.negatives
+        return Curves(self.groups, start, size, tpr0, tpr1, fpr0, fpr1, self.tied[kept], *rows)
+
+
+def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:
+    """Return the curves of no group."""
+    none, places = np.empty(0), np.empty(0, np.int64)
+    groups = frame.clear().select(keys)
+    return Curves(groups, places, places, none, none, none, none, none > 0, none, none)
 
 
 def curves_of(frame: pl.DataFrame, keys: list[str]) -> Iterator[Curves]:
@@ -87,9 +101,8 @@ def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str]) -
         # One more step per group: from the lowest threshold to "everything is positive".
         tpr = np.insert(columns["tp"], end, positives) / np.repeat(positives, size)
         fpr = np.insert(columns["fp"], end, negatives) / np.repeat(negatives, size)
-        observed = positives / (positives + negatives)
     tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]]) for rate in (tpr, fpr))
     tpr0[start] = fpr0[start] = 0.0
     tied = np.insert(tied, end, complete[end - 1])
     groups = ascending[first[::-1]].select(keys)
-    return Curves(groups, start, size, tpr0, tpr, fpr0, fpr, tied, observed)
+    return Curves(groups, start, size, tpr0, tpr, fpr0, fpr, tied, positives, negatives)

@@ -42,6 +42,7 @@ from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.folds import compare_folds
+from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
 from nci_frames.schemas import COUNTS, collect
 
 __all__ = ["compare_models", "comparison_of"]
@@ -232,7 +233,7 @@ def comparison_of(
         folds=_folds(frame, fold, threshold=threshold, betas=betas, prevalence=middle),
         decisions=decision_map(rates),
         area_nodes=nodes,
-        area_winners=area_winners(nodes, *span),
+        area_winners=area_winners(nodes, lowest_supported_prevalence(total, metric="pr_auc"), *span),
         certainty=certainty,
         best_certainty=best_certainty,
         shifts=_shifts(frame, segments) if whole else None,

@@ -6,6 +6,7 @@ import polars as pl
 
 from nci_frames.evaluation.crossovers.decision_map import decision_map
 from nci_frames.evaluation.metrics import f_beta
+from nci_frames.evaluation.support.flags import point_flags
 
 __all__ = ["best_values", "own_maps"]
 
@@ -42,6 +43,6 @@ def best_values(
         for side, tpr, fpr in (("lower", "tpr_lower", "fpr_upper"), ("upper", "tpr_upper", "fpr_lower")):
             bounds = chosen.with_columns(tpr=pl.col(tpr), fpr=pl.col(fpr))
             values[side] = bounds.select(f_beta()).to_series()
-    return chosen.with_columns(metric=pl.lit("f_beta"), **values).select(
-        "model", "threshold", "metric", "prevalence", "beta", *values
+    return chosen.with_columns(metric=pl.lit("f_beta"), **values, **point_flags(needs_fpr=True)).select(
+        "model", "threshold", "metric", "prevalence", "beta", *values, "supported", "reason"
     )

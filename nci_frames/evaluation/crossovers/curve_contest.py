@@ -10,6 +10,7 @@ from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.crossovers.contest import Over, repeated_keys
 from nci_frames.evaluation.crossovers.pr_auc_crossovers import AreaCurves, area_curves
 from nci_frames.evaluation.crossovers.search import axis_value
+from nci_frames.evaluation.crossovers.supported_ranges import area_support, supported_prevalences
 from nci_frames.evaluation.metrics import PR_AUC, ROC_AUC, Metric
 from nci_frames.schemas import COUNTS, collect
 from nci_frames.typing import Floats
@@ -64,6 +65,7 @@ def curve_winners(
     _check(metric, over)
     frame = collect(counts, COUNTS)
     groups = _constant(frame) if metric is ROC_AUC else _changing(frame)
+    support = area_support(frame, metric)
     for keys, models, borders in groups:
         inside = (borders > start) & (borders < end)
         first = int((borders <= start).sum())
@@ -75,7 +77,10 @@ def curve_winners(
                 "model": models[first : first + len(ends) - 1],
             }
         ).with_columns(metric=pl.lit(metric.name), over=pl.lit(over), threshold=pl.lit(None, pl.Float64))
-        yield repeated_keys(table, keys)
+        ranges = repeated_keys(table, keys).join(
+            support, on=["model", *keys.columns], how="left", nulls_equal=True, maintain_order="left"
+        )
+        yield supported_prevalences(ranges)
 
 
 def _check(metric: Metric, over: Over) -> None:

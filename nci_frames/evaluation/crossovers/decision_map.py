@@ -7,7 +7,10 @@ from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.crossovers.contest import points_of
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
+from nci_frames.evaluation.crossovers.supported_ranges import LOWEST, WHY, supported_lambdas
 from nci_frames.evaluation.metrics import find_metric
+from nci_frames.evaluation.support.reasons import reason_text
+from nci_frames.evaluation.support.rule import point_reason, point_support
 from nci_frames.schemas import DECISION_MAP, NEVER_BEST, RATES, collect
 
 __all__ = ["decision_map", "find_never_best"]
@@ -41,9 +44,13 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
     lambda_end   Float64 where it ends; infinity in the last       never
     model        String  the best model in the range               as in *rates*
     threshold    Float64 its threshold                             as in *rates*
+    supported    Boolean whether the log can tell F-beta of the    never
+                         best model
+    reason       String  why not                                   supported
     ============ ======= ========================================= ===================
 
     Of points that are equally good over a whole range, the first by model, then by threshold, is returned.
+    A range is cut in two where the log no longer supports the value of its model.
 
     Raises
     ------
@@ -91,13 +98,13 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
     maps = [pl.DataFrame(schema=schema)]
     for points in points_of(frame):
         envelope = f_beta_envelope(points.tpr, points.fpr)
-        winners = points.frame[envelope.lines].select(*keys, "model", "threshold")
-        maps.append(
-            winners.with_columns(
-                lambda_start=pl.Series(envelope.starts),
-                lambda_end=pl.Series(np.append(envelope.starts[1:], np.inf)),
-            ).select(list(schema))
+        winners = points.frame[envelope.lines].with_columns(
+            point_support().alias(LOWEST),
+            reason_text(point_reason()).alias(WHY),
+            lambda_start=pl.Series(envelope.starts),
+            lambda_end=pl.Series(np.append(envelope.starts[1:], np.inf)),
         )
+        maps.append(supported_lambdas(winners).select(list(schema)))
     return DECISION_MAP.finish(pl.concat(maps))
 
 

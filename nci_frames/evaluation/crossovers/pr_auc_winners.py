@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.evaluation.areas.nodes import TOLERANCE
+from nci_frames.evaluation.crossovers.supported_ranges import LOWEST, WHY, supported_prevalences
 from nci_frames.schemas import WINNERS
 from nci_frames.typing import Floats
 
@@ -13,13 +14,15 @@ __all__ = ["area_winners"]
 _PLACES = 2_001
 
 
-def area_winners(areas: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
+def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
     """Return the ranges of prevalence in which each model has the largest PR-AUC: a frame of winner ranges.
 
     Parameters
     ----------
     areas
         PR-AUC of each model at the prevalences of ``area_nodes(low, high)``.
+    support
+        The lowest prevalence that each model's area is supported at: ``lowest_supported_prevalence``.
     low, high
         The range, within (0, 1).
 
@@ -56,7 +59,9 @@ def area_winners(areas: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
         },
         schema_overrides={"model": areas.schema["model"]},
     )
-    return WINNERS.finish(table)
+    lowest = support.select("model", pl.col("prevalence").alias(LOWEST), pl.col("reason").alias(WHY))
+    ranges = table.join(lowest, on="model", how="left", nulls_equal=True, maintain_order="left")
+    return WINNERS.finish(supported_prevalences(ranges))
 
 
 def _overtaken(values: Floats, leader: int, start: float, end: float) -> tuple[float, int]:

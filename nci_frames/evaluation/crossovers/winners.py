@@ -13,7 +13,11 @@ from nci_frames.evaluation.crossovers.curve_contest import curve_winners
 from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.lines import LineContest, has_lines
 from nci_frames.evaluation.crossovers.search import axis_value, changes_of_best, places_along
+from nci_frames.evaluation.crossovers.supported_ranges import LOWEST, WHY, supported_prevalences
 from nci_frames.evaluation.metrics import curve_asked
+from nci_frames.evaluation.support.flags import point_flags
+from nci_frames.evaluation.support.reasons import reason_text
+from nci_frames.evaluation.support.rule import class_reason, point_reason, point_support
 from nci_frames.schemas import COUNTS, RATES, WINNERS, collect
 from nci_frames.typing import Floats
 
@@ -66,9 +70,13 @@ def winner_ranges(
     end       Float64 where it ends                 never
     model     String  the best model                as in *rates*
     threshold Float64 its threshold                 as in *rates*; areas have none
+    supported Boolean whether the log can tell the  never
+                      value of the best model
+    reason    String  why not                       supported
     ========= ======= ============================= =============================================
 
     Of points that are equally good over a whole range, the first by model, then by threshold, is returned.
+    A range over prevalence is cut in two where the log begins to support the value of its model.
 
     Raises
     ------
@@ -121,16 +129,13 @@ def winner_ranges(
                 f"winner_ranges takes one {fixed}", found=f"{len(asked)} of them", hint="call it for each"
             )
         ends, rows = _winners(points, asked[0], begin, stop)
-        tables.append(
-            points.frame[rows]
-            .with_columns(
-                metric=pl.lit(asked[0].metric.label),
-                over=pl.lit(over),
-                start=pl.Series(ends[:-1]),
-                end=pl.Series(ends[1:]),
-            )
-            .select(list(schema))
+        ranges = points.frame[rows].with_columns(
+            metric=pl.lit(asked[0].metric.label),
+            over=pl.lit(over),
+            start=pl.Series(ends[:-1]),
+            end=pl.Series(ends[1:]),
         )
+        tables.append(_with_support(ranges, asked[0]).select(list(schema)))
     return WINNERS.finish(pl.concat(tables))
 
 
@@ -143,6 +148,15 @@ def _range(over: Over, start: float | None, end: float | None) -> tuple[float, f
             hint=f"0 <= start < end <= {_ENDS[over]:g}",
         )  # fmt: skip
     return begin, stop
+
+
+def _with_support(ranges: pl.DataFrame, contest: Contest) -> pl.DataFrame:
+    needs_fpr = contest.metric.needs_fpr is not False
+    if contest.over == "beta":
+        eta = pl.lit(contest.prevalence, pl.Float64).alias("prevalence")
+        return ranges.with_columns(eta).with_columns(**point_flags(needs_fpr=needs_fpr))
+    lowest, why = (point_support(), point_reason()) if needs_fpr else (pl.lit(0.0), class_reason())
+    return supported_prevalences(ranges.with_columns(lowest.alias(LOWEST), reason_text(why).alias(WHY)))
 
 
 def _winners(points: Points, contest: Contest, begin: float, stop: float) -> tuple[Floats, Places]:

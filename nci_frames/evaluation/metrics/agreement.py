@@ -23,6 +23,7 @@ __all__ = [
     formula="eta·TPR + (1-eta)·(1-FPR)",
     undefined_when="there are no positives or no negatives",
     linear_in_prevalence=True,
+    needs_fpr=False,
 )
 def accuracy(*, prevalence: Parameter = None) -> pl.Expr:
     """Share of correct decisions.

@@ -36,6 +36,9 @@ class Metric:
     #: Whether it is monotone in each rate while the other is fixed, so that its extremes over a box of rates
     #: are at the corners.
     monotone: bool = True
+    #: Whether its value at a low prevalence depends on FPR, however low that is. It does not if the negatives
+    #: that are not flagged outweigh all other rows, as in accuracy.
+    needs_fpr: bool = True
     #: Whether it is user-defined; such a metric may be registered again.
     own: bool = False
     #: Magnitude of the two numbers whose difference it is: it has their rounding error, however small it is.
@@ -76,6 +79,14 @@ class CalledMetric(pl.Expr):
     def label(self) -> str:
         """Its label in tables."""
         return self.meta.output_name()
+
+    @property
+    def needs_fpr(self) -> bool | None:
+        """Whether its values depend on the prevalence and on FPR; None if the prevalence is hidden."""
+        visible = "prevalence" in self.meta.root_names()
+        if not visible and self.open:
+            return False
+        return self.metric.needs_fpr if visible or self.prevalence is not None else None
 
 
 def _fixed(parameter: Parameter) -> float | None:

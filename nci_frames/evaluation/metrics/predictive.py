@@ -63,6 +63,7 @@ def precision(*, prevalence: Parameter = None) -> pl.Expr:
 @metric(
     formula="(1-eta)·(1-FPR) / ((1-eta)·(1-FPR) + eta·(1-TPR))",
     undefined_when="no row is predicted negative",
+    needs_fpr=False,
 )
 def npv(*, prevalence: Parameter = None) -> pl.Expr:
     """Negative predictive value: P(y=0 | predicted negative).

@@ -69,6 +69,7 @@ def metric(
     upper: float = 1.0,
     linear_in_prevalence: bool = False,
     monotone: bool = True,
+    needs_fpr: bool = True,
     scale: float = 0.0,
     title: str = "",
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, CalledMetric]]:
@@ -90,6 +91,8 @@ def metric(
         Whether the value is exactly linear in eta at fixed TPR and FPR.
     monotone
         Whether it is monotone in each rate, whatever the other is.
+    needs_fpr
+        Whether its value at a low prevalence depends on FPR, however low that is.
     scale
         Magnitude of the numbers whose difference it is, if it is a difference.
     title
@@ -112,7 +115,7 @@ def metric(
 
         new = Metric(
             name, "point", aliases, formula, direction, lower, upper, undefined_when, call, settable,
-            linear_in_prevalence, monotone, scale=scale, title=title,
+            linear_in_prevalence, monotone, needs_fpr, scale=scale, title=title,
         )  # fmt: skip
         add(new)
         return call

@@ -6,11 +6,10 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences
 from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
 from nci_frames.evaluation.projection.projection import project_rates, require_bounds
-from nci_frames.schemas import BAND, RATES, SUPPORT, UNCERTAINTY, collect
+from nci_frames.schemas import BAND, RATES, UNCERTAINTY, collect
 
-__all__ = ["lowest_supported_prevalence", "max_precision_uncertainty", "precision_band"]
+__all__ = ["max_precision_uncertainty", "precision_band"]
 
 
 @checked
@@ -41,6 +40,9 @@ def precision_band(
                         highest FPR                             nothing can be predicted positive
     upper       Float64 precision at the highest TPR and the    as for lower
                         lowest FPR
+    supported   Boolean whether the log can tell the value at   never
+                        this prevalence
+    reason      String  why not                                 supported
     =========== ======= ======================================= ==================================
 
     Raises
@@ -168,85 +170,6 @@ def max_precision_uncertainty(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataF
         .sort(keys)
     )
     return UNCERTAINTY.finish(table)
-
-
-@checked
-def lowest_supported_prevalence(
-    rates: pl.DataFrame | pl.LazyFrame, /, *, factor: float = 2.0
-) -> pl.DataFrame:
-    """Return the lowest prevalence at which precision is known to a factor: what a test set can support.
-
-    Parameters
-    ----------
-    rates
-        A rates frame with bounds: ``compute_rates(counts, interval="wilson")``.
-    factor
-        Largest ratio of the band's upper to its lower edge that counts as known, above 1.
-
-    Returns
-    -------
-    A row per operating point, sorted by model, keys and threshold:
-
-    =========== ======= ============================================== =============================
-    column      dtype   meaning                                        null where
-    =========== ======= ============================================== =============================
-    model, keys          as in *rates*                                 as in *rates*
-    threshold   Float64 as in *rates*                                  as in *rates*
-    factor      Float64 as given                                       never
-    prevalence  Float64 at or above it upper/lower <= *factor*;        there is none (see reason)
-                        0 where it is at every prevalence
-    reason      String  why there is none                              there is one
-    =========== ======= ============================================== =============================
-
-    Raises
-    ------
-    ParameterError
-        If *factor* is not above 1.
-    SchemaError
-        If *rates* is not a rates frame, or has no bounds.
-
-    Notes
-    -----
-    At odds o the ratio of the edges is (L+/L-)·(1 + o·L-)/(1 + o·L+), which falls from L+/L- to 1. It is the
-    factor f at o = (1/L- - f/L+)/(f - 1).
-
-    Examples
-    --------
-    60 of 100 positives and 10 of 10,000 negatives say little about precision below 2 in a thousand.
-
-    >>> import nci_frames as nf
-    >>> import polars as pl
-    >>> counts = pl.DataFrame({
-    ...     "model": ["a"], "threshold": [0.5], "tp": [60], "fp": [10], "fn": [40], "tn": [9990]
-    ... })
-    >>> rates = nf.compute_rates(counts, interval="wilson")
-    >>> nf.lowest_supported_prevalence(rates, factor=2).select(pl.col("prevalence").round(4)).item()
-    0.0021
-    """
-    if not 1 < factor < float("inf"):
-        raise ParameterError.out_of_range("factor", factor, "a number above 1")
-    frame = collect(rates, RATES)
-    require_bounds(frame)
-    lower, upper = _likelihood_ratios()
-    factor = float(factor)
-    odds = ((1 / lower - factor / upper) / (factor - 1)).clip(lower_bound=0)
-    known = (pl.col("tpr_lower") > 0).fill_null(value=False) & pl.col("fpr_upper").is_not_null()
-    keys = ["model", *RATES.keys(frame.columns), "threshold"]
-    table = (
-        frame.with_columns(
-            factor=pl.lit(factor),
-            prevalence=pl.when(known).then(odds / (1 + odds)),
-            reason=pl.coalesce(
-                _no_bounds(frame.columns),
-                pl.when(pl.col("tpr_lower") == 0).then(
-                    pl.lit("TPR may be 0, so no precision above 0 is certain at any prevalence")
-                ),
-            ),
-        )
-        .select(*keys, "factor", "prevalence", "reason")
-        .sort(keys)
-    )
-    return SUPPORT.finish(table)
 
 
 def _likelihood_ratios() -> tuple[pl.Expr, pl.Expr]:

@@ -9,6 +9,7 @@ from nci_frames.arguments import Prevalences, check_level, prevalence_values
 from nci_frames.checked import checked
 from nci_frames.evaluation.rates.intervals import require_row_counts
 from nci_frames.evaluation.rates.ratios import ratio_interval
+from nci_frames.evaluation.support.flags import point_flags
 from nci_frames.normal import normal_quantile
 from nci_frames.schemas import PROJECTION, RATES, collect
 from nci_frames.typing import Floats
@@ -61,6 +62,9 @@ def predictive_value_interval(
                                                                precision needs a true and a false
                                                                positive, npv a true and a false
                                                                negative
+    supported    Boolean whether the log can tell the value at never
+                         this prevalence
+    reason       String  why not                               supported
     ============ ======= ===================================== =====================================
 
     Raises
@@ -130,6 +134,7 @@ def predictive_value_interval(
                 # A ratio that may be 0 or infinite says nothing, at any prevalence.
                 lower=pl.when(ends[0] == 0).then(0.0).otherwise(lower),
                 upper=pl.when(ends[1].is_infinite()).then(1.0).otherwise(upper),
+                **point_flags(needs_fpr=metric == "precision"),
             )
         )
     table = pl.concat(tables).sort(*identity, "metric", "prevalence")

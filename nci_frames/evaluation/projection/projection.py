@@ -6,18 +6,25 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from nci_frames.arguments import Prevalences, beta_values, check_whole, prevalence_values
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError, SchemaError, listed
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
+from nci_frames.evaluation.support.flags import defined_flags, flags, hidden_flags, log_cost, log_rarity
+from nci_frames.evaluation.support.rule import point_reason, point_support
 from nci_frames.schemas import PROJECTION, RATES, collect
 
 __all__ = ["labelled_metrics", "project_checked", "project_in_parts", "project_rates", "require_bounds"]
 
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 
+#: What tells which prevalences an operating point supports.
+_SUPPORT = ("__lowest", "__why", "__cost")
+#: Rows of the result that are computed at a time.
+_ROWS_AT_A_TIME = 1 << 20
 _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
 
 
@@ -71,6 +78,9 @@ def project_rates(
     lower, upper    Float64 with *band*: the value lies between     the metric is not monotone in
                             them, wherever in the box the rates are each rate, or user-defined;
                                                                     or there are no bounds
+    supported       Boolean whether the log can tell the value at   the expression hides the
+                            this prevalence                         prevalence
+    reason          String  why not                                 supported
     =============== ======= ======================================= =============================
 
     Raises
@@ -89,6 +99,10 @@ def project_rates(
     A metric that is monotone in each rate has its extremes over a box at the corners, so the band is exact.
     If both rates lie in the box, every metric lies in its band at every prevalence and beta at once: the band
     is simultaneous, with the confidence of the box (see ``band_coverage``).
+
+    A value is supported from the prevalence 25/(25 + N·TPR) on, N the number of negatives, and everywhere if
+    there are 100 false positives (see ``lowest_supported_prevalence``). It is always supported if it does
+    not depend on the prevalence, or hardly on FPR: accuracy and NPV.
 
     References
     ----------
@@ -117,9 +131,13 @@ def project_checked(
     prevalence: Prevalences | Literal["selected"],
     beta: float | Sequence[float] = (1.0,),
     band: bool = False,
+    flagged: bool = True,
 ) -> pl.DataFrame:
-    """Project rates that the library made, whose TPR and FPR need not be those of their counts."""
-    return _project(rates, _plan(rates, metrics, prevalence, beta, band=band), band=band)
+    """Project rates that the library made, whose TPR and FPR need not be those of their counts.
+
+    With *flagged* false, nothing is said of which values the log supports.
+    """
+    return _project(rates, _plan(rates, metrics, prevalence, beta, band=band), band=band, flagged=flagged)
 
 
 @checked
@@ -192,6 +210,8 @@ class _Grid:
     beta: list[float] | pl.Expr
     #: Whether the extremes over a box of rates are at its corners.
     monotone: bool
+    #: Whether its values depend on the prevalence and on FPR; None if that is unknown.
+    needs_fpr: bool | None
 
     @property
     def size(self) -> int:
@@ -199,39 +219,88 @@ class _Grid:
         axes = (self.prevalence, self.beta)
         return math.prod(1 if isinstance(axis, pl.Expr) else len(axis) for axis in axes)
 
-    def project(self, rates: pl.LazyFrame, identity: list[str], *, band: bool) -> pl.LazyFrame:
-        """Evaluate the metric."""
-        for name, axis in (("prevalence", self.prevalence), ("beta", self.beta)):
+    def project(self, points: pl.DataFrame, *, band: bool, flagged: bool) -> pl.DataFrame:
+        """Return what follows the identity of the points, each as often as the grid is large."""
+        axes = {"prevalence": self.prevalence, "beta": self.beta}
+        given = {name: axis for name, axis in axes.items() if isinstance(axis, pl.Expr)}
+        if "prevalence" in given:
+            given["__rarity"] = log_rarity(given["prevalence"])
+        reads = {"threshold", *self.expression.meta.root_names(), *axes, *(_BOUNDS if band else ())}
+        needed = [name for name in points.columns if name in reads or (flagged and name in _SUPPORT)]
+        each = points.with_columns(**given).select(*dict.fromkeys([*needed, *given]))
+        each = each[np.repeat(np.arange(len(points)), self.size)]
+        inner = 1
+        for name, axis in (("beta", self.beta), ("prevalence", self.prevalence)):
             if isinstance(axis, pl.Expr):
-                rates = rates.with_columns(axis.alias(name))
-            else:
-                rates = rates.drop(name, strict=False).join(pl.LazyFrame({name: axis}), how="cross")
+                continue
+            values = pl.DataFrame({name: axis}, schema={name: pl.Float64})
+            if name == "prevalence":
+                values = values.with_columns(__rarity=log_rarity(pl.col(name)))
+            places = np.arange(len(each)) // inner % len(axis)
+            each = each.with_columns(values[places])
+            inner *= len(axis)
         value = self.expression.cast(pl.Float64)
-        rates = rates.with_columns(metric=pl.lit(self.label), value=value)
-        columns = [*identity, "metric", "prevalence", "beta", "value"]
-        if not band:
-            return rates.select(columns)
-        corners = []
-        for tpr, fpr in product(("tpr_lower", "tpr_upper"), ("fpr_lower", "fpr_upper")):
-            corner = f"__at_{tpr}_{fpr}"
-            # Metrics read the columns tpr and fpr, so these columns must hold the corner.
-            rates = rates.with_columns(tpr=tpr, fpr=fpr).with_columns(value.alias(corner))
-            corners.append(corner)
-        # min_horizontal ignores a corner at which the metric is 0/0.
-        lower, upper = pl.min_horizontal(corners), pl.max_horizontal(corners)
-        known = pl.all_horizontal(pl.col(_BOUNDS).is_not_null()) & self.monotone
-        return rates.select(*columns, lower=pl.when(known).then(lower), upper=pl.when(known).then(upper))
+        table = each.with_columns(metric=pl.lit(self.label), value=value)
+        columns: dict[str, pl.Expr] = {}
+        if band:
+            corners = []
+            for tpr, fpr in product(("tpr_lower", "tpr_upper"), ("fpr_lower", "fpr_upper")):
+                # Metrics read the columns tpr and fpr, so these columns must hold the corner.
+                corners.append(each.with_columns(tpr=tpr, fpr=fpr).select(value.alias(f"__{tpr}_{fpr}")))
+            table = pl.concat([table, *corners], how="horizontal")
+            names = [corner.columns[0] for corner in corners]
+            known = pl.all_horizontal(pl.col(_BOUNDS).is_not_null()) & self.monotone
+            # min_horizontal ignores a corner at which the metric is 0/0.
+            columns["lower"] = pl.when(known).then(pl.min_horizontal(names))
+            columns["upper"] = pl.when(known).then(pl.max_horizontal(names))
+        if flagged:
+            columns |= self._flags()
+        return table.select("metric", "prevalence", "beta", "value", **columns)
+
+    def _flags(self) -> dict[str, pl.Expr]:
+        if self.needs_fpr is None:
+            return hidden_flags()
+        if not self.needs_fpr:
+            return defined_flags(pl.col("value"))
+        lowest, why, cost = (pl.col(name) for name in _SUPPORT)
+        return flags(lowest, cost, why, pl.col("prevalence"), pl.col("__rarity"))
 
 
 def _identity(frame: pl.DataFrame) -> list[str]:
     return ["model", *RATES.keys(frame.columns), "threshold"]
 
 
-def _project(frame: pl.DataFrame, grids: list[_Grid], *, band: bool) -> pl.DataFrame:
+def _project(frame: pl.DataFrame, grids: list[_Grid], *, band: bool, flagged: bool = True) -> pl.DataFrame:
     identity = _identity(frame)
-    parts = [grid.project(frame.lazy(), identity, band=band) for grid in grids]
-    ordered = pl.concat(parts).sort(*identity, "metric", "prevalence", "beta", maintain_order=True)
-    return PROJECTION.finish(ordered.collect())
+    points = frame.sort(identity, maintain_order=True)
+    if flagged:
+        lowest = point_support()
+        support = lowest, point_reason(), log_cost(lowest, pl.col("negatives"))
+        points = points.with_columns(**dict(zip(_SUPPORT, support, strict=True)))
+    grids = sorted(grids, key=lambda grid: grid.label)
+    # Some points at a time: what is computed on the way takes more memory than the result.
+    some = max(1, _ROWS_AT_A_TIME // sum(grid.size for grid in grids))
+    parts = points.iter_slices(some) if len(points) else [points]
+    table = pl.concat(_at_points(part, identity, grids, band=band, flagged=flagged) for part in parts)
+    if points.select(identity).is_duplicated().any():
+        table = table.sort(*identity, "metric", "prevalence", "beta", maintain_order=True)
+    return PROJECTION.finish(table)
+
+
+def _at_points(
+    points: pl.DataFrame, identity: list[str], grids: list[_Grid], *, band: bool, flagged: bool
+) -> pl.DataFrame:
+    tables = [grid.project(points, band=band, flagged=flagged) for grid in grids]
+    table = tables[0]
+    if len(grids) > 1:
+        # Point by point, the rows of every metric.
+        ends = np.cumsum([len(part) for part in tables])
+        rows = [np.arange(end - len(part), end) for part, end in zip(tables, ends, strict=True)]
+        sizes = (grid.size for grid in grids)
+        order = np.hstack([mine.reshape(len(points), size) for mine, size in zip(rows, sizes, strict=True)])
+        table = pl.concat(tables)[order.ravel()]
+    each = np.repeat(np.arange(len(points)), sum(grid.size for grid in grids))
+    return points.select(identity)[each].hstack(table)
 
 
 def _plan(
@@ -260,7 +329,9 @@ def _plan(
             own_eta = pl.lit(None if called is None else called.prevalence, pl.Float64)
         fixed_beta = pl.lit(None if called is None else called.beta, pl.Float64)
         monotone = called is not None and called.metric.monotone
-        grids.append(_Grid(label, expression, own_eta, betas if "beta" in reads else fixed_beta, monotone))
+        own_beta = betas if "beta" in reads else fixed_beta
+        needs_fpr = (True if "prevalence" in reads else None) if called is None else called.needs_fpr
+        grids.append(_Grid(label, expression, own_eta, own_beta, monotone, needs_fpr))
     return grids
 
 

@@ -14,7 +14,7 @@ from nci_frames.schemas.runs import group_starts
 
 __all__ = ["rank_models"]
 
-_RESULTS = ("value", "lower", "upper", "rank", "gap")
+_RESULTS = ("value", "lower", "upper", "rank", "gap", "supported", "reason")
 
 
 @checked
@@ -53,6 +53,8 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
 
     Notes
     -----
+    Values that the log does not support have a rank as well; ``supported`` and ``reason`` go with them.
+
     Values tie that differ by no more than rounding explains: by 8 units of the last place (8·2^-52) of the
     best of them, or 512 for areas, which are sums; where the metric is a difference of rates (Youden's J, and
     the two gains), by as many units of 1. The best value leads the first tie, the best that does not tie with

@@ -247,6 +247,9 @@ def roll_up(
     value       Float64 average of the metric                              undefined in every segment
     segments    Int64   segments that the value is made of                 never
     skipped     Int64   segments skipped, as the metric is undefined       never
+    supported   Boolean whether the log can tell the values of all         the prevalence is unknown
+                        segments, or of the pool
+    reason      String  why not                                            supported
     =========== ======= ================================================== =============================
 
     Raises
@@ -303,6 +306,8 @@ def roll_up(
         pl.when(weight > 0).then((pl.col("value") * pl.col("__weight")).sum() / weight).alias("weighted"),
         segments=pl.col("value").count().cast(pl.Int64),
         skipped=pl.col("value").null_count().cast(pl.Int64),
+        supported=pl.col("supported").all(),
+        reason=pl.col("reason").drop_nulls().first(),
     )
     averaged = [
         means.with_columns(average=pl.lit(name), value=name).drop("macro", "weighted")
@@ -317,8 +322,9 @@ def roll_up(
     )
     whole = project(rates_of(pooled.drop("segments", "skipped"))).with_columns(average=pl.lit("micro"))
     micro = whole.join(pooled.select(*point, "segments", "skipped"), on=point, nulls_equal=True)
-    names = [*point, "metric", "average", "prevalence", "beta", "value", "segments", "skipped"]
-    table = pl.concat([part.select(names) for part in [*averaged, micro]]).sort(names[:-3])
+    names = [*point, "metric", "average", "prevalence", "beta"]
+    results = ["value", "segments", "skipped", "supported", "reason"]
+    table = pl.concat([part.select(*names, *results) for part in [*averaged, micro]]).sort(names)
     return ROLL_UP.finish(table)
 
 

@@ -304,6 +304,7 @@ class _Wanted:
                     metrics=self.metrics,
                     prevalence="observed" if self._grid is None else self._grid,
                     beta=self._betas,
+                    flagged=False,
                 )
             )
         # Projections are sorted by log first, then by case, so the values are already in matrix order.

@@ -1,0 +1,53 @@
+"""Ranges of winners -> the same ranges, cut where the log no longer supports the winner's value."""
+
+import polars as pl
+
+from nci_frames.evaluation.metrics import Metric
+from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
+
+__all__ = ["LOWEST", "WHY", "area_support", "supported_lambdas", "supported_prevalences"]
+
+#: What goes with each range: the lowest prevalence that its model supports, and why there is none.
+LOWEST, WHY = "__lowest", "__why"
+
+
+def area_support(counts: pl.DataFrame, area: Metric) -> pl.DataFrame:
+    """Return what goes with the ranges of each model and key: ``LOWEST`` and ``WHY``."""
+    found = lowest_supported_prevalence(counts, metric=area.name)
+    return found.drop("metric").rename({"prevalence": LOWEST, "reason": WHY})
+
+
+def supported_prevalences(ranges: pl.DataFrame) -> pl.DataFrame:
+    """Cut ranges of prevalence where support begins, and add ``supported`` and ``reason``."""
+    said = "this log cannot tell: its negatives are too few below prevalence {}"
+    return _cut(ranges, "start", "end", pl.col(LOWEST), said, below=False)
+
+
+def supported_lambdas(ranges: pl.DataFrame) -> pl.DataFrame:
+    """Cut ranges of lambda where support ends, and add ``supported`` and ``reason``.
+
+    At beta 1, lambda is (1-eta)/eta. F-beta with another beta depends less on false positives at the same
+    lambda, so its support goes at least as far.
+    """
+    said = "this log cannot tell: its negatives are too few above lambda {}"
+    border = (1 - pl.col(LOWEST)) / pl.col(LOWEST)
+    return _cut(ranges, "lambda_start", "lambda_end", border, said, below=True)
+
+
+def _cut(
+    ranges: pl.DataFrame, start: str, end: str, border: pl.Expr, said: str, *, below: bool
+) -> pl.DataFrame:
+    """Cut ranges at a border; they are supported *below* it, or above it, and nowhere if it is null."""
+    known = ranges.with_row_index("__row").with_columns(__border=border.cast(pl.Float64))
+    at = pl.col("__border").map_elements("{:.2g}".format, return_dtype=pl.String)
+    why = pl.coalesce(WHY, pl.format(said, at))
+    # Without support, the whole range is on the other side of the border.
+    bottom = pl.col("__border").fill_null(float("-inf") if below else float("inf"))
+    parts = (
+        known.with_columns(pl.min_horizontal(end, bottom).alias(end), supported=pl.lit(below)),
+        known.with_columns(pl.max_horizontal(start, bottom).alias(start), supported=pl.lit(not below)),
+    )
+    whole = pl.concat(parts).filter(pl.col(start) < pl.col(end)).sort("__row", start)
+    return whole.with_columns(reason=pl.when(~pl.col("supported")).then(why)).drop(
+        "__row", "__border", LOWEST, WHY
+    )

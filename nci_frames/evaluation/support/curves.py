@@ -1,0 +1,44 @@
+"""Areas of groups -> the columns ``supported`` and ``reason``."""
+
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
+from nci_frames.evaluation.support.reasons import number_of
+from nci_frames.evaluation.support.rule import curve_support
+
+__all__ = ["Area", "with_curve_flags", "with_curve_support"]
+
+#: PR-AUC, or the area under the gain curve.
+Area = Literal["pr", "gain"]
+
+_SUPPORT = ("__lowest", "__negatives", "__why")
+
+
+def with_curve_support(curves: Curves, area: Area) -> pl.DataFrame:
+    """Return the groups of some curves with what their flags are made from."""
+    lowest = getattr(curve_support(curves), area)
+    positives, negatives = pl.Series(curves.positives), pl.Series(curves.negatives)
+    return curves.groups.with_columns(
+        pl.Series("__lowest", lowest, nan_to_null=True),
+        negatives.alias("__negatives"),
+        pl.when(positives == 0)
+        .then(number_of("no_positives"))
+        .when(negatives == 0)
+        .then(number_of("no_negatives"))
+        .when(pl.Series(np.isnan(lowest)))
+        .then(number_of(f"few_for_{area}"))
+        .alias("__why"),
+    )
+
+
+def with_curve_flags(areas: pl.DataFrame, depends: pl.Expr) -> pl.DataFrame:
+    """Put the flags in place of what they are made from; *depends* is where the area needs the prevalence."""
+    lowest, negatives, why = (pl.col(name) for name in _SUPPORT)
+    at_prevalence = flags(lowest, log_cost(lowest, negatives), why, pl.col("prevalence"))
+    defined = defined_flags(pl.col("value"))
+    columns = {name: pl.when(depends).then(at_prevalence[name]).otherwise(defined[name]) for name in defined}
+    return areas.with_columns(**columns).drop(_SUPPORT)

@@ -1,0 +1,138 @@
+"""Counts -> the lowest prevalence that a log supports."""
+
+import polars as pl
+
+from nci_frames.checked import checked
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.arrays.roc_steps import curves_of, no_curves
+from nci_frames.evaluation.metrics import (
+    MEAN_PR_AUC,
+    PARTIAL_ROC_AUC,
+    PR_GAIN_AUC,
+    ROC_AUC,
+    Metric,
+    called_metric,
+    curve_asked,
+)
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.rates.rates import rates_of
+from nci_frames.evaluation.support.curves import Area, with_curve_support
+from nci_frames.evaluation.support.reasons import reason_text
+from nci_frames.evaluation.support.rule import class_reason, point_reason, point_support
+from nci_frames.schemas import COUNTS, RATES, SUPPORT, collect
+
+__all__ = ["lowest_supported_prevalence"]
+
+
+@checked
+def lowest_supported_prevalence(
+    counts: pl.DataFrame | pl.LazyFrame, /, *, metric: str | pl.Expr, threshold: float | None = None
+) -> pl.DataFrame:
+    """Return the lowest prevalence at which the log can tell a metric.
+
+    At a low prevalence, precision and what follows from it depend on the few negatives with the highest
+    scores. Below some prevalence a log has too few of them: its values are then too high on average, and
+    vary by their own size. ``supported`` is true in every table at this prevalence and above.
+
+    Parameters
+    ----------
+    counts
+        A counts frame, or rates.
+    metric
+        A name or alias of a metric, a called metric, or an area.
+    threshold
+        The threshold of the metric; by default the best of all thresholds, wherever it is. Areas do not
+        depend on it.
+
+    Returns
+    -------
+    A row per group, sorted by model and keys:
+
+    ========== ======= ====================================================== =========================
+    column     dtype   meaning                                                null where
+    ========== ======= ====================================================== =========================
+    model, keys        as in *counts*                                         as in *counts*
+    metric     String  its label                                              never
+    prevalence Float64 at and above it the log supports the metric; 0 where   there is none: see reason
+                       it does at every prevalence
+    reason     String  why there is none                                      there is one
+    ========== ======= ====================================================== =========================
+
+    Raises
+    ------
+    ParameterError
+        If the threshold was not counted, or is given for an area, or if the area belongs to a range of
+        prevalence.
+    UnknownMetricError
+        If there is no such metric.
+    SchemaError
+        If *counts* is not a counts frame.
+
+    Notes
+    -----
+    With N negatives, at odds o: the negatives come with N·o positives, so M = N·o·TPR true positives are
+    expected above the threshold beside FP false positives. The standard error of precision M/(M + FP) that
+    comes from FP, relative to precision, is at most 1/(2·√M) and at most 1/√FP.
+
+    - At a threshold: M >= 25 or FP >= 100 keeps it at 10 % or less.
+    - PR-AUC, and any metric at the best threshold: there must be a threshold with M >= 25, at least 10 true
+      positives in the log, and a precision of at least one half. In a model too weak for that, the thresholds
+      with FP < 25 or less than 10 true positives must hold so few positives that they cannot add a tenth to
+      the area.
+    - The gain area: 25 rows of each class are expected above a recall that equals the prevalence.
+    - What does not depend on the prevalence, or not on a low FPR (accuracy, NPV), is supported everywhere.
+
+    The number of negatives that a prevalence needs is about that of the log times the ratio of the odds.
+
+    Examples
+    --------
+    60 of 100 positives and 10 of 10,000 negatives say little about precision below 4 in a thousand.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a"], "threshold": [0.5], "tp": [60], "fp": [10], "fn": [40], "tn": [9990]
+    ... })
+    >>> found = nf.lowest_supported_prevalence(counts, metric="precision", threshold=0.5)
+    >>> found["prevalence"].round(4).item()
+    0.0041
+    """
+    given = counts.collect() if isinstance(counts, pl.LazyFrame) else counts
+    frame = collect(given, RATES if "tpr" in given.columns else COUNTS)
+    keys = ["model", *RATES.keys(frame.columns)]
+    curve = curve_asked(metric)
+    if curve is not None:
+        label, needs_fpr = curve.name, curve not in (ROC_AUC, PARTIAL_ROC_AUC)
+        _check_area(curve, threshold)
+    else:
+        called = called_metric(metric)
+        label, needs_fpr = called.label, called.needs_fpr is not False
+    if needs_fpr and threshold is None:
+        counted = frame.drop_nulls(["tp", "fp", "fn", "tn"])
+        parts = [no_curves(counted, keys), *curves_of(counted, keys)]
+        area: Area = "gain" if curve is PR_GAIN_AUC else "pr"
+        found = pl.concat(with_curve_support(part, area) for part in parts).select(
+            *keys, prevalence="__lowest", reason=reason_text(pl.col("__why"))
+        )
+    else:
+        rates = frame if "tpr" in frame.columns else rates_of(frame)
+        if threshold is None:
+            points = rates.unique(keys).with_columns(reason=pl.lit(None, pl.String))
+        else:
+            points = select_operating_points(rates, threshold=threshold)
+        number = point_reason() if needs_fpr else class_reason()
+        why = pl.coalesce("reason", reason_text(number))
+        lowest = pl.when(why.is_null()).then(point_support() if needs_fpr else pl.lit(0.0))
+        found = points.select(*keys, prevalence=lowest, reason=why)
+    return SUPPORT.finish(found.with_columns(metric=pl.lit(label)).sort(keys))
+
+
+def _check_area(curve: Metric, threshold: float | None) -> None:
+    if threshold is not None:
+        msg = f"the metric {curve.name!r} has no threshold: it is an area over all of them"
+        raise ParameterError(msg, found=f"threshold={threshold!r}", hint="do not pass threshold")
+    if curve is MEAN_PR_AUC:
+        raise ParameterError(
+            f"the metric {curve.name!r} belongs to {curve.needs}",
+            hint="metric='pr_auc' returns the prevalence at which such a range may begin",
+        )

@@ -1,0 +1,57 @@
+"""Why a log cannot tell a value: the texts of the column ``reason``, by number.
+
+Tables may have millions of rows and few texts, so a reason is a number until the table is done.
+"""
+
+from functools import cache
+
+import polars as pl
+
+__all__ = ["REASONS", "number_of", "reason_text", "too_few", "too_few_number"]
+
+_CANNOT = "this log cannot tell: "
+#: Reasons that do not depend on a number of negatives.
+REASONS = {
+    "no_positives": "there are no positives",
+    "no_negatives": "there are no negatives",
+    "no_point": "there is no operating point",
+    "nobody": _CANNOT + "no positive reaches the threshold",
+    "few_for_pr": _CANNOT + "it has fewer than 10 positives",
+    "few_for_gain": _CANNOT + "it has fewer than 25 rows of a class",
+    "undefined": "the value is undefined",
+    "hidden": "the prevalence is unknown, since the expression hides it",
+}
+_NUMBERS = {name: number for number, name in enumerate(REASONS)}
+#: Numbers of negatives whose text is one: 2 % apart.
+_PER_DECADE, _DECADES = 100, 18
+
+
+def number_of(name: str) -> pl.Expr:
+    """Return the number of one of the reasons."""
+    return pl.lit(_NUMBERS[name], pl.UInt32)
+
+
+def too_few_number(decades: pl.Expr) -> pl.Expr:
+    """Return the number of the reason that 10 to so many negatives would be needed."""
+    place = (decades * _PER_DECADE).clip(0, _PER_DECADE * _DECADES)
+    return len(REASONS) + place.cast(pl.UInt32, strict=False)
+
+
+def reason_text(number: pl.Expr) -> pl.Expr:
+    """Return the text of a reason; null for null."""
+    return pl.lit(pl.Series(_texts())).gather(number)
+
+
+def too_few(negatives: float) -> str:
+    """Say that about so many negatives would be needed.
+
+    >>> too_few(416_667)
+    'this log cannot tell: about 400,000 negatives would be needed'
+    """
+    return f"{_CANNOT}about {float(f'{negatives:.1g}'):,.0f} negatives would be needed"
+
+
+@cache
+def _texts() -> list[str]:
+    needed = (10 ** ((place + 0.5) / _PER_DECADE) for place in range(_PER_DECADE * _DECADES))
+    return [*REASONS.values(), *map(too_few, needed), _CANNOT + "no number of negatives would be enough"]

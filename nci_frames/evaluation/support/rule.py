@@ -1,0 +1,114 @@
+"""The rule of support: at which prevalences the negatives of a log suffice.
+
+At the odds o of a prevalence, the N negatives of a log come with N·o positives, of which N·o·TPR are found.
+With these FP false positives, precision is M/(M + FP), where M = N·o·TPR. FP varies by its square root, so
+the standard error of precision, relative to precision, is about √FP/(M + FP). That is at most 1/(2·√M),
+however many false positives there are, and at most 1/√FP. So M >= 25 or FP >= 100 keeps it at 10 % or less.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.support.reasons import number_of
+from nci_frames.typing import Floats
+
+__all__ = [
+    "ENOUGH_FALSE",
+    "LEAST_FOUND",
+    "LEAST_POSITIVES",
+    "CurveSupport",
+    "class_reason",
+    "curve_support",
+    "point_reason",
+    "point_support",
+]
+
+#: True positives that must come with the negatives of the log above a threshold.
+LEAST_FOUND = 25
+#: So many false positives suffice, whatever the prevalence.
+ENOUGH_FALSE = 100
+#: True positives of the log itself, above a threshold that is picked because it does well.
+LEAST_POSITIVES = 10
+#: The share of an area that the first thresholds may hold, those with too few rows above them.
+LARGEST_FIRST = 0.1
+
+
+def point_support() -> pl.Expr:
+    """Return the lowest prevalence that an operating point supports; null where its rates are.
+
+    With N negatives it is 25/(25 + N·TPR), and 0 from 100 false positives on.
+    """
+    found = pl.col("negatives") * pl.col("tpr")
+    false = pl.col("negatives") * pl.col("fpr")
+    # Rates are quotients of counts: multiplied again, they miss the counts by rounding.
+    enough = false >= ENOUGH_FALSE * (1 - 1e-9)
+    lowest = pl.when(enough).then(0.0).otherwise(LEAST_FOUND / (LEAST_FOUND + found))
+    return pl.when(found.is_not_null() & false.is_not_null()).then(lowest)
+
+
+def class_reason() -> pl.Expr:
+    """Return the number of the reason why an operating point has no rates; null where it has."""
+    undefined = pl.col("tpr").is_null() | pl.col("fpr").is_null()
+    return pl.coalesce(
+        pl.when(pl.col("positives") == 0).then(number_of("no_positives")),
+        pl.when(pl.col("negatives") == 0).then(number_of("no_negatives")),
+        pl.when(undefined).then(number_of("no_point")),
+    )
+
+
+def point_reason() -> pl.Expr:
+    """Return the number of the reason why a point supports no prevalence below 1; null where it does."""
+    return pl.coalesce(class_reason(), pl.when(pl.col("tpr") == 0).then(number_of("nobody")))
+
+
+class CurveSupport(NamedTuple):
+    """The lowest prevalence that each curve supports; NaN where there is none."""
+
+    pr: Floats
+    gain: Floats
+
+
+def curve_support(curves: Curves) -> CurveSupport:
+    """Return the lowest prevalences at which the log supports what is read from whole curves.
+
+    PR-AUC, and a metric at the best of all thresholds, depend on the negatives above the threshold at which
+    precision is one half. The log supports them at the odds o if there is such a threshold with at least
+    10 true positives, and N·o·TPR >= 25.
+
+    A weak model has no such threshold at a low prevalence. Its area is supported, too, if the thresholds
+    with fewer than 25 false positives or 10 true positives could not add a tenth to it, even if precision
+    were 1 there.
+
+    The gain curve begins at a recall that equals the prevalence. It is supported if 25 rows of each class are
+    expected above.
+    """
+    start, size = curves.start, curves.size
+    each = np.repeat(np.arange(len(size)), size)
+    positives, negatives = curves.positives, curves.negatives
+    with np.errstate(invalid="ignore", divide="ignore"):
+        true, false = curves.tpr1 * positives[each], curves.fpr1 * negatives[each]
+        enough = true >= LEAST_POSITIVES * (1 - 1e-9)
+        # The odds at which precision is one half and 25 positives are found.
+        odds = np.where(enough, np.maximum(false, LEAST_FOUND) / (negatives[each] * curves.tpr1), np.inf)
+        lowest = _reduced(np.minimum, odds, start)
+        # A step that begins where enough rows of both classes are above it.
+        true, false = curves.tpr0 * positives[each], curves.fpr0 * negatives[each]
+        solid = (true >= LEAST_POSITIVES * (1 - 1e-9)) & (false >= LEAST_FOUND * (1 - 1e-9))
+        first = 1 - _reduced(np.add, np.where(solid, curves.tpr1 - curves.tpr0, 0.0), start)
+        # Where precision is below one half it is at least half of o·TPR/FPR.
+        slope = np.where(solid, (curves.tpr1 - curves.tpr0) * curves.tpr1 / curves.fpr1, 0.0)
+        weak = 2 * first / LARGEST_FIRST / _reduced(np.add, slope, start)
+        lowest = np.minimum(lowest, np.where(np.isnan(weak), np.inf, weak))
+        known = (positives >= LEAST_POSITIVES) & (negatives > 0) & np.isfinite(lowest)
+        pr = np.where(known, lowest / (1 + lowest), np.nan)
+        rows = np.minimum(positives, negatives)
+        gain = np.where(rows >= LEAST_FOUND, LEAST_FOUND / rows, np.nan)
+    return CurveSupport(pr, gain)
+
+
+def _reduced(by: np.ufunc, steps: Floats, start: NDArray[np.int64]) -> Floats:
+    return np.asarray(by.reduceat(steps, start)) if len(start) else np.empty(0)

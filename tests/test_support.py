@@ -1,0 +1,204 @@
+"""Which prevalences a log supports: the rule against brute force, the flags, and simulated logs."""
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+import nci_frames as nf
+from nci_frames.evaluation.support.reasons import too_few
+
+ETAS = np.geomspace(1e-6, 0.9, 60).tolist()
+
+
+def lowest_by_hand(tp: Any, fp: Any, positives: int, negatives: int) -> float | None:
+    """Search a fine grid of odds for the lowest from which on the rule of curves holds."""
+    tpr, best = np.asarray(tp) / positives, math.inf
+    for odds in np.geomspace(1e-7, 1e6, 8000):
+        found = negatives * odds * tpr
+        half = (np.asarray(tp) >= 10) & (found >= 25) & (found >= np.asarray(fp))
+        if half.any():
+            best = odds
+            break
+    return None if positives < 10 else best / (1 + best)
+
+
+@given(
+    bins=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 400)), min_size=1, max_size=12),
+    rest=st.integers(1, 300),
+)
+def test_the_lowest_prevalence_of_curves_is_that_of_a_search(bins: list[tuple[int, int]], rest: int) -> None:
+    tp, fp = (np.cumsum(rows) for rows in zip(*bins, strict=True))
+    positives, negatives = int(tp[-1]) + 1, int(fp[-1]) + rest
+    counts = pl.DataFrame(
+        {"model": "a", "threshold": -np.arange(len(bins)) * 1.0, "tp": tp, "fp": fp, "fn": positives - tp,
+         "tn": negatives - fp}
+    )  # fmt: skip
+    found = nf.lowest_supported_prevalence(counts, metric="pr_auc")
+    wanted = lowest_by_hand([*tp, positives], [*fp, negatives], positives, negatives)
+    if wanted is None:
+        assert found.row(0)[1:] == ("pr_auc", None, "this log cannot tell: it has fewer than 10 positives")
+        return
+    # A weak model may be supported below: then the early thresholds cannot add a tenth to the area.
+    lowest = found["prevalence"].item()
+    assert lowest <= wanted * 1.01
+    if lowest < wanted * 0.99:
+        solid = (tp >= 10) & (fp >= 25)
+        odds = lowest / (1 - lowest)
+        true = np.append(tp[solid], positives) / positives
+        false = np.append(fp[solid], negatives) / negatives
+        early = true[0]
+        area = (np.diff(true) * odds * true[1:] / (odds * true[1:] + false[1:])).sum()
+        assert early <= 0.1 * area * (1 + 1e-9)
+
+
+def point(tp: int, fp: int, positives: int = 100, negatives: int = 10_000) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"model": ["a"], "threshold": [0.5], "tp": [tp], "fp": [fp], "fn": [positives - tp],
+         "tn": [negatives - fp]}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tp", "fp", "lowest"),
+    [(60, 0, 25 / 6025), (60, 99, 25 / 6025), (60, 100, 0.0), (100, 3, 25 / 10025), (0, 100, None)],
+)
+def test_the_lowest_prevalence_of_a_point_by_hand(tp: int, fp: int, lowest: float | None) -> None:
+    found = nf.lowest_supported_prevalence(point(tp, fp), metric="precision", threshold=0.5)
+    assert found["prevalence"].item() == (None if lowest is None else pytest.approx(lowest))
+    assert (found["reason"].item() is None) == (lowest is not None)
+
+
+@given(tp=st.integers(1, 100), fp=st.integers(0, 300), negatives=st.integers(400, 10**7))
+def test_where_a_point_is_supported_precision_is_known_to_a_tenth(tp: int, fp: int, negatives: int) -> None:
+    """The standard error of precision by chance in the negatives, by the delta method."""
+    rates = nf.compute_rates(point(tp, fp, negatives=negatives))
+    table = nf.project_rates(rates, metrics="precision", prevalence=ETAS)
+    for eta, precision, supported in table.select("prevalence", "value", "supported").iter_rows():
+        found = negatives * eta / (1 - eta) * tp / 100
+        error = precision * math.sqrt(fp) / (found + fp)
+        assert not supported or error <= 0.1 * precision * (1 + 1e-9)
+
+
+def test_flags_agree_with_the_lowest_prevalence_and_are_monotone() -> None:
+    rng = np.random.default_rng(3)
+    label = rng.random(20_000) < 0.05
+    log = pl.DataFrame({"model": "a", "label": label, "score": rng.normal(label * 2.0)})
+    counts = nf.count_confusion(log, thresholds=[1.0, 2.5])
+    areas = nf.compute_areas(counts, prevalence=ETAS)
+    gain = nf.pr_gain_auc(counts, prevalence=ETAS)
+    points = nf.project_rates(nf.compute_rates(counts), metrics=["precision", "npv"], prevalence=ETAS)
+    for table, metric, options in (
+        (areas.filter(metric="pr_auc"), "pr_auc", {}),
+        (gain, "pr_gain_auc", {}),
+        (points.filter(metric="precision", threshold=2.5), "precision", {"threshold": 2.5}),
+        (points.filter(metric="npv", threshold=2.5), "npv", {"threshold": 2.5}),
+    ):
+        lowest = nf.lowest_supported_prevalence(counts, metric=metric, **options)["prevalence"].item()
+        assert table["supported"].to_list() == [eta >= lowest for eta in ETAS]
+        assert table["reason"].is_null().to_list() == table["supported"].to_list()
+    assert 0 < nf.lowest_supported_prevalence(counts, metric="pr_auc")["prevalence"].item() < 0.05
+    assert areas.filter(metric="roc_auc")["supported"].to_list() == [True]
+
+
+def test_reasons_say_how_many_negatives_are_needed() -> None:
+    rates = nf.compute_rates(point(60, 0))
+    table = nf.project_rates(rates, metrics="precision", prevalence=[0.0, 1e-4, 1e-3, 0.1])
+    # 25 true positives at TPR 0.6 come with 25/0.6·(1-eta)/eta negatives.
+    assert table["reason"].to_list() == [
+        "this log cannot tell: no number of negatives would be enough",
+        too_few(25 / 0.6 * 9999),
+        too_few(25 / 0.6 * 999),
+        None,
+    ]
+    assert "about 400,000 negatives" in table["reason"][1]
+    enough = nf.compute_rates(point(60, 0, negatives=420_000))
+    assert nf.project_rates(enough, metrics="precision", prevalence=1e-4)["supported"].item()
+
+
+def test_what_does_not_depend_on_prevalence_or_fpr_is_supported_everywhere() -> None:
+    rates = nf.compute_rates(point(60, 0))
+    names = ["recall", "specificity", "youden_j", "accuracy", "npv"]
+    table = nf.project_rates(rates, metrics=names, prevalence=[1e-6, 0.5])
+    assert table["supported"].all()
+    hidden = nf.precision(prevalence=1e-6).alias("mine")
+    assert nf.project_rates(rates, metrics=hidden, prevalence=0.5).select("supported", "reason").row(0) == (
+        None, "the prevalence is unknown, since the expression hides it",
+    )  # fmt: skip
+    fixed = nf.project_rates(rates, metrics=nf.precision(prevalence=1e-6), prevalence=0.5)
+    assert fixed["supported"].to_list() == [False]
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ((0, 1, 0, 99), "there are no positives"),
+        ((1, 0, 9, 0), "there are no negatives"),
+        ((0, 0, 9, 10), "this log cannot tell: no positive reaches the threshold"),
+    ],
+)
+def test_groups_that_support_nothing_say_why(cells: tuple[int, ...], reason: str) -> None:
+    tp, fp, fn, tn = cells
+    counts = pl.DataFrame({"model": "a", "threshold": 0.5, "tp": tp, "fp": fp, "fn": fn, "tn": tn})
+    table = nf.project_rates(nf.compute_rates(counts), metrics="precision", prevalence=0.1)
+    assert table.select("supported", "reason").row(0) == (False, reason)
+    found = nf.lowest_supported_prevalence(counts, metric="precision", threshold=0.5)
+    assert found.select("prevalence", "reason").row(0) == (None, reason)
+
+
+def test_winners_and_maps_are_cut_where_support_ends() -> None:
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": [0.5, 0.5], "tp": [60, 80], "fp": [1, 20], "fn": [40, 20],
+         "tn": [9999, 9980]}
+    )  # fmt: skip
+    rates = nf.compute_rates(counts)
+    ranges = nf.winner_ranges(rates, metric="f_beta", over="prevalence")
+    border = nf.lowest_supported_prevalence(counts, metric="f_beta", threshold=0.5).filter(model="a")
+    assert ranges["supported"].to_list() == [False, *[True] * (len(ranges) - 1)]
+    assert ranges["end"][0] == border["prevalence"].item()
+    assert ranges["reason"][0] == "this log cannot tell: its negatives are too few below prevalence 0.0041"
+    whole = nf.decision_map(rates)
+    assert whole["supported"].to_list() == [*[True] * (len(whole) - 1), False]
+    assert whole["lambda_start"].to_list()[-1] == pytest.approx(6000 / 25)
+    over_beta = nf.winner_ranges(rates, metric="f_beta", over="beta", prevalence=1e-4)
+    assert not over_beta["supported"].any()
+    assert nf.winner_ranges(rates, metric="accuracy", over="prevalence")["supported"].all()
+
+
+def test_unknown_requests_are_refused() -> None:
+    with pytest.raises(nf.ParameterError, match="it is an area over all of them"):
+        nf.lowest_supported_prevalence(point(60, 0), metric="pr_auc", threshold=0.5)
+    with pytest.raises(nf.ParameterError, match="belongs to a range of prevalence"):
+        nf.lowest_supported_prevalence(point(60, 0), metric="mean_pr_auc")
+
+
+@pytest.mark.parametrize("shift", [1.5, 2.33, 3.0])
+def test_supported_areas_are_unbiased_and_others_are_not(shift: float) -> None:
+    """Normal scores, 174 positives and 1,623 negatives: the mean of PR-AUC over logs, and its truth."""
+    rng, logs = np.random.default_rng(int(shift * 10)), 150
+    label = np.repeat([True, False], [174, 1623])
+    score = rng.normal(size=(logs, len(label))) + shift * label
+    log = pl.DataFrame(
+        {"model": np.repeat([f"{n:03}" for n in range(logs)], len(label)), "label": np.tile(label, logs),
+         "score": score.ravel()}
+    )  # fmt: skip
+    etas = [1e-4, 1e-3, 0.01, 0.03, 0.05, 0.1, 0.2]
+    areas = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=etas)
+    share = (np.arange(100_000) + 0.5) / 100_000
+    fpr = norm.sf(shift + norm.ppf(1 - share))
+    for eta in etas:
+        truth = float(np.mean(share / (share + (1 - eta) / eta * fpr)))
+        found = areas.filter(metric="pr_auc", prevalence=eta)
+        supported = found.filter("supported")["value"]
+        if len(supported) > logs / 2:
+            assert abs(supported.mean() / truth - 1) < 0.06  # type: ignore[operator]
+        if eta == 1e-4:
+            assert supported.is_empty()
+            assert found["value"].mean() > 1.5 * truth  # type: ignore[operator]
+        if eta >= 0.1:
+            assert len(supported) > 0.9 * logs
