@@ -13,7 +13,7 @@ from nci_frames.checked import checked
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
-from nci_frames.evaluation.resampling.replicates import LEAST_BUCKETS
+from nci_frames.evaluation.resampling.samplers import LEAST_BUCKETS
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import exceedance
 from nci_frames.schemas import COUNTS, SHIFTS
