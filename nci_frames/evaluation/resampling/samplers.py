@@ -40,8 +40,8 @@ class Sampler(Protocol):
     def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         """Yield positives and negatives of some resampled logs at a time, of shape (logs, bins)."""
 
-    def halves(self, repeats: int, seed: int) -> tuple[Rows, Rows]:
-        """Return positives and negatives of one half of the log, of shape (repeats, bins).
+    def halves(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+        """Yield positives and negatives, in each bin, of one half of the log, drawn at random each time.
 
         The other half has the other rows. With buckets the halves of all models have the same units.
         """
@@ -88,13 +88,12 @@ class _Rows:
             positives = draw_with_replacement(rng, self.histogram.positives, some)
             yield positives, draw_with_replacement(rng, self.histogram.negatives, some)
 
-    def halves(self, repeats: int, seed: int) -> tuple[Rows, Rows]:
+    def halves(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         rng = stream(seed, self.histogram.group.row(0, named=True))
-        drawn = [
-            [draw_without_replacement(rng, bins, int(bins.sum()) // 2) for _ in range(repeats)]
-            for bins in (self.histogram.positives, self.histogram.negatives)
-        ]
-        return np.stack(drawn[0]), np.stack(drawn[1])
+        positives, negatives = self.histogram.positives, self.histogram.negatives
+        for _ in range(repeats):
+            some = draw_without_replacement(rng, positives, int(positives.sum()) // 2)
+            yield some, draw_without_replacement(rng, negatives, int(negatives.sum()) // 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +145,13 @@ class _Buckets:
             # Sums of whole numbers below 2^53 are exact in Float64.
             yield (positives.T @ part.T).T.astype(np.int64), (negatives.T @ part.T).T.astype(np.int64)
 
-    def halves(self, repeats: int, seed: int) -> tuple[Rows, Rows]:
+    def halves(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
-        first = np.arange(self.buckets) < self.buckets // 2
-        drawn = rng.permuted(np.tile(first, (repeats, 1)), axis=1).astype(np.float64)
-        positives, negatives = ((self._matrix(name).T @ drawn.T).T for name in ("positives", "negatives"))
-        return positives.astype(np.int64), negatives.astype(np.int64)
+        positives, negatives = self._matrix("positives").T, self._matrix("negatives").T
+        half = (np.arange(self.buckets) < self.buckets // 2).astype(np.float64)
+        for _ in range(repeats):
+            drawn = rng.permutation(half)
+            yield (positives @ drawn).astype(np.int64), (negatives @ drawn).astype(np.int64)
 
     def _matrix(self, name: str) -> Any:
         """Return the rows of each bucket (down) and bin (across)."""
