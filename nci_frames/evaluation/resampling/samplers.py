@@ -43,7 +43,8 @@ class Sampler(Protocol):
     def halves(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         """Yield positives and negatives, in each bin, of one half of the log, drawn at random each time.
 
-        The other half has the other rows. With buckets the halves of all models have the same units.
+        The other half has the other rows. Identical models are divided alike, and with buckets the halves of
+        all models have the same units.
         """
 
 
@@ -89,7 +90,7 @@ class _Rows:
             yield positives, draw_with_replacement(rng, self.histogram.negatives, some)
 
     def halves(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
-        rng = stream(seed, self.histogram.group.row(0, named=True))
+        rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
         positives, negatives = self.histogram.positives, self.histogram.negatives
         for _ in range(repeats):
             some = draw_without_replacement(rng, positives, int(positives.sum()) // 2)
