@@ -94,6 +94,41 @@ def auc(effort: float) -> Iterator[Seen]:
             )
 
 
+def rates_of_units(effort: float) -> Iterator[Seen]:
+    """TPR and FPR of units that are scored once or twice."""
+    logs, shift, grid = round(400 * effort), 2.0, [-1.0, 0.0, 1.0, 2.0, 3.0]
+    label = np.arange(1000) < 100
+    for repeats in (1, 2):
+        rng, tables = np.random.default_rng(repeats), {None: [], "bucket": []}
+        for _ in range(logs):
+            shared = rng.normal(label * shift, math.sqrt(0.9))
+            log = pl.concat(
+                pl.DataFrame(
+                    {"model": "a", "unit": np.arange(1000), "label": label,
+                     "score": shared + rng.normal(0, math.sqrt(0.1), 1000)}
+                )
+                for _ in range(repeats)
+            )  # fmt: skip
+            counts = nf.count_confusion(nf.unit_buckets(log), thresholds=grid)
+            for units, found in tables.items():
+                given = counts if units else nf.pool_counts(counts, over="bucket")
+                found.append(nf.compute_rates(given, interval="wilson", units=units))
+        for units, found in tables.items():
+            for at in (2.0, 3.0):
+                rows = pl.concat(found).filter(threshold=at)
+                for rate, place in (("tpr", shift), ("fpr", 0.0)):
+                    sides = rows.select(lower=f"{rate}_lower", upper=f"{rate}_upper")
+                    truth = float(_exceeds(np.array([at - place]))[0])
+                    where = (
+                        f"{rate.upper()} {truth:.2g}, each unit scored {'once' if repeats == 1 else 'twice'}"
+                    )
+                    call = "wilson" if units is None else 'wilson", units="bucket'
+                    promised = "none" if repeats > 1 and units is None else "0.95"
+                    yield Seen(
+                        f'`compute_rates("{call}")` holds the rate', where, promised, held(sides, truth), logs
+                    )
+
+
 def accuracy(effort: float) -> Iterator[Seen]:
     logs = round(20_000 * effort)
     correct, times = np.unique(np.random.default_rng(1).binomial(100, 0.98, logs), return_counts=True)
@@ -283,7 +318,7 @@ def own_thresholds(effort: float) -> Iterator[Seen]:
 
 
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
-    auc, accuracy, predictive_values, planning, shifts, folds, pairs, own_thresholds, bootstrap,
+    auc, rates_of_units, accuracy, predictive_values, planning, shifts, folds, pairs, own_thresholds, bootstrap,
 )  # fmt: skip
 
 

@@ -9,17 +9,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms
+from nci_frames.evaluation.rates.clusters import require_buckets
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, draw_without_replacement, stream
-from nci_frames.schemas import COUNTS
 
-__all__ = ["LEAST_BUCKETS", "Sampler", "samplers_of"]
+__all__ = ["Sampler", "samplers_of"]
 
 Rows = NDArray[np.int64]
-
-#: Fewer buckets than this show too little of how one log differs from another.
-LEAST_BUCKETS = 20
 
 _CELLS_AT_A_TIME = 1 << 21
 
@@ -109,19 +105,8 @@ class _Buckets:
 
     @classmethod
     def of(cls, frame: pl.DataFrame, units: str) -> "list[_Buckets]":
-        keys = COUNTS.keys(frame.columns)
-        if units not in keys:
-            raise SchemaError.missing_column(units, "units", "the keys of the counts frame", keys)
-        if frame[units].null_count():
-            msg = f"rows without a {units} cannot be resampled by it"
-            raise ParameterError(msg, hint="remove the rows that belong to no unit before counting")
+        require_buckets(frame, units)
         places = {bucket: place for place, bucket in enumerate(frame[units].unique().sort())}
-        if len(places) < LEAST_BUCKETS:
-            raise ParameterError(
-                f"there are too few values of {units!r} to resample",
-                found=f"{len(places)}; {LEAST_BUCKETS} are needed",
-                hint="count by more, e.g. by unit_buckets(predictions, buckets=256)",
-            )
         members: dict[tuple[Any, ...], dict[int, Histogram]] = {}
         for histogram in histograms(frame):
             rest = histogram.group.drop(units).row(0)
