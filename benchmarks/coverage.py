@@ -318,7 +318,8 @@ def own_thresholds(effort: float) -> Iterator[Seen]:
 
 
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
-    auc, rates_of_units, accuracy, predictive_values, planning, shifts, folds, pairs, own_thresholds, bootstrap,
+    auc, rates_of_units, accuracy, predictive_values, planning, shifts, folds, pairs, own_thresholds,
+    bootstrap,
 )  # fmt: skip
 
 
