@@ -34,10 +34,13 @@ class Seen:
     promised: str
     share: float
     logs: int
+    #: Standard error; None if it is that of a share.
+    error: float | None = None
 
     @property
     def line(self) -> str:
-        error = math.sqrt(max(self.share * (1 - self.share), 1 / self.logs) / self.logs)
+        of_share = math.sqrt(max(self.share * (1 - self.share), 1 / self.logs) / self.logs)
+        error = of_share if self.error is None else self.error
         return f"| {self.claim} | {self.condition} | {self.promised} | {self.share:.3f} ± {error:.3f} |"
 
 
@@ -89,6 +92,41 @@ def auc(effort: float) -> Iterator[Seen]:
             yield Seen(
                 f'`auc_interval("{method[0]}")` holds the area', where, "0.95", held(found, area), logs
             )
+
+
+def rates_of_units(effort: float) -> Iterator[Seen]:
+    """TPR and FPR of units that are scored once or twice."""
+    logs, shift, grid = round(400 * effort), 2.0, [-1.0, 0.0, 1.0, 2.0, 3.0]
+    label = np.arange(1000) < 100
+    for repeats in (1, 2):
+        rng, tables = np.random.default_rng(repeats), {None: [], "bucket": []}
+        for _ in range(logs):
+            shared = rng.normal(label * shift, math.sqrt(0.9))
+            log = pl.concat(
+                pl.DataFrame(
+                    {"model": "a", "unit": np.arange(1000), "label": label,
+                     "score": shared + rng.normal(0, math.sqrt(0.1), 1000)}
+                )
+                for _ in range(repeats)
+            )  # fmt: skip
+            counts = nf.count_confusion(nf.unit_buckets(log), thresholds=grid)
+            for units, found in tables.items():
+                given = counts if units else nf.pool_counts(counts, over="bucket")
+                found.append(nf.compute_rates(given, interval="wilson", units=units))
+        for units, found in tables.items():
+            for at in (2.0, 3.0):
+                rows = pl.concat(found).filter(threshold=at)
+                for rate, place in (("tpr", shift), ("fpr", 0.0)):
+                    sides = rows.select(lower=f"{rate}_lower", upper=f"{rate}_upper")
+                    truth = float(_exceeds(np.array([at - place]))[0])
+                    where = (
+                        f"{rate.upper()} {truth:.2g}, each unit scored {'once' if repeats == 1 else 'twice'}"
+                    )
+                    call = "wilson" if units is None else 'wilson", units="bucket'
+                    promised = "none" if repeats > 1 and units is None else "0.95"
+                    yield Seen(
+                        f'`compute_rates("{call}")` holds the rate', where, promised, held(sides, truth), logs
+                    )
 
 
 def accuracy(effort: float) -> Iterator[Seen]:
@@ -241,8 +279,47 @@ def bootstrap(effort: float) -> Iterator[Seen]:
         yield Seen("`bootstrap(pr_auc)` holds the area", where, "0.95", share, logs)
 
 
+def own_thresholds(effort: float) -> Iterator[Seen]:
+    """F1 at the own best threshold of normal scores, minus the truth at the threshold of the log."""
+    logs, shift = round(400 * effort), 3.0
+    label = np.arange(10_100) < 100
+    for repeats, units in ((1, None), (2, "bucket"), (2, None)):
+        rng = np.random.default_rng(11)
+        tables = []
+        for log in range(logs):
+            shared = rng.normal(label * shift, math.sqrt(0.9))
+            rows = pl.concat(
+                pl.DataFrame(
+                    {"model": f"{log:06}", "unit": np.arange(len(label)), "label": label,
+                     "score": shared + rng.normal(0, math.sqrt(0.1), len(label))}
+                )
+                for _ in range(repeats)
+            )  # fmt: skip
+            scan = nf.unit_buckets(rows) if units else rows.drop("unit")
+            counts = nf.count_confusion(scan, thresholds="exact")
+            tables.append(nf.cross_fit(counts, prevalence=[1e-4, 1e-3], units=units))
+        found = pl.concat(tables)
+        for (eta,), mine in found.group_by("prevalence", maintain_order=True):
+            tpr, fpr = (_exceeds(mine["threshold"].to_numpy() - place) for place in (shift, 0.0))
+            truth = 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
+            where = f"eta {eta:g}, 100 + 10,000 units" + (
+                "" if repeats == 1 else " scored twice, rows taken as independent" if units is None
+                else " scored twice, halves of buckets"
+            )  # fmt: skip
+            for column, claim in (("value", "<= 0.015"), ("optimistic", "none")):
+                if column == "optimistic" and repeats > 1:
+                    continue
+                error = mine[column].to_numpy() - truth
+                promised = "none" if repeats > 1 and units is None else claim
+                yield Seen(
+                    f"`cross_fit`: mean error of `{column}`, F1", where, promised,
+                    float(error.mean()), logs, float(error.std() / math.sqrt(logs)),
+                )  # fmt: skip
+
+
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
-    auc, accuracy, predictive_values, planning, shifts, folds, pairs, bootstrap,
+    auc, rates_of_units, accuracy, predictive_values, planning, shifts, folds, pairs, own_thresholds,
+    bootstrap,
 )  # fmt: skip
 
 
@@ -250,6 +327,12 @@ def _quantile(area: float) -> float:
     from scipy.special import ndtri
 
     return float(ndtri(area))
+
+
+def _exceeds(threshold: np.ndarray) -> np.ndarray:
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(-threshold))
 
 
 def main() -> None:

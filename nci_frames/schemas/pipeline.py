@@ -152,6 +152,12 @@ RANKING = FrameSchema(
         PREVALENCE,
         number("beta", "as in the projection", "it plays no part", minimum=0, required=False),
         VALUE,
+        number(
+            "optimistic",
+            "the value on the rows that the threshold was chosen on",
+            "undefined: 0/0",
+            required=False,
+        ),
         LOWER,
         UPPER,
         *_RANKS,

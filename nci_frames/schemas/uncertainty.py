@@ -27,6 +27,7 @@ __all__ = [
     "BEST_MODELS",
     "BOOTSTRAP",
     "CROSSOVER_INTERVALS",
+    "CROSS_FITS",
     "FOLD_COMPARISONS",
     "FOLD_SUMMARIES",
     "INTERVAL_COVERAGE",
@@ -218,6 +219,21 @@ BEST_MODELS = FrameSchema(
         Column("distinguishable", (pl.Boolean,), "whether the best is significantly better", "undefined"),
         _DEFINED,
         Column("reason", (pl.String,), "why resampling says nothing of the difference", "it does"),
+    ),
+)
+CROSS_FITS = FrameSchema(
+    "cross-fits",
+    "cross_fit(counts)",
+    (
+        MODEL,
+        number("threshold", "the best threshold on the whole log", "optimistic is null"),
+        METRIC,
+        PREVALENCE,
+        BETA,
+        number("value", "at a threshold chosen on one half, judged on the other", "see reason"),
+        number("optimistic", "at threshold, judged on the rows it was chosen on", "undefined: 0/0"),
+        whole("repeats", "divisions into halves that define it"),
+        Column("reason", (pl.String,), "why there is no value", "there is one"),
     ),
 )
 CROSSOVER_INTERVALS = FrameSchema(

@@ -131,6 +131,7 @@ def calls() -> dict[str, Call]:
         Call("bootstrap", (buckets,), {"metric": "f_beta", "units": "bucket", **few}, "counts"),
         Call("crossover_intervals", (counts,), {"threshold": 0.5, **few}, "counts"),
         Call("probability_best", (counts,), {"threshold": 0.5, **few}, "counts"),
+        Call("cross_fit", (buckets,), {"units": "bucket", "repeats": 2}, "counts"),
         Call("subsample_study", (counts,), {"prevalence": 0.3, "repeats": 5}, "counts"),
         Call("auc_interval", (counts,), {}, "counts"),
         Call("compare_folds", (fold_points,), {"repeats": 100}, "rates"),

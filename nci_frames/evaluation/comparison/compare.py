@@ -190,7 +190,7 @@ def comparison_of(
     best_points = bounded(own.sort("model", "threshold"))
     # Models that share thresholds still compete at different ones.
     within = ("metric", "prevalence", "beta")
-    best = rank_models(best_values(best_points, maps, grid, betas, band=whole), by=within)
+    best = rank_models(best_values(best_points, maps, total if whole else None, grid, betas), by=within)
     observed = observed_prevalence(rates)
     main, middle = main_beta(betas), middle_prevalence(grid, observed)
     mains = main_prevalences(grid, observed)

@@ -1,4 +1,4 @@
-"""Rates -> F-beta of each model at its own best threshold."""
+"""Rates -> F-beta of each model at its own best threshold, chosen and judged on different rows."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ import polars as pl
 
 from nci_frames.evaluation.crossovers.decision_map import decision_map
 from nci_frames.evaluation.metrics import f_beta
+from nci_frames.evaluation.significance.cross_fitting import cross_fit
 from nci_frames.evaluation.support.flags import point_flags
 
 __all__ = ["best_values", "own_maps"]
@@ -17,9 +18,19 @@ def own_maps(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def best_values(
-    points: pl.DataFrame, maps: pl.DataFrame, grid: Sequence[float], betas: Sequence[float], *, band: bool
+    points: pl.DataFrame,
+    maps: pl.DataFrame,
+    counts: pl.DataFrame | None,
+    grid: Sequence[float],
+    betas: Sequence[float],
+    *,
+    units: str | None = None,
 ) -> pl.DataFrame:
-    """Return F-beta of each model at its best threshold, at every prevalence and beta."""
+    """Return F-beta of each model at its best threshold, at every prevalence and beta.
+
+    With *counts* the value is judged on other rows, and bounds are those of the points; without them, as for
+    sums of weights, it is that of the points.
+    """
     eta, beta = pl.col("prevalence"), pl.col("beta")
     places = pl.DataFrame({"prevalence": grid}).join(pl.DataFrame({"beta": betas}), how="cross")
     # At prevalence 1 everything is precise, so lambda is 0 there whatever beta is.
@@ -38,11 +49,31 @@ def best_values(
         .join(points, on=["model", "threshold"])
     )
     values: dict[str, pl.Expr | pl.Series] = {"value": f_beta()}
-    if band:
+    if counts is not None:
         # F-beta rises with TPR and falls with FPR.
         for side, tpr, fpr in (("lower", "tpr_lower", "fpr_upper"), ("upper", "tpr_upper", "fpr_lower")):
             bounds = chosen.with_columns(tpr=pl.col(tpr), fpr=pl.col(fpr))
             values[side] = bounds.select(f_beta()).to_series()
-    return chosen.with_columns(metric=pl.lit("f_beta"), **values, **point_flags(needs_fpr=True)).select(
+    best = chosen.with_columns(metric=pl.lit("f_beta"), **values, **point_flags(needs_fpr=True)).select(
         "model", "threshold", "metric", "prevalence", "beta", *values, "supported", "reason"
     )
+    return best if counts is None else _judged_apart(best, counts, grid, betas, units)
+
+
+def _judged_apart(
+    best: pl.DataFrame, counts: pl.DataFrame, grid: Sequence[float], betas: Sequence[float], units: str | None
+) -> pl.DataFrame:
+    """Replace each value by that of ``cross_fit``; the value of the log itself becomes ``optimistic``.
+
+    The bounds are those of the threshold of the log; they are widened to hold the value, where needed.
+    """
+    fitted = cross_fit(counts, prevalence=grid, beta=betas, units=units)
+    at = ["model", "prevalence", "beta"]
+    joined = best.rename({"value": "optimistic"}).join(
+        fitted.select(*at, "value"), on=at, how="left", nulls_equal=True, maintain_order="left"
+    )
+    known = pl.col("value").is_not_null()
+    wide = {"lower": pl.min_horizontal("lower", "value"), "upper": pl.max_horizontal("upper", "value")}
+    return joined.with_columns(
+        pl.when(known & pl.col(name).is_not_null()).then(bound).alias(name) for name, bound in wide.items()
+    ).select(*best.columns, "optimistic")

@@ -51,7 +51,9 @@ class Comparison:
     rates: pl.DataFrame
     #: The operating points that have the model's highest F-beta at some prevalence and beta: a rates frame.
     best_points: pl.DataFrame
-    #: F-beta of each model at its own best threshold, over prevalence x beta, ranked: a ranking frame.
+    #: F-beta of each model at its own best threshold, over prevalence x beta, ranked: a ranking frame. The
+    #: value is that of ``cross_fit``, judged on other rows than the threshold was chosen on; ``optimistic``
+    #: is that of the log itself. For sums of weights, which cannot be divided, the value is the latter.
     best: pl.DataFrame
     #: The model with the highest F-beta over prevalence at ``main_beta``, exactly: each model at its own best
     #: threshold, and at the threshold of the points. Frames of ``winner_ranges``.

@@ -14,7 +14,7 @@ from nci_frames.schemas.runs import group_starts
 
 __all__ = ["rank_models"]
 
-_RESULTS = ("value", "lower", "upper", "rank", "gap", "supported", "reason")
+_RESULTS = ("value", "optimistic", "lower", "upper", "rank", "gap", "supported", "reason")
 
 
 @checked

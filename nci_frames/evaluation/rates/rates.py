@@ -4,11 +4,13 @@ import polars as pl
 
 from nci_frames.arguments import check_level
 from nci_frames.checked import checked
+from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.rates.clusters import effective_rows, require_buckets
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.schemas import COUNTS, RATES, collect
 
-__all__ = ["compute_rates", "rates_of"]
+__all__ = ["clustered_bounds", "compute_rates", "rates_of"]
 
 
 @checked
@@ -19,6 +21,7 @@ def compute_rates(
     interval: Interval | None = None,
     level: float = 0.95,
     half_width: tuple[float, float] | None = None,
+    units: str | None = None,
 ) -> pl.DataFrame:
     """Return the true- and false-positive rate of every row of counts.
 
@@ -34,10 +37,14 @@ def compute_rates(
         Confidence of each rate's interval, in (0, 1).
     half_width
         Known half-widths of TPR and of FPR, each >= 0, in place of *interval*.
+    units
+        None takes the rows as independent, which makes bounds too narrow where a unit has several rows. A
+        key, such as the ``bucket`` of ``unit_buckets``, takes its values as independent instead, at least 20
+        of them; it is summed away.
 
     Returns
     -------
-    The columns and the rows of *counts*, in the same order, and:
+    The columns and the rows of *counts*, in the same order (with *units*, those of ``pool_counts``), and:
 
     =================== ======= =================================== ===================
     column              dtype   meaning                             null where
@@ -47,10 +54,11 @@ def compute_rates(
     observed_prevalence Float64 positives / all rows, in [0, 1]     there are no rows
     tpr                 Float64 tp / positives, in [0, 1]           no positives
     fpr                 Float64 fp / negatives, in [0, 1]           no negatives
-    tpr_lower,          Float64 bounds of the true rate, in [0, 1]; no positives
-    tpr_upper                   only with *interval* or
-                                *half_width*
-    fpr_lower,          Float64 likewise                            no negatives
+    tpr_lower,          Float64 bounds of the true rate, in [0, 1]; no positives; with
+    tpr_upper                   only with *interval* or             *units* also: all
+                                *half_width*                        buckets are alike at
+                                                                    all thresholds
+    fpr_lower,          Float64 likewise                            likewise, negatives
     fpr_upper
     =================== ======= =================================== ===================
 
@@ -58,9 +66,10 @@ def compute_rates(
     ------
     ParameterError
         If the interval is unknown, the level outside (0, 1), a half-width negative, both are given, or
-        counts are sums of weights, whose spread no binomial distribution describes.
+        counts are sums of weights, whose spread no binomial distribution describes; if there are too few
+        values of *units*, or *units* is given without *interval*.
     SchemaError
-        If *counts* is not a counts frame.
+        If *counts* is not a counts frame, or lacks the key *units*.
 
     Notes
     -----
@@ -68,8 +77,16 @@ def compute_rates(
     (Wilson). The lower bound is 0 if the rate is 0, the upper bound is 1 if it is 1. TPR and FPR come from
     different rows, so the confidence that both are within their bounds is the product of the two.
 
+    With *units*, the interval is that of a smaller number of independent rows: the rows divided by the design
+    effect, which is the variance of the rate between buckets over that of independent rows, and by
+    (t/z)², with Student's t of one degree of freedom fewer than there are buckets. A design effect below 1
+    counts as 1. With fewer than ten hits or misses it is at least that of all thresholds together.
+
     References
     ----------
+    Korn and Graubard (1998), Confidence intervals for proportions with small expected number of positive
+    counts estimated from survey data, Survey Methodology 24, 193-201.
+
     Brabec et al. (2020), eqs. 5-7, 9, doi:10.1007/978-3-030-50423-6_6; Brown, Cai and DasGupta (2001),
     Interval estimation for a binomial proportion, doi:10.1214/ss/1009213286.
 
@@ -94,16 +111,51 @@ def compute_rates(
     if interval is not None and half_width is not None:
         msg = "interval and half_width cannot be combined"
         raise ParameterError(msg, found=f"{interval!r} and {half_width!r}", hint="pass only one of them")
+    if units is not None:
+        return _clustered(frame, units, interval, level)
     rates = rates_of(frame)
     if half_width is not None:
         return RATES.finish(rates.with_columns(**_given(*half_width)))
     if interval is None:
         return RATES.finish(rates)
     require_row_counts(frame)
-    tpr = rate_interval(interval, pl.col("tp"), pl.col("positives"), level=level)
-    fpr = rate_interval(interval, pl.col("fp"), pl.col("negatives"), level=level)
-    bounds = {"tpr_lower": tpr[0], "tpr_upper": tpr[1], "fpr_lower": fpr[0], "fpr_upper": fpr[1]}
-    return RATES.finish(rates.with_columns(**bounds))
+    return RATES.finish(rates.with_columns(**_bounds(interval, level, "positives", "negatives")))
+
+
+def clustered_bounds(
+    rates: pl.DataFrame, counts: pl.DataFrame, *, units: str, interval: Interval, level: float
+) -> pl.DataFrame:
+    """Add bounds to rates, such as operating points, from the same rows counted by buckets of units."""
+    effective = effective_rows(counts, units, level=level)
+    group = [name for name in effective.columns if not name.startswith("effective_")]
+    joined = rates.join(effective, on=group, how="left", nulls_equal=True, maintain_order="left")
+    bounds = _bounds(interval, level, "effective_positives", "effective_negatives")
+    return RATES.finish(joined.with_columns(**bounds).drop("effective_positives", "effective_negatives"))
+
+
+def _clustered(frame: pl.DataFrame, units: str, interval: Interval | None, level: float) -> pl.DataFrame:
+    if interval is None:
+        msg = "units only changes the bounds of the rates"
+        raise ParameterError(msg, found=f"units={units!r} without interval", hint='pass interval="wilson"')
+    require_row_counts(frame)
+    require_buckets(frame, units)
+    rates = rates_of(pool_counts(frame, over=units))
+    return clustered_bounds(rates, frame, units=units, interval=interval, level=level)
+
+
+def _bounds(interval: Interval, level: float, positives: str, negatives: str) -> dict[str, pl.Expr]:
+    """Return the bounds of TPR and FPR as rates of so many independent rows."""
+    bounds: dict[str, pl.Expr] = {}
+    for rate, hits, rows, worth in (
+        ("tpr", "tp", "positives", positives),
+        ("fpr", "fp", "negatives", negatives),
+    ):
+        trials = pl.col(worth)
+        # Whole numbers stay whole.
+        independent = pl.col(hits) if worth == rows else pl.col(rate) * trials
+        sides = rate_interval(interval, independent, trials, level=level)
+        bounds |= dict(zip((f"{rate}_lower", f"{rate}_upper"), sides, strict=True))
+    return bounds
 
 
 def rates_of(counts: pl.DataFrame) -> pl.DataFrame:

@@ -6,31 +6,25 @@ rows and for a billion. Either rows are resampled within each class, or whole bu
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.arguments import Prevalences, beta_values, check_repeats, check_seed, prevalence_values
-from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.replicated import REPLICATED
-from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
+from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.rates import rates_of
-from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
-from nci_frames.schemas import COUNTS
+from nci_frames.evaluation.resampling.samplers import samplers_of
 from nci_frames.typing import Floats
 
-__all__ = ["LEAST_BUCKETS", "Metrics", "Replicates", "resample"]
+__all__ = ["Metrics", "Replicates", "resample"]
 
 Rows = NDArray[np.int64]
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
-
-#: Fewer buckets than this show too little of how one log differs from another.
-LEAST_BUCKETS = 20
 
 _CASES = ["threshold", "metric", "method", "prevalence", "beta"]
 _CELLS_AT_A_TIME = 1 << 21
@@ -93,8 +87,7 @@ def resample(
     curves = _curves(asked, grid)
     frame = whole_counts(counts)
 
-    samplers: Sequence[_Sampler] = _Rows.of(frame) if units is None else _Buckets.of(frame, units)
-    for whole in samplers:
+    for whole in samplers_of(frame, units):
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         wanted = _Wanted(asked, curves, grid, betas, points.tolist(), whole.histogram.observed_prevalence)
         # Bins that no result distinguishes are merged before drawing: between thresholds, or between
@@ -129,114 +122,6 @@ def _curves(asked: Sequence[str | pl.Expr], grid: list[float] | None) -> list[Me
             )
         REPLICATED[curve.name].check(grid)
     return list(dict.fromkeys(found))
-
-
-class _Sampler(Protocol):
-    """Resamples the rows of a group."""
-
-    @property
-    def histogram(self) -> Histogram: ...
-
-    def coarser(self, thresholds: Sequence[float]) -> "_Sampler": ...
-
-    def condensed(self) -> "_Sampler": ...
-
-    def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
-        """Yield positives and negatives of some resampled logs at a time, of shape (logs, bins)."""
-
-
-def _blocks(repeats: int, bins: int) -> list[int]:
-    """Split the replicates into parts whose arrays are not too large."""
-    some = max(1, _CELLS_AT_A_TIME // bins)
-    return [min(some, repeats - start) for start in range(0, repeats, some)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Rows are resampled with replacement, separately for positives and negatives."""
-
-    histogram: Histogram
-
-    @classmethod
-    def of(cls, frame: pl.DataFrame) -> "list[_Rows]":
-        return [cls(histogram) for histogram in histograms(frame)]
-
-    def coarser(self, thresholds: Sequence[float]) -> "_Rows":
-        return _Rows(self.histogram.coarser(thresholds))
-
-    def condensed(self) -> "_Rows":
-        return _Rows(self.histogram.condensed())
-
-    def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
-        rng = stream(seed, self.histogram.group.row(0, named=True))
-        for some in _blocks(repeats, len(self.histogram.positives)):
-            positives = draw_with_replacement(rng, self.histogram.positives, some)
-            yield positives, draw_with_replacement(rng, self.histogram.negatives, some)
-
-
-@dataclass(frozen=True, slots=True)
-class _Buckets:
-    """Whole buckets are resampled with replacement, the same ones for every model."""
-
-    #: All buckets together.
-    histogram: Histogram
-    #: Each bucket that has rows of the group, by its position among all buckets.
-    members: dict[int, Histogram]
-    buckets: int
-
-    @classmethod
-    def of(cls, frame: pl.DataFrame, units: str) -> "list[_Buckets]":
-        keys = COUNTS.keys(frame.columns)
-        if units not in keys:
-            raise SchemaError.missing_column(units, "units", "the keys of the counts frame", keys)
-        if frame[units].null_count():
-            msg = f"rows without a {units} cannot be resampled by it"
-            raise ParameterError(msg, hint="remove the rows that belong to no unit before counting")
-        places = {bucket: place for place, bucket in enumerate(frame[units].unique().sort())}
-        if len(places) < LEAST_BUCKETS:
-            raise ParameterError(
-                f"there are too few values of {units!r} to resample",
-                found=f"{len(places)}; {LEAST_BUCKETS} are needed",
-                hint="count by more, e.g. by unit_buckets(predictions, buckets=256)",
-            )
-        members: dict[tuple[Any, ...], dict[int, Histogram]] = {}
-        for histogram in histograms(frame):
-            rest = histogram.group.drop(units).row(0)
-            members.setdefault(rest, {})[places[histogram.group[units].item()]] = histogram
-        pooled = histograms(pool_counts(frame, over=units))
-        return [cls(histogram, members[histogram.group.row(0)], len(places)) for histogram in pooled]
-
-    def coarser(self, thresholds: Sequence[float]) -> "_Buckets":
-        members = {place: m.coarser(thresholds) for place, m in self.members.items()}
-        return _Buckets(self.histogram.coarser(thresholds), members, self.buckets)
-
-    def condensed(self) -> "_Buckets":
-        return self.coarser(self.histogram.condensed().thresholds.tolist())
-
-    def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
-        rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
-        positives, negatives = self._matrix("positives"), self._matrix("negatives")
-        even = np.ones(self.buckets, np.int64)
-        # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
-        times = draw_with_replacement(rng, even, repeats).astype(np.float64)
-        for part in np.split(times, np.cumsum(_blocks(repeats, positives.shape[1]))[:-1]):
-            # Sums of whole numbers below 2^53 are exact in Float64.
-            yield (positives.T @ part.T).T.astype(np.int64), (negatives.T @ part.T).T.astype(np.int64)
-
-    def _matrix(self, name: str) -> Any:
-        """Return the rows of each bucket (down) and bin (across)."""
-        from scipy.sparse import coo_array  # noqa: PLC0415  (what does not need it does not wait for it)
-
-        bucket, place, rows = [], [], []
-        for number, member in self.members.items():
-            mine = getattr(member, name)
-            occupied = np.flatnonzero(mine)
-            bucket.append(np.full(len(occupied), number))
-            place.append(member.places_in(self.histogram)[occupied])
-            rows.append(mine[occupied])
-        cells = (np.concatenate(bucket), np.concatenate(place))
-        shape = (self.buckets, len(self.histogram.positives))
-        return coo_array((np.concatenate(rows).astype(np.float64), cells), shape).tocsr()
 
 
 class _Wanted:

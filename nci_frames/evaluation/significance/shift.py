@@ -13,7 +13,7 @@ from nci_frames.checked import checked
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
-from nci_frames.evaluation.resampling.replicates import LEAST_BUCKETS
+from nci_frames.evaluation.rates.clusters import require_buckets
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import exceedance
 from nci_frames.schemas import COUNTS, SHIFTS
@@ -138,12 +138,8 @@ def shift_tests(
     if len(frame) and frame[over].n_unique() < 2:
         msg = f"all rows have the same {over}, so there is nothing to compare"
         raise ParameterError(msg, found=repr(frame[over][0]))
-    if units is not None and len(frame) and frame[units].n_unique() < LEAST_BUCKETS:
-        raise ParameterError(
-            f"there are too few values of {units!r} to see how they differ",
-            found=f"{frame[units].n_unique()}; {LEAST_BUCKETS} are the least",
-            hint="count by more, e.g. by those of unit_buckets(predictions, buckets=256)",
-        )
+    if units is not None:
+        require_buckets(frame, units)
     empty = SHIFTS.empty(frame.select("model", *rest)).drop("adjusted", "distinguishable")
     if frame.is_empty():
         return empty

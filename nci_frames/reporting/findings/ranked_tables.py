@@ -9,7 +9,7 @@ from nci_frames.evaluation.comparison.cells import RankedCells, ranked_cells
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.tables.numbers import format_grid
 
-__all__ = ["Measure", "RankedTable", "ranked_tables"]
+__all__ = ["Measure", "RankedTable", "own_threshold_words", "ranked_tables"]
 
 #: What models are ranked by: F-beta of each model at its own best threshold, F-beta at the threshold of the
 #: comparison, or the area over all thresholds.
@@ -34,6 +34,12 @@ class RankedTable:
         return ranked_cells(self.rows, over=self.over, shown=shown)
 
 
+def own_threshold_words(comparison: Comparison, /) -> str:
+    """Return at which threshold each model is, and on which rows it is judged there."""
+    judged = "other" if "optimistic" in comparison.best.columns else "the same"
+    return f"each model at its own best threshold, judged on {judged} rows"
+
+
 def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
     """Return the ranked tables of a report.
 
@@ -44,7 +50,7 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
     'F1 over prevalence'
     """
     beta, prevalence = comparison.main_beta, comparison.middle_prevalence
-    own, at = "each model at its own best threshold", f"at threshold {comparison.threshold:g}"
+    own, at = own_threshold_words(comparison), f"at threshold {comparison.threshold:g}"
     over_prevalence = f"F{beta:g} over prevalence"
     over_beta = f"F-beta over beta at prevalence η = {format_grid(prevalence)}"
     best, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")

@@ -7,7 +7,12 @@ from typing import Literal
 import polars as pl
 
 from nci_frames.evaluation.comparison.tables import Comparison
-from nci_frames.reporting.findings.ranked_tables import Measure, RankedTable, ranked_tables
+from nci_frames.reporting.findings.ranked_tables import (
+    Measure,
+    RankedTable,
+    own_threshold_words,
+    ranked_tables,
+)
 from nci_frames.reporting.findings.verdicts import Order, Verdict, read_leads, read_order, read_verdict
 
 __all__ = ["TITLE", "Answer", "Role", "Summary", "summarise"]
@@ -59,7 +64,10 @@ def summarise(comparison: Comparison, /) -> Summary:
     rankings = {table.measure: table.rows for table in tables if table.over == "prevalence"}
     orders = {measure: read_order(rows) for measure, rows in rankings.items()}
     span = {"low": comparison.prevalence[0], "high": comparison.prevalence[-1]}
-    exact: dict[Measure, pl.DataFrame] = {"own": comparison.best_winners, "f_beta": comparison.winners}
+    # The own best thresholds have exact borders only on the rows that they were chosen on.
+    exact: dict[Measure, pl.DataFrame] = {"f_beta": comparison.winners}
+    if "optimistic" not in comparison.best.columns:
+        exact["own"] = comparison.best_winners
     # Areas at prevalence 0 and 1 do not follow from those in between.
     if span["low"] > 0 and span["high"] < 1:
         exact["pr_auc"] = comparison.area_winners
@@ -71,7 +79,7 @@ def summarise(comparison: Comparison, /) -> Summary:
         beta=beta,
         prevalence=prevalence,
         measures={
-            "own": f"F{beta:g}, each model at its own best threshold",
+            "own": f"F{beta:g}, {own_threshold_words(comparison)}",
             "f_beta": f"F{beta:g} at threshold {comparison.threshold:g}",
             "pr_auc": "PR-AUC",
         },

@@ -33,6 +33,8 @@ class Verdict:
     unranked: tuple[str, ...]
     #: The threshold of the best model; None for an area, or if tied models have different thresholds.
     threshold: float | None = None
+    #: The value on the rows that the threshold was chosen on; None if *value* is that, or is an area.
+    optimistic: float | None = None
     #: Bounds of the value; None if unknown.
     bounds: tuple[float, float] | None = None
     #: Share of resampled logs in which one of *best* is the best; None if there are no resampled logs.
@@ -106,6 +108,7 @@ def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = N
         gap=None if second.is_empty() else second["gap"][0],
         unranked=tuple(ranking.filter(pl.col("rank").is_null())["model"].sort()),
         threshold=thresholds[0] if len(thresholds) == 1 else None,
+        optimistic=first["optimistic"][0] if "optimistic" in first.columns and len(first) else None,
         bounds=next((pair for pair in bounds if None not in pair and pair[0] < pair[1]), None),
         probability=None if sure is None or not best else float(sure.filter(leading)["probability"].sum()),
         no_false_positives="fp" in first.columns and bool((first["fp"] == 0).any()),

@@ -9,7 +9,13 @@
   const ranked = [...document.querySelectorAll("table[data-live]")];
 
   const rates = data.points.map((p) => (p && p[2] && p[3] ? [p[0] / p[2], p[1] / p[3]] : null));
-  const ownBest = (i, eta, beta) => nci.bestPoint(data.best[i], data.classes[i], eta, beta);
+  // The threshold that is best on the log, with the value that such a threshold has on other rows.
+  const ownBest = (i, eta, beta) => {
+    const point = nci.bestPoint(data.best[i], data.classes[i], eta, beta);
+    if (!point || !data.judged) return point;
+    const ratio = nci.judgedRatio(data.judged, data.judged.ratios[i], eta, beta);
+    return [...point.slice(0, 3), ratio === null ? null : ratio * point[3]];
+  };
   const atThreshold = (i, eta, beta) => rates[i] && nci.fBeta(...rates[i], eta, beta);
   const area = (i, eta) => data.areas[i] && nci.area(data.areas[i], data.prevalence, eta);
   const all = (measure) => models.map((_, i) => measure(i));
@@ -132,7 +138,7 @@
     if (recomputed) {
       chart.view.data(chart.source, chart.rows.map(recompute(measure)));
       $(`${box.dataset.spec}-title`).textContent = heading(other[recomputed]);
-      $(`${box.dataset.spec}-subtitle`).textContent = measure === "own" ? "each model at its own best threshold" : at;
+      $(`${box.dataset.spec}-subtitle`).textContent = measure === "own" ? data.own : at;
     }
     chart.view.runAsync();
   };
@@ -155,6 +161,7 @@
     while (last < spans.length - 1 && spans[last + 1][2] === spans[here][2]) last++;
     const eta = (border) => 1 / (1 + border * state.beta ** 2);
     return {
+      model: models[spans[here][2]],
       above: first > 0 ? [eta(spans[first][0]), models[spans[first - 1][2]]] : null,
       below: last < spans.length - 1 ? [eta(spans[last][1]), models[spans[last + 1][2]]] : null,
     };
@@ -172,11 +179,12 @@
     if (winners.length === 1) {
       parts.push(` at its own threshold ${nci.formatThreshold(threshold)}, with precision ${precision}`);
       parts.push(` and recall ${nci.formatValue(tpr)}.`);
-      const { below, above } = reign();
+      const { model, below, above } = reign();
       const turns = [];
       if (below) turns.push(`below η = ${nci.formatGrid(below[0])} ${some([below[1]])} is better`);
       if (above) turns.push(`above η = ${nci.formatGrid(above[0])} ${some([above[1]])} is`);
-      parts.push(` At this β${turns.length ? `, ${turns.join("; ")}` : " no other model is better at any prevalence"}.`);
+      // The borders are those of this log, on which another model may be ahead.
+      if (model === winners[0]) parts.push(` At this β${turns.length ? `, ${turns.join("; ")}` : " no other model is better at any prevalence"}.`);
     } else {
       parts.push(".");
     }

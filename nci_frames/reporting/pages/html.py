@@ -15,6 +15,7 @@ import vl_convert
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
 from nci_frames.reporting.charts.parts.theme import DARK
+from nci_frames.reporting.findings.ranked_tables import own_threshold_words
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption
 from nci_frames.reporting.pages.figures import Figure, report_figures, shown_models
@@ -51,6 +52,7 @@ def render_report(
         summary=summary,
         models=models,
         observed=comparison.observed_prevalence,
+        judged_apart="optimistic" in comparison.best.columns,
         roles=_roles(comparison),
         shown_overtakings=_OVERTAKINGS,
         tables=_tables(comparison, summary),
@@ -105,7 +107,7 @@ def _tables(comparison: Comparison, summary: Summary) -> list[dict[str, Any]]:
     if comparison.best.height:
         caption = "The model with the highest F-beta at each prevalence and beta"
         winners = great_tables.winner_table(comparison.best)
-        rest = ", each model at its own best threshold"
+        rest = f", {own_threshold_words(comparison)}"
         page = great_tables.table_html(winners, name="table-winners", caption=caption, rest=rest)
         found.append({"name": "table-winners", "html": page, "live": None})
     return found

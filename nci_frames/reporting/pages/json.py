@@ -21,8 +21,8 @@ _KEYS = {
     "points": ("model", "threshold", "tp", "fp", "fn", "tn", "positives", "negatives", "tpr", "fpr"),
     "pr_auc": ("model", "prevalence", "method", "value", "lower", "upper", "rank", "gap"),
     "roc_auc": ("model", "value", "lower", "upper", "rank", "gap"),
-    "own_over_prevalence": ("model", "prevalence", "threshold", "value", "rank", "gap"),
-    "own_over_beta": ("model", "beta", "threshold", "value", "rank", "gap"),
+    "own_over_prevalence": ("model", "prevalence", "threshold", "value", "optimistic", "rank", "gap"),
+    "own_over_beta": ("model", "beta", "threshold", "value", "optimistic", "rank", "gap"),
     "f_beta_over_prevalence": ("model", "prevalence", "value", "rank", "gap"),
     "f_beta_over_beta": ("model", "beta", "value", "rank", "gap"),
     "shifts": (
@@ -98,9 +98,14 @@ def _tables(comparison: Comparison, summary: Summary) -> dict[str, list[dict[str
         "shifts": comparison.shifts,
     }
     return {
-        name: None if frame is None else frame.select(_KEYS[name]).to_dicts()
+        name: None if frame is None else frame.select(_present(frame, _KEYS[name])).to_dicts()
         for name, frame in frames.items()
     }
+
+
+def _present(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Return the keys; only the values of sums of weights are not judged on other rows."""
+    return [key for key in keys if key != "optimistic" or key in frame.columns]
 
 
 def _undefined(comparison: Comparison) -> list[dict[str, Any]]:

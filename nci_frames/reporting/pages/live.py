@@ -7,9 +7,13 @@ from typing import Any
 import polars as pl
 
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.findings.ranked_tables import own_threshold_words
 from nci_frames.reporting.tables.names import drawable
 
 __all__ = ["live_numbers"]
+
+#: At most so many ratios of all models are sent; of a larger grid every few.
+_MOST_RATIOS = 1 << 17
 
 
 def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
@@ -28,6 +32,10 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
     best        of each model the operating points that are its best somewhere:
                 ``[threshold, tp, fp]``, by threshold; null is infinity
     classes     of each model ``[positives, negatives]``
+    judged      ``prevalence`` and ``beta``, ascending, and of each model the ``ratios``, row by row, of
+                F-beta judged on other rows to that of the rows that the own best threshold was chosen on;
+                null if there is none
+    own         the words for that threshold
     areas       of each model PR-AUC at Chebyshev's points of the logit of the prevalence; null without
     decisions   ``[lambda start, lambda end, model, threshold]``; null is infinity
     =========== ==================================================================================
@@ -56,6 +64,8 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
         ],
         "best": list(best.values()),
         "classes": [rows[0] if rows else None for rows in classes.values()],
+        "judged": _judged(comparison, models),
+        "own": own_threshold_words(comparison),
         "areas": [
             None if not rows or [None] in rows else [value for (value,) in rows] for rows in areas.values()
         ],
@@ -63,6 +73,27 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
             [_number(start), _number(end), place[model], _number(threshold)]
             for start, end, model, threshold in ranges.iter_rows()
         ],
+    }
+
+
+def _judged(comparison: Comparison, models: list[str]) -> dict[str, Any] | None:
+    """Return how much lower F-beta is on other rows, at prevalences in (0, 1) and betas in (0, inf)."""
+    if "optimistic" not in comparison.best.columns:
+        return None
+    etas = [eta for eta in comparison.prevalence if 0 < eta < 1]
+    betas = [beta for beta in comparison.beta if 0 < beta < math.inf]
+    while len(models) * len(etas) * len(betas) > _MOST_RATIOS and max(len(etas), len(betas)) > 2:
+        etas, betas = (axis if len(axis) < 3 else [*axis[:-1:2], axis[-1]] for axis in (etas, betas))
+    if not (etas and betas):
+        return None
+    ratio = pl.when(pl.col("optimistic") > 0).then(pl.col("value") / pl.col("optimistic")).otherwise("value")
+    rows = comparison.best.filter(pl.col("prevalence").is_in(etas), pl.col("beta").is_in(betas))
+    ordered = rows.sort("model", "prevalence", "beta").with_columns(ratio=ratio.round_sig_figs(6))
+    ratios = _by_model(ordered, models, ["ratio"])
+    return {
+        "prevalence": etas,
+        "beta": betas,
+        "ratios": [[value for (value,) in values] or None for values in ratios.values()],
     }
 
 

@@ -19,7 +19,33 @@ nci.precision = (tpr, fpr, eta) => {
   return Number.isNaN(value) ? null : value;
 };
 
-// The operating point of a model with its highest F-beta: [threshold, tpr, fpr, value].
+// The place of a value on an ascending axis: the node below it, and how far it is to the next one.
+const between = (axis, value, scale) => {
+  let node = 0;
+  while (node < axis.length - 2 && axis[node + 1] <= value) node++;
+  const [low, high] = [scale(axis[node]), scale(axis[Math.min(node + 1, axis.length - 1)])];
+  return [node, high > low ? Math.min(Math.max((scale(value) - low) / (high - low), 0), 1) : 0];
+};
+
+// The ratio of F-beta judged on other rows to that of the rows that the threshold was chosen on.
+nci.judgedRatio = (judged, ratios, eta, beta) => {
+  if (!ratios) return null;
+  const [i, x] = between(judged.prevalence, eta, (p) => Math.log(p) - Math.log1p(-p));
+  const [j, y] = between(judged.beta, beta, Math.log);
+  const width = judged.beta.length;
+  let sum = 0;
+  for (const [row, share] of [[i, 1 - x], [i + 1, x]]) {
+    for (const [column, part] of [[j, 1 - y], [j + 1, y]]) {
+      if (share * part === 0) continue;
+      const ratio = ratios[row * width + column];
+      if (ratio === null) return null;
+      sum += share * part * ratio;
+    }
+  }
+  return sum;
+};
+
+// The operating point of a model with its highest F-beta on these rows: [threshold, tpr, fpr, value].
 nci.bestPoint = (points, classes, eta, beta) => {
   let best = null;
   for (const [threshold, tp, fp] of points) {

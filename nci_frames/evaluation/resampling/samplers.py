@@ -1,0 +1,155 @@
+"""Counts -> resampled logs: rows of each class, or whole buckets of units."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.counts.pooling import pool_counts
+from nci_frames.evaluation.arrays.histograms import Histogram, histograms
+from nci_frames.evaluation.rates.clusters import require_buckets
+from nci_frames.evaluation.resampling.draws import draw_with_replacement, draw_without_replacement, stream
+
+__all__ = ["Sampler", "samplers_of"]
+
+Rows = NDArray[np.int64]
+
+_CELLS_AT_A_TIME = 1 << 21
+
+
+class Sampler(Protocol):
+    """Resamples the rows of a group."""
+
+    @property
+    def histogram(self) -> Histogram:
+        """The rows of the log itself."""
+
+    def coarser(self, thresholds: Sequence[float]) -> "Sampler":
+        """Return the sampler of bins between these thresholds."""
+
+    def condensed(self) -> "Sampler":
+        """Return the sampler of fewer bins, with the same areas and the same best F-beta."""
+
+    def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+        """Yield positives and negatives of some resampled logs at a time, of shape (logs, bins)."""
+
+    def halves(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+        """Yield positives and negatives, in each bin, of one half of the log, drawn at random each time.
+
+        The other half has the other rows. Identical models are divided alike, and with buckets the halves of
+        all models have the same units.
+        """
+
+
+def samplers_of(frame: pl.DataFrame, units: str | None) -> Sequence[Sampler]:
+    """Return a sampler for each group of whole counts, in the order of the keys.
+
+    Raises
+    ------
+    ParameterError
+        If there are too few buckets, or rows without one.
+    SchemaError
+        If the counts lack the key *units*.
+    """
+    return _Rows.of(frame) if units is None else _Buckets.of(frame, units)
+
+
+def _blocks(repeats: int, bins: int) -> list[int]:
+    """Split the replicates into parts whose arrays are not too large."""
+    some = max(1, _CELLS_AT_A_TIME // bins)
+    return [min(some, repeats - start) for start in range(0, repeats, some)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows are resampled with replacement, separately for positives and negatives."""
+
+    histogram: Histogram
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> "list[_Rows]":
+        return [cls(histogram) for histogram in histograms(frame)]
+
+    def coarser(self, thresholds: Sequence[float]) -> "_Rows":
+        return _Rows(self.histogram.coarser(thresholds))
+
+    def condensed(self) -> "_Rows":
+        return _Rows(self.histogram.condensed())
+
+    def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+        rng = stream(seed, self.histogram.group.row(0, named=True))
+        for some in _blocks(repeats, len(self.histogram.positives)):
+            positives = draw_with_replacement(rng, self.histogram.positives, some)
+            yield positives, draw_with_replacement(rng, self.histogram.negatives, some)
+
+    def halves(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+        rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
+        positives, negatives = self.histogram.positives, self.histogram.negatives
+        for _ in range(repeats):
+            some = draw_without_replacement(rng, positives, int(positives.sum()) // 2)
+            yield some, draw_without_replacement(rng, negatives, int(negatives.sum()) // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Buckets:
+    """Whole buckets are resampled with replacement, the same ones for every model."""
+
+    #: All buckets together.
+    histogram: Histogram
+    #: Each bucket that has rows of the group, by its position among all buckets.
+    members: dict[int, Histogram]
+    buckets: int
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, units: str) -> "list[_Buckets]":
+        require_buckets(frame, units)
+        places = {bucket: place for place, bucket in enumerate(frame[units].unique().sort())}
+        members: dict[tuple[Any, ...], dict[int, Histogram]] = {}
+        for histogram in histograms(frame):
+            rest = histogram.group.drop(units).row(0)
+            members.setdefault(rest, {})[places[histogram.group[units].item()]] = histogram
+        pooled = histograms(pool_counts(frame, over=units))
+        return [cls(histogram, members[histogram.group.row(0)], len(places)) for histogram in pooled]
+
+    def coarser(self, thresholds: Sequence[float]) -> "_Buckets":
+        members = {place: m.coarser(thresholds) for place, m in self.members.items()}
+        return _Buckets(self.histogram.coarser(thresholds), members, self.buckets)
+
+    def condensed(self) -> "_Buckets":
+        return self.coarser(self.histogram.condensed().thresholds.tolist())
+
+    def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+        rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
+        positives, negatives = self._matrix("positives"), self._matrix("negatives")
+        even = np.ones(self.buckets, np.int64)
+        # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
+        times = draw_with_replacement(rng, even, repeats).astype(np.float64)
+        for part in np.split(times, np.cumsum(_blocks(repeats, positives.shape[1]))[:-1]):
+            # Sums of whole numbers below 2^53 are exact in Float64.
+            yield (positives.T @ part.T).T.astype(np.int64), (negatives.T @ part.T).T.astype(np.int64)
+
+    def halves(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+        rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
+        positives, negatives = self._matrix("positives").T, self._matrix("negatives").T
+        half = (np.arange(self.buckets) < self.buckets // 2).astype(np.float64)
+        for _ in range(repeats):
+            drawn = rng.permutation(half)
+            yield (positives @ drawn).astype(np.int64), (negatives @ drawn).astype(np.int64)
+
+    def _matrix(self, name: str) -> Any:
+        """Return the rows of each bucket (down) and bin (across)."""
+        from scipy.sparse import coo_array  # noqa: PLC0415  (what does not need it does not wait for it)
+
+        bucket, place, rows = [], [], []
+        for number, member in self.members.items():
+            mine = getattr(member, name)
+            occupied = np.flatnonzero(mine)
+            bucket.append(np.full(len(occupied), number))
+            place.append(member.places_in(self.histogram)[occupied])
+            rows.append(mine[occupied])
+        cells = (np.concatenate(bucket), np.concatenate(place))
+        shape = (self.buckets, len(self.histogram.positives))
+        return coo_array((np.concatenate(rows).astype(np.float64), cells), shape).tocsr()

@@ -1,0 +1,258 @@
+"""Counts -> what a threshold chosen on one half of a log reaches on the other half."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.arguments import Prevalences, beta_values, check_repeats, check_seed, prevalence_values
+from nci_frames.checked import checked
+from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
+from nci_frames.evaluation.crossovers.lines import f_beta_envelope
+from nci_frames.evaluation.metrics import CalledMetric, called_metric
+from nci_frames.evaluation.metrics.directions import better_sign
+from nci_frames.evaluation.projection.projection import require_columns
+from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
+from nci_frames.schemas import COUNTS, CROSS_FITS
+from nci_frames.typing import Floats
+
+__all__ = ["cross_fit"]
+
+Rows = NDArray[np.int64]
+Places = NDArray[np.intp]
+
+_VALUES_AT_A_TIME = 1 << 21
+_TOO_FEW = "a class has fewer than two rows"
+_UNDEFINED = "undefined in every half"
+
+
+@checked
+def cross_fit(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str | pl.Expr = "f_beta",
+    prevalence: Prevalences = "observed",
+    beta: float | Sequence[float] = (1.0,),
+    repeats: int = 10,
+    seed: int = 0,
+    units: str | None = None,
+) -> pl.DataFrame:
+    """Return the value of a metric at each model's own best threshold, judged on rows it was not chosen on.
+
+    The threshold with the highest value on a log looks better there than it is. So the log is divided into
+    halves at random: the best threshold of each half is judged on the other half.
+
+    Parameters
+    ----------
+    counts
+        A counts frame of whole rows.
+    metric
+        Name or alias of a metric of operating points, or a called metric.
+    prevalence
+        P(y=1), each in [0, 1]; or "observed": each group's own.
+    beta
+        Weights of recall, each in [0, inf], if the metric has one.
+    repeats
+        Number of random divisions into halves, 1 to 1,000,000; the values are averaged.
+    seed
+        Seed of the divisions. Those of a group depend on its keys and not on the other groups.
+    units
+        None divides rows, separately for positives and negatives. A key, such as the ``bucket`` of
+        ``unit_buckets``, divides its values, so that all rows of a unit are in one half, the same for all
+        models. It needs at least 20 values.
+
+    Returns
+    -------
+    A row per group, prevalence and beta, sorted by model, keys, prevalence and beta:
+
+    =========== ======= ================================================ ==================================
+    column      dtype   meaning                                          null where
+    =========== ======= ================================================ ==================================
+    model, keys          as in *counts*, without *units*                 as in *counts*
+    threshold   Float64 the best threshold on the whole log; of equally  *optimistic* is null
+                        good ones that with the fewest positive
+                        decisions
+    metric      String  the metric's label                               never
+    prevalence  Float64 P(y=1) the value belongs to                      it does not depend on it
+    beta        Float64 weight of recall                                 it plays no part
+    value       Float64 the metric at thresholds of the one half, on     *reason* says why
+                        the rows of the other half
+    optimistic  Float64 the metric at *threshold*, on the same rows that undefined: 0/0
+                        it was chosen on
+    repeats     Int64   divisions in which the metric is defined         never
+    reason      String  why there is no value                            there is one
+    =========== ======= ================================================ ==================================
+
+    Raises
+    ------
+    ParameterError
+        If an option is out of range, the metric cannot be ranked, the counts are sums of weights, or there
+        are too few values of *units*.
+    UnknownMetricError
+        If there is no such metric.
+    SchemaError
+        If *counts* is not a counts frame, or lacks the key *units*.
+
+    Notes
+    -----
+    Each half chooses a threshold, at which the rows of the other half are counted; the counts of both halves
+    are added before the metric is computed, since the mean of two values of a metric such as F-beta is biased
+    where few false positives are expected. With 100 positives and 10,000 negatives the bias is below 0.01 at
+    prevalences down to 0.0001 (docs/honesty.md), while *optimistic* is 0.06 to 0.16 too high.
+
+    Only thresholds that were counted are chosen from.
+
+    References
+    ----------
+    Efron (1983), Estimating the error rate of a prediction rule, doi:10.1080/01621459.1983.10477973;
+    Leeflang et al. (2008), Bias in sensitivity and specificity caused by data-driven selection of optimal
+    cutoff values, doi:10.1373/clinchem.2007.096032.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({
+    ...     "model": "a", "label": [0] * 8 + [1] * 4,
+    ...     "score": [0.1, 0.2, 0.3, 0.3, 0.4, 0.5, 0.6, 0.7, 0.4, 0.6, 0.8, 0.9],
+    ... })
+    >>> counts = nf.count_confusion(log)
+    >>> nf.cross_fit(counts, prevalence=0.01).select(
+    ...     "threshold", pl.col("value", "optimistic").round(2)
+    ... ).row(0)
+    (0.8, 0.21, 0.67)
+    """
+    check_repeats(repeats, 1)
+    check_seed(seed)
+    called = called_metric(metric)
+    better_sign(called.metric)
+    require_columns(called, ("tpr", "fpr", "prevalence", "beta"), "the rates of a half")
+    grid, betas = prevalence_values(prevalence), beta_values(beta)
+    frame = whole_counts(counts)
+    tables = []
+    for sampler in samplers_of(frame, units):
+        wanted = _Wanted.of(called, grid, betas, sampler.histogram.observed_prevalence)
+        tables.append(_fitted(sampler.condensed() if wanted.by_lines else sampler, wanted, repeats, seed))
+    keys = [key for key in COUNTS.keys(frame.columns) if key != units]
+    if not tables:
+        return CROSS_FITS.empty(frame.select("model", *keys))
+    return CROSS_FITS.finish(pl.concat(tables).sort("model", *keys, "prevalence", "beta"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A metric, and the prevalence and beta of each of its values; NaN where they play no part."""
+
+    metric: CalledMetric
+    prevalence: Floats
+    beta: Floats
+
+    @classmethod
+    def of(
+        cls, metric: CalledMetric, grid: Sequence[float] | None, betas: Sequence[float], observed: float
+    ) -> "_Wanted":
+        reads = metric.meta.root_names()
+        etas = [observed] if grid is None else grid
+        given = [
+            axis if name in reads else [np.nan if own is None else own]
+            for name, axis, own in (
+                ("prevalence", etas, metric.prevalence), ("beta", betas, metric.beta)
+            )
+        ]  # fmt: skip
+        prevalence, beta = np.meshgrid(*(np.array(axis, np.float64) for axis in given), indexing="ij")
+        return cls(metric, prevalence.ravel(), beta.ravel())
+
+    @property
+    def by_lines(self) -> bool:
+        """Whether the best point depends on lambda = (1-prevalence)/(prevalence beta^2) alone."""
+        return self.metric.metric.name == "f_beta"
+
+    def values(self, tpr: Floats, fpr: Floats) -> Floats:
+        """Return the metric, of the shape of the rates, whose last axis is the cases; NaN if undefined."""
+        cases = {"prevalence": self.prevalence, "beta": self.beta}
+        columns = {name: np.broadcast_to(axis, tpr.shape).ravel() for name, axis in cases.items()}
+        table = pl.DataFrame({"tpr": tpr.ravel(), "fpr": fpr.ravel(), **columns}).fill_nan(None)
+        value = table.select(self.metric.cast(pl.Float64)).to_series()
+        return value.fill_null(np.nan).to_numpy().reshape(tpr.shape)
+
+    def best(self, tpr: Floats, fpr: Floats) -> Places:
+        """Return the best point for each case, the first of equal ones."""
+        if self.by_lines:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = (1 - self.prevalence) / self.prevalence / self.beta**2
+            # At prevalence 1 everything is precise, whatever beta is.
+            envelope = f_beta_envelope(tpr, fpr)
+            return envelope.lines[envelope.at(np.nan_to_num(ratio, nan=0.0, posinf=np.inf))]
+        sign, cases = better_sign(self.metric.metric), len(self.prevalence)
+        best, highest = np.zeros(cases, np.intp), np.full(cases, -np.inf)
+        for some in np.array_split(np.arange(len(tpr)), len(tpr) * cases // _VALUES_AT_A_TIME + 1):
+            shape = (len(some), cases)
+            rates = (np.broadcast_to(rate[some, None], shape) for rate in (tpr, fpr))
+            values = sign * self.values(*rates)
+            values = np.where(np.isnan(values), -np.inf, values)
+            first = values.argmax(axis=0)
+            value = values[first, np.arange(cases)]
+            best = np.where(value > highest, some[first], best)
+            highest = np.maximum(highest, value)
+        return best
+
+
+def _fitted(sampler: Sampler, wanted: _Wanted, repeats: int, seed: int) -> pl.DataFrame:
+    """Return the table of one group."""
+    histogram, cases = sampler.histogram, len(wanted.prevalence)
+    positives, negatives = int(histogram.positives.sum()), int(histogram.negatives.sum())
+    thresholds = histogram.thresholds
+    optimistic, threshold = np.full((2, cases), np.nan)
+    honest = np.full((repeats, cases), np.nan)
+    if len(thresholds) and positives and negatives:
+        tpr, fpr = _reached(histogram.positives, positives), _reached(histogram.negatives, negatives)
+        chosen = wanted.best(tpr, fpr)
+        optimistic = wanted.values(tpr[chosen], fpr[chosen])
+        threshold = np.where(np.isnan(optimistic), np.nan, thresholds[chosen])
+    enough = min(positives, negatives) >= 2
+    if len(thresholds) and enough:
+        judged = np.stack(list(_judged(sampler, wanted, repeats, seed)))
+        honest = wanted.values(judged[:, 0] / positives, judged[:, 1] / negatives)
+    defined = ~np.isnan(honest)
+    total = defined.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        value = np.where(defined, honest, 0.0).sum(axis=0) / total
+    numbers = {
+        "threshold": threshold,
+        "prevalence": wanted.prevalence,
+        "beta": wanted.beta,
+        "value": value,
+        "optimistic": optimistic,
+    }
+    table = pl.DataFrame({name: pl.Series(found, nan_to_null=True) for name, found in numbers.items()})
+    return histogram.labelled(
+        table.with_columns(
+            metric=pl.lit(wanted.metric.label),
+            repeats=pl.Series(total.astype(np.int64)),
+            reason=pl.when(pl.col("value").is_null()).then(pl.lit(_UNDEFINED if enough else _TOO_FEW)),
+        )
+    )
+
+
+def _judged(sampler: Sampler, wanted: _Wanted, repeats: int, seed: int) -> Iterator[Floats]:
+    """Yield true and false positives of both halves at the threshold of the other one; NaN without it."""
+    whole: Histogram = sampler.histogram
+    for positives, negatives in sampler.halves(repeats, seed):
+        halves = [(positives, negatives), (whole.positives - positives, whole.negatives - negatives)]
+        found = np.zeros((2, len(wanted.prevalence)))
+        for one, other in (halves, halves[::-1]):
+            rows = [int(of_class.sum()) for of_class in one]
+            if not all(rows):
+                found[:] = np.nan
+                break
+            chosen = wanted.best(*(_reached(bins, size) for bins, size in zip(one, rows, strict=True)))
+            found += [np.cumsum(bins)[chosen] for bins in other]
+        yield found
+
+
+def _reached(bins: Rows, size: int) -> Floats:
+    """Return the share of rows that reach each threshold; the last bin reaches none."""
+    return np.cumsum(bins)[:-1] / size

@@ -1,0 +1,104 @@
+"""Intervals of rates from buckets of units: against brute force, and against the truth."""
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from scipy import stats
+
+import nci_frames as nf
+from nci_frames.evaluation.rates.clusters import effective_rows
+
+GRID = [-1.0, 0.0, 1.0, 2.0, 2.5, 3.0]
+
+
+def units_scored(times: int, *, units: int = 1000, seed: int = 0) -> pl.DataFrame:
+    """Units whose scores in several passes are correlated by 0.9."""
+    rng = np.random.default_rng(seed)
+    label = np.arange(units) < units // 10
+    shared = rng.normal(label * 2.0, np.sqrt(0.9))
+    return pl.concat(
+        pl.DataFrame(
+            {"model": model, "unit": np.arange(units), "label": label,
+             "score": shared + rng.normal(0, np.sqrt(0.1), units)}
+        )
+        for model in ("a", "b") for _ in range(times)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("thresholds", [GRID, "exact"])
+def test_effective_rows_against_brute_force(thresholds: object) -> None:
+    log = nf.unit_buckets(units_scored(3, units=600), buckets=30)
+    counts = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
+    found = effective_rows(counts, "bucket", level=0.95)
+    rows = log.collect()
+    buckets = rows["bucket"].n_unique()
+    worth = (stats.norm.ppf(0.975) / stats.t.ppf(0.975, buckets - 1)) ** 2
+    pooled = nf.pool_counts(counts, over="bucket")
+    points = nf.select_operating_points(nf.compute_rates(pooled), threshold=1.0)
+    for point in points.iter_rows(named=True):
+        mine = rows.filter(model=point["model"])
+        for label, hit, name in ((True, "tp", "effective_positives"), (False, "fp", "effective_negatives")):
+            of_class = mine.filter(label=label)
+            by_bucket = of_class.group_by("bucket").agg(
+                h=(pl.col("score") >= point["threshold"]).cast(pl.Int64).sum(), n=pl.len().cast(pl.Int64)
+            )
+            h, n = by_bucket["h"].to_numpy(), by_bucket["n"].to_numpy()
+            rate = h.sum() / n.sum()
+            variance = buckets / (buckets - 1) * ((h - rate * n) ** 2).sum() / n.sum() ** 2
+            effect = max(variance / (rate * (1 - rate) / n.sum()), 1.0)
+            assert min(h.sum(), (n - h).sum()) >= 10
+            row = found.filter(model=point["model"], tp=point["tp"], fp=point["fp"])
+            assert point[hit] == h.sum()
+            assert row[name].item() == pytest.approx(n.sum() * worth / effect)
+
+
+def test_units_that_are_scored_twice_have_wider_intervals() -> None:
+    counts = nf.count_confusion(nf.unit_buckets(units_scored(2)), thresholds=GRID)
+    pooled = nf.pool_counts(counts, over="bucket")
+    by_rows = nf.compute_rates(pooled, interval="wilson")
+    by_units = nf.compute_rates(counts, interval="wilson", units="bucket")
+    same = ["model", "threshold", "tp", "fp", "fn", "tn", "tpr", "fpr", "positives"]
+    assert_frame_equal(by_rows.select(same), by_units.select(same))
+    for rate in ("tpr", "fpr"):
+        lengths = [(t[f"{rate}_upper"] - t[f"{rate}_lower"]).to_numpy() for t in (by_units, by_rows)]
+        ratio = lengths[0] / lengths[1]
+        assert 1.2 < np.median(ratio) < 1.6
+        assert (ratio > 1).all()
+        assert by_units.select(pl.col(rate).is_between(f"{rate}_lower", f"{rate}_upper").all()).item()
+
+
+def test_no_hit_has_the_design_effect_of_other_thresholds() -> None:
+    """Without a false positive nothing is seen of how they come together; elsewhere it is."""
+    log = nf.unit_buckets(units_scored(2))
+    counts = nf.count_confusion(log, thresholds=[*GRID, 9.0])
+    top = nf.compute_rates(counts, interval="wilson", units="bucket").filter(threshold=9.0, model="a")
+    by_rows = nf.compute_rates(nf.pool_counts(counts, over="bucket"), interval="wilson")
+    alone = by_rows.filter(threshold=9.0, model="a")
+    assert top["fpr_lower"].item() == 0
+    assert 1.5 < top["fpr_upper"].item() / alone["fpr_upper"].item() < 2.2
+    nothing = nf.compute_rates(counts.filter(threshold=9.0), interval="wilson", units="bucket")
+    assert nothing.select("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper").null_count().row(0) == (2,) * 4
+
+
+def test_few_buckets_and_no_interval_are_refused() -> None:
+    few = nf.count_confusion(nf.unit_buckets(units_scored(1), buckets=19), thresholds=GRID)
+    with pytest.raises(nf.ParameterError, match="19; 20 are needed"):
+        nf.compute_rates(few, interval="wilson", units="bucket")
+    with pytest.raises(nf.ParameterError, match="units only changes the bounds"):
+        nf.compute_rates(few, units="bucket")
+    with pytest.raises(nf.SchemaError, match="user"):
+        nf.compute_rates(few, interval="wilson", units="user")
+
+
+@pytest.mark.thorough
+def test_intervals_of_units_scored_twice_hold_the_truth() -> None:
+    logs, held = 120, np.zeros(2)
+    truth = stats.norm.sf(2.0 - 2.0), stats.norm.sf(2.0)
+    for seed in range(logs):
+        counts = nf.count_confusion(nf.unit_buckets(units_scored(2, seed=seed)), thresholds=GRID)
+        rates = nf.compute_rates(counts.filter(model="a"), interval="wilson", units="bucket")
+        row = rates.filter(threshold=2.0).row(0, named=True)
+        for place, rate in enumerate(("tpr", "fpr")):
+            held[place] += row[f"{rate}_lower"] <= truth[place] <= row[f"{rate}_upper"]
+    assert (held / logs >= 0.9).all()
