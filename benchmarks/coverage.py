@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import best_models
 import numpy as np
 import polars as pl
 
@@ -241,8 +242,14 @@ def bootstrap(effort: float) -> Iterator[Seen]:
         yield Seen("`bootstrap(pr_auc)` holds the area", where, "0.95", share, logs)
 
 
+def best(effort: float) -> Iterator[Seen]:
+    """Equal models, and two of which one is better."""
+    for line in best_models.claims(effort):
+        yield Seen(*line)
+
+
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
-    auc, accuracy, predictive_values, planning, shifts, folds, pairs, bootstrap,
+    auc, accuracy, predictive_values, planning, shifts, folds, pairs, bootstrap, best,
 )  # fmt: skip
 
 

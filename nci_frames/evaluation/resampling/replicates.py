@@ -230,9 +230,10 @@ class _Buckets:
                 hint="count by more, e.g. by unit_buckets(predictions, buckets=256)",
             )
         members: dict[tuple[Any, ...], dict[int, Histogram]] = {}
+        place = ["model", *keys].index(units)
         for histogram in histograms(frame):
-            rest = histogram.group.drop(units).row(0)
-            members.setdefault(rest, {})[places[histogram.group[units].item()]] = histogram
+            group = histogram.group.row(0)
+            members.setdefault(group[:place] + group[place + 1 :], {})[places[group[place]]] = histogram
         pooled = histograms(pool_counts(frame, over=units))
         return [cls(histogram, members[histogram.group.row(0)], len(places)) for histogram in pooled]
 
