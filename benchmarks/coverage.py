@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import best_models
 import numpy as np
 import polars as pl
 
@@ -317,9 +318,15 @@ def own_thresholds(effort: float) -> Iterator[Seen]:
                 )  # fmt: skip
 
 
+def best(effort: float) -> Iterator[Seen]:
+    """Equal models, and two of which one is better."""
+    for line in best_models.claims(effort):
+        yield Seen(*line)
+
+
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
     auc, rates_of_units, accuracy, predictive_values, planning, shifts, folds, pairs, own_thresholds,
-    bootstrap,
+    bootstrap, best,
 )  # fmt: skip
 
 

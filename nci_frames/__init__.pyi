@@ -93,6 +93,7 @@ from .evaluation.resampling.subsampling import subsample_study as subsample_stud
 
 # evaluation.significance
 from .evaluation.significance.cross_fitting import cross_fit as cross_fit
+from .evaluation.significance.best import compare_best as compare_best
 from .evaluation.significance.delong import auc_interval as auc_interval
 from .evaluation.significance.folds import compare_folds as compare_folds
 from .evaluation.significance.folds import summarise_folds as summarise_folds

@@ -24,6 +24,7 @@ __all__ = [
     "AUC_INTERVALS",
     "BAND",
     "BAND_COVERAGE",
+    "BEST_COMPARISONS",
     "BEST_MODELS",
     "BOOTSTRAP",
     "CROSSOVER_INTERVALS",
@@ -234,6 +235,24 @@ CROSS_FITS = FrameSchema(
         number("optimistic", "at threshold, judged on the rows it was chosen on", "undefined: 0/0"),
         whole("repeats", "divisions into halves that define it"),
         Column("reason", (pl.String,), "why there is no value", "there is one"),
+    ),
+)
+BEST_COMPARISONS = FrameSchema(
+    "best comparisons",
+    "compare_best(counts)",
+    (
+        METRIC,
+        METHOD,
+        share("prevalence", "P(y=1) the values belong to", "each model's own, or no part"),
+        BETA,
+        MODEL,
+        VALUE,
+        number("difference", "value minus that of the best of the others", "either is undefined"),
+        number("lower", "simultaneous lower bound of the difference", "no other model, or too few rows"),
+        number("upper", "simultaneous upper bound of the difference", "no other model, or too few rows"),
+        share("p_value", "of being the best, or equal to the best", "see reason"),
+        Column("distinguishable", (pl.Boolean,), "whether it is worse than the best", "see reason"),
+        Column("reason", (pl.String,), "why that cannot be said", "it can"),
     ),
 )
 CROSSOVER_INTERVALS = FrameSchema(

@@ -18,6 +18,8 @@ from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.rates import rates_of
+from nci_frames.evaluation.resampling.draws import stream
+from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
 from nci_frames.evaluation.resampling.samplers import samplers_of
 from nci_frames.typing import Floats
 
@@ -41,6 +43,11 @@ class Replicates:
     value: Floats
     #: Of shape (repeats, cases); NaN where undefined.
     values: Floats
+    #: By how much a positive (first row) or a negative (second row) more or less moves each value at most;
+    #: NaN if that makes it undefined.
+    moved: Floats
+    #: How many rows, or buckets of units, with positives and with negatives are drawn from.
+    sizes: tuple[int, int]
 
     def check_one_point(self) -> None:
         """Raise ParameterError if the metric was taken at several thresholds."""
@@ -64,8 +71,15 @@ def resample(
     repeats: int,
     seed: int,
     units: str | None,
+    own: int = 0,
+    prior: bool = False,
 ) -> Iterator[Replicates]:
     """Yield the replicates of each group of counts, in the order of the keys; the options are bootstrap's.
+
+    Two further options are those of comparisons. With *own*, 1 if higher values are better and -1 if lower
+    ones are, metrics are taken at the best threshold of each log, chosen anew in every resampled one. With
+    *prior*, resampled logs have about half a row more on either side of every threshold (Jeffreys), so that a
+    rate that is 0 in the log may be above 0 in them.
 
     Raises
     ------
@@ -87,21 +101,30 @@ def resample(
     curves = _curves(asked, grid)
     frame = whole_counts(counts)
 
-    for whole in samplers_of(frame, units):
+    for given in samplers_of(frame, units):
+        whole = given.coarser(steps_of_recall(given.histogram)) if own else given
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
-        wanted = _Wanted(asked, curves, grid, betas, points.tolist(), whole.histogram.observed_prevalence)
+        wanted = _Wanted(
+            asked, curves, grid, betas, points.tolist(), whole.histogram.observed_prevalence, own=own
+        )
         # Bins that no result distinguishes are merged before drawing: between thresholds, or between
         # positives.
         sampler = whole
         if not curves:
-            sampler = whole.coarser(points.tolist())
+            sampler = whole if own else whole.coarser(points.tolist())
         elif not wanted.metrics:
             sampler, points = whole.condensed(), np.empty(0)
         histogram = sampler.histogram
         reached = histogram.reached(points.tolist())
         cases, value = wanted.of(histogram.positives[None], histogram.negatives[None], reached)
-        blocks = [wanted.of(*drawn, reached)[1] for drawn in sampler.draws(repeats, seed)]
-        yield Replicates(histogram, cases, value[0], np.concatenate(blocks))
+        near = wanted.of(*one_row_apart(histogram, unseen=not curves), reached)[1]
+        drawn = sampler.draws(repeats, seed)
+        if prior and not curves:
+            drawn = with_prior(drawn, stream(seed, {"prior": True, **histogram.group.row(0, named=True)}))
+        blocks = [wanted.of(*rows, reached)[1] for rows in drawn]
+        with np.errstate(invalid="ignore"):
+            moved = np.stack([np.abs(part - value).max(axis=0) for part in np.split(near, 2)])
+        yield Replicates(histogram, cases, value[0], np.concatenate(blocks), moved, sampler.sizes)
 
 
 def _curves(asked: Sequence[str | pl.Expr], grid: list[float] | None) -> list[Metric]:
@@ -135,12 +158,15 @@ class _Wanted:
         betas: list[float],
         points: list[float],
         observed_prevalence: float,
+        *,
+        own: int,
     ) -> None:
         self._curves = curves
         self.metrics = [metric for metric in asked if curve_asked(metric) is None]
         self._etas = [observed_prevalence] if grid is None else grid
         self._grid, self._betas, self._points = grid, betas, points
         self._observed = observed_prevalence
+        self._own = own
 
     def of(self, positives: Rows, negatives: Rows, reached: Rows) -> tuple[pl.DataFrame, Floats]:
         """Return the cases, and their values in each log, of shape (logs, cases)."""
@@ -169,7 +195,7 @@ class _Wanted:
         tp, fp = (rows[:, reached] for rows in (true, false))
         fn, tn = true[:, -1:] - tp, false[:, -1:] - fp
         grids = size * len(self.metrics) * len(self._etas) * len(self._betas)
-        parts = []
+        parts, values = [], []
         for part in np.array_split(np.arange(logs), -(-logs * grids // _CELLS_AT_A_TIME)):
             frame = pl.DataFrame(
                 {
@@ -192,7 +218,16 @@ class _Wanted:
                     flagged=False,
                 )
             )
-        # Projections are sorted by log first, then by case, so the values are already in matrix order.
-        values = pl.concat([part["value"] for part in parts]).to_numpy().reshape(logs, -1)
-        cases = parts[0].head(values.shape[1]).with_columns(method=pl.lit(None, pl.String)).select(_CASES)
-        return cases, values
+            # Projections are sorted by log first, then by case, so the values are already in matrix order.
+            found = parts[-1]["value"].to_numpy().reshape(len(part), -1)
+            values.append(self._best_of(found, size) if self._own else found)
+        cases = parts[0].head(values[0].shape[1]).with_columns(method=pl.lit(None, pl.String))
+        if self._own:
+            cases = cases.with_columns(threshold=pl.lit(None, pl.Float64))
+        return cases.select(_CASES), np.concatenate(values)
+
+    def _best_of(self, values: Floats, thresholds: int) -> Floats:
+        """Return the best value of each case among all thresholds of a log; NaN where all are undefined."""
+        signed = self._own * values.reshape(len(values), thresholds, -1)
+        best = np.where(np.isnan(signed), -np.inf, signed).max(axis=1)
+        return np.where(np.isneginf(best), np.nan, self._own * best)

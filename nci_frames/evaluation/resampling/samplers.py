@@ -12,6 +12,7 @@ from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms
 from nci_frames.evaluation.rates.clusters import require_buckets
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, draw_without_replacement, stream
+from nci_frames.schemas import COUNTS
 
 __all__ = ["Sampler", "samplers_of"]
 
@@ -26,6 +27,10 @@ class Sampler(Protocol):
     @property
     def histogram(self) -> Histogram:
         """The rows of the log itself."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many rows, or buckets, with positives and with negatives are drawn from."""
 
     def coarser(self, thresholds: Sequence[float]) -> "Sampler":
         """Return the sampler of bins between these thresholds."""
@@ -73,6 +78,10 @@ class _Rows:
     def of(cls, frame: pl.DataFrame) -> "list[_Rows]":
         return [cls(histogram) for histogram in histograms(frame)]
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        return int(self.histogram.positives.sum()), int(self.histogram.negatives.sum())
+
     def coarser(self, thresholds: Sequence[float]) -> "_Rows":
         return _Rows(self.histogram.coarser(thresholds))
 
@@ -108,11 +117,17 @@ class _Buckets:
         require_buckets(frame, units)
         places = {bucket: place for place, bucket in enumerate(frame[units].unique().sort())}
         members: dict[tuple[Any, ...], dict[int, Histogram]] = {}
+        place = ["model", *COUNTS.keys(frame.columns)].index(units)
         for histogram in histograms(frame):
-            rest = histogram.group.drop(units).row(0)
-            members.setdefault(rest, {})[places[histogram.group[units].item()]] = histogram
+            group = histogram.group.row(0)
+            members.setdefault(group[:place] + group[place + 1 :], {})[places[group[place]]] = histogram
         pooled = histograms(pool_counts(frame, over=units))
         return [cls(histogram, members[histogram.group.row(0)], len(places)) for histogram in pooled]
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        members = self.members.values()
+        return sum(bool(m.positives.any()) for m in members), sum(bool(m.negatives.any()) for m in members)
 
     def coarser(self, thresholds: Sequence[float]) -> "_Buckets":
         members = {place: m.coarser(thresholds) for place, m in self.members.items()}

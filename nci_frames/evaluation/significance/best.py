@@ -1,0 +1,289 @@
+"""Counts -> which models may be the best, and how far each is from the best of the others."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.arguments import Prevalences, check_level, check_repeats
+from nci_frames.checked import checked
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.areas.replicated import REPLICATED
+from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.metrics import asked_metric, curve_asked
+from nci_frames.evaluation.metrics.directions import better_sign
+from nci_frames.evaluation.resampling.replicates import Replicates, resample
+from nci_frames.evaluation.significance.best_sets import (
+    Contenders,
+    confidence_set,
+    hsu_bounds,
+    hsu_test,
+    pairwise_bounds,
+)
+from nci_frames.schemas import BEST_COMPARISONS, COUNTS
+from nci_frames.typing import Floats
+
+__all__ = ["compare_best"]
+
+Method = Literal["mcs", "hsu"]
+Flags = NDArray[np.bool_]
+
+_UNDEFINED = "the metric is undefined"
+_OFTEN_UNDEFINED = "the metric is undefined in many resampled logs"
+_SMALL = "fewer than 10 rows, or buckets, of a class"
+_FEW_ROWS = "too few rows: one more or less could decide whether another model is better"
+#: A class needs so many rows or buckets, so that resampling shows how much they vary.
+_LEAST = 10
+#: A value must be defined in this share of the resampled logs.
+_DEFINED = 0.99
+_CASE = ("metric", "method", "prevalence", "beta")
+
+
+@checked
+def compare_best(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str | pl.Expr = "f_beta",
+    prevalence: Prevalences = "observed",
+    beta: float | Sequence[float] = (1.0,),
+    threshold: float | Literal["own"] | None = None,
+    units: str | None = None,
+    level: float = 0.95,
+    method: Method = "mcs",
+    simultaneous: bool = False,
+    repeats: int = 2000,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Compare every model with the best of the others, and return which models may be the best.
+
+    With ten equal models, some pair of them differs "significantly" in most logs, if each pair is tested for
+    itself. Here all models are compared at once, so that equal models are rarely told apart.
+
+    Parameters
+    ----------
+    counts
+        A counts frame of whole rows, or rates. For a metric each model needs one operating point:
+        *threshold*, or a frame with one row of each model.
+    metric
+        A name or alias of a metric, a called metric, or an area: "pr_auc" (average precision), "roc_auc" or
+        "pr_gain_auc".
+    prevalence
+        P(y=1), each in [0, 1]; or "observed": each group's own, held fixed.
+    beta
+        Weights of recall, each in [0, inf], if the metric has one.
+    threshold
+        The threshold of the metric; or "own": each model's best one, chosen anew in every resampled log.
+        Areas do not depend on it.
+    units
+        None resamples the rows of each model separately, as if the models had scored different rows, which
+        hides differences between models of one log. A key such as the ``bucket`` of ``unit_buckets``
+        resamples the same units for all models: the paired comparison.
+    level
+        Confidence, in (0, 1); a model is distinguishable from the best if its p-value is below 1 - level.
+    method
+        "mcs": the model confidence set of Hansen, Lunde and Nason. "hsu": Hsu's multiple comparisons with the
+        best. Notes say what each promises.
+    simultaneous
+        Whether the level holds for all prevalences and betas together, and not for each of them. Only with
+        "mcs".
+    repeats
+        Number of resampled logs, 100 to 1,000,000.
+    seed
+        Seed of the draws.
+
+    Returns
+    -------
+    A row per key, metric, prevalence, beta and model, sorted by these:
+
+    =============== ======= =========================================== ================================
+    column          dtype   meaning                                     null where
+    =============== ======= =========================================== ================================
+    keys                     as in *counts*, without *units*            as in *counts*
+    metric          String  the metric's label                          never
+    method          String  rule of the PR area                         not pr_auc
+    prevalence      Float64 P(y=1) the values belong to                 each model's own, or no part
+    beta            Float64 weight of recall                            it plays no part
+    model           String  name of the model                           a model of its own
+    value           Float64 the metric of the counts themselves         undefined
+    difference      Float64 value minus that of the best of the others  either is undefined
+    lower, upper    Float64 simultaneous bounds of the difference       there is no other model, or they
+                                                                        rest on too few rows
+    p_value         Float64 of the hypothesis that it is the best, or   *reason* says why
+                            equal to the best
+    distinguishable Boolean whether it is worse than the best           *reason* says why
+    reason          String  why that cannot be said                     it can
+    =============== ======= =========================================== ================================
+
+    The models with ``distinguishable`` false are those that may be the best. A model with a null may be the
+    best as well: the log cannot tell.
+
+    Raises
+    ------
+    ParameterError
+        As for ``bootstrap``, or if a model has several operating points, or if the metric cannot be ranked.
+    UnknownMetricError
+        If the direction of a metric is unknown.
+    SchemaError
+        If *counts* is not a counts frame, or lacks the key *units*.
+
+    Notes
+    -----
+    Differences between two models are divided by their standard errors in the resampled logs, and compared
+    with the largest of them that resampled logs have if all models are equal. With *units* all models get the
+    same draws, so that correlation between models counts.
+
+    "mcs" removes the model that is farthest behind, and repeats the test with those that are left (statistic
+    T_R). Its set holds all models that are the best with probability *level*; of equal models, any is
+    distinguishable with probability 1 - *level* at most. The bounds are those of all pairs at once. "hsu"
+    promises less, and so excludes more: each model that is the best is kept with probability *level*. If
+    several are equally good, one of them is distinguishable more often. Its bounds always contain 0.
+
+    Where rows are few, resampling shows too little of the spread: a rate that is 0 has none. So half a row is
+    added on either side of a threshold (Jeffreys' prior); standard errors are taken as those of Student's
+    distribution, with the rows or buckets of the rarer class less one as its degrees of freedom. At a
+    threshold, a difference counts only if its standard error is at least twice what a row more or less moves
+    either value. If a model is excluded only without this rule, ``reason`` says so; models with fewer than 10
+    rows, or buckets, of a class are not compared.
+
+    docs/honesty.md gives error rates and power in simulated logs.
+
+    References
+    ----------
+    Hansen, Lunde and Nason (2011), The model confidence set, doi:10.3982/ECTA5771; Hsu (1984), Constrained
+    simultaneous confidence intervals for multiple comparisons with the best, doi:10.1214/aos/1176346732.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b", "c"], "threshold": 0.5,
+    ...     "tp": [60, 62, 30], "fp": [20, 21, 25], "fn": [40, 38, 70], "tn": [980, 979, 975],
+    ... })
+    >>> nf.compare_best(counts).select("model", pl.col("difference").round(2), "distinguishable").rows()
+    [('a', -0.01, False), ('b', 0.01, False), ('c', -0.29, True)]
+    """
+    check_level(level)
+    check_repeats(repeats, 100)
+    if simultaneous and method == "hsu":
+        raise ParameterError("simultaneous needs method='mcs'", found="method='hsu'", hint="omit one of them")
+    known = asked_metric(metric)
+    sign = better_sign(known)
+    own = threshold == "own" and curve_asked(metric if isinstance(metric, str) else "f_beta") is None
+    found = resample(
+        counts, metric, prevalence=prevalence, beta=beta,
+        threshold=None if isinstance(threshold, str) else threshold, repeats=repeats, seed=seed, units=units,
+        own=sign if own else 0, prior=True,
+    )  # fmt: skip
+    groups: dict[tuple[object, ...], list[Replicates]] = {}
+    for replicates in found:
+        replicates.check_one_point()
+        groups.setdefault(replicates.histogram.group.row(0)[1:], []).append(replicates)
+    frame = whole_counts(counts)
+    keys = [key for key in COUNTS.keys(frame.columns) if key != units]
+    if not groups:
+        return BEST_COMPARISONS.empty(frame.select(keys))
+    tables = [_compared(models, sign, level, method, simultaneous=simultaneous) for models in groups.values()]
+    return BEST_COMPARISONS.finish(pl.concat(tables).drop("threshold").sort(*keys, *_CASE, "model"))
+
+
+def _compared(
+    models: list[Replicates], sign: int, level: float, method: Method, *, simultaneous: bool
+) -> pl.DataFrame:
+    """Compare the models of one group of keys."""
+    value = sign * np.stack([m.value for m in models])  # model, case
+    drawn = sign * np.stack([m.values for m in models])  # model, log, case
+    defined = ~np.isnan(value)
+    often = (~np.isnan(drawn)).mean(axis=1) >= _DEFINED
+    moved, freedom = _moved(models), _freedom(models)
+    large = freedom >= _LEAST - 1
+    told = defined & often & large
+    results = {name: np.full(value.shape, np.nan) for name in ("difference", "lower", "upper", "p_value")}
+    doubtful = np.zeros(value.shape, np.bool_)
+    cases = [
+        _contenders(value[:, c], drawn[:, :, c], moved[:, c], freedom[:, c], told[:, c])
+        for c in range(value.shape[1])
+    ]
+    some = [place for place in range(len(cases)) if told[:, place].any()]
+    for together in [some] if simultaneous and some else [[place] for place in some]:
+        group = [cases[place] for place in together]
+        bounds = (pairwise_bounds if method == "mcs" else hsu_bounds)(group, level)
+        for place, (p, doubt), (lower, upper) in zip(
+            together, _p_values(group, level, method), bounds, strict=True
+        ):
+            mine = told[:, place], place
+            results["p_value"][mine], doubtful[mine] = p, doubt
+            results["lower"][mine], results["upper"][mine] = lower, upper
+    results["difference"] = _ahead(value)
+    if sign < 0:
+        results["difference"] *= -1
+        # Zero has no sign.
+        results["lower"], results["upper"] = 0.0 - results["upper"], 0.0 - results["lower"]
+    etas = np.array([m.cases["prevalence"].fill_null(np.nan).to_numpy() for m in models])
+    one_eta = (etas == etas[0]).all(axis=0)
+    tables = []
+    for place, replicates in enumerate(models):
+        p_value = np.where(doubtful[place], np.nan, results["p_value"][place])
+        why = np.select(
+            [~defined[place], ~large[place], ~often[place], doubtful[place]],
+            [_UNDEFINED, _SMALL, _OFTEN_UNDEFINED, _FEW_ROWS], default="",
+        )  # fmt: skip
+        tested = pl.Series(p_value, nan_to_null=True)
+        table = replicates.cases.with_columns(
+            pl.when(pl.Series(one_eta)).then("prevalence").alias("prevalence"),
+            pl.Series("value", replicates.value, nan_to_null=True),
+            *(
+                pl.Series(name, results[name][place], nan_to_null=True)
+                for name in ("difference", "lower", "upper")
+            ),
+            tested.alias("p_value"),
+            (tested < 1 - level).alias("distinguishable"),
+            pl.Series("reason", [reason or None for reason in why.tolist()], pl.String),
+        )
+        tables.append(replicates.histogram.labelled(table))
+    return pl.concat(tables)
+
+
+def _contenders(value: Floats, drawn: Floats, moved: Floats, freedom: Floats, told: Flags) -> Contenders:
+    """Return the models of one case whose value is known."""
+    # A value that is undefined in a few logs tells nothing there.
+    known = np.where(np.isnan(drawn[told]), value[told, None], drawn[told])
+    return Contenders.of(value[told], known, moved[told], freedom[told])
+
+
+def _moved(models: list[Replicates]) -> Floats:
+    """Return by how much one row moves each value of each model; 0 for an area, which has no threshold."""
+    moved = np.stack([m.moved.max(axis=0) for m in models])
+    area = models[0].cases["metric"].is_in(list(REPLICATED)).to_numpy()
+    return np.where(area, 0.0, np.where(np.isnan(moved), np.inf, moved))
+
+
+def _freedom(models: list[Replicates]) -> Floats:
+    """Return the degrees of freedom of each value: the rows or buckets of the rarer class, less one.
+
+    A class that has no effect on the metric does not count.
+    """
+    sizes = np.array([m.sizes for m in models], np.float64)[:, :, None]
+    matters = np.stack([m.moved != 0 for m in models])
+    return np.asarray(np.where(matters, sizes - 1, np.inf).min(axis=1))
+
+
+def _ahead(value: Floats) -> Floats:
+    """Return by how much each model is ahead of the best of the others, case by case; NaN if undefined."""
+    ahead = np.full(value.shape, np.nan)
+    for model in range(len(value)) if len(value) > 1 else ():
+        others = np.delete(value, model, axis=0)
+        best = np.where(np.isnan(others), -np.inf, others).max(axis=0)
+        ahead[model] = np.where(np.isneginf(best), np.nan, value[model] - best)
+    return ahead
+
+
+def _p_values(cases: list[Contenders], level: float, method: Method) -> list[tuple[Floats, Flags]]:
+    """Return the p-values of each case, and where they are doubtful: where only few rows speak against it."""
+    test = confidence_set if method == "mcs" else hsu_test
+    careful, careless = test(cases, steady=True), test(cases, steady=False)
+    alpha = 1 - level
+    return [(p, (p >= alpha) & (q < alpha)) for p, q in zip(careful, careless, strict=True)]

@@ -1,0 +1,232 @@
+"""Resampled values of several models -> which of them may be the best, with simultaneous error control."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nci_frames.typing import Floats
+
+__all__ = ["Contenders", "confidence_set", "hsu_bounds", "hsu_test", "pairwise_bounds"]
+
+Flags = NDArray[np.bool_]
+Models = NDArray[np.intp]
+
+#: A difference whose standard error is not at least this many times what one row moves rests on too few rows.
+_ROWS = 2.0
+#: Values are computed from doubles: so much of them is rounding.
+_ROUNDING = 1e-12
+#: So much of the sum of two variances is left, by rounding, of the variance of a difference that is always 0.
+_CANCELLED = 1e-13
+
+
+@dataclass(frozen=True, slots=True)
+class Contenders:
+    """The models of one comparison at one prevalence and beta, signed so that higher is better."""
+
+    #: By how much each model (row) is ahead of each other (column).
+    difference: Floats
+    #: Standard errors of the differences, and their degrees of freedom.
+    error: Floats
+    freedom: Floats
+    #: Whether the difference rests on enough rows.
+    steady: Flags
+    #: Deviations of the resampled logs from the log itself, of shape (models, logs).
+    deviation: Floats
+
+    @classmethod
+    def of(cls, value: Floats, drawn: Floats, moved: Floats, freedom: Floats) -> "Contenders":
+        """Take the values of a log and of resampled ones.
+
+        Parameters
+        ----------
+        value
+            One for each model.
+        drawn
+            The same of each resampled log, of shape (models, logs).
+        moved
+            By how much one row more or less moves each value.
+        freedom
+            Degrees of freedom of each value, 1 or more: the units that it is computed from, less one.
+        """
+        scale = np.maximum.outer(np.abs(value), np.abs(value))
+        difference = value[:, None] - value
+        difference = np.where(np.abs(difference) <= _ROUNDING * scale, 0.0, difference)
+        deviation = drawn - value[:, None]
+        # What does not vary must not vary by rounding either.
+        deviation = np.where(np.abs(deviation) <= _ROUNDING * np.abs(value)[:, None], 0.0, deviation)
+        centred = deviation - deviation.mean(axis=1, keepdims=True)
+        covariance = centred @ centred.T / (deviation.shape[1] - 1)
+        sums = np.add.outer(np.diag(covariance), np.diag(covariance))
+        squares = sums - 2 * covariance
+        error = np.sqrt(np.where(squares <= _CANCELLED * sums, 0.0, squares))
+        least = np.minimum.outer(freedom, freedom)
+        steady = error >= _ROWS * np.maximum.outer(moved, moved)
+        return cls(difference, error, least, steady, deviation)
+
+    @property
+    def size(self) -> int:
+        """How many models there are."""
+        return len(self.difference)
+
+    def lead(self, *, steady: bool) -> Floats:
+        """Return the leads in standard errors; 0 where they rest on too few rows, if *steady*.
+
+        A standard error of few units is uncertain itself. So a lead that Student's distribution has as often
+        as the normal one has a smaller lead is taken for the smaller one.
+        """
+        from scipy.stats import norm, t  # noqa: PLC0415  (what does not need it does not wait for it)
+
+        with np.errstate(invalid="ignore", divide="ignore"):
+            lead = np.where(self.difference == 0, 0.0, self.difference / self.error)
+        normal = norm.isf(t.sf(np.abs(lead), self.freedom))
+        signed = np.copysign(normal, lead)
+        return np.where(self.steady | (not steady), signed, 0.0)
+
+    def half_width(self, lead: float | Floats) -> Floats:
+        """Return the half-widths of intervals that reach so many standard errors, corrected as leads are."""
+        from scipy.stats import norm, t  # noqa: PLC0415  (as above)
+
+        return np.asarray(t.isf(norm.sf(lead), self.freedom) * self.error)
+
+    def leads_drawn(self, one: int, others: Models) -> Floats:
+        """Return the leads of one model in resampled logs if all were equal, of shape (others, logs)."""
+        error = self.error[one, others][:, None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            leads = (self.deviation[one] - self.deviation[others]) / error
+        return np.where(error > 0, leads, 0.0)
+
+
+class _Case:
+    """The models of one case that are still in the set, and the largest lead in each resampled log."""
+
+    def __init__(self, contenders: Contenders, *, steady: bool) -> None:
+        self._contenders = contenders
+        self._lead = contenders.lead(steady=steady)
+        self.alive = np.arange(contenders.size)
+        self.drawn = np.zeros(contenders.deviation.shape[1])
+        for pairs in self._leads():
+            np.maximum(self.drawn, pairs.max(axis=0, initial=0), out=self.drawn)
+        self._rank()
+        self._first, self._second = self.alive[:0], self.alive[:0]
+        self._pairs = np.empty((0, len(self.drawn)), np.float32)
+
+    def _leads(self) -> Iterator[Floats]:
+        """Yield the differences of each model from those after it in every resampled log, without sign."""
+        for place, one in enumerate(self.alive):
+            yield np.abs(self._contenders.leads_drawn(int(one), self.alive[place + 1 :]))
+
+    def _rank(self) -> None:
+        #: How far each model that is left is behind the one that is farthest ahead of it.
+        self._behind = self._lead[np.ix_(self.alive, self.alive)].max(axis=0)
+        self.largest = float(self._behind.max()) if len(self.alive) > 1 else -np.inf
+
+    def remove_hopeless(self, most: float) -> Models:
+        """Remove and return the models that are farther behind than any is in any resampled log."""
+        gone: Models = self.alive[self._behind > most]
+        self.alive = self.alive[self._behind <= most]
+        places = [np.triu_indices(len(self.alive), 1)[side] for side in (0, 1)]
+        self._first, self._second = (self.alive[place] for place in places)
+        if len(self._first):
+            self._pairs = np.concatenate([pairs.astype(np.float32) for pairs in self._leads()])
+        self._update()
+        return gone
+
+    def _update(self) -> None:
+        self.drawn = self._pairs.max(axis=0, initial=0).astype(np.float64)
+        self._rank()
+
+    def remove(self) -> int:
+        """Remove the model that is farthest behind, and return it."""
+        place = int(self._behind.argmax())
+        gone = int(self.alive[place])
+        self.alive = np.delete(self.alive, place)
+        kept = (self._first != gone) & (self._second != gone)
+        self._first, self._second, self._pairs = self._first[kept], self._second[kept], self._pairs[kept]
+        self._update()
+        return gone
+
+
+def confidence_set(cases: list[Contenders], *, steady: bool = True) -> list[Floats]:
+    """Return the p-value of each model of each case by the model confidence set of Hansen, Lunde and Nason.
+
+    The models with p-values of at least alpha are the set: in a share 1 - alpha of all logs it holds every
+    model that is the best of its case, in all cases at once. The statistic is the largest studentised
+    difference between two models (T_R); the model that is farthest behind is removed first.
+    """
+    found = [np.ones(case.size) for case in cases]
+    left = [_Case(case, steady=steady) for case in cases]
+    logs = len(left[0].drawn)
+    # As models are removed, the largest difference in a resampled log only falls.
+    most = max(float(case.drawn.max()) for case in left)
+    highest = 1 / (1 + logs)
+    for p_value, case in zip(found, left, strict=True):
+        p_value[case.remove_hopeless(most)] = highest
+    while True:
+        place = max(range(len(left)), key=lambda case: left[case].largest)
+        if left[place].largest <= 0:
+            return found
+        drawn = np.max([case.drawn for case in left if len(case.alive) > 1], axis=0)
+        highest = max(highest, (1 + np.count_nonzero(drawn >= left[place].largest)) / (1 + logs))
+        found[place][left[place].remove()] = highest
+
+
+def hsu_test(cases: list[Contenders], *, steady: bool = True) -> list[Floats]:
+    """Return the p-value of each model of each case by Hsu's multiple comparisons with the best.
+
+    It is that of Dunnett's one-sided test with the model as the control: whether another is better.
+    """
+    found = []
+    for case in cases:
+        lead = case.lead(steady=steady)
+        p_value = np.ones(case.size)
+        for model in range(case.size):
+            behind = lead[:, model].max()
+            if behind > 0:
+                drawn = _dunnett(case, model)
+                p_value[model] = (1 + np.count_nonzero(drawn >= behind)) / (1 + len(drawn))
+        found.append(p_value)
+    return found
+
+
+def _dunnett(case: Contenders, model: int) -> Floats:
+    """Return the largest lead over a model in each resampled log, if all were equal."""
+    others = np.delete(np.arange(case.size), model)
+    if not len(others):
+        return np.zeros(case.deviation.shape[1])
+    return np.asarray((-case.leads_drawn(model, others)).max(axis=0))
+
+
+def pairwise_bounds(cases: list[Contenders], level: float) -> Iterator[tuple[Floats, Floats]]:
+    """Yield bounds of the distance of each model from the best of the others, by all pairs at once."""
+    drawn = np.max([_Case(case, steady=True).drawn for case in cases], axis=0)
+    lead = float(np.quantile(drawn, level))
+    for case in cases:
+        half = case.half_width(lead)
+        yield _least_of_others(case, case.difference - half), _least_of_others(case, case.difference + half)
+
+
+def hsu_bounds(cases: list[Contenders], level: float) -> Iterator[tuple[Floats, Floats]]:
+    """Yield Hsu's constrained bounds of the distance of each model from the best of the others."""
+    for case in cases:
+        # Of each model (row) as the control.
+        leads = np.array([np.quantile(_dunnett(case, model), level) for model in range(case.size)])
+        half = case.half_width(leads[:, None])
+        upper = np.maximum(_least_of_others(case, case.difference + half), 0.0)
+        possible = ~(upper <= 0)
+        lower = np.minimum(case.difference - half.T, 0.0)
+        lower[:, ~possible] = np.inf
+        alone = possible & (possible.sum() == 1)
+        yield np.where(alone, 0.0, _least_of_others(case, lower)), upper
+
+
+def _least_of_others(case: Contenders, bound: Floats) -> Floats:
+    """Return the lowest bound against any other model; NaN where that rests on too few rows."""
+    if case.size < 2:
+        return np.full(case.size, np.nan)
+    apart = bound.copy()
+    np.fill_diagonal(apart, np.inf)
+    other, models = apart.argmin(axis=1), np.arange(case.size)
+    equal = (case.error == 0) & (case.difference == 0)
+    return np.where((case.steady | equal)[models, other], apart[models, other], np.nan)

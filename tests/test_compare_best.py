@@ -1,0 +1,238 @@
+"""Comparisons with the best: against brute force, what they promise, and where the log cannot tell."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.evaluation.significance.best_sets import Contenders, confidence_set, hsu_bounds, hsu_test
+
+
+def points(tp: list[int], fp: list[int], positives: int = 100, negatives: int = 1000) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"model": list("abcdefghijkl"[: len(tp)]), "threshold": 0.5, "tp": tp, "fp": fp,
+         "fn": [positives - n for n in tp], "tn": [negatives - n for n in fp]}
+    )  # fmt: skip
+
+
+def correlated(rng: np.random.Generator, shifts: list[float], rows: tuple[int, int]) -> pl.DataFrame:
+    """Models whose scores are correlated by 0.9 on the same units, positives shifted."""
+    label = np.repeat([True, False], rows)
+    common = rng.normal(size=len(label))
+    return pl.concat(
+        pl.DataFrame(
+            {"model": f"m{place}", "unit": np.arange(len(label)), "label": label,
+             "score": 0.9**0.5 * common + 0.1**0.5 * rng.normal(size=len(label)) + shift * label}
+        )
+        for place, shift in enumerate(shifts)
+    )  # fmt: skip
+
+
+def slow_set(value: np.ndarray, drawn: np.ndarray) -> list[float]:
+    """The model confidence set, pair by pair, as the paper has it."""
+    alive, p_values, highest = list(range(len(value))), [1.0] * len(value), 0.0
+    spread = {(i, j): np.std(drawn[i] - drawn[j], ddof=1) for i in alive for j in alive if i != j}
+    while len(alive) > 1:
+        pairs = list(itertools.permutations(alive, 2))
+        leads = {pair: (value[pair[0]] - value[pair[1]]) / spread[pair] for pair in pairs}
+        in_logs = [np.abs(drawn[i] - drawn[j] - (value[i] - value[j])) / spread[i, j] for i, j in pairs]
+        largest = np.max(in_logs, axis=0)
+        (_, loser), lead = max(leads.items(), key=lambda item: item[1])
+        highest = max(highest, (1 + np.sum(largest >= lead)) / (1 + len(largest)))
+        p_values[loser] = highest
+        alive.remove(loser)
+    return p_values
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_confidence_set_is_that_of_brute_force(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    value = rng.normal(0, 1.5, 6)
+    drawn = value[:, None] + rng.multivariate_normal(np.zeros(6), np.eye(6) + 0.5, 400).T
+    many = np.full(6, 1e12)
+    (found,) = confidence_set([Contenders.of(value, drawn, np.zeros(6), many)])
+    expected = slow_set(value, drawn)
+    # Models far behind are removed together; their p-values are the least there is.
+    assert found == pytest.approx(expected)
+
+
+def test_several_cases_at_once_are_one_set() -> None:
+    """The same models twice are one comparison; further ones make every p-value larger."""
+    rng = np.random.default_rng(1)
+    value, noise = np.array([0.0, 0.5, 3.0]), rng.normal(size=(3, 500))
+    many = np.full(3, 1e12)
+    case = Contenders.of(value, value[:, None] + noise, np.zeros(3), many)
+    (alone,) = confidence_set([case])
+    twice = confidence_set([case, case])
+    assert [p.tolist() for p in twice] == [pytest.approx(alone.tolist())] * 2
+    other = Contenders.of(value * 0, rng.normal(size=(3, 500)), np.zeros(3), many)
+    wider, _ = confidence_set([case, other])
+    assert (wider >= alone).all()
+    assert wider.min() > alone.min()
+
+
+def test_hsu_of_two_models_is_one_sided() -> None:
+    rng = np.random.default_rng(2)
+    value, drawn = np.array([0.0, 1.7]), rng.normal(0, 0.7, (2, 5000)) + np.array([[0.0], [1.7]])
+    case = Contenders.of(value, drawn, np.zeros(2), np.full(2, 1e12))
+    (p_value,) = hsu_test([case])
+    (mcs,) = confidence_set([case])
+    assert p_value[0] == pytest.approx(mcs[0] / 2, abs=0.01)
+    assert p_value[1] == 1
+    ((lower, upper),) = hsu_bounds([case], 0.95)
+    assert upper[0] == 0  # Constrained: the first is not better than the second.
+    assert lower[1] == 0
+    assert lower[0] == pytest.approx(-1.7 - 1.645 * 0.7 * 2**0.5, abs=0.05)
+
+
+def test_columns_and_differences() -> None:
+    counts = points([60, 62, 30], [20, 21, 25])
+    found = nf.compare_best(counts, prevalence=[0.01, 0.1])
+    best = found.filter(prevalence=0.1)
+    assert best["distinguishable"].to_list() == [False, False, True]
+    value = best["value"].to_list()
+    assert best["difference"].to_list() == [value[0] - value[1], value[1] - value[0], value[2] - value[1]]
+    assert (best["lower"] <= best["difference"]).all()
+    assert (best["difference"] <= best["upper"]).all()
+    assert best["upper"][2] < 0
+    assert best["p_value"].max() == 1
+    # A cost is better if it is lower.
+    cost = nf.compare_best(counts, metric="expected_cost", prevalence=0.1)
+    assert cost["distinguishable"].to_list() == [False, False, True]
+    assert cost["lower"][2] > 0
+    assert cost["difference"][2] > 0
+    assert_frame_equal(nf.compare_best(counts.lazy(), prevalence=0.1), best, check_exact=True)
+    assert nf.compare_best(counts.clear()).is_empty()
+    one = nf.compare_best(counts.head(1)).row(0, named=True)
+    assert (one["p_value"], one["distinguishable"], one["difference"], one["lower"]) == (1, False, None, None)
+
+
+def test_groups_are_compared_for_themselves() -> None:
+    counts = points([60, 62, 30], [20, 21, 25])
+    both = pl.concat(
+        [
+            counts.with_columns(day=pl.lit("1")),
+            counts.with_columns(day=pl.lit("2"), tp=pl.lit(50, pl.Int64), fn=pl.lit(50, pl.Int64)),
+        ]
+    )
+    found = nf.compare_best(both, prevalence=0.1)
+    assert found.columns[:2] == ["day", "metric"]
+    assert found.filter(day="1")["distinguishable"].to_list() == [False, False, True]
+    assert found.filter(day="2")["distinguishable"].to_list() == [False] * 3
+
+
+def test_one_positive_tells_nothing() -> None:
+    counts = points([1, 0], [3, 5], positives=1, negatives=100)
+    for metric in ("recall", "f_beta"):
+        found = nf.compare_best(counts, metric=metric, prevalence=0.1)
+        assert found.select("p_value", "distinguishable", "lower").null_count().row(0) == (2, 2, 2)
+        assert set(found["reason"]) == {"fewer than 10 rows, or buckets, of a class"}
+    # FPR needs no positives.
+    assert nf.compare_best(counts, metric="fpr")["distinguishable"].to_list() == [False, False]
+
+
+def test_no_false_positive_is_not_no_false_positive_rate() -> None:
+    """At prevalence 1e-4 precision hangs on a handful of false positives: the log cannot tell 0 from 5."""
+    counts = points([60, 60], [0, 5], negatives=10_000)
+    found = nf.compare_best(counts, metric="precision", prevalence=1e-4)
+    assert found["distinguishable"].to_list() == [False, None]
+    assert found["reason"][1].startswith("too few rows")
+    # Where false positives hardly matter, it can.
+    assert nf.compare_best(counts, metric="f_beta", prevalence=0.5)["reason"].null_count() == 2
+    assert nf.compare_best(points([60, 60], [0, 500], negatives=10_000), metric="fpr")[
+        "distinguishable"
+    ].to_list() == [False, True]
+
+
+def test_undefined_values() -> None:
+    found = nf.compare_best(points([60, 0, 50], [20, 0, 20]), metric="precision", prevalence=0.1)
+    assert found["reason"].to_list() == [None, "the metric is undefined", None]
+    assert found["difference"].null_count() == 1
+
+
+def test_identical_models_are_not_distinguishable() -> None:
+    log = correlated(np.random.default_rng(3), [1.5], (300, 900))
+    twice = pl.concat([log, log.with_columns(model=pl.lit("twin"))])
+    counts = nf.count_confusion(nf.unit_buckets(twice, buckets=50), thresholds=[0.0, 0.5, 1.0])
+    for metric, options in (("pr_auc", {}), ("f_beta", {"threshold": 0.5}), ("f_beta", {"threshold": "own"})):
+        found = nf.compare_best(counts, metric=metric, prevalence=[0.01, 0.1], units="bucket", **options)  # type: ignore[arg-type]
+        assert found["distinguishable"].to_list() == [False] * 4
+        assert found["difference"].to_list() == [0.0] * 4
+
+
+def test_pairing_by_units_excludes_more() -> None:
+    log = correlated(np.random.default_rng(4), [1.0, 1.3], (300, 3000))
+    buckets = nf.count_confusion(
+        nf.unit_buckets(log, buckets=100), thresholds=np.linspace(-3, 5, 60).tolist()
+    )
+    rows = nf.pool_counts(buckets, over="bucket")
+    for metric, options in (
+        ("pr_auc", {}), ("roc_auc", {}), ("f_beta", {"threshold": buckets["threshold"].unique().sort()[40]}),
+    ):  # fmt: skip
+        apart = nf.compare_best(rows, metric=metric, prevalence=0.1, **options)  # type: ignore[arg-type]
+        paired = nf.compare_best(buckets, metric=metric, prevalence=0.1, units="bucket", **options)  # type: ignore[arg-type]
+        assert apart["value"].to_list() == pytest.approx(paired["value"].to_list())
+        width = [t.select(pl.col("upper") - pl.col("lower")).to_series() for t in (apart, paired)]
+        assert (width[1] < 0.7 * width[0]).all()
+        assert paired["p_value"][0] < apart["p_value"][0]
+
+
+def test_own_thresholds_are_those_of_each_model() -> None:
+    log = correlated(np.random.default_rng(5), [1.0, 2.0], (300, 3000))
+    counts = nf.count_confusion(log.drop("unit"), thresholds=np.linspace(-3, 5, 60).tolist())
+    found = nf.compare_best(counts, metric="f_beta", prevalence=[0.01, 0.1], threshold="own")
+    best = (
+        nf.project_rates(nf.compute_rates(counts), metrics="f_beta", prevalence=[0.01, 0.1])
+        .group_by("prevalence", "model")
+        .agg(pl.max("value"))
+        .sort("prevalence", "model")
+    )
+    assert found["value"].to_list() == best["value"].to_list()
+    assert found["distinguishable"].to_list() == [True, False] * 2
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("method", ["mcs", "hsu"])
+def test_ten_equal_models(method: str) -> None:
+    """Of 150 logs of ten equal models, unpaired: the set holds them all, Hsu's holds any one of them."""
+    rng = np.random.default_rng(6)
+    logs = pl.concat(
+        points(rng.binomial(100, 0.6, 10).tolist(), rng.binomial(1000, 0.02, 10).tolist()).with_columns(
+            log=pl.lit(log)
+        )
+        for log in range(150)
+    )
+    found = nf.compare_best(logs, prevalence=[0.01, 0.1], method=method, repeats=500)  # type: ignore[arg-type]
+    somebody = found.group_by("log", "prevalence").agg(pl.col("distinguishable").any())
+    one = found.filter(model="a")
+    rate = somebody if method == "mcs" else one
+    share = float(rate["distinguishable"].mean())  # type: ignore[arg-type]
+    assert share < 0.05 + 2.5 * (0.05 * 0.95 / 150) ** 0.5
+    if method == "hsu":
+        assert float(somebody["distinguishable"].mean()) > 0.1  # type: ignore[arg-type]
+    else:
+        together = nf.compare_best(logs, prevalence=[0.01, 0.1], repeats=500, simultaneous=True)
+        either = together.group_by("log").agg(pl.col("distinguishable").any())
+        assert float(either["distinguishable"].mean()) < 0.1  # type: ignore[arg-type]
+        assert (together["p_value"] >= found["p_value"]).mean() > 0.95  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 1.0}, "level must be between 0 and 1"),
+        ({"metric": "pos_fraction"}, "'pos_fraction' cannot be ranked"),
+        ({"method": "best"}, "method must be one of 'mcs', 'hsu'"),
+        ({"method": "hsu", "simultaneous": True}, "simultaneous needs method='mcs'"),
+        ({"repeats": 99}, "repeats must be"),
+        ({"threshold": 0.3}, "0.3 is not one of the counted thresholds"),
+        ({"units": "week"}, "missing column 'week'"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(nf.NciFramesError, match=message):
+        nf.compare_best(points([60, 62], [20, 21]), **options)
