@@ -145,7 +145,7 @@ from .reporting.files.save_table import save_table as save_table
 from .reporting.pages.write import write_report as write_report
 
 # jobs
-from .jobs.ledger import CountsLedger as CountsLedger
+from .jobs.ledger.ledger import CountsLedger as CountsLedger
 
 # errors
 from .errors import ConflictError as ConflictError

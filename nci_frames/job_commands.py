@@ -8,7 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from nci_frames.jobs.job_file.loading import JobFile
-    from nci_frames.jobs.ledger import CountsLedger
+    from nci_frames.jobs.ledger.ledger import CountsLedger
 
 __all__ = ["JOB_COMMANDS"]
 
@@ -239,7 +239,7 @@ def _read(path: Path) -> "JobFile":
 
 def _ledger(path: str) -> "CountsLedger":
     _need_extra()
-    from nci_frames.jobs.ledger import CountsLedger
+    from nci_frames.jobs.ledger.ledger import CountsLedger
 
     return CountsLedger(path)
 

@@ -22,10 +22,10 @@ from nci_frames.jobs.history import History, changes_since
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.job_file.windows import find_windows
-from nci_frames.jobs.ledger import CountsLedger
+from nci_frames.jobs.ledger.ledger import CountsLedger
+from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.jobs.ledger.sources import LogFile, Window
 from nci_frames.jobs.publishing import Shelf
-from nci_frames.jobs.settings import CountingSettings
-from nci_frames.jobs.sources import LogFile, Window
 from nci_frames.reporting.files.save_table import save_table
 from nci_frames.reporting.pages.history import write_history
 from nci_frames.reporting.pages.write import write_report

@@ -8,7 +8,7 @@ from nci_frames.arguments import grid_numbers
 from nci_frames.counting.thresholds.grids import check_thresholds, logit_thresholds, uniform_thresholds
 from nci_frames.errors import NciFramesError
 from nci_frames.jobs.job_file.gates import Gate, Model, Probability
-from nci_frames.jobs.settings import CountingSettings
+from nci_frames.jobs.ledger.settings import CountingSettings
 
 __all__ = ["Job"]
 

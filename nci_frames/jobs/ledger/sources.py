@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -15,10 +15,10 @@ from nci_frames.counting.logs.paths import NULL_KEY, find_files
 from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counts.increments import check_cells, increments_of
 from nci_frames.counts.ledger.storage import content_hash, file_hash
-from nci_frames.errors import NciFramesError, SchemaError, SourceError
-from nci_frames.jobs.settings import CountingSettings
+from nci_frames.errors import NciFramesError, ParameterError, SchemaError, SourceError
+from nci_frames.jobs.ledger.settings import CountingSettings
 
-__all__ = ["LogFile", "SourceCounts", "count_file", "find_logs", "identify"]
+__all__ = ["LogFile", "SourceCounts", "Window", "check_window", "count_file", "find_logs", "identify"]
 
 PathLike = str | os.PathLike[str]
 Window = tuple[datetime, datetime]
@@ -56,6 +56,26 @@ class SourceCounts:
     increments: pl.DataFrame
     #: Types of the keys, and of the score.
     dtypes: Mapping[str, pl.DataType]
+
+
+def check_window(window: Window | None) -> Window | None:
+    """Return a window in UTC.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a start with a time zone, and an end with one after it.
+    """
+    if window is None:
+        return None
+    start, end = window
+    if not (isinstance(start, datetime) and isinstance(end, datetime)):
+        raise ParameterError.out_of_range("window", window, "two datetimes: start and end (excluded)")
+    if start.tzinfo is None or end.tzinfo is None:
+        raise ParameterError.out_of_range("window", window, "with a time zone")
+    if not start < end:
+        raise ParameterError.out_of_range("window", window, "a start before its end")
+    return start.astimezone(UTC), end.astimezone(UTC)
 
 
 def find_logs(source: PathLike | Sequence[PathLike], window: Window | None = None) -> list[LogFile]:
