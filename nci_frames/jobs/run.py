@@ -1,7 +1,7 @@
 """One run of a job: count what is new, build the report, judge the gates, publish."""
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -12,11 +12,10 @@ import polars as pl
 
 from nci_frames.counts.ledger.storage import content_hash
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import SourceError
 from nci_frames.evaluation.comparison.compare import compare_models
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
-from nci_frames.jobs.gates.judge import Verdict, judge_gates, overall
+from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, changes_since
 from nci_frames.jobs.job_file.loading import JobFile
@@ -26,6 +25,7 @@ from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import LogFile, Window
 from nci_frames.jobs.publishing import Shelf
+from nci_frames.jobs.reported import Reported, Scope
 from nci_frames.reporting.files.save_table import save_table
 from nci_frames.reporting.pages.history import write_history
 from nci_frames.reporting.pages.write import write_report
@@ -125,15 +125,20 @@ def run_job(
         new = appended.filter(pl.col("event") != "known").rename({"event": "became"})
         for row in new.iter_rows(named=True):
             tell("source", **{key: value for key, value in row.items() if value is not None})
-        counts = _Counts(ledger, settings, job.report.windows, until)
+        counts = Reported(ledger, settings, job.report.windows, until)
         history = History.of(shelf.folder, pointer)
-        verdicts = judge_gates(job, counts.by, history.good_verdicts)
+        verdicts = judge_gates(job, counts.by, _reference(counts, history, pointer))
         verdict = overall(verdicts)
         for row in verdicts.iter_rows(named=True):
             tell("gate", **{key: value for key, value in row.items() if value is not None})
         with shelf.building(name) as folder:
             changes = _write(file, counts, folder, appended)
-            good = {"run": name, "path": f"runs/{name}", "time": started.isoformat()}
+            good: dict[str, Any] = {
+                "run": name,
+                "path": f"runs/{name}",
+                "time": started.isoformat(),
+                "ledger": counts.mark(),
+            }
             last_good = good if verdict == "pass" else (pointer or {}).get("last_good")
             history = history.with_run(name, sequence, started, counts.last_window, verdicts)
             save_table(verdicts, folder / "verdicts.parquet")
@@ -168,36 +173,6 @@ def run_job(
         return Outcome(name, place, verdict, verdicts, line, appended)
 
 
-class _Counts:
-    """The counts that a run reports and judges."""
-
-    def __init__(
-        self, ledger: CountsLedger, settings: CountingSettings, windows: int | None, until: datetime | None
-    ) -> None:
-        self.ledger = ledger
-        self.generation = settings.generation
-        sources = ledger.sources(generation=self.generation).filter("active")
-        if until is not None:
-            sources = sources.filter(pl.col("window_start").is_null() | (pl.col("window_start") < until))
-        if sources["counted"].sum() == 0:
-            msg = "no prediction has been counted, so there is nothing to report"
-            raise SourceError(msg, where=repr(ledger.uri), hint="look at what `nci-frames check` says")
-        self.sources = sources
-        dated = (
-            sources.drop_nulls("window_start").select("window_start", "window_end").unique().sort(pl.all())
-        )
-        self.starts = dated["window_start"].to_list()
-        self.last_window: Window | None = dated.row(-1) if self.starts else None
-        self._ever = None if until is None or not self.starts else (self.starts[0], until)
-        first = self.starts[-min(windows, len(self.starts))] if windows and self.starts else None
-        self._all = self._ever if first is None or self.last_window is None else (first, self.last_window[1])
-
-    def by(self, keys: Sequence[str], scope: str) -> pl.DataFrame:
-        """Return counts by keys: "all" that is reported, the "last" window, or what was "ever" counted."""
-        window = {"all": self._all, "last": self.last_window, "ever": self._ever}[scope]
-        return self.ledger.read(generation=self.generation, by=list(keys), window=window)
-
-
 def _ledger(file: JobFile) -> CountsLedger:
     output = file.job.output
     return CountsLedger(file.resolve(output.ledger), storage_options=output.storage_options or None)
@@ -215,7 +190,7 @@ def _files(file: JobFile, *, until: datetime | None, everything: bool) -> list[L
     return find_windows(resolved, lookback=source.lookback, until=until, everything=everything)
 
 
-def _write(file: JobFile, counts: _Counts, folder: Path, appended: pl.DataFrame) -> pl.DataFrame:
+def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame) -> pl.DataFrame:
     """Write the report and its tables; return the operating points of the newest window."""
     job = file.job
     keys = [*(["fold"] if job.columns.fold else []), *job.segments.keys]
@@ -235,7 +210,7 @@ def _write(file: JobFile, counts: _Counts, folder: Path, appended: pl.DataFrame)
     for name, frame in {"counts": table, **comparison.tables}.items():
         for ending in job.report.tables:
             save_table(frame, folder / "tables" / f"{name}.{ending}")
-    scope = "last" if counts.last_window else "all"
+    scope: Scope = "last" if counts.last_window else "all"
     rates = compute_rates(counts.by(job.segments.keys, scope))
     points = select_operating_points(rates, threshold=job.report.threshold)
     save_table(points, folder / "points.parquet")
@@ -267,7 +242,15 @@ def _with_small_pooled(counts: pl.DataFrame, job: Job) -> pl.DataFrame:
     return pool_counts(renamed.drop("__small"), over=list(before))
 
 
-def _facts(counts: _Counts, appended: pl.DataFrame) -> list[tuple[str, str]]:
+def _reference(counts: Reported, history: History, pointer: Mapping[str, Any] | None) -> Reference | None:
+    """Return what gates compare with: the verdicts of the last good run, and the rows that both count."""
+    if history.good_verdicts is None or pointer is None:
+        return None
+    mark = pointer["last_good"].get("ledger")
+    return Reference(history.good_verdicts, lambda keys, scope: counts.shared(mark, keys, scope))
+
+
+def _facts(counts: Reported, appended: pl.DataFrame) -> list[tuple[str, str]]:
     sources = counts.sources
     new = appended.filter(pl.col("event").is_in(["counted", "recounted"]))
     failed = appended.filter(event="failed")
@@ -290,7 +273,7 @@ def _manifest(
     sequence: int,
     started: datetime,
     verdict: Verdict,
-    counts: _Counts,
+    counts: Reported,
     appended: pl.DataFrame,
 ) -> dict[str, Any]:
     columns = ["source", "path", "rows", "counted", "dropped", "positives", "negatives"]
@@ -301,9 +284,11 @@ def _manifest(
         "sequence": sequence,
         "started": started.isoformat(),
         "verdict": verdict,
-        "generation": counts.generation,
+        "ledger": counts.mark(),
         # The file as it is written: variables of the environment are not replaced in it.
         "settings": file.text,
+        # Prevalences of a scenario may stand in a table of their own.
+        "scenarios": file.job.model_dump(include={"scenarios"})["scenarios"],
         "settings_blake3": content_hash(file.text.encode()),
         "rows": {name: int(counts.sources[name].sum()) for name in ("rows", "counted", "dropped")},
         "sources": counts.sources.select(columns).to_dicts(),

@@ -26,6 +26,7 @@ class View:
         self.snapshot = snapshot
         self.generation = generation
         self._sources = table.rows(snapshot, "sources", generation)
+        self._cells: pl.DataFrame | None = None
 
     @classmethod
     def newest(cls, table: LedgerTable, generation: str | None = None) -> "View":
@@ -63,16 +64,16 @@ class View:
         first = rows.row(0, named=True)
         return {**json.loads(first["ledger_entry"]), "sequence": first["ledger_sequence"]}
 
-    def states(self, *, as_of: str | None = None) -> dict[str, SourceState]:
-        """Return what became of each source, up to the end of a run or up to now.
+    def states(self, *, as_of: str | int | None = None) -> dict[str, SourceState]:
+        """Return what became of each source, up to the end of a run, up to a version, or up to now.
 
         Raises
         ------
         LedgerError
             If there is no such run.
         """
-        if as_of is None:
-            return source_states(self._sources)
+        if not isinstance(as_of, str):
+            return source_states(self._sources, until=as_of)
         run = pl.col("ledger_entry").str.json_path_match("$.run")
         last = self._sources.filter(run == as_of)["ledger_sequence"].max()
         if last is None:
@@ -93,10 +94,13 @@ class View:
         LedgerError
             If increments are missing or do not add up.
         """
-        rows = self.table.rows(self.snapshot, "counts", self.generation)
+        if self._cells is None:
+            self._cells = self.table.rows(self.snapshot, "counts", self.generation)
         schema = {"ledger_source": pl.String, "ledger_sequence": pl.Int64}
         owners = [(state.identity, state.counted_by) for state in wanted.values()]
-        cells = rows.join(pl.DataFrame(owners, schema=schema, orient="row"), on=list(schema), how="semi")
+        cells = self._cells.join(
+            pl.DataFrame(owners, schema=schema, orient="row"), on=list(schema), how="semi"
+        )
         totals = cells.group_by("ledger_source").agg(pl.col("positives", "negatives").sum(), cells=pl.len())
         found = {identity: tuple(values) for identity, *values in totals.iter_rows()}
         wrong = {}

@@ -104,8 +104,23 @@ class Segments(Model):
 class SegmentScenario(Model):
     """A scenario with a prevalence of its own for each value of a key."""
 
-    by: str
-    prevalence: Annotated[dict[str, Probability], Field(min_length=1)]
+    by: Annotated[str, Field(description="The key.")]
+    prevalence: Annotated[
+        dict[str, Probability] | None, Field(min_length=1, description="Prevalence by value of the key.")
+    ] = None
+    table: Annotated[
+        str | None,
+        Field(
+            description="Parquet or CSV file with the columns of the key and `prevalence`, "
+            "relative to the job file."
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "SegmentScenario":
+        if (self.prevalence is None) == (self.table is None):
+            raise ValueError("give either prevalence or table")
+        return self
 
 
 class Report(Model):

@@ -13,7 +13,7 @@ from nci_frames.counts.ledger.view import View
 from nci_frames.errors import ParameterError
 from nci_frames.jobs.ledger.appending import OnChanged, Work, log_file_of, path_of, settings_of
 from nci_frames.jobs.ledger.committing import append
-from nci_frames.jobs.ledger.contents import counts_in, generations_in, sources_in
+from nci_frames.jobs.ledger.contents import Contents, generations_in
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import LogFile, PathLike, Window, check_window, find_logs
 from nci_frames.jobs.ledger.tidying import compact, retire
@@ -80,7 +80,7 @@ class CountsLedger:
         Parameters
         ----------
         source
-            A Parquet file, a folder, a glob, or a list of them.
+            A Parquet or CSV file, a folder, a glob, or a list of them.
         thresholds
             Strictly ascending numbers, or "exact" for every distinct score.
         run
@@ -151,6 +151,10 @@ class CountsLedger:
             work.identify(file)
         return append(self._table, work, keep_going=keep_going)
 
+    def contents(self, generation: str | None = None) -> Contents:
+        """Return what the ledger says now, for several questions about one version."""
+        return Contents(View.newest(self._table, generation))
+
     def plan(self, files: Sequence[LogFile], settings: CountingSettings) -> pl.DataFrame:
         """Say of each file what ``append_files`` would do; files that it would count are "new"."""
         snapshot = self._table.snapshot()
@@ -167,7 +171,7 @@ class CountsLedger:
         generation: str | None = None,
         by: str | Sequence[str] | None = None,
         window: Window | None = None,
-        as_of: str | None = None,
+        as_of: str | int | None = None,
     ) -> pl.DataFrame:
         """Return the counts of the sources that count.
 
@@ -180,7 +184,8 @@ class CountsLedger:
         window
             Start and end (excluded): only sources whose window begins within.
         as_of
-            The run after which the ledger is looked at; None looks at it as it is now.
+            The run, or the version of the Delta table, after which the ledger is looked at; None looks at it
+            as it is now.
 
         Returns
         -------
@@ -193,8 +198,7 @@ class CountsLedger:
         SchemaError
             If there is no such key.
         """
-        view = View.newest(self._table, generation)
-        return counts_in(view, by=by, window=check_window(window), as_of=as_of)
+        return self.contents(generation).counts(by=by, window=check_window(window), as_of=as_of)
 
     def sources(self, *, generation: str | None = None) -> pl.DataFrame:
         """Return the sources that the ledger knows, in the order in which they came.
@@ -228,7 +232,7 @@ class CountsLedger:
         LedgerError
             If there is no ledger, or it is damaged.
         """
-        return sources_in(View.newest(self._table, generation))
+        return self.contents(generation).sources()
 
     def generations(self) -> pl.DataFrame:
         """Return the settings by which the ledger holds counts.

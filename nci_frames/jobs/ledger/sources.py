@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nci_frames.counting.count import tally_predictions
-from nci_frames.counting.logs.paths import NULL_KEY, find_files
+from nci_frames.counting.logs.paths import NULL_KEY, find_files, is_csv
 from nci_frames.counting.logs.scan import scan_predictions
+from nci_frames.counting.logs.sources import open_source
 from nci_frames.counts.increments import check_cells, increments_of
 from nci_frames.counts.ledger.storage import content_hash, file_hash
 from nci_frames.errors import NciFramesError, ParameterError, SchemaError, SourceError
@@ -79,7 +80,7 @@ def check_window(window: Window | None) -> Window | None:
 
 
 def find_logs(source: PathLike | Sequence[PathLike], window: Window | None = None) -> list[LogFile]:
-    """Return the Parquet files of paths, folders and globs, each real file once.
+    """Return the Parquet and CSV files of paths, folders and globs, each real file once.
 
     Raises
     ------
@@ -165,22 +166,33 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
 
 
 def _read(file: LogFile, settings: CountingSettings) -> pl.DataFrame:
-    """Read the columns that are needed; pages with checksums are checked against them."""
+    """Read the columns that are needed."""
+    keys = _keys_of_path(file, settings)
+    needed = {column: role for column, role in settings.roles().items() if column not in keys}
+    frame = _read_csv(file, needed) if is_csv(file.path) else _read_parquet(file, needed, keys)
+    return frame.with_columns(
+        pl.lit(None if value == NULL_KEY else value, pl.String).alias(key) for key, value in keys.items()
+    )
+
+
+def _read_csv(file: LogFile, needed: Mapping[str, str]) -> pl.DataFrame:
+    return open_source(file.path, needed).frame.select(list(needed)).collect()
+
+
+def _read_parquet(file: LogFile, needed: Mapping[str, str], keys: Mapping[str, str]) -> pl.DataFrame:
+    """Read columns of a Parquet file; pages with checksums are checked against them."""
     # Opened here: pyarrow takes no path that is not UTF-8, and others for URLs.
     with Path(file.path).open("rb") as opened:
         parquet = pq.ParquetFile(opened, page_checksum_verification=True)
         names = parquet.schema_arrow.names
-        keys = _keys_of_path(file, settings)
-        for column, role in settings.roles().items():
-            if column not in names and column not in keys:
+        for column, role in needed.items():
+            if column not in names:
                 raise SchemaError.missing_column(column, role, repr(file.path), [*names, *sorted(keys)])
-        table = parquet.read(columns=[column for column in settings.roles() if column not in keys])
+        table = parquet.read(columns=list(needed))
     # A changed bit may leave a text that is no UTF-8.
     table.validate(full=True)
-    frame = pl.DataFrame(table)
-    return frame.with_columns(
-        pl.lit(None if value == NULL_KEY else value, pl.String).alias(key) for key, value in keys.items()
-    )
+    # Without the metadata of the file, which may be no UTF-8 either: Polars reads it and panics.
+    return pl.DataFrame(pa.Table.from_arrays(table.columns, names=table.column_names))
 
 
 def _keys_of_path(file: LogFile, settings: CountingSettings) -> dict[str, str]:
