@@ -10,6 +10,7 @@ import click
 from nci_frames.arguments import grid_numbers
 from nci_frames.errors import NciFramesError
 from nci_frames.job_commands import JOB_COMMANDS
+from nci_frames.ledger_commands import ledger
 
 if TYPE_CHECKING:
     import polars as pl
@@ -403,7 +404,7 @@ def _run(job: "ReportJob") -> None:
     click.echo(printable(told))
 
 
-for _command in JOB_COMMANDS:
+for _command in (*JOB_COMMANDS, ledger):
     main.add_command(_command)
 
 

@@ -62,6 +62,7 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
         (SMALL + "[scenarios]\nm = { by = 'x' }\n", "give either prevalence or table"),
         (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", "[1.0, 0.5]"), "thresholds must be strictly ascending"),
         (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", '"logit:1"'), "n must be within 2"),
+        (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", '"best"'), "thresholds are .*exact.*logit:501"),
         (GATE, r"gates\[1\]: give one of value_threshold, change"),
         (GATE + 'sevrity="x"\nvalue_threshold={lower=1}', r"gates\[1\].sevrity.*'severity'"),
         (GATE + 'scenario="EU"\nvalue_threshold={lower=1}', "there is no scenario 'EU'"),

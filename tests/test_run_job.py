@@ -294,6 +294,33 @@ def test_the_ledger_from_the_command_line(tmp_path: Path) -> None:
     assert call("ledger", "sources", tmp_path / "none").exit_code == 3
 
 
+def test_a_ledger_without_a_job_from_the_command_line(tmp_path: Path) -> None:
+    paths = write_nights(tmp_path / "logs", 2)
+    ledger, out = tmp_path / "ledger", tmp_path / "counts.parquet"
+    grid = ["--thresholds", "0,0.25,0.5,0.75", "--segments", "country"]
+    assert call("ledger", "append", ledger, paths[0], *grid, "--run", "monday").exit_code == 0
+    again = call("ledger", "append", ledger, tmp_path / "logs", *grid, "--run", "20260302")
+    assert again.stdout.count("│ known ") == again.stdout.count("│ counted ") == 1
+    for options, sources in (
+        ([], paths),
+        (["--as-of", "monday"], paths[:1]),
+        (["--as-of", "20260302"], paths),
+        (["--version", "2"], paths[:1]),
+    ):
+        read = call("ledger", "read", ledger, "--by", "country", "--out", out, *options)
+        assert read.exit_code == 0, read.output
+        expected = nf.count_confusion(nf.scan_predictions(sources, segments="country"), thresholds=GRID)
+        assert_frame_equal(pl.read_parquet(out), expected, check_exact=True)
+    both = call("ledger", "read", ledger, "--out", out, "--as-of", "monday", "--version", "2")
+    assert both.exit_code == 2
+    assert call("ledger", "read", ledger, "--out", out, "--as-of", "sunday").exit_code == 3
+    assert call("ledger", "append", ledger, paths[0], "--thresholds", "auto").exit_code == 2
+    assert "generation" in call("ledger", "generations", ledger).stdout
+    windows = call("ledger", "read", ledger, "--out", out, "--since", "2026-03-01")
+    assert windows.exit_code == 0
+    assert pl.read_parquet(out).is_empty()
+
+
 def test_a_run_killed_between_its_name_and_the_pointer_is_built_again(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     file = read_job(small_job(tmp_path))

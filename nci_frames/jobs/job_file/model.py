@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from nci_frames.arguments import grid_numbers
-from nci_frames.counting.thresholds.grids import check_thresholds, logit_thresholds, uniform_thresholds
+from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
 from nci_frames.errors import NciFramesError
 from nci_frames.jobs.job_file.gates import Gate, Model, Probability
 from nci_frames.jobs.ledger.settings import CountingSettings
@@ -19,15 +19,11 @@ def _numbers(value: Any) -> Any:
 
 
 def _thresholds(value: Any) -> Any:
-    """Read thresholds that are written as a text: "exact", "logit:501", "uniform:101"."""
-    if not isinstance(value, str) or value == "exact":
+    """Read thresholds that are written as a text."""
+    if not isinstance(value, str):
         return value
-    kind, _, number = value.partition(":")
-    makers = {"logit": logit_thresholds, "uniform": uniform_thresholds}
-    if kind not in makers or not number.isdigit():
-        raise ValueError('write "exact", "logit:501", "uniform:101" or a list of numbers')
     try:
-        return makers[kind](int(number))
+        return named_thresholds(value)
     except NciFramesError as error:
         raise ValueError(error.what) from error
 
