@@ -54,6 +54,7 @@ def judged(
     return judge_gates(job, by, before).to_dicts()
 
 
+ARRIVED = pl.DataFrame({"arrival": ["new", "new"]})
 MANY = ("a", "de", 800, 10, 200, 990)
 FEW = ("a", "at", 3, 10, 1, 990)
 
@@ -213,7 +214,7 @@ def test_the_chat_message_is_one_line_whatever_the_names():
     name = "evil\n\x1b[31m\u202eb"
     gate = {"value_threshold": {"lower": 0.9}}
     rows = judged(gate, (name, "de", 800, 10, 200, 990))
-    line = chat_line("job", "run-1", pl.DataFrame(rows, infer_schema_length=None), "out/report.html")
+    line = chat_line("job", "run-1", pl.DataFrame(rows, infer_schema_length=None), ARRIVED, "out/report.html")
     assert line.isprintable()
     assert line.startswith("job run-1: FAIL (0 passed, 1 failed, 0 undecided); gate: evil")
     assert line.endswith("0.8 [0.7741, 0.8236], promised >= 0.9 out/report.html")

@@ -214,7 +214,7 @@ def test_logs_and_metrics_for_machines(tmp_path: Path) -> None:
         "gate",
         "run published",
     ]
-    assert events[1]["became"] == "counted"
+    assert (events[1]["arrival"], events[1]["rows"]) == ("new", 200)
     text = (tmp_path / "metrics" / "job.prom").read_text()
     for read in (text_string_to_metric_families, read_plain):
         samples = {
@@ -343,8 +343,21 @@ def test_the_demo_shows_what_its_nights_bring(tmp_path: Path) -> None:
     # The late file is counted; the one that is delivered again is known.
     assert events[1] == {"known": 1, "counted": 2}
     assert events[2] == {"known": 4, "counted": 1}
+    unusual = [night.arrived.filter(pl.col("arrival") != "new") for night in nights]
+    assert [table["arrival"].to_list() for table in unusual] == [[], ["late"], ["delivered again"], [], []]
+    assert unusual[1]["path"][0].endswith("2026-03-01/late.parquet")
+    assert unusual[2]["path"][0].endswith("2026-03-02/delivered-again.parquet")
+    assert unusual[2]["note"][0].endswith("2026-03-02/predictions.parquet")
+    assert "files: 1 late" in nights[1].line
+    assert "files: 1 delivered again" in nights[2].line
+    runs = pl.read_parquet(nights[4].folder / "runs.parquet")
+    assert runs["late"].to_list() == [0, 1, 0, 0, 0]
+    assert runs["delivered again"].to_list() == [0, 0, 1, 0, 0]
+    assert runs["verdict"].to_list() == ["pass", "pass", "pass", "fail", "fail"]
+    page = (nights[2].folder / "history.html").read_text()
+    assert re.search(r"2026-03-02/delivered-again.parquet</td>\s*<td>delivered again", page)
     failed = [set(night.verdicts.filter(verdict="fail").select("gate", "segment").rows()) for night in nights]
-    finds = "forest finds half, each night and country"
+    finds = "forest finds most, each night and country"
     assert failed[:3] == [set()] * 3
     assert {row for row in failed[3] if row[0] == finds} == {(finds, '{"country": "fr"}')}
     assert ("forest leads", None) in failed[4]

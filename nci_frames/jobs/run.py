@@ -1,20 +1,18 @@
 """One run of a job: count what is new, build the report, judge the gates, publish."""
 
-import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from nci_frames.counts.ledger.storage import content_hash
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.comparison.compare import compare_models
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.jobs.arrivals import arrivals
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, changes_since
@@ -24,6 +22,7 @@ from nci_frames.jobs.job_file.windows import find_windows
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import LogFile, Window
+from nci_frames.jobs.manifest import data_facts, manifest_of
 from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.reported import Reported, Scope
 from nci_frames.reporting.files.save_table import save_table
@@ -57,6 +56,8 @@ class Outcome:
     line: str
     #: What became of each file.
     files: pl.DataFrame
+    #: What arrived since the run before.
+    arrived: pl.DataFrame
 
     @property
     def exit_code(self) -> int:
@@ -122,11 +123,11 @@ def run_job(
         appended = ledger.append_files(
             files, settings, run=name, on_changed=job.source.on_changed, keep_going=keep_going
         )
-        new = appended.filter(pl.col("event") != "known").rename({"event": "became"})
-        for row in new.iter_rows(named=True):
-            tell("source", **{key: value for key, value in row.items() if value is not None})
         counts = Reported(ledger, settings, job.report.windows, until)
         history = History.of(shelf.folder, pointer)
+        arrived = arrivals(appended, counts.sources, history.manifest)
+        for row in arrived.iter_rows(named=True):
+            tell("source", **{key: value for key, value in row.items() if value is not None})
         verdicts = judge_gates(job, counts.by, _reference(counts, history, pointer))
         verdict = overall(verdicts)
         for row in verdicts.iter_rows(named=True):
@@ -140,19 +141,24 @@ def run_job(
                 "ledger": counts.mark(),
             }
             last_good = good if verdict == "pass" else (pointer or {}).get("last_good")
-            history = history.with_run(name, sequence, started, counts.last_window, verdicts)
+            history = history.with_run(name, sequence, started, counts.last_window, verdicts, arrived)
             save_table(verdicts, folder / "verdicts.parquet")
             (folder / "verdicts.json").write_text(verdicts_json(name, verdicts), encoding="utf-8")
             save_table(history.table, folder / "history.parquet")
+            save_table(history.runs, folder / "runs.parquet")
+            save_table(arrived, folder / "arrivals.parquet")
             write_history(
                 folder / "history.html",
                 title=job.report.title or job.name,
                 history=history.table,
+                runs=history.runs,
+                arrived=arrived,
+                last_good=(last_good or {}).get("run"),
                 verdicts=verdicts,
                 changes=changes_since(history.good_points, changes),
-                facts=_facts(counts, appended),
+                facts=data_facts(counts, appended),
             )
-            facts = _manifest(file, name, sequence, started, verdict, counts, appended)
+            facts = manifest_of(file, name, sequence, started, verdict, counts, appended)
             shelf.audit(folder, facts | {"last_good": last_good})
             shelf.publish(
                 folder,
@@ -168,9 +174,9 @@ def run_job(
         for gone in shelf.retire(job.output.keep, spare):
             tell("run deleted", run=gone)
         place = shelf.folder / "runs" / name
-        line = chat_line(job.name, name, verdicts, str(place / f"report.{job.report.formats[0]}"))
+        line = chat_line(job.name, name, verdicts, arrived, str(place / f"report.{job.report.formats[0]}"))
         tell("run published", run=name, verdict=verdict, path=str(place))
-        return Outcome(name, place, verdict, verdicts, line, appended)
+        return Outcome(name, place, verdict, verdicts, line, appended, arrived)
 
 
 def _ledger(file: JobFile) -> CountsLedger:
@@ -206,7 +212,7 @@ def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame
     )
     title = {"title": job.report.title or job.name}
     for kind in job.report.formats:
-        write_report(comparison, folder / f"report.{kind}", facts=_facts(counts, appended), **title)
+        write_report(comparison, folder / f"report.{kind}", facts=data_facts(counts, appended), **title)
     for name, frame in {"counts": table, **comparison.tables}.items():
         for ending in job.report.tables:
             save_table(frame, folder / "tables" / f"{name}.{ending}")
@@ -248,53 +254,3 @@ def _reference(counts: Reported, history: History, pointer: Mapping[str, Any] | 
         return None
     mark = pointer["last_good"].get("ledger")
     return Reference(history.good_verdicts, lambda keys, scope: counts.shared(mark, keys, scope))
-
-
-def _facts(counts: Reported, appended: pl.DataFrame) -> list[tuple[str, str]]:
-    sources = counts.sources
-    new = appended.filter(pl.col("event").is_in(["counted", "recounted"]))
-    failed = appended.filter(event="failed")
-    facts = [
-        ("sources", f"{len(sources):,}, of which {len(new):,} new"),
-        ("rows counted", f"{sources['counted'].sum():,}"),
-        ("rows dropped", f"{sources['dropped'].sum():,}"),
-    ]
-    if counts.last_window is not None:
-        newest = counts.last_window[0].isoformat()
-        facts.append(("windows", f"{len(counts.starts):,}, the newest from {newest}"))
-    if len(failed):
-        facts.append(("files that could not be counted", f"{len(failed):,}: {', '.join(failed['path'])}"))
-    return facts
-
-
-def _manifest(
-    file: JobFile,
-    run: str,
-    sequence: int,
-    started: datetime,
-    verdict: Verdict,
-    counts: Reported,
-    appended: pl.DataFrame,
-) -> dict[str, Any]:
-    columns = ["source", "path", "rows", "counted", "dropped", "positives", "negatives"]
-    return {
-        "version": 1,
-        "job": file.job.name,
-        "run": run,
-        "sequence": sequence,
-        "started": started.isoformat(),
-        "verdict": verdict,
-        "ledger": counts.mark(),
-        # The file as it is written: variables of the environment are not replaced in it.
-        "settings": file.text,
-        # Prevalences of a scenario may stand in a table of their own.
-        "scenarios": file.job.model_dump(include={"scenarios"})["scenarios"],
-        "settings_blake3": content_hash(file.text.encode()),
-        "rows": {name: int(counts.sources[name].sum()) for name in ("rows", "counted", "dropped")},
-        "sources": counts.sources.select(columns).to_dicts(),
-        "files_seen": appended.drop("rows", "counted", "dropped").to_dicts(),
-        "versions": {
-            "python": platform.python_version(),
-            **{name: metadata.version(name) for name in ("nci_frames", "polars", "deltalake", "pydantic")},
-        },
-    }

@@ -272,4 +272,9 @@ def _sequential(gate: Gate, row: Mapping[str, Any]) -> dict[str, Any]:
     against = float(log_martingale(hits, rest, float(limit or 0.0), below=least))
     in_favour = float(log_martingale(hits, rest, float(limit or 0.0), below=not least))
     verdict: Verdict = "fail" if against >= enough else "pass" if in_favour >= enough else "undecided"
-    return {"verdict": verdict, "reason": f"log evidence against {against:.3g}, for {in_favour:.3g}"}
+    told = f"against the promise {_evidence(against)}, for it {_evidence(in_favour)}"
+    return {"verdict": verdict, "reason": f"log evidence {told}; {enough:.2f} decides"}
+
+
+def _evidence(log_evidence: float) -> str:
+    return "none" if log_evidence <= 0 else f"{log_evidence:.3g}"
