@@ -92,8 +92,8 @@ from .evaluation.resampling.probability_best import probability_best as probabil
 from .evaluation.resampling.subsampling import subsample_study as subsample_study
 
 # evaluation.significance
-from .evaluation.significance.cross_fitting import cross_fit as cross_fit
 from .evaluation.significance.best import compare_best as compare_best
+from .evaluation.significance.cross_fitting import cross_fit as cross_fit
 from .evaluation.significance.delong import auc_interval as auc_interval
 from .evaluation.significance.folds import compare_folds as compare_folds
 from .evaluation.significance.folds import summarise_folds as summarise_folds
@@ -155,7 +155,7 @@ from .reporting.files.save_table import save_table as save_table
 from .reporting.pages.write import write_report as write_report
 
 # jobs
-from .jobs.ledger import CountsLedger as CountsLedger
+from .jobs.ledger.ledger import CountsLedger as CountsLedger
 
 # errors
 from .errors import ConflictError as ConflictError

@@ -24,6 +24,9 @@ __all__ = [
     "prevalence_values",
 ]
 
+#: Numbers that a grid may have; with more, memory would run out before anything is said.
+_MOST_NUMBERS = 100_000
+
 Prevalences = float | Sequence[float] | Literal["observed"]
 
 
@@ -146,10 +149,13 @@ def grid_numbers(text: str) -> list[float]:
     if len(parts) != 4 or parts[2] not in ("log", "lin"):
         raise ValueError("it must be start:stop:log:count or start:stop:lin:count")
     start, stop, count = float(parts[0]), float(parts[1]), int(parts[3])
-    if not (start < stop and count >= 2):
-        raise ValueError("start must be below stop, and count at least 2")
-    if parts[2] == "lin":
-        return cast("list[float]", np.linspace(start, stop, count).tolist())
-    if start <= 0:
+    if not (-math.inf < start < stop < math.inf and 2 <= count <= _MOST_NUMBERS):
+        raise ValueError(f"start must be below stop, both finite, and count within 2 to {_MOST_NUMBERS:,}")
+    log = parts[2] == "log"
+    if log and start <= 0:
         raise ValueError("a log grid must start above 0")
-    return cast("list[float]", np.geomspace(start, stop, count).tolist())
+    with np.errstate(all="ignore"):
+        numbers = np.geomspace(start, stop, count) if log else np.linspace(start, stop, count)
+    if not np.isfinite(numbers).all():
+        raise ValueError("start and stop are too far apart")
+    return cast("list[float]", numbers.tolist())

@@ -11,6 +11,7 @@ from nci_frames.arguments import grid_numbers
 from nci_frames.errors import NciFramesError
 from nci_frames.interrupts import INTERRUPTED, clean_up_when_interrupted
 from nci_frames.job_commands import JOB_COMMANDS
+from nci_frames.ledger_commands import ledger
 
 if TYPE_CHECKING:
     import polars as pl
@@ -552,5 +553,5 @@ def _run(job: "ReportJob") -> None:
     click.echo(printable(told))
 
 
-for _command in JOB_COMMANDS:
+for _command in (*JOB_COMMANDS, ledger):
     main.add_command(_command)

@@ -5,7 +5,7 @@ from types import ModuleType
 
 from nci_frames.errors import MissingPackageError
 
-__all__ = ["require"]
+__all__ = ["require", "require_jobs"]
 
 
 def require(module: str, *, extra: str, what: str) -> ModuleType:
@@ -14,3 +14,9 @@ def require(module: str, *, extra: str, what: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise MissingPackageError.of_extra(what, str(error), extra) from error
+
+
+def require_jobs() -> None:
+    """Make sure that what jobs and ledgers need is installed."""
+    for package in ("pydantic", "deltalake", "blake3", "structlog", "prometheus_client"):
+        require(package, extra="jobs", what=f"jobs and ledgers need the package {package}")

@@ -76,6 +76,7 @@ def write_parquet(table: pl.DataFrame, file: str | Path) -> None:
     """
     import pyarrow.parquet as pq  # noqa: PLC0415  (what does not write does not wait for it)
 
-    pq.write_table(
-        table.to_arrow(), file, write_page_checksum=True, compression="zstd", row_group_size=_ROWS_OF_A_GROUP
-    )
+    options = {"write_page_checksum": True, "compression": "zstd", "row_group_size": _ROWS_OF_A_GROUP}
+    # Arrow writes each page and header by itself; gathered, a table of a few columns is one write.
+    with Path(file).open("wb", buffering=1 << 20) as written:
+        pq.write_table(table.to_arrow(), written, **options)

@@ -2,15 +2,15 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
 
 if TYPE_CHECKING:
     from nci_frames.jobs.job_file.loading import JobFile
-    from nci_frames.jobs.ledger import CountsLedger
 
 __all__ = ["JOB_COMMANDS"]
 
@@ -28,7 +28,7 @@ def init(folder: Path, example: bool) -> None:
       nci-frames init nightly --example
       nci-frames run nightly/job.toml
     """
-    _need_extra()
+    require_jobs()
     from nci_frames.jobs.starting import write_job
 
     clean_up_when_interrupted()
@@ -53,7 +53,7 @@ def demo_job(out: Path, seed: int) -> None:
     Example:
       nci-frames demo-job --out demo-job
     """
-    _need_extra()
+    require_jobs()
     from nci_frames.jobs.demo import run_demo_nights
 
     clean_up_when_interrupted()
@@ -139,124 +139,14 @@ def run(
     ctx.exit(outcome.exit_code)
 
 
-@click.group()
-def ledger() -> None:
-    """Look at, check and tidy a ledger of counts.
-
-    \b
-    Example:
-      nci-frames ledger sources nightly/ledger
-      nci-frames ledger verify nightly/ledger --files
-    """
-
-
-@ledger.command()
-@click.argument("path")
-@click.option("--generation", help="The settings.  [default: those used last]")
-def sources(path: str, generation: str | None) -> None:
-    """List the sources that a ledger knows.
-
-    \b
-    Example:
-      nci-frames ledger sources nightly/ledger
-    """
-    known = _ledger(path).sources(generation=generation)
-    _print(known.select("event", "counted", "dropped", "run", "source", "path"), "sources")
-
-
-@ledger.command()
-@click.argument("path")
-@click.option("--files", is_flag=True, help="Also read the source files, and compare their content.")
-@click.pass_context
-def verify(ctx: click.Context, path: str, files: bool) -> None:
-    """Check that a ledger is as it was written. Exit code 3: it is not.
-
-    \b
-    Example:
-      nci-frames ledger verify nightly/ledger --files
-    """
-    damage = _ledger(path).verify(files=files)
-    if damage.is_empty():
-        click.echo("nothing is damaged")
-        return
-    _print(damage, "damage")
-    ctx.exit(3)
-
-
-@ledger.command()
-@click.argument("path")
-@click.option("--generation", help="The settings.  [default: those used last]")
-def compact(path: str, generation: str | None) -> None:
-    """Gather small files and drop counts that count no longer. Run it when nobody reads.
-
-    \b
-    Example:
-      nci-frames ledger compact nightly/ledger
-    """
-    gathered = _ledger(path).compact(generation=generation)
-    click.echo(f"{gathered:,} files gathered")
-
-
-@ledger.command()
-@click.argument("path")
-@click.option("--generation", help="The settings.  [default: those used last]")
-def rebuild(path: str, generation: str | None) -> None:
-    """Count all files anew; the new counts take the place of the old.
-
-    \b
-    Example:
-      nci-frames ledger rebuild nightly/ledger
-    """
-    counted = _ledger(path).rebuild(generation=generation)
-    click.echo(f"{len(counted):,} files counted")
-
-
-@ledger.command()
-@click.argument("path")
-@click.argument("source", nargs=-1, required=True)
-@click.option("--generation", help="The settings.  [default: those used last]")
-def retire(path: str, source: tuple[str, ...], generation: str | None) -> None:
-    """Let the rows of each SOURCE (a hash, as `sources` lists it) count no longer.
-
-    \b
-    Example:
-      nci-frames ledger retire nightly/ledger 3f0b...
-    """
-    _ledger(path).retire(*source, generation=generation)
-    click.echo(f"{len(source):,} sources retired")
-
-
-JOB_COMMANDS = (init, check, run, ledger, demo_job)
-
-
-def _need_extra() -> None:
-    from nci_frames.extras import require
-
-    for package in ("pydantic", "deltalake", "blake3", "structlog", "prometheus_client"):
-        require(package, extra="jobs", what=f"jobs and ledgers need the package {package}")
+JOB_COMMANDS = (init, check, run, demo_job)
 
 
 def _read(path: Path) -> "JobFile":
-    _need_extra()
+    require_jobs()
     from nci_frames.jobs.job_file.loading import read_job
 
     return read_job(path)
-
-
-def _ledger(path: str) -> "CountsLedger":
-    _need_extra()
-    from nci_frames.jobs.ledger import CountsLedger
-
-    clean_up_when_interrupted()
-    return CountsLedger(path)
-
-
-def _print(frame: Any, title: str) -> None:
-    from rich.console import Console
-
-    from nci_frames.reporting.pages.terminal import print_frame
-
-    print_frame(frame, Console(highlight=False), title=title)
 
 
 def _utc(day: datetime | None) -> datetime | None:

@@ -1,5 +1,6 @@
-/* Preloaded into a process: counts what it does to the files below FAULT_UNDER, and at call FAULT_AT either kills it
-   (FAULT_KIND=kill), or lets this and every later write fail for want of space (FAULT_KIND=full). */
+/* Preloaded into a process: counts what it does to the files below FAULT_UNDER, and at call FAULT_AT kills it
+   (FAULT_KIND=kill), lets this and every later write fail for want of space (full), or fills the disk for real with
+   a file FAULT_FILLER (fill). FAULT_CLOCK shifts the clock by so many seconds. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 static long calls = 0;
@@ -29,12 +32,22 @@ static int fd_below(int fd) {
   return below(path);
 }
 
+static void fill(void) {
+  static char zeros[4096];
+  int file = open(getenv("FAULT_FILLER"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (file < 0) return;
+  while (syscall(SYS_write, file, zeros, sizeof zeros) > 0) {}
+  for (int n = 0; n < 4096 && syscall(SYS_write, file, zeros, 1) > 0; n++) {}
+  close(file);
+}
+
 /* 1: the call must fail. */
 static int fault(int writes) {
   const char *at = getenv("FAULT_AT"), *kind = getenv("FAULT_KIND");
   long now = __sync_add_and_fetch(&calls, 1);
   if (!at || !kind) return 0;
   if (strcmp(kind, "kill") == 0 && now == atol(at)) kill(getpid(), SIGKILL);
+  if (strcmp(kind, "fill") == 0 && now == atol(at)) fill();
   return strcmp(kind, "full") == 0 && now >= atol(at) && writes;
 }
 
@@ -42,6 +55,13 @@ __attribute__((destructor)) static void told(void) {
   const char *file = getenv("FAULT_CALLS");
   FILE *out = file ? fopen(file, "w") : NULL;
   if (out) { fprintf(out, "%ld", calls); fclose(out); }
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  int done = (int)syscall(SYS_clock_gettime, clock, now);
+  const char *shift = getenv("FAULT_CLOCK");
+  if (done == 0 && clock == CLOCK_REALTIME && shift) now->tv_sec += atol(shift);
+  return done;
 }
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))

@@ -1,10 +1,14 @@
 """Small jobs that run quickly, for tests."""
 
 from datetime import date, timedelta
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+
+from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.run import run_job
 
 SMALL = """
 version = 1
@@ -52,3 +56,11 @@ def small_job(folder: Path, extra: str = "", text: str = SMALL) -> Path:
     job = folder / "job.toml"
     job.write_text(text + extra, encoding="utf-8")
     return job
+
+
+def run_each_night(job: Path, nights: int, together: Barrier) -> None:
+    """Run a job once each night, when the others do, too."""
+    for _ in range(nights):
+        together.wait(timeout=300)
+        run_job(read_job(job))
+        together.wait(timeout=300)

@@ -1,6 +1,8 @@
 """Gates: verdicts from bounds, and a test that may be looked at every night."""
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -8,7 +10,8 @@ import pytest
 from scipy import integrate, stats
 
 import nci_frames as nf
-from nci_frames.jobs.gates.judge import judge_gates, overall
+from nci_frames.jobs.gates.difference import difference, shared_correlation
+from nci_frames.jobs.gates.judge import Reference, judge_gates, overall
 from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.gates.verdicts import chat_line
 from nci_frames.jobs.job_file.model import Job
@@ -22,8 +25,13 @@ def counts(*groups: tuple[str, str, int, int, int, int]) -> pl.DataFrame:
 
 
 def judged(
-    gate: dict, *groups, reference: pl.DataFrame | None = None, scenarios: dict | None = None
+    gate: dict,
+    *groups,
+    reference: pl.DataFrame | None = None,
+    shared: pl.DataFrame | None = None,
+    scenarios: dict | None = None,
 ) -> list[dict]:
+    """Verdicts on *groups*; *shared*: the counts of rows that the reference has, too."""
     job = Job.model_validate(
         {
             "name": "x",
@@ -38,9 +46,15 @@ def judged(
     def by(keys, scope):
         return frame.sort("model") if "country" in keys else nf.pool_counts(frame, over="country")
 
-    return judge_gates(job, by, reference).to_dicts()
+    def of_both(keys, scope):
+        rows = counts() if shared is None else shared
+        return rows if "country" in keys else nf.pool_counts(rows, over="country")
+
+    before = None if reference is None else Reference(reference, of_both)
+    return judge_gates(job, by, before).to_dicts()
 
 
+ARRIVED = pl.DataFrame({"arrival": ["new", "new"]})
 MANY = ("a", "de", 800, 10, 200, 990)
 FEW = ("a", "at", 3, 10, 1, 990)
 
@@ -127,6 +141,48 @@ def test_a_change_is_judged_on_the_bounds_of_the_difference(change, then, verdic
     assert (first["verdict"], first["reason"]) == ("undecided", "no good run before to compare with")
 
 
+def test_a_change_of_windows_that_share_rows_has_narrower_bounds():
+    """900 of 1000 then; 1,680 of 2,000 now, of which 1,000 are the same rows: a fall by 0.06."""
+    gate = {"change_threshold": {"absolute": 0.04}}
+    old = ("a", "de", 900, 10, 100, 990)
+    then = pl.DataFrame(judged(gate, old), infer_schema_length=None)
+    then = then.with_columns(pl.col("segment").cast(pl.String))
+    now = ("a", "de", 1680, 20, 320, 1980)
+    (apart,) = judged(gate, now, reference=then)
+    (nested,) = judged(gate, now, reference=then, shared=counts(old))
+    assert (apart["verdict"], nested["verdict"]) == ("undecided", "fail")
+    # The very same rows: whatever the number, it is no chance.
+    same = judged({"change_threshold": {"absolute": 0.0}}, MANY)
+    before = pl.DataFrame(same, infer_schema_length=None).with_columns(pl.col("segment").cast(pl.String))
+    (again,) = judged({"change_threshold": {"absolute": 0.0}}, MANY, reference=before, shared=counts(MANY))
+    assert again["verdict"] == "pass"
+
+
+@pytest.mark.parametrize("old_share", [0.1, 0.5, 0.9])
+def test_bounds_of_a_change_of_nested_windows_hold_as_often_as_they_say(old_share):
+    """Against the true difference, in 2,000 pairs of logs of which one contains the other."""
+    rng = np.random.default_rng(7)
+    total, old = 1000, int(1000 * old_share)
+    then, new = rng.binomial(old, 0.85, 2000), rng.binomial(total - old, 0.75, 2000)
+    truth = (old * 0.85 + (total - old) * 0.75) / total - 0.85
+    held = [0, 0]
+    for hits, more in zip(then, new, strict=True):
+        sides = []
+        for found, rows in ((hits + more, total), (hits, old)):
+            interval = stats.binomtest(int(found), rows).proportion_ci(method="wilson")
+            sides.append({"value": found / rows, "lower": interval.low, "upper": interval.high})
+        before = {"tp": hits, "positives": old, "fp": 0, "negatives": 0}
+        now = before | {"tp": hits + more, "positives": total}
+        for place, correlation in enumerate((0.0, shared_correlation(before, now, before))):
+            bounds = difference(*sides, correlation=correlation)
+            held[place] += bounds["lower"] <= truth <= bounds["upper"]
+    apart, nested = held
+    assert 0.935 < nested / 2000 < 0.975
+    assert apart >= nested
+    if old_share == 0.9:
+        assert apart / 2000 > 0.99
+
+
 @pytest.mark.parametrize(
     ("rivals", "verdict"),
     [
@@ -158,7 +214,7 @@ def test_the_chat_message_is_one_line_whatever_the_names():
     name = "evil\n\x1b[31m\u202eb"
     gate = {"value_threshold": {"lower": 0.9}}
     rows = judged(gate, (name, "de", 800, 10, 200, 990))
-    line = chat_line("job", "run-1", pl.DataFrame(rows, infer_schema_length=None), "out/report.html")
+    line = chat_line("job", "run-1", pl.DataFrame(rows, infer_schema_length=None), ARRIVED, "out/report.html")
     assert line.isprintable()
     assert line.startswith("job run-1: FAIL (0 passed, 1 failed, 0 undecided); gate: evil")
     assert line.endswith("0.8 [0.7741, 0.8236], promised >= 0.9 out/report.html")
@@ -179,10 +235,11 @@ def test_the_martingale_is_the_mixture_that_it_says(hits, rest, limit):
     assert other == pytest.approx(math.log(expected), abs=1e-6)
 
 
-def test_looking_every_night_raises_false_alarms_of_the_ordinary_test_alone():
+@pytest.mark.parametrize("logs", [300, pytest.param(4000, marks=pytest.mark.slow)])
+def test_looking_every_night_raises_false_alarms_of_the_ordinary_test_alone(logs):
     """The promise is just kept: recall 0.8, 50 positives a night, 200 nights, at confidence 0.95."""
     rng = np.random.default_rng(0)
-    hits = rng.binomial(50, 0.8, (300, 200)).cumsum(axis=1)
+    hits = rng.binomial(50, 0.8, (logs, 200)).cumsum(axis=1)
     rows = 50 * np.arange(1, 201)
     z = stats.norm.ppf(0.975)
     share = hits / rows
@@ -192,6 +249,18 @@ def test_looking_every_night_raises_false_alarms_of_the_ordinary_test_alone():
     alarms = (log_martingale(hits, rows - hits, 0.8, below=True) >= math.log(20)).any(axis=1).mean()
     assert outside > 0.35
     assert alarms <= 0.05
+    broken = (middle + half < 0.8).any(axis=1).mean()
+    exact = (stats.binom.cdf(hits, rows, 0.8) <= 0.05).any(axis=1).mean()
+    print(  # noqa: T201
+        f"{logs:,} logs of 200 nights: either side {outside:.1%}, the broken side {broken:.1%}, "
+        f"exact {exact:.1%}, sequential {alarms:.1%}"
+    )
+    if logs == 4000:
+        page = (Path(__file__).parents[1] / "docs" / "jobs.md").read_text(encoding="utf-8")
+        table = page[page.index("| logs with a false alarm") :]
+        told = [float(number) for number in re.findall(r"\| ([\d.]+) % \|", table)]
+        found = [100 * share for share in (outside, broken, exact, alarms)]
+        assert told == pytest.approx(found, abs=0.5)
     # It is no test that never speaks: where recall fell to 0.7, it does so within days.
     fallen = rng.binomial(50, 0.7, (300, 200)).cumsum(axis=1)
     found = log_martingale(fallen, rows - fallen, 0.8, below=True) >= math.log(20)

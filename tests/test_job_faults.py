@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from multiprocessing import get_context
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +21,7 @@ import nci_frames as nf
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.publishing import check_run
 from nci_frames.jobs.run import run_job
-from tests.jobs import SMALL, small_job, write_night, write_nights
+from tests.jobs import SMALL, run_each_night, small_job, write_night, write_nights
 
 ROOT = Path(__file__).parents[1]
 GATE = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.5 }\n'
@@ -87,8 +89,8 @@ class Scene:
         run_job(read_job(done / "job.toml"), run="second")
         self.expected = tables(pointed(done))
 
-    def copy(self, name: str) -> Path:
-        copied = self.folder / name / "job"
+    def copy(self, name: str, root: Path | None = None) -> Path:
+        copied = (root or self.folder) / name / "job"
         shutil.copytree(self.model, copied)
         # The sources keep their paths, by which the ledger knows them.
         return copied
@@ -135,7 +137,7 @@ def places(calls: int, share: float) -> Iterator[int]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("share", [0.002, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [0.03, pytest.param(1, marks=pytest.mark.slow)])
 def test_killed_at_writes_flushes_and_renames(scene: Scene, library: Path, share: float) -> None:
     calls = calls_of_a_run(scene, library)
     assert calls > 40
@@ -151,7 +153,7 @@ def test_killed_at_writes_flushes_and_renames(scene: Scene, library: Path, share
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("share", [0.002, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [0.03, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_disk_that_fills_up_at_any_write(scene: Scene, library: Path, share: float) -> None:
     calls = calls_of_a_run(scene, library)
     codes = []
@@ -168,6 +170,45 @@ def test_a_disk_that_fills_up_at_any_write(scene: Scene, library: Path, share: f
             assert "No space left" in err
         scene.check(folder, process.returncode)
     print(f"full at {len(codes)} of {calls} calls: {codes.count(4)} exit 4, {codes.count(0)} done")  # noqa: T201
+    assert 4 in codes
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 3 MB."""
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("mounting needs root")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], check=False)  # noqa: S607
+    if mounted.returncode != 0:
+        pytest.skip("tmpfs cannot be mounted here")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)  # noqa: S607
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("share", [0.03, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_small_disk_that_is_filled_at_any_write(
+    scene: Scene, library: Path, small_disk: Path, share: float
+) -> None:
+    """A tmpfs that something else fills up to the last byte while the run writes."""
+    calls = calls_of_a_run(scene, library)
+    filler = small_disk / "filler"
+    codes = []
+    for n in places(calls, share):
+        folder = scene.copy(f"filled-{n}", small_disk)
+        before = image(pointed(folder))
+        faults = {"FAULT_AT": str(n), "FAULT_KIND": "fill", "FAULT_FILLER": str(filler)}
+        process = start(folder, "second", library, **faults)
+        _, err = process.communicate(timeout=300)
+        codes.append(process.returncode)
+        assert process.returncode in (0, 4), (n, err)
+        assert "Traceback" not in err
+        assert image(folder / "out" / "runs" / "first") == before
+        filler.unlink()
+        scene.check(folder, process.returncode)
+    print(f"filled at {len(codes)} of {calls} calls: {codes.count(4)} exit 4, {codes.count(0)} done")  # noqa: T201
     assert 4 in codes
 
 
@@ -192,59 +233,65 @@ def test_killed_at_two_hundred_random_moments(scene: Scene) -> None:
     print(f"200 moments: {found.count('first')} old, {found.count('second')} new")  # noqa: T201
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="mounting needs root")
 @pytest.mark.thorough
-def test_a_small_disk_that_is_full(tmp_path: Path) -> None:
+def test_a_small_disk_that_is_full(small_disk: Path) -> None:
     """A real file system without room: a clear error, exit 4, and the old result byte for byte."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], check=False)  # noqa: S607
-    if mounted.returncode != 0:
-        pytest.skip("tmpfs cannot be mounted here")
-    try:
-        first_run(disk)
-        before = image(pointed(disk))
-        statistics = os.statvfs(disk)
-        room = statistics.f_bavail * statistics.f_frsize
-        for left in (0, 65_536):
-            with (disk / "filler").open("wb") as filler:
-                filler.write(b"\0" * max(0, room - left))
-            process = start(disk, "second")
-            _, err = process.communicate(timeout=300)
-            assert process.returncode == 4, err
-            assert "Traceback" not in err
-            assert image(pointed(disk)) == before
-            (disk / "filler").unlink()
+    disk = small_disk
+    first_run(disk)
+    before = image(pointed(disk))
+    statistics = os.statvfs(disk)
+    room = statistics.f_bavail * statistics.f_frsize
+    for left in (0, 65_536):
+        with (disk / "filler").open("wb") as filler:
+            filler.write(b"\0" * max(0, room - left))
         process = start(disk, "second")
         _, err = process.communicate(timeout=300)
-        assert process.returncode == 0, err
-        assert pointed(disk).name == "second"
-    finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True)  # noqa: S607
+        assert process.returncode == 4, err
+        assert "Traceback" not in err
+        assert image(pointed(disk)) == before
+        (disk / "filler").unlink()
+    process = start(disk, "second")
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert pointed(disk).name == "second"
 
 
 @pytest.mark.thorough
-def test_two_jobs_share_a_ledger(tmp_path: Path) -> None:
-    """Two jobs with output folders of their own, at once: each source is counted once."""
-    paths = write_nights(tmp_path / "logs", 6)
-    processes = []
+@pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=pytest.mark.slow)])
+def test_two_jobs_share_a_ledger(tmp_path: Path, rounds: int) -> None:
+    """Two jobs with output folders of their own, at once each night: each source is counted once."""
+    spawning = get_context("spawn")
+    together = spawning.Barrier(3)
+    workers = []
     for name in ("a", "b"):
-        output = f'\n[output]\nledger = "ledger"\nfolder = "out-{name}"\n'
-        (tmp_path / f"{name}.toml").write_text(SMALL + output)
-        command = [sys.executable, "-m", "nci_frames", "run", str(tmp_path / f"{name}.toml")]
-        processes.append(subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True))
-    for process in processes:
-        _, err = process.communicate(timeout=300)
-        assert process.returncode == 0, err
+        job = tmp_path / f"{name}.toml"
+        job.write_text(SMALL + f'\n[output]\nledger = "ledger"\nfolder = "out-{name}"\nkeep = 2\n')
+        workers.append(spawning.Process(target=run_each_night, args=(job, rounds, together)))
+        workers[-1].start()
+    paths = []
+    for night in range(rounds):
+        day = date(2026, 1, 1) + timedelta(days=night)
+        paths += [tmp_path / "logs" / f"{day}" / f"{part}.parquet" for part in range(3)]
+        for part, path in enumerate(paths[-3:]):
+            write_night(path, 50, 0.8, seed=3 * night + part)
+        together.wait(timeout=300)
+        together.wait(timeout=300)
+    for worker in workers:
+        worker.join(timeout=60)
+        assert worker.exitcode == 0
     ledger = nf.CountsLedger(tmp_path / "ledger")
     full = nf.count_confusion(nf.scan_predictions(paths), thresholds=[0.0, 0.25, 0.5, 0.75])
     assert_frame_equal(ledger.read(), full, check_exact=True)
     counts = pl.scan_delta(ledger.uri).filter(pl.col("ledger_part") == "counts").collect()
-    assert (
-        counts["ledger_source"].n_unique()
-        == counts.select("ledger_source", "ledger_sequence").n_unique()
-        == 6
-    )
+    sources = counts["ledger_source"].n_unique()
+    assert sources == counts.select("ledger_source", "ledger_sequence").n_unique() == 3 * rounds
+    runs = ledger.sources()["run"].value_counts().rows()
+    print(f"{rounds} rounds: {3 * rounds} sources, counted by {len(runs)} runs")  # noqa: T201
+    for name in ("a", "b"):
+        pointer = json.loads((tmp_path / f"out-{name}" / "latest.json").read_text())
+        published = tmp_path / f"out-{name}" / pointer["path"]
+        assert pointer["sequence"] == rounds
+        assert json.loads((published / "manifest.json").read_text())["rows"]["counted"] == 150 * rounds
 
 
 @pytest.mark.thorough
@@ -263,6 +310,44 @@ def test_late_and_again_delivered_files_end_as_a_rebuild_does(tmp_path: Path) ->
             write_night(night / f"late-{run}.parquet", 50, 0.8, seed=run)
         run_job(read_job(job))
     ledger = nf.CountsLedger(tmp_path / "ledger")
+    before = ledger.read()
+    ledger.rebuild()
+    assert_frame_equal(ledger.read(), before, check_exact=True)
+
+
+@pytest.mark.thorough
+def test_clocks_that_jump_and_summer_time_change_nothing(tmp_path: Path, library: Path) -> None:
+    """Hours around the change to summer time, some late: whatever the clock says, what a rebuild counts."""
+    text = JOB.replace("{date:%Y-%m-%d}", "{date:%Y-%m-%dT%H}") + "[segments]\nkeys = ['country']\n"
+    hours = [datetime(2026, 3, 28, 22) + timedelta(hours=hour) for hour in range(8)]
+    clocks = [
+        ("0", "UTC", hours[:3]),
+        (str(-400 * 86_400), "Europe/Berlin", hours[5:]),
+        (str(86_400), "America/New_York", hours[3:5]),
+    ]
+    found = {}
+    for name, late in (("jumping", True), ("still", False)):
+        folder = tmp_path / name
+        small_job(folder, text=text)
+        for place, (shift, zone, arrived) in enumerate(clocks):
+            for hour in arrived:
+                write_night(folder / "logs" / f"{hour:%Y-%m-%dT%H}" / "a.parquet", 60, 0.8, seed=hour.hour)
+            if late:
+                process = start(folder, f"run-{place}", library, FAULT_CLOCK=shift, TZ=zone)
+                _, err = process.communicate(timeout=300)
+                assert process.returncode == 0, err
+        if not late:
+            process = start(folder, "run-2")
+            assert process.wait(timeout=300) == 0
+        run = pointed(folder)
+        assert run.name == "run-2"
+        found[name] = tables(run)
+    assert found["jumping"] == found["still"]
+    history = pl.read_parquet(tmp_path / "jumping" / "out" / "runs" / "run-2" / "history.parquet")
+    assert history["run"].to_list() == ["run-0", "run-1", "run-2"]
+    # In summer time there is no 02:30 in Berlin; here every hour has its window.
+    ledger = nf.CountsLedger(tmp_path / "jumping" / "ledger")
+    assert ledger.sources()["window_start"].dt.replace_time_zone(None).sort().to_list() == hours
     before = ledger.read()
     ledger.rebuild()
     assert_frame_equal(ledger.read(), before, check_exact=True)

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import jsonschema
+import polars as pl
 import pytest
 
 import nci_frames as nf
@@ -54,8 +55,14 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
         (SMALL.replace('name = "small"', 'name = "../x"'), "name: string should match"),
         (SMALL.replace("[0.01, 0.1]", "[2.0]"), r"report.prevalence\[1\]: .*or equal to 1 \(found 2"),
         (SMALL.replace("[0.01, 0.1]", '"1:2:3"'), "report.prevalence: it must be start:stop:log:count"),
+        (SMALL.replace("[0.01, 0.1]", '"1e-4:1e999:log:30"'), "report.prevalence: .*both finite"),
+        (SMALL.replace("[0.01, 0.1]", '"1e-4:0.5:log:1000000000"'), "count within 2 to 100,000"),
+        (SMALL.replace("[0.01, 0.1]", '"-1e308:1e308:lin:3"'), "too far apart"),
+        (SMALL + "[columns]\nweight = 'w'\n", "columns.weight: a job cannot take weighted logs"),
+        (SMALL + "[scenarios]\nm = { by = 'x' }\n", "give either prevalence or table"),
         (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", "[1.0, 0.5]"), "thresholds must be strictly ascending"),
         (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", '"logit:1"'), "n must be within 2"),
+        (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", '"best"'), "thresholds are .*exact.*logit:501"),
         (GATE, r"gates\[1\]: give one of value_threshold, change"),
         (GATE + 'sevrity="x"\nvalue_threshold={lower=1}', r"gates\[1\].sevrity.*'severity'"),
         (GATE + 'scenario="EU"\nvalue_threshold={lower=1}', "there is no scenario 'EU'"),
@@ -69,6 +76,35 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
 def test_what_a_job_cannot_be_told_names_the_key(tmp_path: Path, wrong: str, told: str) -> None:
     with pytest.raises(nf.ParameterError, match=told):
         read_job(small_job(tmp_path, text=wrong))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_prevalences_from_a_table(tmp_path: Path, ending: str) -> None:
+    table = pl.DataFrame({"country": ["01", "de"], "prevalence": [0.001, 0.02], "note": ["x", None]})
+    getattr(table, f"write_{ending}")(tmp_path / f"markets.{ending}")
+    scenario = f'[scenarios]\nm = {{ by = "country", table = "markets.{ending}" }}\n'
+    file = read_job(small_job(tmp_path, scenario))
+    scenarios = file.job.model_dump()["scenarios"]
+    assert scenarios == {"m": {"by": "country", "prevalence": {"01": 0.001, "de": 0.02}, "table": None}}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, r"scenarios\.m\.table.*No such file"),
+        ("", "cannot be read"),
+        ("land,prevalence\nde,0.1\n", "lacks the column 'country'"),
+        ("country,prevalence\nde,0.1\nde,0.2\n", "more than once.*'de'"),
+        ("country,prevalence\nde,1.5\nat,x\nfr,\n", r"without a prevalence in \[0, 1\].*'de', 'at', 'fr'"),
+        ("country,prevalence\n", "no row"),
+    ],
+)
+def test_tables_of_prevalences_that_are_none(tmp_path: Path, content: str | None, told: str) -> None:
+    if content is not None:
+        (tmp_path / "markets.csv").write_text(content)
+    scenario = '[scenarios]\nm = { by = "country", table = "markets.csv" }\n'
+    with pytest.raises(nf.ParameterError, match=f"(?s){told}"):
+        read_job(small_job(tmp_path, scenario))
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

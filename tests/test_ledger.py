@@ -131,6 +131,39 @@ def test_retired_sources_count_no_longer_and_rebuild_equals_recount(tmp_path):
         ledger.retire("nothing")
 
 
+def test_csv_logs_are_counted_as_a_recount_does(tmp_path):
+    rows = random_log(80, seed=3).with_columns(pl.col("label").cast(pl.Int64))
+    folder = tmp_path / "logs" / "country=at"
+    folder.mkdir(parents=True)
+    path = folder / "night[1].csv"
+    rows.drop("country").write_csv(path)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    assert ledger.append(tmp_path / "logs", **COLUMNS)["event"].to_list() == ["counted"]
+    expected = recount([tmp_path / "logs"], "exact", **COLUMNS)
+    assert expected["country"].unique().to_list() == ["at"]
+    assert_frame_equal(ledger.read(), expected, check_exact=True)
+    assert ledger.append(path.rename(folder / "again.csv"), thresholds="exact")["event"].to_list() == [
+        "counted"
+    ]
+    assert ledger.verify(files=True)["found"].to_list() == ["it vanished"]
+    (folder / "bad.csv").write_text("model,label,score\na,1,high\n")
+    with pytest.raises(nf.SourceError, match=r"bad\.csv"):
+        ledger.append(folder / "bad.csv")
+
+
+def test_the_ledger_at_a_version(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(3)]
+    versions = []
+    for path in paths:
+        ledger.append(path)
+        versions.append(ledger.sources()["sequence"].max())
+    for n, version in enumerate(versions):
+        assert_frame_equal(ledger.read(as_of=version), recount(paths[: n + 1], "exact"), check_exact=True)
+    ledger.compact()
+    assert_frame_equal(ledger.read(as_of=versions[1]), recount(paths[:2], "exact"), check_exact=True)
+
+
 def test_windows_and_runs(tmp_path):
     ledger = nf.CountsLedger(tmp_path / "ledger")
     nights = [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 5)]
@@ -199,6 +232,8 @@ def test_what_cannot_be_counted_is_refused(tmp_path):
     path = write(tmp_path, "a.parquet", random_log(10))
     with pytest.raises(nf.ParameterError, match="same for every log"):
         ledger.append(path, thresholds="auto")
+    with pytest.raises(nf.ParameterError, match=r"(?s)weighted.*count_confusion counts weighted logs"):
+        ledger.append(path, weight="w")
     with pytest.raises(nf.ParameterError, match="did you mean 'segments'"):
         ledger.append(path, segment="country")
     with pytest.raises(nf.SourceError, match="files"):

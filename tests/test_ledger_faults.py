@@ -13,8 +13,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.jobs.settings import CountingSettings
-from nci_frames.jobs.sources import LogFile, count_file, identify
+from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.jobs.ledger.sources import LogFile, count_file, identify
 from tests.logs import random_log
 
 ROOT = Path(__file__).parent.parent
@@ -148,7 +148,7 @@ def test_bad_files_are_all_named_and_the_good_ones_counted(tmp_path):
 
 def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
     path = write_logs(tmp_path / "logs", 1)[0]
-    from nci_frames.jobs import sources  # noqa: PLC0415
+    from nci_frames.jobs.ledger import sources  # noqa: PLC0415
 
     tally = sources.tally_predictions
 

@@ -214,7 +214,7 @@ def test_logs_and_metrics_for_machines(tmp_path: Path) -> None:
         "gate",
         "run published",
     ]
-    assert events[1]["became"] == "counted"
+    assert (events[1]["arrival"], events[1]["rows"]) == ("new", 200)
     text = (tmp_path / "metrics" / "job.prom").read_text()
     for read in (text_string_to_metric_families, read_plain):
         samples = {
@@ -294,6 +294,33 @@ def test_the_ledger_from_the_command_line(tmp_path: Path) -> None:
     assert call("ledger", "sources", tmp_path / "none").exit_code == 3
 
 
+def test_a_ledger_without_a_job_from_the_command_line(tmp_path: Path) -> None:
+    paths = write_nights(tmp_path / "logs", 2)
+    ledger, out = tmp_path / "ledger", tmp_path / "counts.parquet"
+    grid = ["--thresholds", "0,0.25,0.5,0.75", "--segments", "country"]
+    assert call("ledger", "append", ledger, paths[0], *grid, "--run", "monday").exit_code == 0
+    again = call("ledger", "append", ledger, tmp_path / "logs", *grid, "--run", "20260302")
+    assert again.stdout.count("│ known ") == again.stdout.count("│ counted ") == 1
+    for options, sources in (
+        ([], paths),
+        (["--as-of", "monday"], paths[:1]),
+        (["--as-of", "20260302"], paths),
+        (["--version", "2"], paths[:1]),
+    ):
+        read = call("ledger", "read", ledger, "--by", "country", "--out", out, *options)
+        assert read.exit_code == 0, read.output
+        expected = nf.count_confusion(nf.scan_predictions(sources, segments="country"), thresholds=GRID)
+        assert_frame_equal(pl.read_parquet(out), expected, check_exact=True)
+    both = call("ledger", "read", ledger, "--out", out, "--as-of", "monday", "--version", "2")
+    assert both.exit_code == 2
+    assert call("ledger", "read", ledger, "--out", out, "--as-of", "sunday").exit_code == 3
+    assert call("ledger", "append", ledger, paths[0], "--thresholds", "auto").exit_code == 2
+    assert "generation" in call("ledger", "generations", ledger).stdout
+    windows = call("ledger", "read", ledger, "--out", out, "--since", "2026-03-01")
+    assert windows.exit_code == 0
+    assert pl.read_parquet(out).is_empty()
+
+
 def test_a_run_killed_between_its_name_and_the_pointer_is_built_again(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     file = read_job(small_job(tmp_path))
@@ -316,8 +343,21 @@ def test_the_demo_shows_what_its_nights_bring(tmp_path: Path) -> None:
     # The late file is counted; the one that is delivered again is known.
     assert events[1] == {"known": 1, "counted": 2}
     assert events[2] == {"known": 4, "counted": 1}
+    unusual = [night.arrived.filter(pl.col("arrival") != "new") for night in nights]
+    assert [table["arrival"].to_list() for table in unusual] == [[], ["late"], ["delivered again"], [], []]
+    assert unusual[1]["path"][0].endswith("2026-03-01/late.parquet")
+    assert unusual[2]["path"][0].endswith("2026-03-02/delivered-again.parquet")
+    assert unusual[2]["note"][0].endswith("2026-03-02/predictions.parquet")
+    assert "files: 1 late" in nights[1].line
+    assert "files: 1 delivered again" in nights[2].line
+    runs = pl.read_parquet(nights[4].folder / "runs.parquet")
+    assert runs["late"].to_list() == [0, 1, 0, 0, 0]
+    assert runs["delivered again"].to_list() == [0, 0, 1, 0, 0]
+    assert runs["verdict"].to_list() == ["pass", "pass", "pass", "fail", "fail"]
+    page = (nights[2].folder / "history.html").read_text()
+    assert re.search(r"2026-03-02/delivered-again.parquet</td>\s*<td>delivered again", page)
     failed = [set(night.verdicts.filter(verdict="fail").select("gate", "segment").rows()) for night in nights]
-    finds = "forest finds half, each night and country"
+    finds = "forest finds most, each night and country"
     assert failed[:3] == [set()] * 3
     assert {row for row in failed[3] if row[0] == finds} == {(finds, '{"country": "fr"}')}
     assert ("forest leads", None) in failed[4]

@@ -36,7 +36,7 @@ prevalence = "1e-4:0.5:log:30"
 beta = "0.5:2:log:9"
 
 [[gates]]
-name = "forest finds half, each night and country"
+name = "forest finds most, each night and country"
 metric = "recall"
 models = ["forest"]
 segments = ["country"]

@@ -1,5 +1,7 @@
 """The history of a job: what each run found, and what changed since the last good one."""
 
+import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,8 +12,9 @@ import polars as pl
 
 from nci_frames.errors import SourceError
 from nci_frames.evaluation.projection.segments import decompose_difference
-from nci_frames.jobs.gates.judge import VERDICTS
-from nci_frames.jobs.publishing import check_run
+from nci_frames.jobs.arrivals import ARRIVALS, count_arrivals
+from nci_frames.jobs.gates.judge import VERDICTS, overall
+from nci_frames.jobs.publishing import MANIFEST, check_run
 
 __all__ = ["History", "changes_since"]
 
@@ -22,6 +25,15 @@ _HISTORY: dict[str, Any] = {
     "window_start": pl.Datetime("us", "UTC"),
     **VERDICTS,
 }
+_RUNS: dict[str, Any] = {
+    "run": pl.String,
+    "sequence": pl.Int64,
+    "time": pl.Datetime("us", "UTC"),
+    "window_start": pl.Datetime("us", "UTC"),
+    "verdict": pl.String,
+    "rows": pl.Int64,
+    **dict.fromkeys(ARRIVALS, pl.Int64),
+}
 #: The metrics whose change is split into class balance and model.
 _SPLIT = ("precision", "f_beta")
 
@@ -31,6 +43,10 @@ class History:
     """The verdicts of all runs so far, and the results of the last good one."""
 
     table: pl.DataFrame
+    #: A row for each run: its newest window, verdict and what arrived.
+    runs: pl.DataFrame
+    #: That of the latest run; None before the first.
+    manifest: Mapping[str, Any] | None
     #: None before the first good run.
     good_verdicts: pl.DataFrame | None
     good_points: pl.DataFrame | None
@@ -45,14 +61,16 @@ class History:
             If a file of theirs is not what their manifest says.
         """
         if pointer is None:
-            return cls(pl.DataFrame(schema=_HISTORY), None, None)
+            return cls(pl.DataFrame(schema=_HISTORY), pl.DataFrame(schema=_RUNS), None, None, None)
         latest = _whole(folder / str(pointer["path"]))
         table = pl.read_parquet(latest / "history.parquet", glob=False)
+        runs = pl.read_parquet(latest / "runs.parquet", glob=False)
+        manifest = json.loads((latest / MANIFEST).read_text(encoding="utf-8"))
         if pointer.get("last_good") is None:
-            return cls(table, None, None)
+            return cls(table, runs, manifest, None, None)
         good = _whole(folder / str(pointer["last_good"]["path"]))
         frames = [pl.read_parquet(good / name, glob=False) for name in ("verdicts.parquet", "points.parquet")]
-        return cls(table, *frames)
+        return cls(table, runs, manifest, *frames)
 
     def with_run(
         self,
@@ -61,6 +79,7 @@ class History:
         time: datetime,
         window: tuple[datetime, datetime] | None,
         verdicts: pl.DataFrame,
+        arrived: pl.DataFrame,
     ) -> Self:
         """Return the history with one more run."""
         facts = {
@@ -72,7 +91,12 @@ class History:
         rows = verdicts.with_columns(**facts).select(
             pl.col(name).cast(dtype) for name, dtype in _HISTORY.items()
         )
-        return type(self)(pl.concat([self.table, rows]), self.good_verdicts, self.good_points)
+        own = {**facts, "verdict": pl.lit(overall(verdicts)), "rows": pl.lit(arrived["rows"].sum(), pl.Int64)}
+        counted = {name: pl.lit(number, pl.Int64) for name, number in count_arrivals(arrived).items()}
+        run_row = pl.select(**own, **counted).select(list(_RUNS))
+        return dataclasses.replace(
+            self, table=pl.concat([self.table, rows]), runs=pl.concat([self.runs, run_row])
+        )
 
 
 def changes_since(good: pl.DataFrame | None, now: pl.DataFrame) -> pl.DataFrame | None:

@@ -1,31 +1,30 @@
 """One run of a job: count what is new, build the report, judge the gates, publish."""
 
-import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from nci_frames.counts.ledger.storage import content_hash
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import SourceError
 from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
-from nci_frames.jobs.gates.judge import Verdict, judge_gates, overall
+from nci_frames.jobs.arrivals import arrivals
+from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, changes_since
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.job_file.windows import find_windows
-from nci_frames.jobs.ledger import CountsLedger
+from nci_frames.jobs.ledger.ledger import CountsLedger
+from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.jobs.ledger.sources import LogFile, Window
+from nci_frames.jobs.manifest import data_facts, manifest_of
 from nci_frames.jobs.publishing import Shelf
-from nci_frames.jobs.settings import CountingSettings
-from nci_frames.jobs.sources import LogFile, Window
+from nci_frames.jobs.reported import Reported, Scope
 from nci_frames.reporting.files.save_table import save_table
 from nci_frames.reporting.pages.history import write_history
 from nci_frames.reporting.pages.write import write_report
@@ -57,6 +56,8 @@ class Outcome:
     line: str
     #: What became of each file.
     files: pl.DataFrame
+    #: What arrived since the run before.
+    arrived: pl.DataFrame
 
     @property
     def exit_code(self) -> int:
@@ -122,32 +123,42 @@ def run_job(
         appended = ledger.append_files(
             files, settings, run=name, on_changed=job.source.on_changed, keep_going=keep_going
         )
-        new = appended.filter(pl.col("event") != "known").rename({"event": "became"})
-        for row in new.iter_rows(named=True):
-            tell("source", **{key: value for key, value in row.items() if value is not None})
-        counts = _Counts(ledger, settings, job.report.windows, until)
+        counts = Reported(ledger, settings, job.report.windows, until)
         history = History.of(shelf.folder, pointer)
-        verdicts = judge_gates(job, counts.by, history.good_verdicts)
+        arrived = arrivals(appended, counts.sources, history.manifest)
+        for row in arrived.iter_rows(named=True):
+            tell("source", **{key: value for key, value in row.items() if value is not None})
+        verdicts = judge_gates(job, counts.by, _reference(counts, history, pointer))
         verdict = overall(verdicts)
         for row in verdicts.iter_rows(named=True):
             tell("gate", **{key: value for key, value in row.items() if value is not None})
         with shelf.building(name) as folder:
             changes = _write(file, counts, folder, appended)
-            good = {"run": name, "path": f"runs/{name}", "time": started.isoformat()}
+            good: dict[str, Any] = {
+                "run": name,
+                "path": f"runs/{name}",
+                "time": started.isoformat(),
+                "ledger": counts.mark(),
+            }
             last_good = good if verdict == "pass" else (pointer or {}).get("last_good")
-            history = history.with_run(name, sequence, started, counts.last_window, verdicts)
+            history = history.with_run(name, sequence, started, counts.last_window, verdicts, arrived)
             save_table(verdicts, folder / "verdicts.parquet")
             (folder / "verdicts.json").write_text(verdicts_json(name, verdicts), encoding="utf-8")
             save_table(history.table, folder / "history.parquet")
+            save_table(history.runs, folder / "runs.parquet")
+            save_table(arrived, folder / "arrivals.parquet")
             write_history(
                 folder / "history.html",
                 title=job.report.title or job.name,
                 history=history.table,
+                runs=history.runs,
+                arrived=arrived,
+                last_good=(last_good or {}).get("run"),
                 verdicts=verdicts,
                 changes=changes_since(history.good_points, changes),
-                facts=_facts(counts, appended),
+                facts=data_facts(counts, appended),
             )
-            facts = _manifest(file, name, sequence, started, verdict, counts, appended)
+            facts = manifest_of(file, name, sequence, started, verdict, counts, appended)
             shelf.audit(folder, facts | {"last_good": last_good})
             shelf.publish(
                 folder,
@@ -163,39 +174,9 @@ def run_job(
         for gone in shelf.retire(job.output.keep, spare):
             tell("run deleted", run=gone)
         place = shelf.folder / "runs" / name
-        line = chat_line(job.name, name, verdicts, str(place / f"report.{job.report.formats[0]}"))
+        line = chat_line(job.name, name, verdicts, arrived, str(place / f"report.{job.report.formats[0]}"))
         tell("run published", run=name, verdict=verdict, path=str(place))
-        return Outcome(name, place, verdict, verdicts, line, appended)
-
-
-class _Counts:
-    """The counts that a run reports and judges."""
-
-    def __init__(
-        self, ledger: CountsLedger, settings: CountingSettings, windows: int | None, until: datetime | None
-    ) -> None:
-        self.ledger = ledger
-        self.generation = settings.generation
-        sources = ledger.sources(generation=self.generation).filter("active")
-        if until is not None:
-            sources = sources.filter(pl.col("window_start").is_null() | (pl.col("window_start") < until))
-        if sources["counted"].sum() == 0:
-            msg = "no prediction has been counted, so there is nothing to report"
-            raise SourceError(msg, where=repr(ledger.uri), hint="look at what `nci-frames check` says")
-        self.sources = sources
-        dated = (
-            sources.drop_nulls("window_start").select("window_start", "window_end").unique().sort(pl.all())
-        )
-        self.starts = dated["window_start"].to_list()
-        self.last_window: Window | None = dated.row(-1) if self.starts else None
-        self._ever = None if until is None or not self.starts else (self.starts[0], until)
-        first = self.starts[-min(windows, len(self.starts))] if windows and self.starts else None
-        self._all = self._ever if first is None or self.last_window is None else (first, self.last_window[1])
-
-    def by(self, keys: Sequence[str], scope: str) -> pl.DataFrame:
-        """Return counts by keys: "all" that is reported, the "last" window, or what was "ever" counted."""
-        window = {"all": self._all, "last": self.last_window, "ever": self._ever}[scope]
-        return self.ledger.read(generation=self.generation, by=list(keys), window=window)
+        return Outcome(name, place, verdict, verdicts, line, appended, arrived)
 
 
 def _ledger(file: JobFile) -> CountsLedger:
@@ -215,7 +196,7 @@ def _files(file: JobFile, *, until: datetime | None, everything: bool) -> list[L
     return find_windows(resolved, lookback=source.lookback, until=until, everything=everything)
 
 
-def _write(file: JobFile, counts: _Counts, folder: Path, appended: pl.DataFrame) -> pl.DataFrame:
+def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame) -> pl.DataFrame:
     """Write the report and its tables; return the operating points of the newest window."""
     job = file.job
     keys = [*(["fold"] if job.columns.fold else []), *job.segments.keys]
@@ -231,11 +212,11 @@ def _write(file: JobFile, counts: _Counts, folder: Path, appended: pl.DataFrame)
     )
     title = {"title": job.report.title or job.name}
     for kind in job.report.formats:
-        write_report(comparison, folder / f"report.{kind}", facts=_facts(counts, appended), **title)
+        write_report(comparison, folder / f"report.{kind}", facts=data_facts(counts, appended), **title)
     for name, frame in {"counts": table, **comparison.tables}.items():
         for ending in job.report.tables:
             save_table(frame, folder / "tables" / f"{name}.{ending}")
-    scope = "last" if counts.last_window else "all"
+    scope: Scope = "last" if counts.last_window else "all"
     rates = compute_rates(counts.by(job.segments.keys, scope))
     points = select_operating_points(rates, threshold=job.report.threshold)
     save_table(points, folder / "points.parquet")
@@ -267,49 +248,9 @@ def _with_small_pooled(counts: pl.DataFrame, job: Job) -> pl.DataFrame:
     return pool_counts(renamed.drop("__small"), over=list(before))
 
 
-def _facts(counts: _Counts, appended: pl.DataFrame) -> list[tuple[str, str]]:
-    sources = counts.sources
-    new = appended.filter(pl.col("event").is_in(["counted", "recounted"]))
-    failed = appended.filter(event="failed")
-    facts = [
-        ("sources", f"{len(sources):,}, of which {len(new):,} new"),
-        ("rows counted", f"{sources['counted'].sum():,}"),
-        ("rows dropped", f"{sources['dropped'].sum():,}"),
-    ]
-    if counts.last_window is not None:
-        newest = counts.last_window[0].isoformat()
-        facts.append(("windows", f"{len(counts.starts):,}, the newest from {newest}"))
-    if len(failed):
-        facts.append(("files that could not be counted", f"{len(failed):,}: {', '.join(failed['path'])}"))
-    return facts
-
-
-def _manifest(
-    file: JobFile,
-    run: str,
-    sequence: int,
-    started: datetime,
-    verdict: Verdict,
-    counts: _Counts,
-    appended: pl.DataFrame,
-) -> dict[str, Any]:
-    columns = ["source", "path", "rows", "counted", "dropped", "positives", "negatives"]
-    return {
-        "version": 1,
-        "job": file.job.name,
-        "run": run,
-        "sequence": sequence,
-        "started": started.isoformat(),
-        "verdict": verdict,
-        "generation": counts.generation,
-        # The file as it is written: variables of the environment are not replaced in it.
-        "settings": file.text,
-        "settings_blake3": content_hash(file.text.encode()),
-        "rows": {name: int(counts.sources[name].sum()) for name in ("rows", "counted", "dropped")},
-        "sources": counts.sources.select(columns).to_dicts(),
-        "files_seen": appended.drop("rows", "counted", "dropped").to_dicts(),
-        "versions": {
-            "python": platform.python_version(),
-            **{name: metadata.version(name) for name in ("nci_frames", "polars", "deltalake", "pydantic")},
-        },
-    }
+def _reference(counts: Reported, history: History, pointer: Mapping[str, Any] | None) -> Reference | None:
+    """Return what gates compare with: the verdicts of the last good run, and the rows that both count."""
+    if history.good_verdicts is None or pointer is None:
+        return None
+    mark = pointer["last_good"].get("ledger")
+    return Reference(history.good_verdicts, lambda keys, scope: counts.shared(mark, keys, scope))

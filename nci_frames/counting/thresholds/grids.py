@@ -17,6 +17,7 @@ __all__ = [
     "auto_thresholds",
     "check_thresholds",
     "logit_thresholds",
+    "named_thresholds",
     "uniform_thresholds",
 ]
 
@@ -179,3 +180,33 @@ def check_thresholds(thresholds: Sequence[float] | AutoThresholds | str) -> NDAr
             hint="sorted(set(thresholds)) fixes that",
         )
     return grid
+
+
+def named_thresholds(text: str) -> list[float] | Literal["exact"]:
+    """Read thresholds that are written as a text.
+
+    Raises
+    ------
+    ParameterError
+        If it is none of "exact", "logit:501", "uniform:101" and ascending numbers separated by commas.
+
+    Examples
+    --------
+    >>> named_thresholds("uniform:3")
+    [0.0, 0.5, 1.0]
+    >>> named_thresholds("0.1, 0.5")
+    [0.1, 0.5]
+    """
+    if text == "exact":
+        return "exact"
+    makers = {"logit": logit_thresholds, "uniform": uniform_thresholds}
+    kind, _, number = text.partition(":")
+    if kind in makers and number.isdigit():
+        return makers[kind](int(number))
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError as error:
+        msg = 'thresholds are "exact", "logit:501", "uniform:101" or numbers separated by commas'
+        raise ParameterError(msg, found=repr(text)) from error
+    check_thresholds(numbers)
+    return numbers

@@ -26,6 +26,7 @@ class View:
         self.snapshot = snapshot
         self.generation = generation
         self._sources = table.rows(snapshot, "sources", generation)
+        self._cells: tuple[pl.DataFrame, pl.DataFrame] | None = None
 
     @classmethod
     def newest(cls, table: LedgerTable, generation: str | None = None) -> "View":
@@ -63,16 +64,16 @@ class View:
         first = rows.row(0, named=True)
         return {**json.loads(first["ledger_entry"]), "sequence": first["ledger_sequence"]}
 
-    def states(self, *, as_of: str | None = None) -> dict[str, SourceState]:
-        """Return what became of each source, up to the end of a run or up to now.
+    def states(self, *, as_of: str | int | None = None) -> dict[str, SourceState]:
+        """Return what became of each source, up to the end of a run, up to a version, or up to now.
 
         Raises
         ------
         LedgerError
             If there is no such run.
         """
-        if as_of is None:
-            return source_states(self._sources)
+        if not isinstance(as_of, str):
+            return source_states(self._sources, until=as_of)
         run = pl.col("ledger_entry").str.json_path_match("$.run")
         last = self._sources.filter(run == as_of)["ledger_sequence"].max()
         if last is None:
@@ -93,11 +94,12 @@ class View:
         LedgerError
             If increments are missing or do not add up.
         """
-        rows = self.table.rows(self.snapshot, "counts", self.generation)
+        cells, blocks = self._blocks()
         schema = {"ledger_source": pl.String, "ledger_sequence": pl.Int64}
         owners = [(state.identity, state.counted_by) for state in wanted.values()]
-        cells = rows.join(pl.DataFrame(owners, schema=schema, orient="row"), on=list(schema), how="semi")
-        totals = cells.group_by("ledger_source").agg(pl.col("positives", "negatives").sum(), cells=pl.len())
+        mine = pl.DataFrame(owners, schema=schema, orient="row")
+        kept = blocks.join(mine, on=list(schema), how="semi")
+        totals = kept.group_by("ledger_source").agg(pl.col("positives", "negatives", "cells").sum())
         found = {identity: tuple(values) for identity, *values in totals.iter_rows()}
         wrong = {}
         for state in wanted.values():
@@ -106,7 +108,38 @@ class View:
                 wrong[shown_path(state.facts["path"])] = "its increments do not add up to its control totals"
         if wrong:
             raise LedgerError.damaged_ledger(self.table.storage.uri, wrong)
-        return cells.drop("ledger_entry", strict=False)
+        if len(kept) == len(blocks):
+            return cells
+        counts = blocks["block"].is_in(kept["block"].implode())
+        return cells.filter(counts.gather(_blocks_of(cells)))
+
+    def _blocks(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return all increments, and what each block of increments of one source adds up to.
+
+        There are millions of increments and thousands of sources, and those of a source lie together.
+        """
+        if self._cells is None:
+            rows = self.table.rows(self.snapshot, "counts", self.generation)
+            rows = rows.drop("ledger_entry", strict=False)
+            blocks = (
+                rows.group_by(block=_blocks_of(rows))
+                .agg(
+                    pl.col("ledger_source", "ledger_sequence").first(),
+                    pl.col("positives", "negatives").sum(),
+                    cells=pl.len().cast(pl.Int64),
+                )
+                .sort("block")
+            )
+            self._cells = rows, blocks
+        return self._cells
+
+
+def _blocks_of(cells: pl.DataFrame) -> pl.Series:
+    """Return which block of increments of one source and commit each row is in, from 0 on."""
+    owner = ("ledger_source", "ledger_sequence")
+    begins = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in owner)
+    # The first row differs from the one before, which there is not.
+    return cells.select(block=begins.cast(pl.Int64).cum_sum() - 1).to_series()
 
 
 def _generations(snapshot: Snapshot) -> list[str]:

@@ -2,21 +2,28 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import polars as pl
 
 from nci_frames.arguments import Prevalences
-from nci_frames.jobs.gates.measure import Measurement, measure
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.jobs.gates.difference import UNKNOWN, difference, shared_correlation
+from nci_frames.jobs.gates.measure import AREAS, Measurement, measure, segment_text
 from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
+from nci_frames.jobs.reported import Scope
 
 __all__ = ["VERDICTS", "Verdict", "judge_gates", "overall"]
 
 Verdict = Literal["pass", "fail", "undecided"]
-#: The counts of all reported rows, or of the last window, by keys.
-Counts = Callable[[Sequence[str], str], pl.DataFrame]
+#: A model, and a segment as JSON.
+Place = tuple[str, str | None]
+#: Counts by keys in a scope.
+Counts = Callable[[Sequence[str], Scope], pl.DataFrame]
 
 VERDICTS: dict[str, Any] = {
     "gate": pl.String,
@@ -35,15 +42,25 @@ VERDICTS: dict[str, Any] = {
     "reference_upper": pl.Float64,
     "positives": pl.Int64,
     "negatives": pl.Int64,
+    "tp": pl.Int64,
+    "fp": pl.Int64,
     "verdict": pl.String,
     "severity": pl.String,
     "undecided": pl.String,
     "reason": pl.String,
 }
-_UNKNOWN: dict[str, Any] = {"value": None, "lower": None, "upper": None}
 
 
-def judge_gates(job: Job, counts: Counts, reference: pl.DataFrame | None) -> pl.DataFrame:
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What changes are judged against: the last good run."""
+
+    verdicts: pl.DataFrame
+    #: Counts of the rows of a scope that both this run and that one count.
+    shared: Counts
+
+
+def judge_gates(job: Job, counts: Counts, reference: Reference | None) -> pl.DataFrame:
     """Judge every gate of a job, for every model and segment that it is about.
 
     Parameters
@@ -54,7 +71,7 @@ def judge_gates(job: Job, counts: Counts, reference: pl.DataFrame | None) -> pl.
         Gives the counts by keys, of "all" rows that are reported, of the "last" window, or of "ever"y row
         since the beginning, which sequential gates need.
     reference
-        The verdicts of the last good run; None if there is none.
+        The last good run; None if there is none.
 
     Returns
     -------
@@ -62,10 +79,11 @@ def judge_gates(job: Job, counts: Counts, reference: pl.DataFrame | None) -> pl.
     """
     rows: list[dict[str, Any]] = []
     for gate in job.gates:
+        before = _before(job, gate, reference)
         for row in _measured(job, gate, counts):
             if gate.models and row["model"] not in gate.models:
                 continue
-            rows.append(_row(gate, row, reference))
+            rows.append(_row(gate, row, before.get((row["model"], row["segment"]))))
         rows += [
             _row(gate, {"model": model, "segment": None}, None) | _undecided("the model has no rows")
             for model in gate.models
@@ -95,7 +113,7 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
         metric=gate.metric,
         prevalence=gate.prevalence,
         beta=gate.beta,
-        threshold=job.report.threshold if gate.threshold is None else gate.threshold,
+        threshold=_threshold(job, gate),
         interval=job.report.interval,
         level=gate.level,
     )
@@ -105,11 +123,20 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
         return measure(frame, gate.segments, _at(what, scenario)).to_dicts()
     rows: list[dict[str, Any]] = []
     for (value,), part in frame.partition_by(scenario.by, as_dict=True, maintain_order=True).items():
-        eta = scenario.prevalence.get(str(value))
+        eta = (scenario.prevalence or {}).get(_text(value))
         measured = measure(part, gate.segments, _at(what, "observed" if eta is None else eta)).to_dicts()
-        none = {} if eta is not None else _UNKNOWN | {"prevalence": None}
+        none = {} if eta is not None else UNKNOWN | {"prevalence": None}
         rows += [row | none for row in measured]
     return sorted(rows, key=lambda row: (row["model"] or "", row["segment"] or ""))
+
+
+def _threshold(job: Job, gate: Gate) -> float:
+    return job.report.threshold if gate.threshold is None else gate.threshold
+
+
+def _text(value: object) -> str:
+    """Write the value of a key as a job file, or a table, does."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _at(what: Measurement, prevalence: Prevalences) -> Measurement:
@@ -129,37 +156,40 @@ def _champion_rows(gate: Gate, frame: pl.DataFrame, what: Measurement) -> list[d
             if own is None:
                 continue
             leads = [
-                _lead(own, rival) for rival in group.filter(pl.col("model") != champion.model).to_dicts()
+                difference(own, rival) for rival in group.filter(pl.col("model") != champion.model).to_dicts()
             ]
             known = [lead for lead in leads if lead["lower"] is not None]
-            nearest = min(
-                known, key=lambda lead: lead["lower"], default={"value": None, "lower": None, "upper": None}
-            )
+            nearest = min(known, key=lambda lead: lead["lower"], default=UNKNOWN)
             if len(known) < len(leads):
-                nearest = {"value": None, "lower": None, "upper": None}
+                nearest = UNKNOWN
             # The promise is broken as soon as one rival is certainly ahead.
             behind = [lead for lead in known if lead["upper"] < 0]
             rows.append(own | (behind[0] if behind else nearest) | ({} if leads else {"reason": "no rival"}))
     return rows
 
 
-def _lead(own: Mapping[str, Any], rival: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the difference of two values with bounds, by squares and adding (MOVER)."""
-    bounds = [own["value"], own["lower"], own["upper"], rival["value"], rival["lower"], rival["upper"]]
-    if any(bound is None for bound in bounds):
-        return _UNKNOWN
-    difference = own["value"] - rival["value"]
-    down = math.hypot(own["value"] - own["lower"], rival["upper"] - rival["value"])
-    up = math.hypot(own["upper"] - own["value"], rival["value"] - rival["lower"])
-    return {
-        "value": difference,
-        "lower": difference - down,
-        "upper": difference + up,
-        "rival": rival["model"],
-    }
+def _before(
+    job: Job, gate: Gate, reference: Reference | None
+) -> dict[tuple[str, str | None], dict[str, Any]]:
+    """Return what the last good run said of a gate by model and segment, with the rows that both count."""
+    if reference is None or gate.change_threshold is None:
+        return {}
+    shared: dict[Place, dict[str, int]] = {}
+    counts = reference.shared(gate.segments, gate.window)
+    if gate.metric not in AREAS and len(counts):
+        points = select_operating_points(compute_rates(counts), threshold=_threshold(job, gate))
+        for row in points.iter_rows(named=True):
+            segment = segment_text(gate.segments, [row[key] for key in gate.segments])
+            shared[row["model"], segment] = row
+    none = dict.fromkeys(("tp", "positives", "fp", "negatives"), 0)
+    places = {}
+    for row in reference.verdicts.filter(gate=gate.name).to_dicts():
+        place = row["model"], row["segment"]
+        places[place] = row | {"shared": shared.get(place, none)}
+    return places
 
 
-def _row(gate: Gate, measured: Mapping[str, Any], reference: pl.DataFrame | None) -> dict[str, Any]:
+def _row(gate: Gate, measured: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
     kind = next(
         k for k in ("value_threshold", "change_threshold", "champion") if getattr(gate, k) is not None
     )
@@ -172,7 +202,7 @@ def _row(gate: Gate, measured: Mapping[str, Any], reference: pl.DataFrame | None
         "undecided": gate.undecided,
         "verdict": "undecided",
     }
-    limits = _limits(gate, row, reference)
+    limits = _limits(gate, row, before)
     row |= limits
     few = [
         f"{row[name]:,} {name}, fewer than {gate.min_positives:,}"
@@ -204,18 +234,13 @@ def _verdict(lower: float, upper: float, least: float | None, most: float | None
     return "undecided"
 
 
-def _limits(gate: Gate, row: Mapping[str, Any], reference: pl.DataFrame | None) -> dict[str, Any]:
+def _limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the limits of a gate, and what is judged by them where that is not the value itself."""
     if gate.value_threshold is not None:
         return {"limit_lower": gate.value_threshold.lower, "limit_upper": gate.value_threshold.upper}
     if gate.champion is not None:
         return {"limit_lower": 0.0, "limit_upper": None}
     change = gate.change_threshold
-    before = None
-    if reference is not None:
-        same = (pl.col("gate") == gate.name) & pl.col("model").eq_missing(row["model"])
-        same &= pl.col("segment").eq_missing(pl.lit(row["segment"], pl.String))
-        before = next(iter(reference.filter(same).to_dicts()), None)
     if change is None or before is None or before["value"] is None or before["lower"] is None:
         return {"limit_lower": None, "limit_upper": None, "reason": "no good run before to compare with"}
     allowed = (
@@ -225,7 +250,7 @@ def _limits(gate: Gate, row: Mapping[str, Any], reference: pl.DataFrame | None) 
         "reference": before["value"],
         "reference_lower": before["lower"],
         "reference_upper": before["upper"],
-        "judged": _lead(row, before | {"model": None}),
+        "judged": difference(row, before, correlation=shared_correlation(before["shared"], row, before)),
     }
     # The limits of the difference; those of the value are what a chart shows.
     if known["judged"]["lower"] is None:
@@ -247,4 +272,9 @@ def _sequential(gate: Gate, row: Mapping[str, Any]) -> dict[str, Any]:
     against = float(log_martingale(hits, rest, float(limit or 0.0), below=least))
     in_favour = float(log_martingale(hits, rest, float(limit or 0.0), below=not least))
     verdict: Verdict = "fail" if against >= enough else "pass" if in_favour >= enough else "undecided"
-    return {"verdict": verdict, "reason": f"log evidence against {against:.3g}, for {in_favour:.3g}"}
+    told = f"against the promise {_evidence(against)}, for it {_evidence(in_favour)}"
+    return {"verdict": verdict, "reason": f"log evidence {told}; {enough:.2f} decides"}
+
+
+def _evidence(log_evidence: float) -> str:
+    return "none" if log_evidence <= 0 else f"{log_evidence:.3g}"

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.jobs.arrivals import count_arrivals
 from nci_frames.jobs.gates.judge import overall
 
 __all__ = ["VERDICTS_VERSION", "chat_line", "limit_text", "verdicts_json"]
@@ -38,8 +39,8 @@ def verdicts_json(run: str, verdicts: pl.DataFrame) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def chat_line(job: str, run: str, verdicts: pl.DataFrame, link: str) -> str:
-    """Return one line fit for a chat message: how many gates passed, and which did not.
+def chat_line(job: str, run: str, verdicts: pl.DataFrame, arrived: pl.DataFrame, link: str) -> str:
+    """Return one line fit for a chat message: how many gates passed, which did not, and unusual files.
 
     Control characters of names are shown as escapes, so that the line stays one.
     """
@@ -57,5 +58,8 @@ def chat_line(job: str, run: str, verdicts: pl.DataFrame, link: str) -> str:
         line += f"; {row['gate']}: {row['model']}{where} {row['metric']} {value}, promised {limit_text(row)}"
     if len(failed) > 3:
         line += f"; and {len(failed) - 3} more"
+    unusual = {name: number for name, number in count_arrivals(arrived).items() if number and name != "new"}
+    if unusual:
+        line += f"; files: {', '.join(f'{number} {name}' for name, number in unusual.items())}"
     shown = "".join(c if c.isprintable() and len(line) < 10_000 else ascii(c)[1:-1] for c in line)
     return f"{shown[:600]} {link}"

@@ -13,9 +13,14 @@ from pydantic import BaseModel, ValidationError
 
 from nci_frames.errors import ParameterError, nearest_name
 from nci_frames.jobs.job_file.model import Job
+from nci_frames.jobs.job_file.scenarios import with_tables
 
 __all__ = ["JobFile", "job_schema", "read_job"]
 
+_WEIGHTS = (
+    "columns.weight: a job cannot take weighted logs, since sums of floats depend on the order in which "
+    "files come; count_confusion counts them, all files at once"
+)
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -62,7 +67,8 @@ def read_job(path: str | os.PathLike[str]) -> JobFile:
         job = Job.model_validate(replaced)
     except ValidationError as error:
         raise _told(error, content, file) from None
-    return JobFile(job, file, text)
+    unread = JobFile(job, file, text)
+    return JobFile(with_tables(job, unread.resolve), file, text)
 
 
 def job_schema() -> str:
@@ -97,6 +103,9 @@ def _told(error: ValidationError, content: Mapping[str, Any], file: Path) -> Par
         place = [part for part in problem["loc"] if not _is_branch(part)]
         if problem["type"] == "extra_forbidden":
             known = _known_keys(place[:-1])
+            if place == ["columns", "weight"]:
+                problems.append(_WEIGHTS)
+                continue
             near = nearest_name(str(place[-1]), known)
             hint = f"; did you mean {near!r}?" if near else f"; known are {', '.join(known)}"
             problems.append(f"{_key(place)}: unknown key{hint}")

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from nci_frames.arguments import grid_numbers
-from nci_frames.counting.thresholds.grids import check_thresholds, logit_thresholds, uniform_thresholds
+from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
 from nci_frames.errors import NciFramesError
 from nci_frames.jobs.job_file.gates import Gate, Model, Probability
-from nci_frames.jobs.settings import CountingSettings
+from nci_frames.jobs.ledger.settings import CountingSettings
 
 __all__ = ["Job"]
 
@@ -19,15 +19,11 @@ def _numbers(value: Any) -> Any:
 
 
 def _thresholds(value: Any) -> Any:
-    """Read thresholds that are written as a text: "exact", "logit:501", "uniform:101"."""
-    if not isinstance(value, str) or value == "exact":
+    """Read thresholds that are written as a text."""
+    if not isinstance(value, str):
         return value
-    kind, _, number = value.partition(":")
-    makers = {"logit": logit_thresholds, "uniform": uniform_thresholds}
-    if kind not in makers or not number.isdigit():
-        raise ValueError('write "exact", "logit:501", "uniform:101" or a list of numbers')
     try:
-        return makers[kind](int(number))
+        return named_thresholds(value)
     except NciFramesError as error:
         raise ValueError(error.what) from error
 
@@ -104,8 +100,23 @@ class Segments(Model):
 class SegmentScenario(Model):
     """A scenario with a prevalence of its own for each value of a key."""
 
-    by: str
-    prevalence: Annotated[dict[str, Probability], Field(min_length=1)]
+    by: Annotated[str, Field(description="The key.")]
+    prevalence: Annotated[
+        dict[str, Probability] | None, Field(min_length=1, description="Prevalence by value of the key.")
+    ] = None
+    table: Annotated[
+        str | None,
+        Field(
+            description="Parquet or CSV file with the columns of the key and `prevalence`, "
+            "relative to the job file."
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "SegmentScenario":
+        if (self.prevalence is None) == (self.table is None):
+            raise ValueError("give either prevalence or table")
+        return self
 
 
 class Report(Model):

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from nci_frames.errors import ParameterError, SourceError
-from nci_frames.jobs.sources import LogFile, find_logs
+from nci_frames.jobs.ledger.sources import LogFile, find_logs
 
 __all__ = ["check_template", "find_windows"]
 

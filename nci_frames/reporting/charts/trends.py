@@ -8,6 +8,8 @@ from nci_frames.reporting.charts.parts.theme import INK, config_for, model_style
 
 __all__ = ["chart_trend"]
 
+#: The ring around what failed.
+FAILED = "#cf222e"
 _VERDICTS = {"pass": "circle", "undecided": "diamond", "fail": "cross"}
 #: What no picture can hold; drawing it would end the process.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f\u{2028}\u{2029}\u{202a}-\u{202e}\u{2066}-\u{2069}\u{fffe}\u{ffff}]"
@@ -37,7 +39,8 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
     ).select("run", "sequence", "model", "value", "lower", "upper", "limit_lower", "limit_upper", "verdict")
     style = model_style(rows["model"].unique().sort().to_list())
     numbers = {"value": "value", "lower": "lower", "upper": "upper"}
-    title = f"{history['metric'][0]}" if len(history) else ""
+    lead = len(history) and history["kind"][0] == "champion"
+    title = f"{'lead in ' if lead else ''}{history['metric'][0]}" if len(history) else ""
     x = alt.X(field="sequence", type="ordinal", title="run", axis=alt.Axis(labelAngle=0, labelOverlap=True))
     y = alt.Y(field="value", type="quantitative", title=title, scale=alt.Scale(zero=False))
     base = alt.Chart(rows).encode(x=x, color=colour(style, title="model"))
@@ -48,6 +51,9 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
         .mark_rule(opacity=0.5)
         .encode(y=alt.Y(field="lower", type="quantitative"), y2=alt.Y2(field="upper")),
         known.mark_line(order=False).encode(y=y),
+        known.transform_filter("datum.verdict == 'fail'")
+        .mark_point(filled=False, size=220, shape="circle", color=FAILED, strokeWidth=2, opacity=1)
+        .encode(y=y, color=alt.value(FAILED)),
         known.mark_point(filled=True, size=60, opacity=1).encode(
             y=y,
             shape=alt.Shape(field="verdict", type="nominal", scale=shapes, legend=None),

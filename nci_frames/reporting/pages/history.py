@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ __all__ = ["render_history", "write_history"]
 _DRAWN = 24
 #: Runs that a trend shows.
 _RUNS = 90
+#: Runs that are listed.
+_RUNS_LISTED = 14
 #: Rows of a table.
 _ROWS = 200
 _ORDER = {"fail": 0, "undecided": 1, "pass": 2}
@@ -37,6 +40,9 @@ def render_history(
     *,
     title: str,
     history: pl.DataFrame,
+    runs: pl.DataFrame,
+    arrived: pl.DataFrame,
+    last_good: str | None,
     verdicts: pl.DataFrame,
     changes: pl.DataFrame | None,
     facts: Sequence[tuple[str, str]] = (),
@@ -49,6 +55,12 @@ def render_history(
         The title of the job.
     history
         A row for each run, gate, model and segment.
+    runs
+        A row for each run.
+    arrived
+        A row for each file that arrived since the run before.
+    last_good
+        The last run whose gates passed; None if there is none.
     verdicts
         Those of the run itself.
     changes
@@ -56,19 +68,43 @@ def render_history(
     facts
         Pairs of label and value about the data.
     """
+    unusual = arrived.filter(pl.col("arrival") != "new")
     return _template().render(
         title=title,
         css=_own("report.css"),
         facts=facts,
         verdicts=[_verdict(row) for row in _worst_first(verdicts).head(_ROWS).to_dicts()],
         hidden_verdicts=max(0, len(verdicts) - _ROWS),
-        runs=history["run"].n_unique(),
+        number=len(runs),
+        this=runs.row(-1, named=True),
+        last_good=last_good,
+        kinds=_kinds(runs),
+        runs=[_run(row) for row in runs.tail(_RUNS_LISTED).reverse().to_dicts()],
+        arrived=[_file(row) for row in unusual.head(_ROWS).to_dicts()],
+        hidden_files=max(0, len(unusual) - _ROWS),
         trends=list(_trends(history, verdicts)),
         hidden_trends=max(0, _groups(verdicts).height - _DRAWN),
         keys=[] if changes is None else _keys(changes),
         changes=[] if changes is None else [_change(row) for row in changes.head(_ROWS).to_dicts()],
         compared=changes is not None,
     )
+
+
+def _kinds(runs: pl.DataFrame) -> list[str]:
+    """Return the columns of a run that say how many files arrived."""
+    return runs.columns[runs.columns.index("rows") + 1 :]
+
+
+def _run(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "window": _time(row["window_start"]), "began": _time(row["time"])}
+
+
+def _file(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "window": _time(row["window_start"])}
+
+
+def _time(time: datetime | None) -> str:
+    return "" if time is None else f"{time:%Y-%m-%d %H:%M}"
 
 
 def _worst_first(verdicts: pl.DataFrame) -> pl.DataFrame:

@@ -8,9 +8,9 @@ from nci_frames.counts.ledger.entries import SourceState
 from nci_frames.counts.ledger.table import LedgerTable
 from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.errors import LedgerError, SourceError
-from nci_frames.jobs.appending import log_file_of, settings_of
-from nci_frames.jobs.settings import CountingSettings
-from nci_frames.jobs.sources import identify
+from nci_frames.jobs.ledger.appending import log_file_of, settings_of
+from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.jobs.ledger.sources import identify
 
 __all__ = ["find_damage"]
 

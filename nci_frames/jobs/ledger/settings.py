@@ -46,6 +46,11 @@ class CountingSettings:
         """
         known = {field.name for field in dataclasses.fields(cls)}
         for name in columns:
+            if name == "weight":
+                msg = "a ledger cannot keep weighted counts"
+                found = "weight: sums of floats depend on the order in which files come"
+                hint = "count_confusion counts weighted logs, all files at once; or repeat each row as often"
+                raise ParameterError(msg, found=found, hint=hint)
             if name not in known:
                 raise ParameterError.unknown_choice("the option of a ledger", name, sorted(known))
         if isinstance(thresholds, str) and thresholds != "exact":

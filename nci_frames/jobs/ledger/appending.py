@@ -11,8 +11,8 @@ from nci_frames.counts.ledger.entries import SourceState
 from nci_frames.counts.ledger.key_types import dtype_of, stored_type
 from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.errors import SHOWN_FILES, LedgerError, NciFramesError, SchemaError, SourceError, listed
-from nci_frames.jobs.settings import CountingSettings
-from nci_frames.jobs.sources import LogFile, SourceCounts, count_file, identify
+from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.jobs.ledger.sources import LogFile, SourceCounts, count_file, identify
 
 __all__ = ["Generation", "Item", "OnChanged", "Work", "log_file_of", "path_of", "settings_of"]
 

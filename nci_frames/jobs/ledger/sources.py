@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -11,14 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nci_frames.counting.count import tally_predictions
-from nci_frames.counting.logs.paths import NULL_KEY, find_files
+from nci_frames.counting.logs.paths import NULL_KEY, find_files, is_csv
 from nci_frames.counting.logs.scan import scan_predictions
+from nci_frames.counting.logs.sources import open_source
 from nci_frames.counts.increments import check_cells, increments_of
 from nci_frames.counts.ledger.storage import content_hash, file_hash
-from nci_frames.errors import NciFramesError, SchemaError, SourceError
-from nci_frames.jobs.settings import CountingSettings
+from nci_frames.errors import NciFramesError, ParameterError, SchemaError, SourceError
+from nci_frames.jobs.ledger.settings import CountingSettings
 
-__all__ = ["LogFile", "SourceCounts", "count_file", "find_logs", "identify"]
+__all__ = ["LogFile", "SourceCounts", "Window", "check_window", "count_file", "find_logs", "identify"]
 
 PathLike = str | os.PathLike[str]
 Window = tuple[datetime, datetime]
@@ -58,8 +59,28 @@ class SourceCounts:
     dtypes: Mapping[str, pl.DataType]
 
 
+def check_window(window: Window | None) -> Window | None:
+    """Return a window in UTC.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a start with a time zone, and an end with one after it.
+    """
+    if window is None:
+        return None
+    start, end = window
+    if not (isinstance(start, datetime) and isinstance(end, datetime)):
+        raise ParameterError.out_of_range("window", window, "two datetimes: start and end (excluded)")
+    if start.tzinfo is None or end.tzinfo is None:
+        raise ParameterError.out_of_range("window", window, "with a time zone")
+    if not start < end:
+        raise ParameterError.out_of_range("window", window, "a start before its end")
+    return start.astimezone(UTC), end.astimezone(UTC)
+
+
 def find_logs(source: PathLike | Sequence[PathLike], window: Window | None = None) -> list[LogFile]:
-    """Return the Parquet files of paths, folders and globs, each real file once.
+    """Return the Parquet and CSV files of paths, folders and globs, each real file once.
 
     Raises
     ------
@@ -145,22 +166,33 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
 
 
 def _read(file: LogFile, settings: CountingSettings) -> pl.DataFrame:
-    """Read the columns that are needed; pages with checksums are checked against them."""
+    """Read the columns that are needed."""
+    keys = _keys_of_path(file, settings)
+    needed = {column: role for column, role in settings.roles().items() if column not in keys}
+    frame = _read_csv(file, needed) if is_csv(file.path) else _read_parquet(file, needed, keys)
+    return frame.with_columns(
+        pl.lit(None if value == NULL_KEY else value, pl.String).alias(key) for key, value in keys.items()
+    )
+
+
+def _read_csv(file: LogFile, needed: Mapping[str, str]) -> pl.DataFrame:
+    return open_source(file.path, needed).frame.select(list(needed)).collect()
+
+
+def _read_parquet(file: LogFile, needed: Mapping[str, str], keys: Mapping[str, str]) -> pl.DataFrame:
+    """Read columns of a Parquet file; pages with checksums are checked against them."""
     # Opened here: pyarrow takes no path that is not UTF-8, and others for URLs.
     with Path(file.path).open("rb") as opened:
         parquet = pq.ParquetFile(opened, page_checksum_verification=True)
         names = parquet.schema_arrow.names
-        keys = _keys_of_path(file, settings)
-        for column, role in settings.roles().items():
-            if column not in names and column not in keys:
+        for column, role in needed.items():
+            if column not in names:
                 raise SchemaError.missing_column(column, role, repr(file.path), [*names, *sorted(keys)])
-        table = parquet.read(columns=[column for column in settings.roles() if column not in keys])
+        table = parquet.read(columns=list(needed))
     # A changed bit may leave a text that is no UTF-8.
     table.validate(full=True)
-    frame = pl.DataFrame(table)
-    return frame.with_columns(
-        pl.lit(None if value == NULL_KEY else value, pl.String).alias(key) for key, value in keys.items()
-    )
+    # Without the metadata of the file, which may be no UTF-8 either: Polars reads it and panics.
+    return pl.DataFrame(pa.Table.from_arrays(table.columns, names=table.column_names))
 
 
 def _keys_of_path(file: LogFile, settings: CountingSettings) -> dict[str, str]:

@@ -1,51 +1,25 @@
 """The ledger of counts: files in, each counted once; counts of any of them out."""
 
-import random
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import polars as pl
 
-from nci_frames.counting.logs.reading import kept_keys
-from nci_frames.counts.increments import counts_of
-from nci_frames.counts.ledger.entries import SourceState, entry_rows
-from nci_frames.counts.ledger.key_types import stored_type, to_stored
 from nci_frames.counts.ledger.storage import Storage
-from nci_frames.counts.ledger.table import CommitFailedError, LedgerTable
-from nci_frames.counts.ledger.view import View, shown_path
-from nci_frames.errors import (
-    ConflictError,
-    LedgerError,
-    ParameterError,
-)
-from nci_frames.jobs.appending import Item, OnChanged, Work, log_file_of, path_of, settings_of
-from nci_frames.jobs.settings import CountingSettings
-from nci_frames.jobs.sources import LogFile, PathLike, Window, find_logs
-from nci_frames.jobs.verifying import find_damage
+from nci_frames.counts.ledger.table import LedgerTable
+from nci_frames.counts.ledger.view import View
+from nci_frames.errors import ParameterError
+from nci_frames.jobs.ledger.appending import OnChanged, Work, log_file_of, path_of, settings_of
+from nci_frames.jobs.ledger.committing import append
+from nci_frames.jobs.ledger.contents import Contents, generations_in
+from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.jobs.ledger.sources import LogFile, PathLike, Window, check_window, find_logs
+from nci_frames.jobs.ledger.tidying import compact, retire
+from nci_frames.jobs.ledger.verifying import find_damage
 
 __all__ = ["CountsLedger", "OnChanged"]
-
-_TRIES = 100
-
-_SOURCES: dict[str, Any] = {
-    "source": pl.String,
-    "path": pl.String,
-    "active": pl.Boolean,
-    "event": pl.String,
-    "run": pl.String,
-    "sequence": pl.Int64,
-    "bytes": pl.Int64,
-    "rows": pl.Int64,
-    "counted": pl.Int64,
-    "dropped": pl.Int64,
-    "positives": pl.Int64,
-    "negatives": pl.Int64,
-    "window_start": pl.Datetime("us", "UTC"),
-    "window_end": pl.Datetime("us", "UTC"),
-}
 
 
 class CountsLedger:
@@ -106,7 +80,7 @@ class CountsLedger:
         Parameters
         ----------
         source
-            A Parquet file, a folder, a glob, or a list of them.
+            A Parquet or CSV file, a folder, a glob, or a list of them.
         thresholds
             Strictly ascending numbers, or "exact" for every distinct score.
         run
@@ -158,7 +132,7 @@ class CountsLedger:
         if on_changed not in get_args(OnChanged):
             raise ParameterError.unknown_choice("on_changed", on_changed, get_args(OnChanged))
         settings = CountingSettings.of(thresholds=thresholds, **columns)
-        files = find_logs(source, _checked_window(window))
+        files = find_logs(source, check_window(window))
         return self.append_files(files, settings, run=run, on_changed=on_changed, keep_going=keep_going)
 
     def append_files(
@@ -172,18 +146,14 @@ class CountsLedger:
         anew: bool = False,
     ) -> pl.DataFrame:
         """Count files that were found already, as ``append`` does; *anew*: also those that are known."""
-        run = run or _run_now()
-        work = Work(settings, run, on_changed, anew=anew)
+        work = Work(settings, run or _run_now(), on_changed, anew=anew)
         for file in files:
             work.identify(file)
-        for attempt in range(_TRIES):
-            try:
-                return self._append(work, keep_going=keep_going)
-            except CommitFailedError:
-                # Somebody else was first: look at what is left to do. The pause keeps the two apart.
-                time.sleep(random.uniform(0, min(0.01 * 2**attempt, 1.0)))  # noqa: S311
-        msg = "other writers of the ledger always came first"
-        raise ConflictError(msg, where=repr(self.uri), found=f"{_TRIES} tries", hint="run it again")
+        return append(self._table, work, keep_going=keep_going)
+
+    def contents(self, generation: str | None = None) -> Contents:
+        """Return what the ledger says now, for several questions about one version."""
+        return Contents(View.newest(self._table, generation))
 
     def plan(self, files: Sequence[LogFile], settings: CountingSettings) -> pl.DataFrame:
         """Say of each file what ``append_files`` would do; files that it would count are "new"."""
@@ -195,59 +165,13 @@ class CountsLedger:
         work.compare(states)
         return work.report().with_columns(pl.col("event").replace("counted", "new"))
 
-    def _append(self, work: Work, *, keep_going: bool) -> pl.DataFrame:
-        snapshot = self._table.snapshot() or self._table.create()
-        view = View(self._table, snapshot, work.settings.generation)
-        work.compare(view.states())
-        work.count(settings_of(view) if view.facts() else None)
-        work.refuse(keep_going=keep_going)
-        for batch in work.batches():
-            view = self._commit(view, work, batch)
-        return work.report()
-
-    def _commit(self, view: View, work: Work, batch: list[Item]) -> View:
-        """Commit what was counted of some files, and return the ledger after that."""
-        counted = [item.counts for item in batch if item.counts is not None]
-        facts = view.facts()
-        dtypes = settings_of(view).dtypes if facts else counted[0].dtypes
-        keys = work.settings.keys
-        stored = {key: stored_type(dtypes[key], key) for key in keys}
-        snapshot = self._table.with_columns(view.snapshot, stored)
-        sequence = snapshot.version + 1
-        entries = [entry for item in batch for entry in item.entries(work)]
-        parts = {"sources": entry_rows(entries, sequence)}
-        if facts is None:
-            types = {key: str(dtype) for key, dtype in dtypes.items()}
-            made = {"settings": work.settings.to_json(), "dtypes": types}
-            parts["generations"] = entry_rows([("", made)], sequence)
-        cells = [
-            one.increments.with_columns(
-                *(to_stored(key, dtypes[key]) for key in keys),
-                ledger_source=pl.lit(one.identity),
-                ledger_sequence=pl.lit(sequence, pl.Int64),
-            )
-            for one in counted
-            if len(one.increments)
-        ]
-        if cells:
-            parts["counts"] = pl.concat(cells)
-        transactions = [f"{view.generation}:{identity}" for identity, _ in entries]
-        metadata = {"run": work.run, "sources": len(batch), "generation": view.generation}
-        self._table.commit(snapshot, view.generation, parts, transactions, metadata)
-        for item in batch:
-            item.done = True
-        after = self._table.snapshot()
-        if after is None:
-            raise LedgerError.damaged_ledger(self.uri, {"_delta_log": "it is missing"})
-        return View(self._table, after, view.generation)
-
     def read(
         self,
         *,
         generation: str | None = None,
         by: str | Sequence[str] | None = None,
         window: Window | None = None,
-        as_of: str | None = None,
+        as_of: str | int | None = None,
     ) -> pl.DataFrame:
         """Return the counts of the sources that count.
 
@@ -260,7 +184,8 @@ class CountsLedger:
         window
             Start and end (excluded): only sources whose window begins within.
         as_of
-            The run after which the ledger is looked at; None looks at it as it is now.
+            The run, or the version of the Delta table, after which the ledger is looked at; None looks at it
+            as it is now.
 
         Returns
         -------
@@ -273,16 +198,7 @@ class CountsLedger:
         SchemaError
             If there is no such key.
         """
-        view = View.newest(self._table, generation)
-        made = settings_of(view)
-        keys = ["model", *kept_keys(made.settings.keys[1:], by)]
-        inside = _in_window(_checked_window(window))
-        states = view.states(as_of=as_of).values()
-        cells = view.cells({state.identity: state for state in states if state.active and inside(state)})
-        rows = cells.select(
-            *(pl.col(key).cast(made.dtypes[key]) for key in keys), "threshold", "positives", "negatives"
-        )
-        return counts_of(rows, keys, made.settings.thresholds)
+        return self.contents(generation).counts(by=by, window=check_window(window), as_of=as_of)
 
     def sources(self, *, generation: str | None = None) -> pl.DataFrame:
         """Return the sources that the ledger knows, in the order in which they came.
@@ -316,14 +232,7 @@ class CountsLedger:
         LedgerError
             If there is no ledger, or it is damaged.
         """
-        rows = []
-        for state in View.newest(self._table, generation).states().values():
-            facts = {**state.facts, "source": state.identity, "active": state.active}
-            facts |= {"sequence": state.sequence, "path": shown_path(state.facts["path"])}
-            facts["dropped"] = sum(facts["dropped"].values())
-            facts["window_start"], facts["window_end"] = log_file_of(state).window or (None, None)
-            rows.append([facts[column] for column in _SOURCES])
-        return pl.DataFrame(rows, schema=_SOURCES, orient="row")
+        return self.contents(generation).sources()
 
     def generations(self) -> pl.DataFrame:
         """Return the settings by which the ledger holds counts.
@@ -333,12 +242,7 @@ class CountsLedger:
         One row for each: ``generation`` (a hash), ``settings`` (as JSON) and ``sequence`` (the version of the
         Delta table that it came with). No row if there is no ledger.
         """
-        snapshot = self._table.snapshot()
-        names = sorted(name for part, name in (snapshot.files if snapshot else ()) if part == "generations")
-        facts = [(name, View.newest(self._table, name).facts() or {}) for name in names]
-        rows = [(name, known["settings"], known["sequence"]) for name, known in facts]
-        schema = {"generation": pl.String, "settings": pl.String, "sequence": pl.Int64}
-        return pl.DataFrame(rows, schema=schema, orient="row").sort("sequence")
+        return generations_in(self._table)
 
     def verify(self, *, files: bool = False) -> pl.DataFrame:
         """Check everything the ledger holds.
@@ -376,22 +280,7 @@ class CountsLedger:
         LedgerError
             If there is no such source.
         """
-        view = View.newest(self._table, generation)
-        states = view.states()
-        for identity in identities:
-            if identity not in states:
-                msg = "the ledger has no such source"
-                where, hint = repr(self.uri), "sources() lists them"
-                raise LedgerError(msg, where=where, found=repr(identity), hint=hint)
-        run = run or _run_now()
-        entries = [
-            (identity, {**states[identity].facts, "event": "retired", "run": run})
-            for identity in identities
-            if states[identity].active
-        ]
-        if entries:
-            parts = {"sources": entry_rows(entries, view.snapshot.version + 1)}
-            self._committed(view, parts, [identity for identity, _ in entries], {"run": run})
+        retire(View.newest(self._table, generation), identities, run or _run_now())
 
     def rebuild(self, *, generation: str | None = None, run: str | None = None) -> pl.DataFrame:
         """Count the files of all sources anew, from where they were, and let the new counts take their place.
@@ -443,61 +332,8 @@ class CountsLedger:
         ConflictError
             If another writer came first.
         """
-        view = View.newest(self._table, generation)
-        states = view.states()
-        active = {state.identity: state for state in states.values() if state.active}
-        files = {part: view.snapshot.files.get((part, view.generation), ()) for part in ("counts", "sources")}
-        gathered: dict[str, pl.DataFrame] = {}
-        if len(files["counts"]) > 1 or len(active) < len(states):
-            gathered["counts"] = view.cells(active)
-        if len(files["sources"]) > 1:
-            gathered["sources"] = view.entries()
-        replaced = [name for part in gathered for name in files[part]]
-        if replaced:
-            self._committed(view, gathered, [], {"run": "compact"}, replaced)
-        self._table.checkpoint()
-        now = View.newest(self._table).snapshot.files
-        self._table.storage.clean_up({name for names in now.values() for name in names})
-        return len(replaced)
-
-    def _committed(
-        self,
-        view: View,
-        parts: Mapping[str, pl.DataFrame],
-        identities: Sequence[str],
-        metadata: Mapping[str, Any],
-        replaced: Sequence[str] = (),
-    ) -> None:
-        transactions = [f"{view.generation}:{identity}" for identity in identities]
-        try:
-            self._table.commit(view.snapshot, view.generation, parts, transactions, metadata, replaced)
-        except CommitFailedError as error:
-            msg = "another writer of the ledger came first"
-            raise ConflictError(msg, where=repr(self.uri), hint="run it again") from error
+        return compact(View.newest(self._table, generation))
 
 
 def _run_now() -> str:
     return datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-
-
-def _checked_window(window: Window | None) -> Window | None:
-    if window is None:
-        return None
-    start, end = window
-    if not (isinstance(start, datetime) and isinstance(end, datetime)):
-        raise ParameterError.out_of_range("window", window, "two datetimes: start and end (excluded)")
-    if start.tzinfo is None or end.tzinfo is None:
-        raise ParameterError.out_of_range("window", window, "with a time zone")
-    if not start < end:
-        raise ParameterError.out_of_range("window", window, "a start before its end")
-    return start.astimezone(UTC), end.astimezone(UTC)
-
-
-def _in_window(window: Window | None) -> Callable[[SourceState], bool]:
-    def inside(state: SourceState) -> bool:
-        if window is None:
-            return True
-        own = log_file_of(state).window
-        return own is not None and window[0] <= own[0] < window[1]
-
-    return inside

@@ -1,0 +1,81 @@
+"""What changes a ledger without counting anything: sources that count no longer, small files gathered."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from nci_frames.counts.ledger.entries import entry_rows
+from nci_frames.counts.ledger.table import CommitFailedError
+from nci_frames.counts.ledger.view import View
+from nci_frames.errors import ConflictError, LedgerError
+
+__all__ = ["compact", "retire"]
+
+
+def retire(view: View, identities: Sequence[str], run: str) -> None:
+    """Let the rows of sources count no longer.
+
+    Raises
+    ------
+    LedgerError
+        If there is no such source.
+    ConflictError
+        If another writer came first.
+    """
+    states = view.states()
+    for identity in identities:
+        if identity not in states:
+            msg = "the ledger has no such source"
+            where, hint = repr(view.table.storage.uri), "sources() lists them"
+            raise LedgerError(msg, where=where, found=repr(identity), hint=hint)
+    entries = [
+        (identity, {**states[identity].facts, "event": "retired", "run": run})
+        for identity in identities
+        if states[identity].active
+    ]
+    if entries:
+        parts = {"sources": entry_rows(entries, view.snapshot.version + 1)}
+        _commit(view, parts, [identity for identity, _ in entries], {"run": run})
+
+
+def compact(view: View) -> int:
+    """Gather the small files of a generation, and shorten the log; return how many files were gathered.
+
+    Raises
+    ------
+    LedgerError
+        If the ledger is damaged.
+    ConflictError
+        If another writer came first.
+    """
+    states = view.states()
+    active = {state.identity: state for state in states.values() if state.active}
+    files = {part: view.snapshot.files.get((part, view.generation), ()) for part in ("counts", "sources")}
+    gathered: dict[str, pl.DataFrame] = {}
+    if len(files["counts"]) > 1 or len(active) < len(states):
+        gathered["counts"] = view.cells(active)
+    if len(files["sources"]) > 1:
+        gathered["sources"] = view.entries()
+    replaced = [name for part in gathered for name in files[part]]
+    if replaced:
+        _commit(view, gathered, [], {"run": "compact"}, replaced)
+    view.table.checkpoint()
+    now = View.newest(view.table).snapshot.files
+    view.table.storage.clean_up({name for names in now.values() for name in names})
+    return len(replaced)
+
+
+def _commit(
+    view: View,
+    parts: Mapping[str, pl.DataFrame],
+    identities: Sequence[str],
+    metadata: Mapping[str, Any],
+    replaced: Sequence[str] = (),
+) -> None:
+    transactions = [f"{view.generation}:{identity}" for identity in identities]
+    try:
+        view.table.commit(view.snapshot, view.generation, parts, transactions, metadata, replaced)
+    except CommitFailedError as error:
+        msg = "another writer of the ledger came first"
+        raise ConflictError(msg, where=repr(view.table.storage.uri), hint="run it again") from error

@@ -1,0 +1,78 @@
+"""The counts that a run reports and judges, all of one version of the ledger."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+import polars as pl
+
+from nci_frames.errors import SourceError
+from nci_frames.jobs.ledger.ledger import CountsLedger
+from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.jobs.ledger.sources import Window
+
+__all__ = ["Reported", "Scope"]
+
+#: All rows that are reported, those of the newest window, or all since the beginning.
+Scope = Literal["all", "last", "ever"]
+
+
+class Reported:
+    """What a ledger holds when a run looks at it; other writers do not change it meanwhile."""
+
+    def __init__(
+        self, ledger: CountsLedger, settings: CountingSettings, windows: int | None, until: datetime | None
+    ) -> None:
+        self._contents = ledger.contents(settings.generation)
+        self.generation = settings.generation
+        sources = self._contents.sources().filter("active")
+        if until is not None:
+            sources = sources.filter(pl.col("window_start").is_null() | (pl.col("window_start") < until))
+        if sources["counted"].sum() == 0:
+            msg = "no prediction has been counted, so there is nothing to report"
+            raise SourceError(msg, where=repr(ledger.uri), hint="look at what `nci-frames check` says")
+        self.sources = sources
+        dated = (
+            sources.drop_nulls("window_start").select("window_start", "window_end").unique().sort(pl.all())
+        )
+        #: The beginnings of the windows that have rows.
+        self.starts = dated["window_start"].to_list()
+        self.last_window: Window | None = dated.row(-1) if self.starts else None
+        ever = None if until is None or not self.starts else (self.starts[0], until)
+        first = self.starts[-min(windows, len(self.starts))] if windows and self.starts else None
+        recent = ever if first is None or self.last_window is None else (first, self.last_window[1])
+        self._windows: dict[str, Window | None] = {"all": recent, "last": self.last_window, "ever": ever}
+
+    def by(self, keys: Sequence[str], scope: Scope) -> pl.DataFrame:
+        """Return the counts of a scope by keys."""
+        return self._contents.counts(by=list(keys), window=self._windows[scope])
+
+    def mark(self) -> dict[str, Any]:
+        """Return what a later run needs to find out which rows both count; for JSON."""
+        windows = {
+            scope: None if window is None else [time.isoformat() for time in window]
+            for scope, window in self._windows.items()
+        }
+        return {"version": self._contents.version, "generation": self.generation, "windows": windows}
+
+    def shared(self, mark: Mapping[str, Any] | None, keys: Sequence[str], scope: Scope) -> pl.DataFrame:
+        """Return the counts of the rows of a scope that an earlier run had in its own.
+
+        Parameters
+        ----------
+        mark
+            What ``mark`` of that run returned; None if it is not known.
+        keys
+            The keys.
+        scope
+            The scope, of both runs.
+
+        Returns
+        -------
+        A counts frame; a group without such rows is absent.
+        """
+        if mark is None or mark["generation"] != self.generation:
+            return self.by(keys, scope).clear()
+        then = mark["windows"][scope]
+        windows = (then and tuple(datetime.fromisoformat(time) for time in then), self._windows[scope])
+        return self._contents.shared(as_of=int(mark["version"]), by=list(keys), windows=windows)

@@ -1,0 +1,212 @@
+"""The commands of a ledger: arguments only."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nci_frames.extras import require_jobs
+from nci_frames.interrupts import clean_up_when_interrupted
+
+if TYPE_CHECKING:
+    from nci_frames.jobs.ledger.ledger import CountsLedger
+
+__all__ = ["ledger"]
+
+_DAY = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M:%S"])
+
+
+@click.group()
+def ledger() -> None:
+    """Look at, check and tidy a ledger of counts.
+
+    \b
+    Example:
+      nci-frames ledger sources nightly/ledger
+      nci-frames ledger verify nightly/ledger --files
+    """
+
+
+@ledger.command()
+@click.argument("path")
+@click.argument("source", nargs=-1, required=True)
+@click.option(
+    "--thresholds",
+    default="logit:501",
+    show_default=True,
+    help='"exact", "logit:501", "uniform:101", or numbers separated by commas.',
+)
+@click.option("--segments", "-s", multiple=True, help="Column counted apart; may be repeated.")
+@click.option("--model", default="model", show_default=True, help="Column with the model's name.")
+@click.option("--label", default="label", show_default=True, help="Column with the true class.")
+@click.option("--score", default="score", show_default=True, help="Column with the score.")
+@click.option("--fold", help="Column with the cross-validation fold.")
+@click.option("--positive", help="Label that means positive; 0/1 and Boolean labels need none.")
+@click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")
+@click.option(
+    "--on-changed",
+    type=click.Choice(["raise", "keep", "recount"]),
+    default="raise",
+    show_default=True,
+    help="What to do with a file that was counted with another content.",
+)
+@click.option("--keep-going", is_flag=True, help="Count the good files where others cannot be counted.")
+def append(path: str, source: tuple[str, ...], thresholds: str, **options: Any) -> None:
+    """Count the files of each SOURCE (file, folder, glob) that the ledger does not know yet.
+
+    \b
+    Example:
+      nci-frames ledger append counts.ledger logs/ --segments country
+    """
+    known = _ledger(path)
+    from nci_frames.counting.thresholds.grids import named_thresholds
+
+    grid = named_thresholds(thresholds)
+    _print(known.append(list(source), thresholds=grid, **options).drop("source"), "files")
+
+
+@ledger.command()
+@click.argument("path")
+@click.option("--by", multiple=True, help="Key to keep besides the model; may be repeated.  [default: all]")
+@click.option("--since", type=_DAY, help="Only sources whose window begins then (UTC) or later.")
+@click.option("--until", type=_DAY, help="Only sources whose window begins before.")
+@click.option("--as-of", metavar="RUN", help="The ledger as it was after this run.")
+@click.option("--version", type=int, help="The ledger as it was at this version of its table.")
+@click.option("--generation", help="The settings.  [default: those used last]")
+@click.option(
+    "--out", "-o", type=click.Path(path_type=Path), required=True, help="File: .parquet, .csv or .md."
+)
+def read(
+    path: str,
+    by: tuple[str, ...],
+    since: datetime | None,
+    until: datetime | None,
+    as_of: str | None,
+    version: int | None,
+    generation: str | None,
+    out: Path,
+) -> None:
+    """Write the counts of a ledger to a file.
+
+    \b
+    Example:
+      nci-frames ledger read nightly/ledger --by country --as-of monday --out counts.parquet
+    """
+    known = _ledger(path)
+    from nci_frames.reporting.files.save_table import save_table
+
+    window = None
+    if since is not None or until is not None:
+        start, end = since or datetime.min, until or datetime.max
+        window = start.replace(tzinfo=UTC), end.replace(tzinfo=UTC)
+    if as_of is not None and version is not None:
+        raise click.UsageError("--as-of and --version exclude each other")
+    at = version if as_of is None else as_of
+    counts = known.read(generation=generation, by=by or None, window=window, as_of=at)
+    save_table(counts, out)
+    click.echo(f"written: {repr(str(out))[1:-1]} ({len(counts):,} rows)")
+
+
+@ledger.command()
+@click.argument("path")
+def generations(path: str) -> None:
+    """List the settings by which a ledger holds counts.
+
+    \b
+    Example:
+      nci-frames ledger generations nightly/ledger
+    """
+    _print(_ledger(path).generations(), "generations")
+
+
+@ledger.command()
+@click.argument("path")
+@click.option("--generation", help="The settings.  [default: those used last]")
+def sources(path: str, generation: str | None) -> None:
+    """List the sources that a ledger knows.
+
+    \b
+    Example:
+      nci-frames ledger sources nightly/ledger
+    """
+    known = _ledger(path).sources(generation=generation)
+    _print(known.select("event", "counted", "dropped", "run", "source", "path"), "sources")
+
+
+@ledger.command()
+@click.argument("path")
+@click.option("--files", is_flag=True, help="Also read the source files, and compare their content.")
+@click.pass_context
+def verify(ctx: click.Context, path: str, files: bool) -> None:
+    """Check that a ledger is as it was written. Exit code 3: it is not.
+
+    \b
+    Example:
+      nci-frames ledger verify nightly/ledger --files
+    """
+    damage = _ledger(path).verify(files=files)
+    if damage.is_empty():
+        click.echo("nothing is damaged")
+        return
+    _print(damage, "damage")
+    ctx.exit(3)
+
+
+@ledger.command()
+@click.argument("path")
+@click.option("--generation", help="The settings.  [default: those used last]")
+def compact(path: str, generation: str | None) -> None:
+    """Gather small files and drop counts that count no longer. Run it when nobody reads.
+
+    \b
+    Example:
+      nci-frames ledger compact nightly/ledger
+    """
+    gathered = _ledger(path).compact(generation=generation)
+    click.echo(f"{gathered:,} files gathered")
+
+
+@ledger.command()
+@click.argument("path")
+@click.option("--generation", help="The settings.  [default: those used last]")
+def rebuild(path: str, generation: str | None) -> None:
+    """Count all files anew; the new counts take the place of the old.
+
+    \b
+    Example:
+      nci-frames ledger rebuild nightly/ledger
+    """
+    counted = _ledger(path).rebuild(generation=generation)
+    click.echo(f"{len(counted):,} files counted")
+
+
+@ledger.command()
+@click.argument("path")
+@click.argument("source", nargs=-1, required=True)
+@click.option("--generation", help="The settings.  [default: those used last]")
+def retire(path: str, source: tuple[str, ...], generation: str | None) -> None:
+    """Let the rows of each SOURCE (a hash, as `sources` lists it) count no longer.
+
+    \b
+    Example:
+      nci-frames ledger retire nightly/ledger 3f0b...
+    """
+    _ledger(path).retire(*source, generation=generation)
+    click.echo(f"{len(source):,} sources retired")
+
+
+def _ledger(path: str) -> "CountsLedger":
+    require_jobs()
+    from nci_frames.jobs.ledger.ledger import CountsLedger
+
+    clean_up_when_interrupted()
+    return CountsLedger(path)
+
+
+def _print(frame: Any, title: str) -> None:
+    from rich.console import Console
+
+    from nci_frames.reporting.pages.terminal import print_frame
+
+    print_frame(frame, Console(highlight=False), title=title)
