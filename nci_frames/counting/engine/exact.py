@@ -5,7 +5,9 @@ is sorted at a time, straight into the columns of the result.
 """
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -82,20 +84,36 @@ def count_exact(
         "threshold": np.empty(rows, np.float64),
         **{name: np.empty(rows, count) for name in ("tp", "fp", "fn", "tn")},
     }
-    sizes = []
-    end = 0
-    for number in order:
-        parts = _one_group(*_gathered(blocks, int(number)))
-        start, end = end, end + len(parts[0])
-        budget.need_rows(rows, len(groups.keys), end)
+    starts = np.append(0, np.cumsum(_rows_of_groups(blocks, len(groups))[order]))
+
+    def write(place: int) -> int:
+        """Count a group where its rows would stand; return how many distinct scores it has."""
+        start = starts[place]
+        parts = _one_group(*_gathered(blocks, int(order[place])))
         for column, part in zip(columns.values(), parts, strict=True):
-            column[start:end] = part
-        sizes.append(end - start)
-    del blocks
+            column[start : start + len(part)] = part
+        return len(parts[0])
+
+    sizes = []
+    with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
+        for size in threads.map(write, range(len(order))):
+            sizes.append(size)
+            budget.need_rows(rows, len(groups.keys), sum(sizes))
+    blocks.clear()
     table = groups.frame()[np.repeat(order.astype(np.uint32), sizes)]
     for name in list(columns):
-        table = table.with_columns(pl.Series(name, columns.pop(name)[:end]))
+        table = table.with_columns(pl.Series(name, _closed_up(columns.pop(name), starts, sizes)))
     return table, rows_by_code
+
+
+def _closed_up(column: NDArray[Any], starts: NDArray[np.int64], sizes: list[int]) -> NDArray[Any]:
+    """Close the gaps after groups that have fewer distinct scores than rows."""
+    end = 0
+    for start, size in zip(starts.tolist(), sizes, strict=False):
+        if end < start:
+            column[end : end + size] = column[start : start + size]
+        end += size
+    return column[:end]
 
 
 def _at_most(
@@ -119,6 +137,13 @@ class _Block:
     scores: Floats
     labels: NDArray[np.bool_]
     weights: NDArray[np.float64] | None
+
+
+def _rows_of_groups(blocks: "Iterable[_Block]", groups: int) -> NDArray[np.int64]:
+    rows = np.zeros(groups, np.int64)
+    for block in blocks:
+        rows[: len(block.ends)] += np.diff(block.ends, prepend=0)
+    return rows
 
 
 def _blocks(batches: Iterable[Batch], block_rows: int) -> Iterator[_Block]:

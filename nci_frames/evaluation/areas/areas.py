@@ -9,7 +9,7 @@ from nci_frames.arguments import Prevalences, prevalence_values
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.pr_rules import PR_RULES, Method, Steps
-from nci_frames.evaluation.arrays.roc_steps import Curves, curves_of, no_curves
+from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curves
 from nci_frames.evaluation.metrics import MEAN_PR_AUC, PARTIAL_ROC_AUC, PR_AUC, ROC_AUC
 from nci_frames.evaluation.support.curves import with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, collect
@@ -113,8 +113,8 @@ def compute_areas(
         return with_curve_support(curves, "pr").with_columns(observed), found
 
     # NumPy releases the GIL while it computes, and the parts are independent.
-    with ThreadPoolExecutor() as threads:
-        parts = list(threads.map(areas_of, curves_of(frame, keys)))
+    with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
+        parts = list(threads.map(lambda part: areas_of(part()), curve_parts(frame, keys)))
     nothing, _ = areas_of(no_curves(frame, keys))
     groups = pl.concat([nothing, *(part for part, _ in parts)])
     labels: list[tuple[str, str | None, float | None]] = [(ROC_AUC.name, None, None)]

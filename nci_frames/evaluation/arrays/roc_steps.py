@@ -1,7 +1,8 @@
 """Counts -> the ROC steps of all groups, some groups at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ from nci_frames.counts.resolution import no_score_below, one_score
 from nci_frames.schemas.runs import group_starts, is_sorted
 from nci_frames.typing import Floats
 
-__all__ = ["Curves", "curves_of", "no_curves"]
+__all__ = ["Curves", "curve_parts", "curves_of", "no_curves"]
 
 #: Rows of a part: with fewer, two threads wait for each other; with more, the arrays take much memory.
 _ROWS_AT_A_TIME = 1 << 18
@@ -69,6 +70,11 @@ def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:
 
 def curves_of(frame: pl.DataFrame, keys: list[str]) -> Iterator[Curves]:
     """Yield some groups at a time and their ROC steps, each group ending at (1, 1)."""
+    return (part() for part in curve_parts(frame, keys))
+
+
+def curve_parts(frame: pl.DataFrame, keys: list[str]) -> Iterator[Callable[[], Curves]]:
+    """Yield what ``curves_of`` yields as functions, which threads may call."""
     first = group_starts(frame, keys)
     if not is_sorted(frame, keys, first):
         frame = frame.sort(*keys, "threshold", maintain_order=True)
@@ -80,7 +86,7 @@ def curves_of(frame: pl.DataFrame, keys: list[str]) -> Iterator[Curves]:
     for begin, end in zip(parts, [*parts[1:], len(first)], strict=True):
         mine = first[begin:end]
         last = first[end] if end < len(first) else len(frame)
-        yield _steps(frame[int(mine[0]) : int(last)], mine - mine[0], keys)
+        yield partial(_steps, frame[int(mine[0]) : int(last)], mine - mine[0], keys)
 
 
 def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str]) -> Curves:
