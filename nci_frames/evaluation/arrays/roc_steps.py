@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.counts.resolution import no_score_below, one_score
+from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_sorted
 from nci_frames.typing import Floats
 
@@ -55,10 +56,12 @@ class Curves:
 
 def curves_of(frame: pl.DataFrame, keys: list[str]) -> Iterator[Curves]:
     """Yield some groups at a time and their ROC steps, each group ending at (1, 1)."""
-    first = group_starts(frame, keys)
-    if not is_sorted(frame, keys, first):
-        frame = frame.sort(*keys, "threshold", maintain_order=True)
+    first = known_groups(frame, keys)
+    if first is None:
         first = group_starts(frame, keys)
+        if not is_sorted(frame, keys, first):
+            frame = frame.sort(*keys, "threshold", maintain_order=True)
+            first = group_starts(frame, keys)
     if frame.is_empty():
         return
     # Whole groups, with about that many rows in total.
