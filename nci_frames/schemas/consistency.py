@@ -1,5 +1,7 @@
 """Whether counts or rates can be those of one log: row by row, and along the thresholds of a group."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -7,14 +9,109 @@ from numpy.typing import NDArray
 from nci_frames.errors import SchemaError
 from nci_frames.schemas.runs import group_starts, is_sorted
 
-__all__ = ["check_cells", "check_rates"]
+__all__ = ["MOST_ROWS", "PLAIN", "check_cells", "check_rates", "plain_groups"]
 
 _CELLS = ("tp", "fp", "fn", "tn")
+
+#: Of each class: rows that are reached, rows that are not, both, and the rate.
+_CLASSES = (("tp", "fn", "positives", "tpr"), ("fp", "tn", "negatives", "fpr"))
+
+#: The columns that ``plain_groups`` checks where they are: their values are in their ranges.
+PLAIN = (
+    *_CELLS,
+    "threshold",
+    "positives",
+    "negatives",
+    "tpr",
+    "fpr",
+    "observed_prevalence",
+    *(f"{rate}_{side}" for rate in ("tpr", "fpr") for side in ("lower", "upper")),
+)
+
+#: The most rows that a count may stand for: Float64 has all whole numbers up to it, and no sum of some
+#: hundreds of counts wraps around in Int64.
+MOST_ROWS = 2**53
+
+#: Rows that are checked at a time: few enough for the fast memory of a processor.
+_AT_A_TIME = 1 << 14
 
 #: Sums of weights, and quotients, are rounded: they may differ by this share.
 _ROUNDING = 1e-9
 
 _MERGE = "add counts of different rows with merge_counts, not pl.concat; what makes a group must be a column"
+
+
+def plain_groups(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64] | None:
+    """Return where the groups begin, if nothing is wrong with sorted counts of rows; None if it may be.
+
+    Most frames are those of counting, perhaps filtered, and for them this is a small part of the time that
+    any evaluation takes. ``check_cells`` and ``check_rates`` look at all others, and say what is wrong.
+
+    Parameters
+    ----------
+    frame
+        Counts or rates with columns of the right types.
+    keys
+        The columns that make a group.
+    """
+    checked = [name for name in PLAIN if name in frame.columns]
+    if frame.is_empty() or any(frame[name].null_count() for name in checked):
+        return None
+    if not all(frame.schema[cell].is_integer() for cell in _CELLS):
+        return None
+    first = group_starts(frame, keys)
+    starts = np.zeros(len(frame), np.bool_)
+    starts[first] = True
+    arrays = {name: frame[name].to_numpy() for name in checked}
+    for begin in range(0, len(frame), _AT_A_TIME):
+        # Parts overlap by one row, so that each row is compared with the one before.
+        part = slice(max(begin - 1, 0), begin + _AT_A_TIME)
+        if not _is_plain({name: array[part] for name, array in arrays.items()}, starts[part]):
+            return None
+    # Along a group tp and fp fall, and fn and tn rise by as much: if both ends are in range, all rows are.
+    ends = np.concatenate([first, np.append(first[1:], len(frame)) - 1])
+    for cell in _CELLS:
+        if arrays[cell][ends].min() < 0 or arrays[cell][ends].max() > MOST_ROWS:
+            return None
+    if np.isnan(arrays["threshold"][ends]).any() or not frame[first].select(keys).is_unique().all():
+        return None
+    return first
+
+
+def _is_plain(columns: dict[str, NDArray[Any]], starts: NDArray[np.bool_]) -> bool:
+    """Return whether neighbouring rows, where none starts a group, agree, and rates are exact quotients."""
+    threshold = columns["threshold"]
+    fine = threshold[1:] > threshold[:-1]
+    for reached, missed, total, rate in _CLASSES:
+        hits = columns[reached]
+        rows = hits + columns[missed]
+        fine &= rows[1:] == rows[:-1]
+        fine &= hits[1:] <= hits[:-1]
+        if rate not in columns:
+            continue
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = hits / rows
+        if not ((columns[rate] == share) & (columns[total] == rows)).all():
+            return False
+        lower, upper = columns.get(f"{rate}_lower"), columns.get(f"{rate}_upper")
+        if lower is not None and upper is not None:
+            inside = lower <= upper
+            inside &= lower >= 0
+            inside &= upper <= 1
+            if not inside.all():
+                return False
+    observed = columns.get("observed_prevalence")
+    if observed is not None:
+        # It can change only where a group starts.
+        fine &= observed[1:] == observed[:-1]
+        some = starts.copy()
+        some[0] = True
+        positives, negatives = columns["positives"][some], columns["negatives"][some]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            if not (observed[some] == positives / (positives + negatives)).all():
+                return False
+    fine |= starts[1:]
+    return bool(fine.all())
 
 
 def check_cells(frame: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame:
@@ -41,62 +138,109 @@ def check_cells(frame: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame
     if not is_sorted(counted, keys, first):
         ordered = counted.sort(*keys, "threshold", maintain_order=True)
         first = group_starts(ordered, keys)
-    same = np.ones(len(ordered), np.bool_)
-    same[first] = False
-    same = same[1:]
-    tp, fp, fn, tn = (ordered[cell].to_numpy() for cell in _CELLS)
-    threshold = ordered["threshold"].to_numpy()
-    again = same & (threshold[1:] == threshold[:-1])
+    starts = np.zeros(len(ordered), np.bool_)
+    starts[first] = True
+    columns = [ordered[name].to_numpy() for name in (*_CELLS, "threshold")]
+    selected = "reason" in frame.columns
+    for begin in range(0, len(ordered), _AT_A_TIME):
+        # Parts overlap by one row, so that each row is compared with the one before.
+        part = slice(max(begin - 1, 0), begin + _AT_A_TIME)
+        _check_neighbours(ordered, part.start, ~starts[part][1:], [c[part] for c in columns], name, selected)
+    return counted
+
+
+def _check_neighbours(
+    frame: pl.DataFrame,
+    begin: int,
+    same: NDArray[np.bool_],
+    columns: list[NDArray[Any]],
+    name: str,
+    selected: bool,
+) -> None:
+    """Raise SchemaError unless neighbouring rows of the same group can be those of one log.
+
+    Parameters
+    ----------
+    frame
+        Sorted by group and threshold.
+    begin
+        The first of its rows that is checked.
+    same
+        Of each checked row but the first, whether it belongs to the group of the row before.
+    columns
+        tp, fp, fn, tn and the thresholds of the checked rows.
+    name
+        What kind of frame it is, for messages.
+    selected
+        Whether several selections may have chosen one point.
+    """
+    tp, fp, fn, tn, threshold = columns
+    again = threshold[1:] == threshold[:-1]
+    again &= same
     if again.any():
-        # Several selections may choose one point; if so it is the same point.
+        # If so it is the same point.
         changed = np.any([cell[1:] != cell[:-1] for cell in (tp, fp, fn, tn)], axis=0)
-        again &= changed | ("reason" not in frame.columns)
-        _refuse(ordered, again, name, "two rows of one group have the same threshold")
-    for reached, missed, kind in ((tp, fn, "positives"), (fp, tn, "negatives")):
+        again &= changed | (not selected)
+        _refuse(frame, again, name, "two rows of one group have the same threshold", begin=begin)
+    for reached, missed, kind, cell in ((tp, fn, "positives", "tp"), (fp, tn, "negatives", "fp")):
         total = reached + missed
         slack = _slack(total)
-        differ = same & (np.abs(total[1:] - total[:-1]) > slack if slack else total[1:] != total[:-1])
-        _refuse(ordered, differ, name, f"a group has different numbers of {kind} at two thresholds")
-        rises = same & (reached[1:] > reached[:-1] + slack)
-        what = "tp" if reached is tp else "fp"
-        _refuse(ordered, rises, name, f"{what} of a group is higher at a higher threshold")
-    return counted
+        if slack:
+            differ, rises = np.abs(total[1:] - total[:-1]) > slack, reached[1:] > reached[:-1] + slack
+        else:
+            differ, rises = total[1:] != total[:-1], reached[1:] > reached[:-1]
+        if ((differ | rises) & same).any():
+            what = f"a group has different numbers of {kind} at two thresholds"
+            _refuse(frame, differ & same, name, what, begin=begin)
+            what = f"{cell} of a group is higher at a higher threshold"
+            _refuse(frame, rises & same, name, what, begin=begin)
 
 
 def check_rates(counted: pl.DataFrame, name: str) -> None:
     """Raise SchemaError unless the rates of rows that have counts are those of the counts."""
-    for rate, reached, missed, total in (
-        ("tpr", "tp", "fn", "positives"),
-        ("fpr", "fp", "tn", "negatives"),
-    ):
-        hits = counted[reached].to_numpy()
-        rows = hits + counted[missed].to_numpy()
-        given = counted[total].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        slack = np.maximum(rows, 1) * _ROUNDING
-        _refuse(
-            counted, ~(np.abs(given - rows) <= slack), name, f"{total} is not {reached} + {missed}", place=0
-        )
-        values = counted[rate].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        _refuse(counted, _off(values, hits, rows), name, f"{rate} is not {reached} / {total}", place=0)
-        bounds = [f"{rate}_{side}" for side in ("lower", "upper")]
-        if all(bound in counted.columns for bound in bounds):
-            crossed = counted.select((pl.col(bounds[0]) > pl.col(bounds[1])).fill_null(value=False))
-            what = f"{bounds[0]} is above {bounds[1]}"
+    numbers = [*_CELLS, "positives", "negatives", "tpr", "fpr", "observed_prevalence"]
+    columns = {column: _floats(counted[column]) for column in numbers}
+    for begin in range(0, len(counted), _AT_A_TIME):
+        part = {column: values[begin : begin + _AT_A_TIME] for column, values in columns.items()}
+        _check_quotients(counted, begin, part, name)
+    for rate in ("tpr", "fpr"):
+        lower, upper = f"{rate}_lower", f"{rate}_upper"
+        if lower in counted.columns and upper in counted.columns:
+            crossed = counted.select((pl.col(lower) > pl.col(upper)).fill_null(value=False))
+            what = f"{lower} is above {upper}"
             _refuse(counted, crossed.to_series().to_numpy(), name, what, place=0)
-    positives, negatives = (counted[total].to_numpy() for total in ("positives", "negatives"))
-    observed = counted["observed_prevalence"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    wrong = _off(observed, positives, positives + negatives)
+
+
+def _check_quotients(frame: pl.DataFrame, begin: int, columns: dict[str, NDArray[Any]], name: str) -> None:
+    """Raise SchemaError unless some rows of rates, *begin* the first, have the quotients of their counts."""
+    for reached, missed, total, rate in _CLASSES:
+        hits, given = columns[reached], columns[total]
+        rows = hits + columns[missed]
+        wrong = ~(np.abs(given - rows) <= np.maximum(rows, 1) * _ROUNDING)
+        _refuse(frame, wrong, name, f"{total} is not {reached} + {missed}", place=0, begin=begin)
+        wrong = _off(columns[rate], hits, rows)
+        _refuse(frame, wrong, name, f"{rate} is not {reached} / {total}", place=0, begin=begin)
+    positives, negatives = columns["positives"], columns["negatives"]
+    wrong = _off(columns["observed_prevalence"], positives, positives + negatives)
     what = "observed_prevalence is not positives / (positives + negatives)"
-    _refuse(counted, wrong, name, what, place=0)
+    _refuse(frame, wrong, name, what, place=0, begin=begin)
+
+
+def _floats(column: pl.Series) -> NDArray[Any]:
+    """Return numbers; null is NaN."""
+    if not column.null_count():
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.cast(pl.Float64).fill_null(np.nan).to_numpy())
 
 
 def _off(
     shares: NDArray[np.float64], parts: NDArray[np.float64], wholes: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
     """Return which shares are not those parts of those wholes; a share of nothing is undefined."""
-    slack = np.maximum(wholes, 1) * _ROUNDING
-    off = ~(np.abs(shares * wholes - parts) <= slack) & ((wholes > 0) | ~np.isnan(shares))
-    return np.asarray(off, np.bool_)
+    fitting = np.abs(shares * wholes - parts) <= np.maximum(wholes, 1) * _ROUNDING
+    if fitting.all():
+        return ~fitting
+    return np.asarray(~fitting & ((wholes > 0) | ~np.isnan(shares)), np.bool_)
 
 
 def _slack(total: NDArray[np.float64] | NDArray[np.int64]) -> float:
@@ -134,11 +278,16 @@ def _where(frame: pl.DataFrame, row: int) -> str:
     return ", ".join(f"{name} {told[name]!r}" for name in shown)
 
 
-def _refuse(frame: pl.DataFrame, wrong: NDArray[np.bool_], name: str, what: str, place: int = 1) -> None:
-    """Raise SchemaError at the first row that is wrong; *place* is how far it lies behind its mark."""
+def _refuse(
+    frame: pl.DataFrame, wrong: NDArray[np.bool_], name: str, what: str, place: int = 1, begin: int = 0
+) -> None:
+    """Raise SchemaError at the first row that is wrong.
+
+    *place* is how far it lies behind its mark, *begin* the row of the first mark.
+    """
     if not wrong.any():
         return
-    row = int(wrong.argmax()) + place
+    row = begin + int(wrong.argmax()) + place
     told = frame.row(row, named=True)
     columns = [column for column in (*_CELLS, "tpr", "fpr") if column in told]
     found = ", ".join(f"{column} {told[column]!r}" for column in columns)

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 import polars as pl
 
 from nci_frames.errors import SchemaError
-from nci_frames.schemas.consistency import check_cells, check_rates
+from nci_frames.schemas.consistency import (
+    MOST_ROWS,
+    PLAIN,
+    check_cells,
+    check_rates,
+    plain_groups,
+)
 from nci_frames.schemas.known import is_known, remember
 
 __all__ = ["FINITE", "MOST_ROWS", "Column", "FrameSchema", "collect"]
 
 #: The upper end of ranges that have no limit but exclude infinity.
 FINITE = sys.float_info.max
-
-#: The most rows that a count may stand for: Float64 has all whole numbers up to it, and no sum of some
-#: hundreds of counts wraps around in Int64.
-MOST_ROWS = 2**53
 
 #: A sum of rounded numbers may miss the end of its range by this share of the largest of them.
 _ROUNDING = 1e-9
@@ -126,17 +128,20 @@ class FrameSchema:
         self.check_types(frame)
         if self.counted and is_known(frame, (self.name, *self.kinds)):
             return
-        self._check_values(frame)
+        groups = ["model", *self.keys(frame.columns), *(c for c in ("prevalence",) if c in frame.columns)]
+        first = plain_groups(frame, groups) if self.counted else None
+        self._check_values(frame, () if first is None else PLAIN)
         if self.counted:
-            groups = ["model", *self.keys(frame.columns), *(c for c in ("prevalence",) if c in frame.columns)]
-            counted = check_cells(frame, self.name, groups)
-            if "tpr" in self.fixed:
-                check_rates(counted, self.name)
-            remember(frame, self.name)
+            if first is None:
+                counted = check_cells(frame, self.name, groups)
+                if "tpr" in self.fixed:
+                    check_rates(counted, self.name)
+            remember(frame, self.name, None if first is None else (groups, first))
 
-    def _check_values(self, frame: pl.DataFrame) -> None:
+    def _check_values(self, frame: pl.DataFrame, known: tuple[str, ...]) -> None:
+        """Raise SchemaError unless the columns, but for those that are *known*, hold admissible values."""
         for column in self.columns:
-            if column.name not in frame.columns:
+            if column.name in known or column.name not in frame.columns:
                 continue
             problem = column.problem(frame[column.name])
             if problem is not None:

@@ -6,21 +6,57 @@ from numpy.typing import NDArray
 
 __all__ = ["group_starts", "is_sorted"]
 
-#: Rows whose keys are compared at a time, since comparing copies strings.
-_KEYS_AT_A_TIME = 1 << 20
+#: Rows that are compared by value at a time, since comparing copies strings.
+_AT_A_TIME = 1 << 20
+
+#: If more than one row of so many may differ from the row before, all rows are compared by value.
+_RARE = 16
 
 
 def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
     """Return the first row of every run of rows with the same keys."""
-    changed = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift()) for key in keys)
-    found = []
-    for begin in range(0, len(frame), _KEYS_AT_A_TIME):
-        # Parts overlap by one row, so that no border is missed.
-        before = max(begin - 1, 0)
-        starts = frame[before : begin + _KEYS_AT_A_TIME].select(changed).to_series().to_numpy().copy()
-        starts[0] = begin == 0
-        found.append(np.flatnonzero(starts) + before)
-    return np.concatenate(found).astype(np.int64) if found else np.empty(0, np.int64)
+    starts = np.zeros(len(frame), np.bool_)
+    starts[:1] = True
+    for key in keys:
+        starts[1:] |= _changes(frame[key])
+    return np.flatnonzero(starts).astype(np.int64)
+
+
+def _changes(column: pl.Series) -> NDArray[np.bool_]:
+    """Return of each row but the first whether its value differs from that of the row before.
+
+    Values with the same bits are equal, so only the others are compared by value: strings may be equal with
+    other bits, as may numbers such as 0.0 and -0.0.
+    """
+    changes = _other_bits(column)
+    rows = None if changes is None else np.flatnonzero(changes) + 1
+    if changes is not None and rows is not None and len(rows) * _RARE <= len(column):
+        changes[rows - 1] = column[rows].ne_missing(column[rows - 1]).to_numpy()
+        return changes
+    parts = []
+    for begin in range(1, len(column), _AT_A_TIME):
+        end = min(begin + _AT_A_TIME, len(column))
+        parts.append(column[begin:end].ne_missing(column[begin - 1 : end - 1]).to_numpy())
+    return np.concatenate(parts) if parts else np.empty(0, np.bool_)
+
+
+def _other_bits(column: pl.Series) -> NDArray[np.bool_] | None:
+    """Return of each row but the first whether its bits differ from those of the row before.
+
+    None if they cannot be compared.
+    """
+    if column.is_empty() or column.null_count():
+        return None
+    if column.dtype == pl.String:
+        # A string view has 16 bytes: the length, and the text or where it begins.
+        views = column.rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
+        bits = np.frombuffer(views.buffers()[1], np.int64)[2 * views.offset :][: 2 * len(column)]
+        other = bits[2:] != bits[:-2]
+        return np.asarray(other[::2] | other[1::2], np.bool_)
+    if column.dtype.is_integer() and column.dtype != pl.Int128:
+        values = column.to_numpy()
+        return np.asarray(values[1:] != values[:-1], np.bool_)
+    return None
 
 
 def is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.counts.resolution import no_score_below, one_score
+from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_sorted
 from nci_frames.typing import Floats
 
@@ -75,10 +76,12 @@ def curves_of(frame: pl.DataFrame, keys: list[str]) -> Iterator[Curves]:
 
 def curve_parts(frame: pl.DataFrame, keys: list[str]) -> Iterator[Callable[[], Curves]]:
     """Yield what ``curves_of`` yields as functions, which threads may call."""
-    first = group_starts(frame, keys)
-    if not is_sorted(frame, keys, first):
-        frame = frame.sort(*keys, "threshold", maintain_order=True)
+    first = known_groups(frame, keys)
+    if first is None:
         first = group_starts(frame, keys)
+        if not is_sorted(frame, keys, first):
+            frame = frame.sort(*keys, "threshold", maintain_order=True)
+            first = group_starts(frame, keys)
     if frame.is_empty():
         return
     # Whole groups, with about that many rows in total.
