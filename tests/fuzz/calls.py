@@ -106,7 +106,7 @@ def calls() -> dict[str, Call]:
         Call("interval_coverage", (), {"rate": 0.3, "trials": 20}),
         Call("expected_counts", (), {"tpr": 0.6, "fpr": 0.1, "positives": 20, "negatives": 30}),
         Call("required_samples", (), {"half_width": 0.05}),
-        Call("lowest_supported_prevalence", (rates,), {"metric": "pr_auc"}, "rates"),
+        Call("lowest_supported_prevalence", (counts,), {"metric": "pr_auc"}, "counts"),
         Call("max_precision_uncertainty", (rates,), {}, "rates"),
         Call("precision_band", (rates,), {"prevalence": etas}, "rates"),
         Call("predictive_value_interval", (rates,), {"prevalence": etas}, "rates"),

@@ -28,6 +28,7 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
     best        of each model the operating points that are its best somewhere:
                 ``[threshold, tp, fp]``, by threshold; null is infinity
     classes     of each model ``[positives, negatives]``
+    lowest      of each model the lowest prevalence at which the log supports PR-AUC; null without
     areas       of each model PR-AUC at Chebyshev's points of the logit of the prevalence; null without
     decisions   ``[lambda start, lambda end, model, threshold]``; null is infinity
     =========== ==================================================================================
@@ -43,6 +44,7 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
     best = _by_model(comparison.best_points, models, ["threshold", "tp", "fp"])
     classes = _by_model(comparison.best_points, models, ["positives", "negatives"])
     areas = _by_model(comparison.area_nodes.sort("prevalence"), models, ["value"])
+    lowest = _by_model(comparison.support, models, ["prevalence"])
     ranges = comparison.decisions.select("lambda_start", "lambda_end", "model", "threshold")
     return {
         "models": models,
@@ -56,6 +58,7 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
         ],
         "best": list(best.values()),
         "classes": [rows[0] if rows else None for rows in classes.values()],
+        "lowest": [rows[0][0] if rows else None for rows in lowest.values()],
         "areas": [
             None if not rows or [None] in rows else [value for (value,) in rows] for rows in areas.values()
         ],
