@@ -16,6 +16,13 @@ class Cell:
 
     value: float | None = None
     rank: int | None = None
+    #: Whether the log can tell the value; true where the ranking does not say.
+    supported: bool = True
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether there is a value that the log does not support."""
+        return self.value is not None and not self.supported
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,11 @@ class RankedCells:
     def models(self) -> tuple[str, ...]:
         """The models in the order of the rows."""
         return tuple(model for model, _ in self.rows)
+
+    @property
+    def any_doubtful(self) -> bool:
+        """Whether a cell has a value that the log does not support."""
+        return any(cell.doubtful for _, row in self.rows for cell in row)
 
 
 def ranked_cells(ranking: pl.DataFrame, /, *, over: str, shown: int) -> RankedCells:
@@ -51,16 +63,20 @@ def ranked_cells(ranking: pl.DataFrame, /, *, over: str, shown: int) -> RankedCe
     ...     "model": ["a", "b"], "prevalence": [0.1, 0.1], "value": [0.7, 0.9], "rank": [2, 1],
     ... })
     >>> ranked_cells(ranking, over="prevalence", shown=6).rows
-    (('b', (Cell(value=0.9, rank=1),)), ('a', (Cell(value=0.7, rank=2),)))
+    (('b', (Cell(value=0.9, rank=1, supported=True),)), ('a', (Cell(value=0.7, rank=2, supported=True),)))
     """
     grid = pick_evenly(ranking[over].drop_nulls().unique().sort().to_list(), shown)
-    rows = ranking.filter(pl.col(over).is_in(grid)).select("model", over, "value", "rank")
+    said = "supported" if "supported" in ranking.columns else pl.lit(value=True).alias("supported")
+    rows = ranking.filter(pl.col(over).is_in(grid)).select("model", over, "value", "rank", said)
     if rows.select(pl.struct("model", over).is_duplicated().any()).item():
         raise ParameterError(
             f"the ranking has several rows for one model and {over}",
             hint="select one operating point, method, beta and value of each key before making the table",
         )
-    cells = {(model, at): Cell(value, rank) for model, at, value, rank in rows.iter_rows()}
+    cells = {
+        (model, at): Cell(value, rank, supported is not False)
+        for model, at, value, rank, supported in rows.iter_rows()
+    }
     first = rows.filter(pl.col(over).is_in(grid[:1])).select("model", "rank")
     names = rows.select(pl.col("model").unique()).join(first, on="model", how="left")
     models = names.sort("rank", "model", nulls_last=True)["model"]

@@ -208,6 +208,7 @@ def comparison_of(
     curves = report_curves(rates, leading[:MOST_MODELS])
     span = prevalence_range(grid, observed)
     nodes = compute_areas(total, prevalence=area_nodes(*span)).filter(metric="pr_auc")
+    support = lowest_supported_prevalence(total, metric="pr_auc")
     return Comparison(
         prevalence=tuple(grid),
         beta=tuple(betas),
@@ -233,7 +234,8 @@ def comparison_of(
         folds=_folds(frame, fold, threshold=threshold, betas=betas, prevalence=middle),
         decisions=decision_map(rates),
         area_nodes=nodes,
-        area_winners=area_winners(nodes, lowest_supported_prevalence(total, metric="pr_auc"), *span),
+        area_winners=area_winners(nodes, support, *span),
+        support=support,
         certainty=certainty,
         best_certainty=best_certainty,
         shifts=_shifts(frame, segments) if whole else None,

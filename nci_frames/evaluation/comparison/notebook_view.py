@@ -34,6 +34,8 @@ def overview_html(ranking: pl.DataFrame, /, *, observed: float | None) -> str:
     if observed is not None:
         told = f"{told}; observed prevalence {observed:.4g}"
     more = f"<p>Models not shown: {models - _MODELS:,}.</p>" if models > _MODELS else ""
+    if table.any_doubtful:
+        told = f"{told}; ?: this log has too few negatives to tell"
     best = _table("Best by PR-AUC", _HEAD, _best(rows))
     head = ["model", *map(_number, table.grid)]
     ranked = _table(
@@ -45,23 +47,33 @@ def overview_html(ranking: pl.DataFrame, /, *, observed: float | None) -> str:
 
 
 def _best(rows: pl.DataFrame) -> list[list[str]]:
+    if "supported" in rows.columns:
+        rows = rows.with_columns(pl.col("reason").filter(pl.col("rank") == 1).first().over("prevalence"))
+    else:
+        rows = rows.with_columns(reason=pl.lit(None, pl.String))
     first, second = pl.col("rank") == 1, pl.col("rank") == pl.col("rank").filter(pl.col("rank") > 1).min()
     verdicts = rows.group_by("prevalence", maintain_order=True).agg(
         best=pl.col("model").filter(first),
         value=pl.col("value").filter(first).first(),
         second=pl.col("model").filter(second),
         gap=pl.col("gap").filter(second).first(),
+        reason=pl.col("reason").first(),
     )
     return [
-        [_number(at), _names(best), _number(value), _names(second), _number(gap)]
-        for at, best, value, second, gap in verdicts.iter_rows()
+        [_number(at), html.escape(why), "", "", ""]
+        if why is not None
+        else [_number(at), _names(best), _number(value), _names(second), _number(gap)]
+        for at, best, value, second, gap, why in verdicts.iter_rows()
     ]
 
 
 def _cell(cell: Cell) -> str:
+    number = _number(cell.value)
+    if cell.doubtful:
+        return f'<span style="opacity: 0.5">{number} ?</span>'
     if cell.rank is None:
-        return _number(cell.value)
-    return f"<b>{_number(cell.value)}</b> (1)" if cell.rank == 1 else f"{_number(cell.value)} ({cell.rank})"
+        return number
+    return f"<b>{number}</b> (1)" if cell.rank == 1 else f"{number} ({cell.rank})"
 
 
 def _names(models: Sequence[str]) -> str:

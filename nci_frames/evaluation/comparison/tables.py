@@ -74,6 +74,9 @@ class Comparison:
     #: The model with the largest PR-AUC over ``prevalence_range``, by the same interpolation; the columns of
     #: ``winner_ranges``.
     area_winners: pl.DataFrame
+    #: The lowest prevalence at which the log can tell PR-AUC of each model: the columns of
+    #: ``lowest_supported_prevalence``.
+    support: pl.DataFrame
     #: The probability of being best over prevalence, by PR-AUC and by F-beta of the points at ``main_beta``:
     #: the columns of ``probability_best``; None for sums of weights, which cannot be resampled.
     certainty: pl.DataFrame | None

@@ -72,7 +72,8 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
 
     Examples
     --------
-    Model a has the lower TPR and FPR, so it wins if precision matters more.
+    Model a has the lower TPR and FPR, so it wins if precision matters more; above lambda 24 it has too few
+    negatives.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -81,8 +82,8 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
     ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
     ... })
     >>> whole = nf.decision_map(nf.compute_rates(counts))
-    >>> whole.select(pl.col("lambda_start", "lambda_end").round(2), "model").rows()
-    [(0.0, 17.86, 'b'), (17.86, inf, 'a')]
+    >>> whole.select(pl.col("lambda_start", "lambda_end").round(2), "model", "supported").rows()
+    [(0.0, 17.86, 'b', True), (17.86, 24.0, 'a', True), (24.0, inf, 'a', False)]
 
     At prevalence 0.01 and beta 2, lambda is 99/4:
 

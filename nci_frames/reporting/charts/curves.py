@@ -10,7 +10,7 @@ from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule, rate_axis, vertical_rule
-from nci_frames.reporting.charts.parts.canvas import COARSE, compose, curves
+from nci_frames.reporting.charts.parts.canvas import COARSE, DOTTED, compose, curves
 from nci_frames.reporting.charts.parts.selection import (
     at,
     checked_observed,
@@ -241,7 +241,10 @@ def draw_lines(
     }
     style = model_style(rows["model"].unique(), among=models)
     heights = [name for name in there if name != "threshold"]
-    drawn, note = fitted(shown.select("model", x, *there), x, heights)
+    told = [name for name in ("supported",) if name in rows.columns]
+    drawn, note = fitted(shown.select("model", x, *there, *told), x, heights)
+    if told and not drawn["supported"].fill_null(value=True).all():
+        note += DOTTED
     lines = curves(
         drawn,
         log_x(x, x, low, high),

@@ -10,13 +10,14 @@ from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.reporting.charts.parts.axes import log_scale, log_x, observed_rule
-from nci_frames.reporting.charts.parts.canvas import compose, fills, tooltip
+from nci_frames.reporting.charts.parts.canvas import compose, fills, tooltip, veil
 from nci_frames.reporting.charts.parts.selection import (
     check_rows,
     checked_observed,
     finite,
     merged_ranges,
     one_comparison,
+    unsupported_ranges,
 )
 from nci_frames.reporting.charts.parts.theme import GROUND, model_style
 
@@ -116,11 +117,12 @@ def chart_decision_map(
     # The thresholds of one model change too often to be drawn; the tooltips show them.
     numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
     targets = base.mark_area(clip=True, opacity=0).encode(tooltip=tooltip(numbers)).properties(name="targets")
+    cover, note = veil(placed(unsupported_ranges(frame, "lambda_start", "lambda_end")), base)
     return compose(
-        [bands, targets, *observed_rule(observed if on_map else None, "odds", *_ODDS)],
+        [bands, *cover, targets, *observed_rule(observed if on_map else None, "odds", *_ODDS)],
         style=style,
         title="Decision map of F-beta",
-        subtitle="the best model at every point; borders are exact; hover for thresholds",
+        subtitle="the best model at every point; borders are exact; hover for thresholds" + note,
         says="Bands over the odds of the prevalence and beta, both logarithmic.",
         height=380,
     )

@@ -12,13 +12,14 @@ from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.reporting.charts.parts.axes import log_x, observed_rule
-from nci_frames.reporting.charts.parts.canvas import compose, fills, tooltip
+from nci_frames.reporting.charts.parts.canvas import compose, fills, tooltip, veil
 from nci_frames.reporting.charts.parts.selection import (
     check_rows,
     checked_observed,
     finite,
     merged_ranges,
     one_comparison,
+    unsupported_ranges,
 )
 from nci_frames.reporting.charts.parts.theme import GROUND, SOFT, WIDTH, model_style
 
@@ -101,6 +102,7 @@ def chart_winner_ranges(
     # The thresholds of one model change too often to be drawn; the tooltips show them.
     numbers = {"threshold": "threshold", "start": "from", "end": "to"}
     targets = base.mark_bar(height=44, opacity=0).encode(tooltip=tooltip(numbers)).properties(name="targets")
+    cover, note = veil(unsupported_ranges(rows, "start", "end"), base, height=44)
     borders = _apart(models_only["start"][1:].to_list(), low, high)
     labels = (
         alt.Chart(models_only.filter(pl.col("start").is_in(borders)))
@@ -109,10 +111,10 @@ def chart_winner_ranges(
         .properties(name="borders")
     )
     return compose(
-        [bars, targets, labels, *observed_rule(seen, over, low, high)],
+        [bars, *cover, targets, labels, *observed_rule(seen, over, low, high)],
         style=style,
         title=f"Best model over {over}",
-        subtitle=f"by {title_of(metric)}; hover for thresholds",
+        subtitle=f"by {title_of(metric)}; hover for thresholds{note}",
         says="One bar, coloured by model.",
         height=110,
     )

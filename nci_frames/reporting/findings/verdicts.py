@@ -44,11 +44,13 @@ class Verdict:
     #: Whether a best model has no false positives at all. No resampled log has any either, so the bounds are
     #: valid but the probability is too optimistic.
     no_false_positives: bool = False
+    #: Why the log cannot tell the value of the best; None if it can.
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """A range of prevalence or beta over which the same models are best."""
+    """A range of prevalence or beta over which the same models are best; none where the log cannot tell."""
 
     models: tuple[str, ...]
     start: float
@@ -73,6 +75,16 @@ class Order:
     overtakings: tuple[Overtaking, ...]
     #: Whether the borders of the leads are exact; otherwise a lead ends somewhere before the next start.
     exact: bool = False
+
+    @property
+    def known(self) -> tuple[Lead, ...]:
+        """The leads that the log supports."""
+        return tuple(lead for lead in self.leads if lead.models)
+
+    @property
+    def unknown(self) -> tuple[Lead, ...]:
+        """The ranges over which the log cannot tell who leads."""
+        return tuple(lead for lead in self.leads if not lead.models)
 
 
 def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = None) -> Verdict:
@@ -101,6 +113,10 @@ def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = N
     best = tuple(first["model"])
     sure = None if certainty is None else certainty.filter(pl.col("probability").is_not_null())
     leading = pl.col("model").is_in(best)
+    reason = _reason(first)
+    if reason is not None:
+        # Resampled logs lack the same negatives as the log itself.
+        sure = None
     return Verdict(
         best=best,
         value=None if first.is_empty() else first["value"][0],
@@ -111,11 +127,20 @@ def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = N
         optimistic=first["optimistic"][0] if "optimistic" in first.columns and len(first) else None,
         bounds=next((pair for pair in bounds if None not in pair and pair[0] < pair[1]), None),
         probability=None if sure is None or not best else float(sure.filter(leading)["probability"].sum()),
+        reason=reason,
         no_false_positives="fp" in first.columns and bool((first["fp"] == 0).any()),
         rivals=()
         if sure is None
         else tuple(sure.filter(~leading & ~pl.col("distinguishable"))["model"].sort()),
     )
+
+
+def _reason(first: pl.DataFrame) -> str | None:
+    """Return why the log supports none of the best values."""
+    if "supported" not in first.columns or first.is_empty() or first["supported"].any():
+        return None
+    reason = first["reason"].drop_nulls().first()
+    return None if reason is None else str(reason)
 
 
 def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Lead, ...]:
@@ -128,11 +153,14 @@ def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Le
     (Lead(models=('a',), start=0.001, end=0.01), Lead(models=('b',), start=0.01, end=0.5))
     """
     leads: list[Lead] = []
-    for start, end, model in winners.sort("start").select("start", "end", "model").iter_rows():
+    told = pl.col("supported") if "supported" in winners.columns else pl.lit(value=True)
+    ranges = winners.sort("start").select("start", "end", "model", told.alias("supported"))
+    for start, end, model, supported in ranges.iter_rows():
         if end < low or start > high or (start == end and low < high):
             continue
-        first = leads.pop().start if leads and leads[-1].models == (model,) else start
-        leads.append(Lead((model,), max(first, low), min(end, high)))
+        models = (model,) if supported else ()
+        first = leads.pop().start if leads and leads[-1].models == models else start
+        leads.append(Lead(models, max(first, low), min(end, high)))
     return tuple(lead for lead in leads if lead.start < lead.end or low == high)
 
 
@@ -148,8 +176,12 @@ def read_order(ranking: pl.DataFrame, /, *, over: str = "prevalence") -> Order:
     >>> read_order(ranking).overtakings
     (Overtaking(winner='b', loser='a', before=0.01, after=0.1),)
     """
-    table = ranking.select("model", over, "rank").drop_nulls().sort(over, "rank", "model")
-    columns = [(at[0], dict(rows.select("model", "rank").iter_rows())) for at, rows in _by_value(table, over)]
+    told = pl.col("supported") if "supported" in ranking.columns else pl.lit(value=True)
+    table = ranking.select("model", over, "rank", told.alias("supported")).drop_nulls(["model", over, "rank"])
+    columns = [
+        (at[0], dict(rows.filter("supported").select("model", "rank").iter_rows()))
+        for at, rows in _by_value(table.sort(over, "rank", "model"), over)
+    ]
     return Order(_leads(columns), _overtakings(columns))
 
 

@@ -20,6 +20,18 @@
   const area = (i, eta) => data.areas[i] && nci.area(data.areas[i], data.prevalence, eta);
   const all = (measure) => models.map((_, i) => measure(i));
 
+  // The rule of support: 25 true positives beside the negatives of the log, or 100 false positives.
+  const supports = (negatives, tpr, fpr, eta) =>
+    negatives * fpr >= 100 * (1 - 1e-9) || eta >= 25 / (25 + negatives * tpr);
+  const told = {
+    own: (i, eta, beta) => {
+      const point = ownBest(i, eta, beta);
+      return !point || supports(data.classes[i][1], point[1], point[2], eta);
+    },
+    f_beta: (i, eta) => !rates[i] || supports(data.points[i][3], ...rates[i], eta),
+    pr_auc: (i, eta) => data.lowest[i] !== null && eta >= data.lowest[i],
+  };
+
   const strong = (...inside) => {
     const element = document.createElement("strong");
     element.append(...inside);
@@ -28,10 +40,18 @@
 
   // ---- tables
 
-  const fill = (cell, value, rank) => {
+  const fill = (cell, value, rank, supported = true) => {
     const number = document.createElement("data");
     number.value = value;
     number.textContent = nci.formatValue(value);
+    if (!supported && value !== null) {
+      const pale = document.createElement("span");
+      pale.style.opacity = 0.5;
+      pale.append(number, " ?");
+      cell.replaceChildren(pale);
+      cell.style.backgroundColor = "";
+      return;
+    }
     cell.replaceChildren(value === null ? nci.UNDEFINED : number);
     if (rank === 1) cell.replaceChildren(strong(number));
     if (rank !== undefined) {
@@ -66,11 +86,13 @@
       const [threshold, tpr, fpr] = best[i] ?? [undefined, null, null];
       row.cells[1].textContent = bestRanks[i] ?? nci.UNDEFINED;
       row.cells[2].textContent = best[i] ? nci.formatThreshold(threshold) : nci.UNDEFINED;
-      fill(row.cells[3], values[i], bestRanks[i]);
-      fill(row.cells[4], best[i] && nci.precision(tpr, fpr, state.prevalence));
+      const { prevalence, beta } = state;
+      const known = told.own(i, prevalence, beta);
+      fill(row.cells[3], values[i], bestRanks[i], known);
+      fill(row.cells[4], best[i] && nci.precision(tpr, fpr, prevalence), undefined, known);
       fill(row.cells[5], tpr);
-      fill(row.cells[6], f[i], fRanks[i]);
-      fill(row.cells[7], areas[i], areaRanks[i]);
+      fill(row.cells[6], f[i], fRanks[i], told.f_beta(i, prevalence));
+      fill(row.cells[7], areas[i], areaRanks[i], told.pr_auc(i, prevalence));
     });
     for (const name of explorer.querySelectorAll("[data-f-name]")) name.textContent = fName();
     nci.refreshTable(explorer);
@@ -96,7 +118,9 @@
       const here = { ...state, [over]: at };
       const values = all((i) => measures[measure](i, here.prevalence, here.beta));
       const ranks = nci.ranks(values);
-      for (const [row, i] of table.nciRows) fill(row.cells[column + 1], values[i], ranks[i]);
+      for (const [row, i] of table.nciRows) {
+        fill(row.cells[column + 1], values[i], ranks[i], told[measure](i, here.prevalence, here.beta));
+      }
     });
     table.querySelector("[data-what]").textContent = heading(over);
     nci.refreshTable(table);
@@ -173,7 +197,16 @@
       sentence.replaceChildren("No model has a defined value here.");
       return;
     }
-    const [threshold, tpr, fpr, value] = best[place.get(winners[0])];
+    const first = place.get(winners[0]);
+    const [threshold, tpr, fpr, value] = best[first];
+    if (!told.own(first, state.prevalence, state.beta)) {
+      const needed = tpr ? (25 / tpr) * (1 / state.prevalence - 1) : Infinity;
+      const enough = Number.isFinite(needed)
+        ? `about ${Number(needed.toPrecision(1)).toLocaleString("en")} negatives would be needed`
+        : "no positive reaches the threshold";
+      sentence.replaceChildren(strong("This log cannot tell"), `: ${enough}. Highest ${fName()} in this log: ${some(winners)}.`);
+      return;
+    }
     const precision = nci.formatValue(nci.precision(tpr, fpr, state.prevalence));
     const parts = [strong(some(winners)), `${winners.length > 1 ? " tie" : " is best"}: ${fName()} = ${nci.formatValue(value)}`];
     if (winners.length === 1) {

@@ -17,14 +17,24 @@ __all__ = ["SCHEMA_VERSION", "render_json"]
 #: Raised when a reader of the older form would misread the newer one.
 SCHEMA_VERSION = 1
 
+_SUPPORT = ("supported", "reason")
 _KEYS = {
     "points": ("model", "threshold", "tp", "fp", "fn", "tn", "positives", "negatives", "tpr", "fpr"),
-    "pr_auc": ("model", "prevalence", "method", "value", "lower", "upper", "rank", "gap"),
+    "pr_auc": ("model", "prevalence", "method", "value", "lower", "upper", "rank", "gap", *_SUPPORT),
     "roc_auc": ("model", "value", "lower", "upper", "rank", "gap"),
-    "own_over_prevalence": ("model", "prevalence", "threshold", "value", "optimistic", "rank", "gap"),
-    "own_over_beta": ("model", "beta", "threshold", "value", "optimistic", "rank", "gap"),
-    "f_beta_over_prevalence": ("model", "prevalence", "value", "rank", "gap"),
-    "f_beta_over_beta": ("model", "beta", "value", "rank", "gap"),
+    "own_over_prevalence": (
+        "model",
+        "prevalence",
+        "threshold",
+        "value",
+        "optimistic",
+        "rank",
+        "gap",
+        *_SUPPORT,
+    ),
+    "own_over_beta": ("model", "beta", "threshold", "value", "optimistic", "rank", "gap", *_SUPPORT),
+    "f_beta_over_prevalence": ("model", "prevalence", "value", "rank", "gap", *_SUPPORT),
+    "f_beta_over_beta": ("model", "beta", "value", "rank", "gap", *_SUPPORT),
     "shifts": (
         "model",
         "key",
@@ -68,7 +78,7 @@ def render_json(
         "main": {"prevalence": summary.prevalence, "beta": summary.beta},
         "tables": _tables(comparison, summary),
         "segments": [
-            {"segment": names, "pr_auc": rows.select("model", "value", "rank", "gap").to_dicts()}
+            {"segment": names, "pr_auc": rows.select("model", "value", "rank", "gap", *_SUPPORT).to_dicts()}
             for names, rows in summary.segments
         ],
         "undefined": _undefined(comparison),
@@ -82,7 +92,10 @@ def _order(order: Order) -> dict[str, Any]:
     return {
         "changes": bool(order.overtakings),
         "exact": order.exact,
-        "leads": [{"models": lead.models, "from": lead.start, "to": lead.end} for lead in order.leads],
+        "leads": [
+            {"models": lead.models, "from": lead.start, "to": lead.end, "supported": bool(lead.models)}
+            for lead in order.leads
+        ],
         "overtakings": [
             {"winner": change.winner, "loser": change.loser, "between": [change.before, change.after]}
             for change in order.overtakings

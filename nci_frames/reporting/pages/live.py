@@ -36,6 +36,7 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
                 F-beta judged on other rows to that of the rows that the own best threshold was chosen on;
                 null if there is none
     own         the words for that threshold
+    lowest      of each model the lowest prevalence at which the log supports PR-AUC; null without
     areas       of each model PR-AUC at Chebyshev's points of the logit of the prevalence; null without
     decisions   ``[lambda start, lambda end, model, threshold]``; null is infinity
     =========== ==================================================================================
@@ -51,6 +52,7 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
     best = _by_model(comparison.best_points, models, ["threshold", "tp", "fp"])
     classes = _by_model(comparison.best_points, models, ["positives", "negatives"])
     areas = _by_model(comparison.area_nodes.sort("prevalence"), models, ["value"])
+    lowest = _by_model(comparison.support, models, ["prevalence"])
     ranges = comparison.decisions.select("lambda_start", "lambda_end", "model", "threshold")
     return {
         "models": models,
@@ -66,6 +68,7 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
         "classes": [rows[0] if rows else None for rows in classes.values()],
         "judged": _judged(comparison, models),
         "own": own_threshold_words(comparison),
+        "lowest": [rows[0][0] if rows else None for rows in lowest.values()],
         "areas": [
             None if not rows or [None] in rows else [value for (value,) in rows] for rows in areas.values()
         ],

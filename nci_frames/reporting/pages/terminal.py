@@ -8,6 +8,7 @@ from rich.text import Text
 from nci_frames.evaluation.comparison.cells import Cell, RankedCells
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.ranked_tables import ranked_tables
+from nci_frames.reporting.findings.summary import summarise
 from nci_frames.reporting.findings.verdicts import read_assumption
 from nci_frames.reporting.tables.names import printable
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid
@@ -47,6 +48,8 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
         # With one beta, the tables over prevalence already contain everything.
         if table.rows.height and (table.over == "prevalence" or len(comparison.beta) > 1):
             _print(console, table.cells(columns), f"{table.title}, {table.where}")
+    for reason in summarise(comparison).doubts:
+        console.print(Text(reason, style="yellow"))
     console.print(Text(read_assumption(comparison.shifts), style="dim"))
     if comparison.off_scale is not None:
         console.print(Text(comparison.off_scale, style="yellow"))
@@ -113,6 +116,8 @@ def _cell(cell: Cell) -> Text:
     if cell.value is None:
         return Text(UNDEFINED)
     rank = "" if cell.rank is None else f" {cell.rank:>2}"
+    if cell.doubtful:
+        return Text(f"{_short(cell.value)}  ?", style="dim")
     return Text.assemble((_short(cell.value), "bold green" if cell.rank == 1 else ""), (rank, "dim"))
 
 

@@ -31,6 +31,7 @@ COLUMNS = 6
 
 _SPANNERS = {"prevalence": "prevalence η", "beta": "β"}
 _NOTE = "Small number: rank, 1 is best. Bold: best. Shading: value from 0 to 1."
+_NOTE_DOUBTFUL = "Grey with ?: the log has too few negatives to tell this value at this prevalence."
 _NOTE_UNDEFINED = f"{UNDEFINED} undefined: the rates behind it, or its own denominator, are empty."
 
 
@@ -119,6 +120,8 @@ def cells_table(cells: RankedCells, /, *, metric: str, over: str) -> GT:
     )
     for i, column in enumerate(columns):
         table = table.tab_style(style.fill(from_column(f"fill{i}")), loc.body(columns=column))
+    if cells.any_doubtful:
+        table = table.tab_source_note(_NOTE_DOUBTFUL)
     if any(cell.value is None for _, row in cells.rows for cell in row):
         table = table.tab_source_note(_NOTE_UNDEFINED)
     return table
@@ -147,11 +150,13 @@ def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, ti
     True
     """
     rows = schemas.collect(ranking, schemas.RANKING).sort("rank", "model", nulls_last=True)
+    told = rows["supported"] if "supported" in rows.columns else [True] * len(rows)
+    doubts = [" ?" if said is False else "" for said in told]
     data = pl.DataFrame(
         {
             "model": rows["model"],
             "rank": [UNDEFINED if r is None else str(r) for r in rows["rank"]],
-            "value": [_number(v) for v in rows["value"]],
+            "value": [_number(v) + mark for v, mark in zip(rows["value"], doubts, strict=True)],
             "gap": [_number(g) if g else "" for g in rows["gap"]],
         },
         schema=dict.fromkeys(("model", "rank", "value", "gap"), pl.String),
@@ -166,7 +171,7 @@ def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, ti
             style.text(weight="bold"), loc.body(rows=[i for i, r in enumerate(rows["rank"]) if r == 1])
         )
     )
-    return _headed(table, title)
+    return _headed(table.tab_source_note(_NOTE_DOUBTFUL) if any(doubts) else table, title)
 
 
 def winner_table(
@@ -196,7 +201,7 @@ def winner_table(
     """
     frame = schemas.collect(ranking, schemas.RANKING)
     etas, betas = (_columns(frame, over, shown) for over in ("prevalence", "beta"))
-    best = frame.filter(pl.col("rank") == 1).sort("model").group_by("prevalence", "beta").agg("model")
+    best = _told(frame).filter(pl.col("rank") == 1).sort("model").group_by("prevalence", "beta").agg("model")
     winners = {(eta, beta): models for eta, beta, models in best.iter_rows()}
     rows = [
         {
@@ -212,6 +217,11 @@ def winner_table(
         .cols_label({f"c{i}": format_grid(eta) for i, eta in enumerate(etas)})
     )
     return _headed(table, title)
+
+
+def _told(ranking: pl.DataFrame) -> pl.DataFrame:
+    """Return the values that the log supports."""
+    return ranking.filter("supported") if "supported" in ranking.columns else ranking
 
 
 def _names(models: list[str] | None) -> str:
@@ -241,6 +251,10 @@ def _columns(frame: pl.DataFrame, over: str, shown: int) -> list[float]:
 def _cell(cell: Cell, column: int) -> Iterator[tuple[str, str]]:
     """Yield the text of one cell and its shade; translucent, so that it suits light and dark pages."""
     number = _number(cell.value)
+    if cell.doubtful:
+        yield f"c{column}", f'<span style="opacity: 0.5">{number} ?</span>'
+        yield f"fill{column}", "rgba(0, 114, 178, 0)"
+        return
     text = f"<strong>{number}</strong>" if cell.rank == 1 else number
     rank = "" if cell.rank is None else f"<small>{cell.rank}</small>"
     yield f"c{column}", text + rank

@@ -8,13 +8,23 @@ import polars as pl
 
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.selection import finite
-from nci_frames.reporting.charts.parts.theme import DASHES, HEIGHT, PALETTE, WIDTH, ModelStyle, config_for
+from nci_frames.reporting.charts.parts.theme import (
+    DASHES,
+    GROUND,
+    HEIGHT,
+    PALETTE,
+    WIDTH,
+    ModelStyle,
+    config_for,
+)
 from nci_frames.reporting.tables.names import all_drawable, drawable, drawable_spec
 
 __all__ = [
     "COARSE",
     "DOTS",
+    "DOTTED",
     "LINES",
+    "PALE",
     "colour",
     "compose",
     "curves",
@@ -24,6 +34,7 @@ __all__ = [
     "prevalence_strokes",
     "shape",
     "tooltip",
+    "veil",
     "with_eta",
 ]
 
@@ -34,6 +45,9 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 
 #: Points are drawn for grids of at most this many values; on finer grids only the point under the pointer.
 COARSE = 12
+
+#: Added to the subtitle of charts that show values without support.
+DOTTED, PALE = "; dotted: too few negatives", "; pale: too few negatives"
 
 #: Opacities of areas, one for each stroke of ``DASHES``.
 _DEPTHS = (0.85, 0.45, 0.25, 0.65, 0.15)
@@ -124,13 +138,46 @@ def curves(
     # Large invisible targets for the pointer: with nearest=True Vega-Lite 6 shows text fields as "undefined".
     targets = base.mark_point(filled=True, size=reach, opacity=0, clip=clip)
     targets = targets.encode(tooltip=tooltip(numbers, names=names))
+    told, untold = _by_support(rows)
+    faded = []
+    if untold is not None:
+        lines = lines.properties(data=finite(told))
+        dotted = base.mark_line(order=False, clip=clip, strokeDash=[1, 4], strokeCap="round").encode(
+            opacity=alt.condition(chosen, alt.value(0.7), alt.value(0.12))
+        )
+        faded = [dotted.properties(data=finite(untold), name="untold")]
     # Explicit names: Altair would take them from a counter, and equal charts would differ.
     return [
         *_band(rows, base, chosen),
+        *faded,
         lines.add_params(chosen).properties(name="lines"),
         points.properties(name="points"),
         targets.add_params(hover).properties(name="targets"),
     ]
+
+
+def veil(ranges: pl.DataFrame, base: alt.Chart, *, height: int | None = None) -> tuple[list[alt.Chart], str]:
+    """Cover ranges, areas or bars of a height, that the log does not support; and return a note on them."""
+    if ranges.is_empty():
+        return [], ""
+    hidden = base.properties(data=finite(ranges), name="untold")
+    if height is None:
+        return [hidden.mark_area(clip=True, color=GROUND, opacity=0.7)], PALE
+    return [hidden.mark_bar(height=height, color=GROUND, opacity=0.7)], PALE
+
+
+def _by_support(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Return the rows for the line of what the log supports, and those for the line of the rest.
+
+    Both have the value where one begins and the other ends.
+    """
+    if "supported" not in rows.columns or rows["supported"].fill_null(value=True).all():
+        return rows, None
+    supported = pl.col("supported").fill_null(value=True)
+    beside = (~supported.shift(1, fill_value=True) | ~supported.shift(-1, fill_value=True)).over("model")
+    value = pl.col("value")
+    told = rows.with_columns(value=pl.when(supported).then(value))
+    return told, rows.with_columns(value=pl.when(~supported | beside).then(value))
 
 
 def _band(rows: pl.DataFrame, base: alt.Chart, chosen: alt.Parameter) -> list[alt.Chart]:

@@ -22,6 +22,7 @@ __all__ = [
     "one_comparison",
     "operating_point",
     "refuse_doubles",
+    "unsupported_ranges",
     "with_recall",
 ]
 
@@ -161,6 +162,16 @@ def one_comparison(frame: pl.DataFrame, schema: FrameSchema) -> None:
             found=f"the key {keys[0]!r}",
             hint="select one value of this key, then drop the column",
         )
+
+
+def unsupported_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
+    """Merge adjacent ranges that the log does not support, whatever their model; none if nothing is said."""
+    told = pl.col("supported") if "supported" in ranges.columns else pl.lit(value=True)
+    runs = ranges.sort(start).with_columns(told.fill_null(value=True).alias("supported"))
+    merged = runs.group_by(pl.col("supported").rle_id().alias("run"), maintain_order=True).agg(
+        pl.col("supported").first(), pl.col(start).first(), pl.col(end).last()
+    )
+    return merged.filter(~pl.col("supported")).drop("run")
 
 
 def merged_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
