@@ -10,6 +10,7 @@ import numpy as np
 from nci_frames.errors import ParameterError
 
 __all__ = [
+    "LEAST_BUCKETS",
     "Prevalences",
     "beta_value",
     "beta_values",
@@ -28,6 +29,9 @@ __all__ = [
 _MOST_NUMBERS = 100_000
 
 Prevalences = float | Sequence[float] | Literal["observed"]
+
+#: Fewer buckets of units than this show too little of how one log differs from another.
+LEAST_BUCKETS = 20
 
 
 def check_level(level: object) -> None:

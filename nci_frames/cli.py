@@ -214,6 +214,9 @@ def output_options(command: C) -> C:
     help="Score column of one model, for logs with a column per model; may be repeated.",
 )
 @click.option("--fold", help="Column with the cross-validation fold.")
+@click.option(
+    "--unit", help="Column with the user, host or patient that a row belongs to; its rows are kept together."
+)
 @click.option("--weight", help="Column with the weight of each row.")
 @click.option("--positive", help="Label that means positive; 0/1 and Boolean labels need none.")
 @click.option(
@@ -313,7 +316,7 @@ def demo(
                 threshold=threshold,
                 segments=("segment",),
                 title=f"{name.replace('_', ' ')}: ten classifiers as the class balance changes",
-                columns={"fold": "fold"},
+                columns={"fold": "fold", "unit": "unit"},
                 **formats,
             )
         )

@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nci_frames.counting.count import Tally, tally_predictions
+from nci_frames.counting.count import Tally
 from nci_frames.counting.logs.scan import scan_predictions
+from nci_frames.counting.logs.units import UnitSizes
 from nci_frames.counting.thresholds.grids import auto_thresholds
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.folders import check_apart, publishing
+from nci_frames.jobs.counting_units import Counted, count_for_comparison
 from nci_frames.reporting.files.save_chart import CHART_KINDS, save_chart
 from nci_frames.reporting.files.save_table import TABLE_KINDS, save_table
 from nci_frames.reporting.pages.figures import report_charts
@@ -81,7 +83,8 @@ def run_report(job: ReportJob) -> Published:
     with publishing(job.out) as folder:
         predictions = scan_predictions(job.source, segments=job.segments, **job.columns)
         wish = auto_thresholds(prevalence=[eta for eta in job.prevalence if eta > 0], also=[job.threshold])
-        tally = tally_predictions(predictions, thresholds=wish, progress=True)
+        counted = count_for_comparison(predictions, wish, job.segments)
+        tally = counted.tally
         comparison = comparison_of(
             tally.counts,
             prevalence=job.prevalence,
@@ -90,8 +93,9 @@ def run_report(job: ReportJob) -> Published:
             segments=job.segments,
             # Whatever the log calls its folds, the key of the predictions is "fold".
             fold=None if job.columns.get("fold") is None else "fold",
+            unit_counts=counted.by_unit,
         )
-        written = _write(job, tally, comparison, folder)
+        written = _write(job, counted, comparison, folder)
     reports, tables, charts = (tuple(job.out / name for name in names) for names in written)
     return Published(comparison, tally, reports, tables, charts)
 
@@ -110,9 +114,10 @@ def _check_kinds(job: ReportJob) -> None:
         raise ParameterError.out_of_range("formats", job.formats, f"one or more of {', '.join(REPORT_KINDS)}")
 
 
-def _write(job: ReportJob, tally: Tally, comparison: Comparison, folder: Path) -> tuple[list[str], ...]:
+def _write(job: ReportJob, counted: Counted, comparison: Comparison, folder: Path) -> tuple[list[str], ...]:
     """Write all files of a job into a folder; return their names there: reports, tables, charts."""
-    facts = _facts(tally, comparison)
+    tally = counted.tally
+    facts = _facts(counted, comparison)
     title = {} if job.title is None else {"title": job.title}
     reports = [f"report.{kind}" for kind in dict.fromkeys(job.formats)]
     for name in reports:
@@ -134,18 +139,25 @@ def _write(job: ReportJob, tally: Tally, comparison: Comparison, folder: Path) -
     return reports, list(frames), list(charts)
 
 
-def _facts(tally: Tally, comparison: Comparison) -> list[tuple[str, str]]:
-    observed = comparison.observed_prevalence
+def _facts(counted: Counted, comparison: Comparison) -> list[tuple[str, str]]:
+    tally, observed = counted.tally, comparison.observed_prevalence
     return [
         ("source", tally.where),
         *([("files", f"{tally.files:,}")] if tally.files else []),
         ("rows counted", f"{tally.counted:,}"),
         ("rows left out", f"{sum(tally.dropped.values()):,}"),
         *((f"rows left out: {reason}", f"{rows:,}") for reason, rows in tally.dropped.items()),
+        *([] if counted.units is None else [("units", _units(counted.units))]),
         ("models", f"{comparison.points['model'].n_unique():,}"),
         ("observed prevalence", "undefined: no rows" if observed is None else f"{observed:.6g}"),
         ("thresholds", _resolution(tally)),
     ]
+
+
+def _units(sizes: UnitSizes) -> str:
+    about = "about " if sizes.estimated else ""
+    rows = f"{sizes.rows:.3g} {'row' if sizes.rows == 1 else 'rows'}"
+    return f"{about}{sizes.units:,}, with {rows} of a model each"
 
 
 def _resolution(tally: Tally) -> str:

@@ -4,7 +4,7 @@ Neither Python's hash nor Polars' promises that, so the hash is written out here
 of a text, or a whole number as it is, then the finaliser of SplitMix64.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -13,14 +13,18 @@ from numpy.typing import NDArray
 from nci_frames.arguments import check_whole
 from nci_frames.checked import checked
 from nci_frames.counting.logs.reading import predictions_of
+from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
 from nci_frames.errors import ParameterError, SchemaError
 
-__all__ = ["BUCKET", "bucket_of_units", "unit_buckets"]
+__all__ = ["BUCKET", "UnitSizes", "bucket_of_units", "unit_buckets", "unit_sizes"]
 
 #: Name of the key that ``unit_buckets`` adds.
 BUCKET = "bucket"
+
+#: Above so many rows, units are counted in a sample of one in so many units.
+_MANY_ROWS, _SAMPLED = 1 << 24, 64
 
 _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
@@ -92,6 +96,34 @@ def unit_buckets(predictions: Predictions, /, *, buckets: int = 256) -> pl.LazyF
             raw_with_files=None if with_files is None else with_files.with_columns(bucket=bucket),
         )
     )
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSizes:
+    """How many units a log has, and how many rows of each."""
+
+    units: int
+    #: Rows of a unit under one model, on average.
+    rows: float
+    #: Whether they were counted in a sample of the units.
+    estimated: bool
+
+
+def unit_sizes(predictions: Predictions) -> UnitSizes:
+    """Count the units of predictions; of a large log, those of one in 64 units."""
+    scan = scan_behind(predictions)
+    rows = scan.raw.filter(pl.col(REASON) == 0).select("model", "unit")
+    estimated = scan.rows is None or scan.rows > _MANY_ROWS
+    if estimated:
+        sampled = pl.col("unit").map_batches(
+            lambda units: bucket_of_units(units, _SAMPLED) == 0, return_dtype=pl.Boolean, is_elementwise=True
+        )
+        rows = rows.filter(sampled)
+    size = pl.len().cast(pl.Int64).alias("rows")
+    with scan.source.reading():
+        found = rows.group_by("model", "unit").agg(size).collect(engine="streaming")
+    units = found["unit"].n_unique() * (_SAMPLED if estimated else 1)
+    return UnitSizes(units, float(found["rows"].mean() or 0.0), estimated)  # type: ignore[arg-type]
 
 
 def bucket_of_units(units: pl.Series, buckets: int) -> pl.Series:

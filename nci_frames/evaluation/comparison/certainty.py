@@ -1,12 +1,14 @@
 """Counts -> how certain a ranking is, for the models that could be first."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
+from nci_frames.evaluation.comparison.units import at_thresholds
 from nci_frames.evaluation.resampling.probability_best import probability_best
 
-__all__ = ["MOST_RESAMPLED", "contenders", "own_threshold_certainty", "ranking_certainty"]
+__all__ = ["MOST_RESAMPLED", "Resampled", "contenders", "own_threshold_certainty", "ranking_certainty"]
 
 #: Only this many models, the nearest to the top, are resampled; others count as the best in no log.
 MOST_RESAMPLED = 20
@@ -29,25 +31,70 @@ def contenders(*rankings: pl.DataFrame) -> list[str]:
     return (ranked if ranked.height else nearest).sort("rank", "mean", "model")["model"].to_list()
 
 
+@dataclass(frozen=True, slots=True)
+class Resampled:
+    """The counts of a log, and how many logs like it are drawn from them."""
+
+    #: The models that are resampled.
+    models: tuple[str, ...]
+    #: Their counts without further keys; and the same by *units*.
+    counts: pl.DataFrame
+    by_unit: pl.DataFrame
+    #: The key whose values are drawn whole; None draws rows.
+    units: str | None
+    repeats: int
+
+    @classmethod
+    def of(
+        cls,
+        counts: pl.DataFrame,
+        by_unit: pl.DataFrame,
+        leading: Sequence[str],
+        *,
+        units: str | None,
+        repeats: int,
+    ) -> "Resampled":
+        """Return the counts of the first of the leading models."""
+        models = tuple(leading[:MOST_RESAMPLED])
+        some = pl.col("model").is_in(models)
+        return cls(models, counts.filter(some), by_unit.filter(some), units, repeats)
+
+    def areas(self, prevalence: Sequence[float]) -> pl.DataFrame:
+        """Return the probability of being best by PR-AUC.
+
+        The area is that of fewer steps of recall, so that a log counted at each of its scores takes little
+        longer than one counted at a thousand.
+        """
+        steps = _fewer_steps(self.counts)
+        if self.units is not None:
+            fewer = len(steps) < len(self.counts)
+            steps = at_thresholds(self.by_unit, steps, self.units) if fewer else self.by_unit
+        return probability_best(
+            steps, metric="pr_auc", prevalence=prevalence, repeats=self.repeats, units=self.units
+        )
+
+    def points(self, points: pl.DataFrame, prevalence: Sequence[float], beta: float) -> pl.DataFrame:
+        """Return the probability of being best by F-beta at one operating point of each model."""
+        # A threshold that was not counted has no rows to resample.
+        cells = points.filter(pl.col("model").is_in(self.models)).select(_CELLS).drop_nulls("tp")
+        if self.units is not None:
+            cells = at_thresholds(self.by_unit, cells, self.units)
+        return probability_best(
+            cells, metric="f_beta", prevalence=prevalence, beta=beta, repeats=self.repeats, units=self.units
+        )
+
+
 def ranking_certainty(
-    counts: pl.DataFrame,
-    points: pl.DataFrame,
-    *,
-    prevalence: Sequence[float],
-    beta: float,
-    repeats: int,
+    logs: Resampled, points: pl.DataFrame, *, prevalence: Sequence[float], beta: float
 ) -> pl.DataFrame:
     """Return the probability of being best by PR-AUC, and by F-beta at given operating points.
 
-    The columns are those of ``probability_best``; the area is that of fewer steps of recall, so that a log
-    counted at each of its scores takes little longer than one counted at a thousand.
+    The columns are those of ``probability_best``.
     """
-    steps = _fewer_steps(counts)
-    by_area = probability_best(steps, metric="pr_auc", prevalence=prevalence, repeats=repeats)
-    return pl.concat([by_area, _of_points(points, prevalence, beta, repeats)])
+    return pl.concat([logs.areas(prevalence), logs.points(points, prevalence, beta)])
 
 
-def own_threshold_certainty(best: pl.DataFrame, points: pl.DataFrame, *, repeats: int) -> pl.DataFrame:
+def own_threshold_certainty(logs: Resampled, best: pl.DataFrame, points: pl.DataFrame) -> pl.DataFrame:
     """Return the probability of being best by F-beta, each model at the threshold that *best* has for it.
 
     The thresholds are those of the log itself; they are not optimised again in each resampled log.
@@ -55,14 +102,8 @@ def own_threshold_certainty(best: pl.DataFrame, points: pl.DataFrame, *, repeats
     tables = []
     for (eta, beta), chosen in best.group_by("prevalence", "beta", maintain_order=True):
         at = points.join(chosen.select("model", "threshold"), on=["model", "threshold"], how="semi")
-        tables.append(_of_points(at, [eta], beta, repeats))
+        tables.append(logs.points(at, [eta], beta))
     return pl.concat(tables)
-
-
-def _of_points(points: pl.DataFrame, prevalence: Sequence[float], beta: float, repeats: int) -> pl.DataFrame:
-    # A threshold that was not counted has no rows to resample.
-    cells = points.select(_CELLS).drop_nulls("tp")
-    return probability_best(cells, metric="f_beta", prevalence=prevalence, beta=beta, repeats=repeats)
 
 
 def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from nci_frames.errors import OutsideGridWarning, SchemaError
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.nodes import area_nodes
 from nci_frames.evaluation.comparison.certainty import (
-    MOST_RESAMPLED,
+    Resampled,
     contenders,
     own_threshold_certainty,
     ranking_certainty,
@@ -33,6 +33,7 @@ from nci_frames.evaluation.comparison.segment_tables import (
 )
 from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
 from nci_frames.evaluation.comparison.undefined import observed_prevalence, uncounted, undefined_groups
+from nci_frames.evaluation.comparison.units import Drawn
 from nci_frames.evaluation.crossovers.decision_map import decision_map
 from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
 from nci_frames.evaluation.crossovers.winners import winner_ranges
@@ -46,9 +47,6 @@ from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
 from nci_frames.schemas import COUNTS, collect
 
 __all__ = ["compare_models", "comparison_of"]
-
-#: The key of ``unit_buckets``.
-BUCKET = "bucket"
 
 #: The threshold that suits probabilities, and that nobody chose who left it to the default.
 PROBABLE = 0.5
@@ -68,13 +66,16 @@ def compare_models(
     segments: str | Sequence[str] = (),
     fold: str | None = None,
     repeats: int = 400,
+    unit_counts: pl.DataFrame | pl.LazyFrame | None = None,
 ) -> Comparison:
     """Compute every table of a comparison of models.
 
     Parameters
     ----------
     counts
-        A counts frame; "exact" counts answer every threshold.
+        A counts frame; "exact" counts answer every threshold. If it has the key ``bucket`` of
+        ``unit_buckets``, the rows of a unit are kept together in every interval and test; otherwise rows are
+        taken as independent.
     prevalence
         The class balances to compare at, each in [0, 1].
     beta
@@ -87,6 +88,9 @@ def compare_models(
         The key of the folds of a cross-validation, over which models are compared as well.
     repeats
         Number of resampled logs for the certainty of the ranking, 2 to 1,000,000.
+    unit_counts
+        The same rows counted by ``bucket`` and by *segments*, at the same thresholds, for a log so large that
+        the counts by folds, segments and buckets together would be too many.
 
     Returns
     -------
@@ -123,6 +127,7 @@ def compare_models(
         segments=segments,
         fold=fold,
         repeats=repeats,
+        unit_counts=unit_counts,
     )
     if comparison.off_scale is not None:
         # Of the line that called the checked function.
@@ -139,6 +144,7 @@ def comparison_of(
     segments: str | Sequence[str] = (),
     fold: str | None = None,
     repeats: int = 400,
+    unit_counts: pl.DataFrame | pl.LazyFrame | None = None,
 ) -> Comparison:
     """Compare as ``compare_models`` does, whose caller shows ``Comparison.off_scale`` instead of a warning.
 
@@ -162,8 +168,10 @@ def comparison_of(
     # Sums of weights have no binomial bounds and cannot be resampled.
     whole = all(frame.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn"))
 
+    drawn = Drawn.of(frame if unit_counts is None else collect(unit_counts, COUNTS), segments)
+
     def bounded(points: pl.DataFrame) -> pl.DataFrame:
-        return compute_rates(points, interval="wilson") if whole else points
+        return drawn.bounded(points) if whole else points
 
     def tables(counts: pl.DataFrame, rates: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         points = bounded(select_operating_points(rates, threshold=threshold))
@@ -190,7 +198,8 @@ def comparison_of(
     best_points = bounded(own.sort("model", "threshold"))
     # Models that share thresholds still compete at different ones.
     within = ("metric", "prevalence", "beta")
-    best = rank_models(best_values(best_points, maps, total if whole else None, grid, betas), by=within)
+    judged = drawn.total if whole and drawn.enough else None
+    best = rank_models(best_values(best_points, maps, judged, grid, betas, units=drawn.units), by=within)
     observed = observed_prevalence(rates)
     main, middle = main_beta(betas), middle_prevalence(grid, observed)
     mains = main_prevalences(grid, observed)
@@ -198,16 +207,14 @@ def comparison_of(
     by_area = areas.filter(metric="pr_auc")
     leading = contenders(best.filter(at_beta), by_area, projection.filter(at_beta))
     certainty = best_certainty = None
-    if whole and best.height:
-        first = pl.col("model").is_in(leading[:MOST_RESAMPLED])
-        certainty = ranking_certainty(
-            total.filter(first), points.filter(first), prevalence=grid, beta=main, repeats=repeats
-        )
-        asked = best.filter(first, at_beta, pl.col("prevalence").is_in(mains))
-        best_certainty = own_threshold_certainty(asked, best_points, repeats=repeats)
+    if judged is not None and best.height:
+        logs = Resampled.of(total, judged, leading, units=drawn.units, repeats=repeats)
+        certainty = ranking_certainty(logs, points, prevalence=grid, beta=main)
+        asked = best.filter(at_beta, pl.col("prevalence").is_in(mains))
+        best_certainty = own_threshold_certainty(logs, asked, best_points)
     curves = report_curves(rates, leading[:MOST_MODELS])
     span = prevalence_range(grid, observed)
-    nodes = compute_areas(total, prevalence=area_nodes(*span)).filter(metric="pr_auc")
+    nodes = _nodes(total, span)
     support = lowest_supported_prevalence(total, metric="pr_auc")
     return Comparison(
         prevalence=tuple(grid),
@@ -225,6 +232,7 @@ def comparison_of(
         undefined=undefined,
         uncounted=uncounted(points, rates),
         off_scale=_off_scale(total, threshold),
+        buckets=drawn.buckets,
         rates=rates,
         best_points=best_points,
         best=best,
@@ -238,7 +246,9 @@ def comparison_of(
         support=support,
         certainty=certainty,
         best_certainty=best_certainty,
-        shifts=_shifts(frame, segments) if whole else None,
+        shifts=segment_shifts(drawn.counts, drawn.segments, units=drawn.units)
+        if judged is not None
+        else None,
         curves=curves,
         curve_projection=project_curves(curves, mains),
         precision_bands=precision_band(points, prevalence=grid) if whole else None,
@@ -260,12 +270,8 @@ def _off_scale(counts: pl.DataFrame, threshold: float) -> str | None:
     return f"{told}, so decisions at {threshold:g} may not be those that are made: {advice}"
 
 
-def _shifts(frame: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
-    """Test what projection assumes, by buckets of units where the counts have them."""
-    keys = COUNTS.keys(frame.columns)
-    units = BUCKET if BUCKET in keys and BUCKET not in segments else None
-    kept = [*segments, *([units] if units else [])]
-    return segment_shifts(pool_counts(frame, over=[k for k in keys if k not in kept]), segments, units=units)
+def _nodes(total: pl.DataFrame, span: tuple[float, float]) -> pl.DataFrame:
+    return compute_areas(total, prevalence=area_nodes(*span)).filter(metric="pr_auc")
 
 
 def _folds(

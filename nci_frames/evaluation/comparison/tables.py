@@ -27,6 +27,8 @@ class Comparison:
     segments: tuple[str, ...]
     #: Positives among all rows of the log; null if a log has no rows.
     observed_prevalence: float | None
+    #: Buckets of units, which every interval and test draws whole; None where rows are taken as independent.
+    buckets: int | None
     #: Why no model has a point at the threshold, where it was counted for none; None where it was.
     uncounted: str | None
     #: Why the threshold 0.5 says little: the scores are not probabilities; None where they may be.
@@ -107,6 +109,11 @@ class Comparison:
         """Every table that there is, by the name of its attribute, in their order."""
         held = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in held.items() if isinstance(value, pl.DataFrame)}
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the counts are sums of weights, which have neither intervals nor tests."""
+        return not self.points.schema["tp"].is_integer()
 
     @property
     def main_beta(self) -> float:

@@ -5,8 +5,8 @@ import polars as pl
 from nci_frames.arguments import check_level
 from nci_frames.checked import checked
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import ParameterError
-from nci_frames.evaluation.rates.clusters import effective_rows, require_buckets
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.rates.clusters import effective_rows
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.schemas import COUNTS, RATES, collect
 
@@ -138,7 +138,10 @@ def _clustered(frame: pl.DataFrame, units: str, interval: Interval | None, level
         msg = "units only changes the bounds of the rates"
         raise ParameterError(msg, found=f"units={units!r} without interval", hint='pass interval="wilson"')
     require_row_counts(frame)
-    require_buckets(frame, units)
+    if units not in COUNTS.keys(frame.columns):
+        raise SchemaError.missing_column(
+            units, "units", "the keys of the counts frame", COUNTS.keys(frame.columns)
+        )
     rates = rates_of(pool_counts(frame, over=units))
     return clustered_bounds(rates, frame, units=units, interval=interval, level=level)
 

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms
-from nci_frames.evaluation.rates.clusters import require_buckets
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, draw_without_replacement, stream
-from nci_frames.schemas import COUNTS
 
 __all__ = ["Sampler", "samplers_of"]
 
@@ -59,7 +57,9 @@ def samplers_of(frame: pl.DataFrame, units: str | None) -> Sequence[Sampler]:
     SchemaError
         If the counts lack the key *units*.
     """
-    return _Rows.of(frame) if units is None else _Buckets.of(frame, units)
+    if units is None:
+        return [_Rows(histogram) for histogram in histograms(frame)]
+    return [_Buckets(counts) for counts in bucket_counts(frame, units)]
 
 
 def _blocks(repeats: int, bins: int) -> list[int]:
@@ -73,10 +73,6 @@ class _Rows:
     """Rows are resampled with replacement, separately for positives and negatives."""
 
     histogram: Histogram
-
-    @classmethod
-    def of(cls, frame: pl.DataFrame) -> "list[_Rows]":
-        return [cls(histogram) for histogram in histograms(frame)]
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -106,40 +102,26 @@ class _Rows:
 class _Buckets:
     """Whole buckets are resampled with replacement, the same ones for every model."""
 
-    #: All buckets together.
-    histogram: Histogram
-    #: Each bucket that has rows of the group, by its position among all buckets.
-    members: dict[int, Histogram]
-    buckets: int
+    counts: BucketCounts
 
-    @classmethod
-    def of(cls, frame: pl.DataFrame, units: str) -> "list[_Buckets]":
-        require_buckets(frame, units)
-        places = {bucket: place for place, bucket in enumerate(frame[units].unique().sort())}
-        members: dict[tuple[Any, ...], dict[int, Histogram]] = {}
-        place = ["model", *COUNTS.keys(frame.columns)].index(units)
-        for histogram in histograms(frame):
-            group = histogram.group.row(0)
-            members.setdefault(group[:place] + group[place + 1 :], {})[places[group[place]]] = histogram
-        pooled = histograms(pool_counts(frame, over=units))
-        return [cls(histogram, members[histogram.group.row(0)], len(places)) for histogram in pooled]
+    @property
+    def histogram(self) -> Histogram:
+        return self.counts.histogram
 
     @property
     def sizes(self) -> tuple[int, int]:
-        members = self.members.values()
-        return sum(bool(m.positives.any()) for m in members), sum(bool(m.negatives.any()) for m in members)
+        return self.counts.occupied
 
     def coarser(self, thresholds: Sequence[float]) -> "_Buckets":
-        members = {place: m.coarser(thresholds) for place, m in self.members.items()}
-        return _Buckets(self.histogram.coarser(thresholds), members, self.buckets)
+        return _Buckets(self.counts.coarser(thresholds))
 
     def condensed(self) -> "_Buckets":
-        return self.coarser(self.histogram.condensed().thresholds.tolist())
+        return _Buckets(self.counts.condensed())
 
     def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
-        positives, negatives = self._matrix("positives"), self._matrix("negatives")
-        even = np.ones(self.buckets, np.int64)
+        positives, negatives = self.counts.positives, self.counts.negatives
+        even = np.ones(self.counts.buckets, np.int64)
         # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
         times = draw_with_replacement(rng, even, repeats).astype(np.float64)
         for part in np.split(times, np.cumsum(_blocks(repeats, positives.shape[1]))[:-1]):
@@ -148,23 +130,8 @@ class _Buckets:
 
     def halves(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
-        positives, negatives = self._matrix("positives").T, self._matrix("negatives").T
-        half = (np.arange(self.buckets) < self.buckets // 2).astype(np.float64)
+        positives, negatives = self.counts.positives.T, self.counts.negatives.T
+        half = (np.arange(self.counts.buckets) < self.counts.buckets // 2).astype(np.float64)
         for _ in range(repeats):
             drawn = rng.permutation(half)
             yield (positives @ drawn).astype(np.int64), (negatives @ drawn).astype(np.int64)
-
-    def _matrix(self, name: str) -> Any:
-        """Return the rows of each bucket (down) and bin (across)."""
-        from scipy.sparse import coo_array  # noqa: PLC0415  (what does not need it does not wait for it)
-
-        bucket, place, rows = [], [], []
-        for number, member in self.members.items():
-            mine = getattr(member, name)
-            occupied = np.flatnonzero(mine)
-            bucket.append(np.full(len(occupied), number))
-            place.append(member.places_in(self.histogram)[occupied])
-            rows.append(mine[occupied])
-        cells = (np.concatenate(bucket), np.concatenate(place))
-        shape = (self.buckets, len(self.histogram.positives))
-        return coo_array((np.concatenate(rows).astype(np.float64), cells), shape).tocsr()

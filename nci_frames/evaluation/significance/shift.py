@@ -12,8 +12,8 @@ from nci_frames.arguments import check_level
 from nci_frames.checked import checked
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
-from nci_frames.evaluation.rates.clusters import require_buckets
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import exceedance
 from nci_frames.schemas import COUNTS, SHIFTS
@@ -138,40 +138,50 @@ def shift_tests(
     if len(frame) and frame[over].n_unique() < 2:
         msg = f"all rows have the same {over}, so there is nothing to compare"
         raise ParameterError(msg, found=repr(frame[over][0]))
-    if units is not None:
-        require_buckets(frame, units)
     empty = SHIFTS.empty(frame.select("model", *rest)).drop("adjusted", "distinguishable")
     if frame.is_empty():
         return empty
-    places = [frame[key].unique().sort() for key in (over, units) if key is not None]
-    members: dict[tuple[object, ...], list[Histogram]] = {}
-    for histogram in histograms(frame):
-        members.setdefault(histogram.group.select("model", *rest).row(0), []).append(histogram)
+    values = frame[over].unique().sort()
+    members: dict[tuple[object, ...], list[_Member]] = {}
+    for member in _members(frame, units):
+        members.setdefault(member[0].group.select("model", *rest).row(0), []).append(member)
     tables = [
-        _tested(pooled, members[pooled.group.row(0)], places, over, units)
+        _tested(pooled, members[pooled.group.row(0)], values, over)
         for pooled in histograms(pool_counts(frame, over=[key for key in (over, units) if key is not None]))
     ]
     return pl.concat(tables).select(empty.columns).sort("model", *rest, "class")
 
 
-def _tested(
-    pooled: Histogram, members: list[Histogram], places: list[pl.Series], over: str, units: str | None
-) -> pl.DataFrame:
+#: The rows of a group with one value of the key, and the same by buckets of units.
+_Member = tuple[Histogram, BucketCounts | None]
+
+
+def _members(frame: pl.DataFrame, units: str | None) -> list[_Member]:
+    if units is None:
+        return [(histogram, None) for histogram in histograms(frame)]
+    return [(counts.histogram, counts) for counts in bucket_counts(frame, units)]
+
+
+def _tested(pooled: Histogram, members: list[_Member], values: pl.Series, over: str) -> pl.DataFrame:
     """Test the positives and the negatives of one group."""
-    segments = {value: place for place, value in enumerate(places[0].to_list())}
-    buckets = {value: place for place, value in enumerate(places[1].to_list())} if units else {}
+    segments = {value: place for place, value in enumerate(values.to_list())}
+    first = members[0][1]
     found = []
     for name in ("negatives", "positives"):
         whole = getattr(pooled, name)
         by_bin = np.zeros((len(segments), len(whole)), np.int64)
         cell = _cells(whole)
-        by_bucket = np.zeros((len(buckets), len(segments), cell.max(initial=0) + 1), np.int64)
-        for member in members:
+        by_bucket = np.zeros(
+            (0 if first is None else first.buckets, len(segments), cell.max(initial=0) + 1), np.int64
+        )
+        for member, by_unit in members:
             rows, at = getattr(member, name), member.places_in(pooled)
             segment = segments[member.group[over].item()]
             np.add.at(by_bin[segment], at, rows)
-            if units:
-                np.add.at(by_bucket[buckets[member.group[units].item()], segment], cell[at], rows)
+            if by_unit is not None:
+                cells = getattr(by_unit, name).tocoo()
+                place = (cells.row, np.full(len(cells.row), segment), cell[at[cells.col]])
+                np.add.at(by_bucket, place, cells.data.astype(np.int64))
         compared = np.flatnonzero(by_bin.sum(axis=1) >= _LEAST_ROWS)
         row: dict[str, object] = {
             "class": name[:-1],
@@ -185,10 +195,10 @@ def _tested(
                 [np.bincount(cell, weights=rows, minlength=cell.max() + 1) for rows in by_bin]
             ).astype(np.float64)
             statistic, p_value = _anderson_darling(
-                by_cell[compared], by_bucket[:, compared] if units else None
+                by_cell[compared], None if first is None else by_bucket[:, compared]
             )
             effect, segment = _largest_distance(by_bin[compared])
-            farthest = places[0].cast(pl.String)[int(compared[segment])]
+            farthest = values.cast(pl.String)[int(compared[segment])]
             row |= {"statistic": statistic, "effect": effect, "farthest": farthest, "p_value": p_value}
         found.append(row)
     dtypes = {name: dtype for name, dtype in SHIFTS.dtypes().items() if name not in ("model", *_DECIDED)}
@@ -231,8 +241,9 @@ def _anderson_darling(by_cell: Floats, by_bucket: Rows | None) -> tuple[float, f
     moved = moved / rows[:, None] - moved.sum(axis=1, keepdims=True) / size
     moved *= np.sqrt(rows[:, None] * weight)
     flat = moved.reshape(len(moved), -1)
-    # The same eigenvalues as those of the covariance of segments and thresholds, of which there may be more.
-    weights = np.linalg.eigvalsh(flat @ flat.T) * len(flat) / (len(flat) - 1)
+    # Both products have the same eigenvalues, but for zeros; one is smaller.
+    product = flat @ flat.T if len(flat) < flat.shape[1] else flat.T @ flat
+    weights = np.linalg.eigvalsh(product) * len(flat) / (len(flat) - 1)
     return statistic, exceedance(statistic, weights)
 
 

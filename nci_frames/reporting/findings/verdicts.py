@@ -8,12 +8,15 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from nci_frames.arguments import LEAST_BUCKETS
+
 __all__ = [
     "Lead",
     "Order",
     "Overtaking",
     "Verdict",
     "read_assumption",
+    "read_independence",
     "read_leads",
     "read_order",
     "read_verdict",
@@ -214,6 +217,36 @@ def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overt
                     found.append(Overtaking(*((a, b) if a_leads else (b, a)), before[1], at))
                 last[a, b] = (a_leads, at)
     return tuple(found)
+
+
+def read_independence(buckets: int | None, *, weighted: bool = False) -> str:
+    """Return a sentence on what intervals and tests draw: rows, or whole units.
+
+    Parameters
+    ----------
+    buckets
+        How many buckets of units there are; None where rows are taken as independent.
+    weighted
+        Whether the counts are sums of weights, which have neither intervals nor tests.
+
+    Examples
+    --------
+    >>> read_independence(256)
+    'All rows of a unit are kept together: intervals and tests draw 256 buckets of units.'
+    """
+    if weighted:
+        return "The rows have weights, so there are no intervals and tests."
+    if buckets is None:
+        return (
+            "No unit was named, so rows are taken as independent. If a user, host or patient has several "
+            "rows, intervals are too narrow and tests find too much."
+        )
+    if buckets < LEAST_BUCKETS:
+        return (
+            f"There are {buckets:,} buckets of units. Intervals and tests need {LEAST_BUCKETS}, so there are "
+            "none, and each own best threshold is judged on the rows that it was chosen on."
+        )
+    return f"All rows of a unit are kept together: intervals and tests draw {buckets:,} buckets of units."
 
 
 def read_assumption(shifts: pl.DataFrame | None) -> str:

@@ -17,7 +17,7 @@ from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
 from nci_frames.reporting.charts.parts.theme import DARK
 from nci_frames.reporting.findings.ranked_tables import own_threshold_words
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
-from nci_frames.reporting.findings.verdicts import read_assumption
+from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
 from nci_frames.reporting.pages.figures import Figure, report_figures, shown_models
 from nci_frames.reporting.pages.live import live_numbers
 from nci_frames.reporting.tables import great_tables, numbers
@@ -66,6 +66,7 @@ def render_report(
         points=_points(comparison),
         undefined=comparison.undefined.to_dicts(),
         assumption=read_assumption(comparison.shifts),
+        independence=read_independence(comparison.buckets, weighted=comparison.weighted),
         shifts=_largest_shifts(comparison.shifts),
         facts=[(str(label), str(value)) for label, value in facts],
         methods=sorted(comparison.areas["method"].drop_nulls().unique()),

@@ -10,7 +10,7 @@ import polars as pl
 
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
-from nci_frames.reporting.findings.verdicts import Order, read_assumption
+from nci_frames.reporting.findings.verdicts import Order, read_assumption, read_independence
 
 __all__ = ["SCHEMA_VERSION", "render_json"]
 
@@ -83,6 +83,7 @@ def render_json(
         ],
         "undefined": _undefined(comparison),
         "assumption": read_assumption(comparison.shifts),
+        "independence": read_independence(comparison.buckets, weighted=comparison.weighted),
         "facts": [{"label": str(label), "value": str(value)} for label, value in facts],
     }
     return json.dumps(_plain(content), ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"

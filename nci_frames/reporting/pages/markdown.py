@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.summary import TITLE, Role, summarise
-from nci_frames.reporting.findings.verdicts import read_assumption
+from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
 from nci_frames.reporting.tables.markdown import literal
 from nci_frames.reporting.tables.numbers import (
     format_count,
@@ -53,6 +53,7 @@ def render_markdown(
         points=comparison.points.sort("model").to_dicts(),
         undefined=comparison.undefined.to_dicts(),
         assumption=read_assumption(comparison.shifts),
+        independence=read_independence(comparison.buckets, weighted=comparison.weighted),
         facts=[(str(label), str(value)) for label, value in facts],
         shown_overtakings=_OVERTAKINGS,
         shown_segments=_SEGMENTS,

@@ -9,7 +9,7 @@ from nci_frames.evaluation.comparison.cells import Cell, RankedCells
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.ranked_tables import ranked_tables
 from nci_frames.reporting.findings.summary import summarise
-from nci_frames.reporting.findings.verdicts import read_assumption
+from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
 from nci_frames.reporting.tables.names import printable
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid
 
@@ -51,6 +51,7 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
     for reason in summarise(comparison).doubts:
         console.print(Text(reason, style="yellow"))
     console.print(Text(read_assumption(comparison.shifts), style="dim"))
+    console.print(Text(read_independence(comparison.buckets, weighted=comparison.weighted), style="dim"))
     if comparison.off_scale is not None:
         console.print(Text(comparison.off_scale, style="yellow"))
     if comparison.uncounted is not None:

@@ -1,0 +1,163 @@
+"""Counts by buckets of units -> the rows of each bucket in each bin, as sparse arrays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.arguments import LEAST_BUCKETS
+from nci_frames.counts.pooling import pool_counts
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.arrays.histograms import Histogram
+from nci_frames.schemas import COUNTS
+from nci_frames.schemas.runs import group_starts, is_sorted
+
+__all__ = ["BucketCounts", "bucket_counts"]
+
+
+@dataclass(frozen=True, slots=True)
+class BucketCounts:
+    """The rows of one group, by class, bucket and bin, highest scores first."""
+
+    #: All buckets together.
+    histogram: Histogram
+    #: Sparse, of shape (buckets, bins), with whole numbers; buckets are those of all groups.
+    positives: Any
+    negatives: Any
+
+    @property
+    def buckets(self) -> int:
+        """How many buckets there are, also without rows of the group."""
+        return int(self.positives.shape[0])
+
+    @property
+    def occupied(self) -> tuple[int, int]:
+        """How many buckets have positives of the group, and how many have negatives."""
+        positives, negatives = (
+            int((np.asarray(of_class.sum(axis=1)) > 0).sum()) for of_class in (self.positives, self.negatives)
+        )
+        return positives, negatives
+
+    def coarser(self, thresholds: Sequence[float]) -> "BucketCounts":
+        """Return the counts of bins between these thresholds; see ``Histogram.coarser``."""
+        histogram = self.histogram.coarser(thresholds)
+        bins = self.positives.shape[1]
+        ends = np.append(self.histogram.reached(histogram.thresholds.tolist()), bins)
+        place = np.searchsorted(ends, np.arange(bins), side="right")
+        return BucketCounts(
+            histogram, *(_moved(of_class, place, len(ends)) for of_class in (self.positives, self.negatives))
+        )
+
+    def condensed(self) -> "BucketCounts":
+        """Merge neighbouring bins without positives, as ``Histogram.condensed`` does."""
+        return self.coarser(self.histogram.condensed().thresholds.tolist())
+
+
+def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
+    """Return the rows of all groups of whole counts by the values of a key, in the order of the keys.
+
+    Raises
+    ------
+    ParameterError
+        If there are too few buckets, rows without one, or buckets with different thresholds of a grid.
+    SchemaError
+        If the counts lack the key.
+    """
+    buckets = _buckets(counts, units)
+    group = ["model", *(key for key in COUNTS.keys(counts.columns) if key != units)]
+    members = [*group, units]
+    first = group_starts(counts, members)
+    heads = counts[first].select(members)
+    number = _numbers(heads, group)
+    if not is_sorted(counts, members, first) or (np.diff(number) < 0).any():
+        counts = counts.sort(*members, "threshold")
+        first = group_starts(counts, members)
+        heads = counts[first].select(members)
+        number = _numbers(heads, group)
+    size = np.diff(first, append=len(counts))
+    bucket = heads.join(
+        pl.DataFrame({units: buckets}).with_row_index("__place"), on=units, how="left", maintain_order="left"
+    )["__place"].to_numpy()
+    every = _every_score(counts, first)
+    found = []
+    borders = np.flatnonzero(np.diff(number, prepend=-1))
+    for begin, end in zip(borders, np.append(borders, len(heads))[1:], strict=True):
+        start, stop = first[begin], first[end] if end < len(first) else len(counts)
+        threshold = counts["threshold"][start:stop].to_numpy()
+        bins = np.unique(threshold)[::-1]
+        every_score = bool(every[begin:end].all())
+        if not every_score and (size[begin:end] != len(bins)).any():
+            # Grids that differ cannot be added; this says so.
+            pool_counts(counts, over=units)
+        place = np.searchsorted(-bins, -threshold)
+        shape = (len(buckets), len(bins) + 1)
+        lowest = first[begin:end] - start
+        classes = []
+        for hit, missed in (("tp", "fn"), ("fp", "tn")):
+            reached, rest = (counts[name][start:stop].to_numpy() for name in (hit, missed))
+            # The next row has the next higher threshold, unless it is another bucket's.
+            above = np.append(reached[1:], 0)
+            above[lowest[1:] - 1] = 0
+            rows = np.append(reached - above, rest[lowest])
+            cells = (
+                np.append(np.repeat(bucket[begin:end], size[begin:end]), bucket[begin:end]),
+                np.append(place, np.full(end - begin, len(bins))),
+            )
+            classes.append(_sparse(rows, cells, shape))
+        positives, negatives = (np.asarray(of_class.sum(axis=0)).astype(np.int64) for of_class in classes)
+        histogram = Histogram(heads[begin : begin + 1].select(group), bins, positives, negatives, every_score)
+        found.append(BucketCounts(histogram, *classes))
+    return found
+
+
+def _buckets(counts: pl.DataFrame, units: str) -> pl.Series:
+    """Return the buckets, ascending; raise as ``bucket_counts`` does."""
+    keys = COUNTS.keys(counts.columns)
+    if units not in keys:
+        raise SchemaError.missing_column(units, "units", "the keys of the counts frame", keys)
+    buckets = counts[units].unique().sort()
+    if len(counts) and len(buckets) < LEAST_BUCKETS:
+        raise ParameterError(
+            f"there are too few values of {units!r} to see how they differ",
+            found=f"{len(buckets)}; {LEAST_BUCKETS} are needed",
+            hint="count by more, e.g. by unit_buckets(predictions, buckets=256)",
+        )
+    if counts[units].null_count():
+        msg = f"rows without a {units} cannot be resampled by it"
+        raise ParameterError(msg, hint="remove the rows that belong to no unit before counting")
+    return buckets
+
+
+def _numbers(heads: pl.DataFrame, group: list[str]) -> NDArray[np.int64]:
+    """Return the number of the group of each member, in the order of the keys."""
+    order = heads.select(group).unique().sort(group).with_row_index("__number")
+    numbered = heads.join(order, on=group, how="left", nulls_equal=True, maintain_order="left")
+    return numbered["__number"].cast(pl.Int64).to_numpy()
+
+
+def _every_score(counts: pl.DataFrame, first: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return of each member whether it has a row for every distinct score, as ``has_every_score`` does."""
+    if "resolution" not in counts.columns or not len(first):
+        return np.zeros(len(first), np.bool_)
+    one = (counts["resolution"] == "exact").fill_null(value=False).to_numpy()
+    below = counts[first].select(pl.col("fn") + pl.col("tn")).to_series().to_numpy()
+    return np.asarray(np.logical_and.reduceat(one, first) & (below == 0))
+
+
+def _sparse(rows: NDArray[Any], cells: tuple[NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> Any:
+    from scipy.sparse import coo_array  # noqa: PLC0415  (what does not need it does not wait for it)
+
+    some = np.flatnonzero(rows)
+    bucket, place = (axis[some] for axis in cells)
+    found = coo_array((rows[some].astype(np.float64), (bucket, place)), shape).tocsr()
+    found.sort_indices()
+    return found
+
+
+def _moved(of_class: Any, place: NDArray[np.intp], bins: int) -> Any:
+    """Return the rows with their bins renumbered; those that share a bin are added."""
+    cells = of_class.tocoo()
+    return _sparse(cells.data, (cells.row, place[cells.col]), (of_class.shape[0], bins))

@@ -1,0 +1,58 @@
+"""Predictions -> the counts of a report, by buckets of units where the log has units."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from nci_frames.counting.count import Tally, tally_predictions
+from nci_frames.counting.logs.scan import scan_behind
+from nci_frames.counting.logs.units import BUCKET, UnitSizes, unit_buckets, unit_sizes
+from nci_frames.counting.thresholds.auto import EXACT_ROWS
+from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
+
+__all__ = ["Counted", "count_for_comparison"]
+
+#: Buckets of units, the fewer the more groups and thresholds there are, and how many counts they may give.
+_BUCKETS, _MOST_COUNTS = (256, 128, 64, 32), 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The counts of a report."""
+
+    #: By all keys; a small log that has units also by their buckets.
+    tally: Tally
+    #: By segments and buckets of units, for a large log that has units.
+    by_unit: pl.DataFrame | None
+    units: UnitSizes | None
+
+
+def count_for_comparison(
+    predictions: pl.LazyFrame, thresholds: AutoThresholds, segments: Sequence[str]
+) -> Counted:
+    """Count a log for a report: in one pass, or for a large log with units in two."""
+    if "unit" not in predictions.collect_schema():
+        return Counted(tally_predictions(predictions, thresholds=thresholds, progress=True), None, None)
+    sizes = unit_sizes(predictions)
+    rows = scan_behind(predictions).rows
+    if rows is not None and rows <= EXACT_ROWS:
+        bucketed = unit_buckets(predictions, buckets=_BUCKETS[0])
+        return Counted(tally_predictions(bucketed, thresholds=thresholds, progress=True), None, sizes)
+    tally = tally_predictions(predictions, thresholds=thresholds, progress=True)
+    grid = tally.counts["threshold"].unique().sort().to_list()
+    by, buckets = _affordable(tally.counts, segments, len(grid))
+    bucketed = unit_buckets(predictions, buckets=buckets)
+    same: Thresholds = grid if tally.reached else "exact"
+    by_unit = tally_predictions(bucketed, thresholds=same, by=[*by, BUCKET], progress=True)
+    return Counted(tally, by_unit.counts, sizes)
+
+
+def _affordable(counts: pl.DataFrame, segments: Sequence[str], thresholds: int) -> tuple[list[str], int]:
+    """Return the segments that are counted by buckets, all or none, and the number of buckets."""
+    for by in (list(segments), []):
+        groups = counts.select("model", *by).n_unique()
+        for buckets in _BUCKETS:
+            if groups * buckets * thresholds <= _MOST_COUNTS:
+                return by, buckets
+    return [], _BUCKETS[-1]
