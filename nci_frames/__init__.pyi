@@ -87,7 +87,7 @@ from .evaluation.crossovers.winners import winner_ranges as winner_ranges
 
 # evaluation.resampling
 from .evaluation.resampling.bootstrap import bootstrap as bootstrap
-from .evaluation.resampling.crossover_intervals import crossover_intervals as crossover_intervals
+from .evaluation.significance.crossover_intervals import crossover_intervals as crossover_intervals
 from .evaluation.resampling.probability_best import probability_best as probability_best
 from .evaluation.resampling.subsampling import subsample_study as subsample_study
 
