@@ -6,7 +6,7 @@ import polars as pl
 
 from nci_frames.evaluation.resampling.probability_best import probability_best
 
-__all__ = ["MOST_RESAMPLED", "contenders", "own_threshold_certainty", "ranking_certainty"]
+__all__ = ["MOST_RESAMPLED", "contenders", "fewer_steps", "own_threshold_certainty", "ranking_certainty"]
 
 #: Only this many models, the nearest to the top, are resampled; others count as the best in no log.
 MOST_RESAMPLED = 20
@@ -42,7 +42,7 @@ def ranking_certainty(
     The columns are those of ``probability_best``; the area is that of fewer steps of recall, so that a log
     counted at each of its scores takes little longer than one counted at a thousand.
     """
-    steps = _fewer_steps(counts)
+    steps = fewer_steps(counts)
     by_area = probability_best(steps, metric="pr_auc", prevalence=prevalence, repeats=repeats)
     return pl.concat([by_area, _of_points(points, prevalence, beta, repeats)])
 
@@ -65,7 +65,7 @@ def _of_points(points: pl.DataFrame, prevalence: Sequence[float], beta: float, r
     return probability_best(cells, metric="f_beta", prevalence=prevalence, beta=beta, repeats=repeats)
 
 
-def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
+def fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
     """Leave out thresholds that change the area least.
 
     Of the first positives each has a step of its own, since at a low prevalence they have most of the area;

@@ -26,6 +26,7 @@ from nci_frames.evaluation.comparison.places import (
     middle_prevalence,
     prevalence_range,
 )
+from nci_frames.evaluation.comparison.possible_best import possible_best
 from nci_frames.evaluation.comparison.segment_tables import (
     segment_differences,
     segment_shifts,
@@ -39,6 +40,7 @@ from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.projection.bands import max_precision_uncertainty, precision_band
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
+from nci_frames.evaluation.rates.clusters import LEAST_BUCKETS
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.folds import compare_folds
@@ -197,7 +199,7 @@ def comparison_of(
     at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
     by_area = areas.filter(metric="pr_auc")
     leading = contenders(best.filter(at_beta), by_area, projection.filter(at_beta))
-    certainty = best_certainty = None
+    certainty = best_certainty = possible = None
     if whole and best.height:
         first = pl.col("model").is_in(leading[:MOST_RESAMPLED])
         certainty = ranking_certainty(
@@ -205,6 +207,10 @@ def comparison_of(
         )
         asked = best.filter(first, at_beta, pl.col("prevalence").is_in(mains))
         best_certainty = own_threshold_certainty(asked, best_points, repeats=repeats)
+        possible = possible_best(
+            frame.filter(first), best_points, threshold=threshold, prevalence=mains, beta=main,
+            repeats=repeats, units=_units(frame, segments),
+        )  # fmt: skip
     curves = report_curves(rates, leading[:MOST_MODELS])
     span = prevalence_range(grid, observed)
     nodes = compute_areas(total, prevalence=area_nodes(*span)).filter(metric="pr_auc")
@@ -236,6 +242,7 @@ def comparison_of(
         area_winners=area_winners(nodes, lowest_supported_prevalence(total, metric="pr_auc"), *span),
         certainty=certainty,
         best_certainty=best_certainty,
+        contenders=possible,
         shifts=_shifts(frame, segments) if whole else None,
         curves=curves,
         curve_projection=project_curves(curves, mains),
@@ -258,10 +265,18 @@ def _off_scale(counts: pl.DataFrame, threshold: float) -> str | None:
     return f"{told}, so decisions at {threshold:g} may not be those that are made: {advice}"
 
 
+def _units(frame: pl.DataFrame, segments: Sequence[str]) -> str | None:
+    """Return the key of the buckets of units, where the counts have enough of them."""
+    if BUCKET not in COUNTS.keys(frame.columns) or BUCKET in segments:
+        return None
+    buckets = frame[BUCKET]
+    return None if buckets.null_count() or buckets.n_unique() < LEAST_BUCKETS else BUCKET
+
+
 def _shifts(frame: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame | None:
     """Test what projection assumes, by buckets of units where the counts have them."""
     keys = COUNTS.keys(frame.columns)
-    units = BUCKET if BUCKET in keys and BUCKET not in segments else None
+    units = _units(frame, segments)
     kept = [*segments, *([units] if units else [])]
     return segment_shifts(pool_counts(frame, over=[k for k in keys if k not in kept]), segments, units=units)
 
