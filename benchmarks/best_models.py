@@ -1,19 +1,28 @@
-"""How often `compare_best` excludes one of equal models, and how often the worse of two: for coverage.py."""
+"""How often the best models are kept, the worse excluded, and crossovers held: for coverage.py."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.optimize import brentq
+from scipy.special import ndtr
 
 import nci_frames as nf
+from nci_frames.typing import Floats
 
 POSITIVES, NEGATIVES, ETA = 100, 10_000, 0.01
 THRESHOLD, CORRELATION, SHIFT = 1.5, 0.9, 1.5
 #: At these, PR-AUC of binned scores is within 1 % of that of the scores.
-GRID = sorted({*np.linspace(-2, 1, 20).tolist(), THRESHOLD, *np.linspace(1.05, 6, 100).tolist()})
+GRID = sorted({*np.linspace(-2, 1, 20).tolist(), THRESHOLD, 2.5, *np.linspace(1.05, 6, 100).tolist()})
 #: So many logs are analysed by one call.
 TOGETHER, BUCKETS = 20, 64
+
+#: Shift and spread of the positives of two models that change places.
+CROSSING = {"a": (1.0, 2.0), "b": (1.8, 1.0)}
+#: Their thresholds, where each has one.
+POINTS = {"a": 2.5, "b": THRESHOLD}
 
 Line = tuple[str, str, str, float, int]
 
@@ -76,3 +85,62 @@ def _counted(
     if paired:
         return nf.count_confusion(nf.unit_buckets(log, buckets=BUCKETS), thresholds=GRID)
     return nf.count_confusion(log.drop("unit"), thresholds=GRID)
+
+
+def crossovers(effort: float) -> Iterator[Line]:
+    """Yield how often intervals hold the prevalence at which two models change places."""
+    logs, rows = round(200 * effort), (100, 5000)
+    rng = np.random.default_rng(11)
+    label = np.repeat([True, False], rows)
+    parts = []
+    for log in range(logs):
+        for model, (shift, spread) in CROSSING.items():
+            score = rng.normal(shift * label, np.where(label, spread, 1.0))
+            counts = nf.count_confusion(
+                pl.DataFrame({"model": model, "label": label, "score": score}), thresholds=GRID
+            )
+            parts.append(counts.with_columns(log=pl.lit(log)))
+    counts = pl.concat(parts)
+    at = counts.filter(pl.col("threshold") == pl.col("model").replace_strict(POINTS))
+    for name, given, options, truth in (
+        ("F1 at a threshold", at, {}, _meeting(_f1_at_threshold)),
+        ("F1 at own thresholds", counts, {"threshold": "own"}, _meeting(_f1_at_best)),
+        ("PR-AUC", counts, {"metric": "pr_auc"}, _meeting(_pr_auc)),
+    ):
+        found = nf.crossover_intervals(given, repeats=400, **options).filter(model_a="a")
+        # Of several crossovers of a log, that which is nearest to the true one.
+        near = found.sort((pl.col("prevalence") / truth).log().abs()).unique("log", keep="first")
+        held = near.select(pl.lit(truth).is_between("lower", "upper").fill_null(value=False).sum()).item()
+        claim = f"`crossover_intervals`, {name}: holds the true place, if there is one in the log"
+        where = f"{rows[0]} + {rows[1]:,} rows, true place eta {truth:.2g}"
+        yield claim, where, "0.95", held / max(len(near), 1), max(len(near), 1)
+
+
+def _rates(model: str, threshold: Floats) -> tuple[Floats, Floats]:
+    shift, spread = CROSSING[model]
+    return ndtr((shift - threshold) / spread), ndtr(-threshold)
+
+
+def _f1_at_threshold(model: str, eta: float) -> float:
+    tpr, fpr = _rates(model, np.array(POINTS[model]))
+    return float(2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr))
+
+
+def _f1_at_best(model: str, eta: float) -> float:
+    tpr, fpr = _rates(model, np.array(GRID))
+    return float((2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)).max())
+
+
+def _pr_auc(model: str, eta: float) -> float:
+    tpr, fpr = (rate[::-1] for rate in _rates(model, np.array([-12, *GRID, 12.0])))
+    return float((np.diff(tpr) / (1 + (1 - eta) / eta * fpr[1:] / tpr[1:])).sum())
+
+
+def _meeting(value: Callable[[str, float], float]) -> float:
+    """Return the prevalence at which the two models are equally good."""
+
+    def lead(logit: float) -> float:
+        eta = 1 / (1 + math.exp(-logit))
+        return math.log(value("a", eta) / value("b", eta))
+
+    return 1 / (1 + math.exp(-brentq(lead, math.log(1e-6), math.log(1e6))))

@@ -324,9 +324,15 @@ def best(effort: float) -> Iterator[Seen]:
         yield Seen(*line)
 
 
+def crossovers(effort: float) -> Iterator[Seen]:
+    """Two models of which one finds the easiest positives, the other more of them."""
+    for line in best_models.crossovers(effort):
+        yield Seen(*line)
+
+
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
     auc, rates_of_units, accuracy, predictive_values, planning, shifts, folds, pairs, own_thresholds,
-    bootstrap, best,
+    bootstrap, best, crossovers,
 )  # fmt: skip
 
 

@@ -87,13 +87,13 @@ from .evaluation.crossovers.winners import winner_ranges as winner_ranges
 
 # evaluation.resampling
 from .evaluation.resampling.bootstrap import bootstrap as bootstrap
-from .evaluation.resampling.crossover_intervals import crossover_intervals as crossover_intervals
 from .evaluation.resampling.probability_best import probability_best as probability_best
 from .evaluation.resampling.subsampling import subsample_study as subsample_study
 
 # evaluation.significance
 from .evaluation.significance.best import compare_best as compare_best
 from .evaluation.significance.cross_fitting import cross_fit as cross_fit
+from .evaluation.significance.crossover_intervals import crossover_intervals as crossover_intervals
 from .evaluation.significance.delong import auc_interval as auc_interval
 from .evaluation.significance.folds import compare_folds as compare_folds
 from .evaluation.significance.folds import summarise_folds as summarise_folds

@@ -1,5 +1,6 @@
 import dataclasses
 import io
+import json
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from polars.testing import assert_frame_equal
 from rich.console import Console
 
 import nci_frames as nf
-from nci_frames.reporting.findings.verdicts import read_assumption
+from nci_frames.reporting.findings.summary import summarise
+from nci_frames.reporting.findings.verdicts import name_best, read_assumption
 from nci_frames.reporting.pages.html import render_report
+from nci_frames.reporting.pages.json import render_json
 from nci_frames.reporting.pages.markdown import render_markdown
 from nci_frames.reporting.pages.terminal import print_comparison
 from nci_frames.reporting.tables.markdown import literal
@@ -326,3 +329,49 @@ def test_what_projection_assumes_is_tested_over_the_segments() -> None:
     pooled = nf.compare_models(counts, prevalence=0.1)
     assert pooled.shifts is None
     assert "was not tested, since there are no segments." in read_assumption(pooled.shifts)
+
+
+def test_the_models_that_may_be_the_best_are_those_of_compare_best() -> None:
+    """Paired where the counts have buckets: two models that differ by noise, and one that is far behind."""
+    rng = np.random.default_rng(0)
+    label = np.repeat([True, False], [200, 2000])
+    common = rng.normal(size=2200)
+    log = pl.concat(
+        pl.DataFrame(
+            {"model": model, "unit": np.arange(2200), "label": label,
+             "score": 1 / (1 + np.exp(-(common + 0.3 * rng.normal(size=2200) + shift * label)))}
+        )
+        for model, shift in (("mlp", 1.6), ("rf", 1.6), ("tree", 0.3))
+    )  # fmt: skip
+    by_unit = nf.count_confusion(nf.unit_buckets(log, buckets=50), thresholds=np.linspace(0, 1, 41).tolist())
+    pooled = nf.pool_counts(by_unit, over="bucket")
+    for counts, units in ((by_unit, "bucket"), (pooled, None)):
+        found = nf.compare_models(counts, prevalence=[0.01, 0.1, 0.5])
+        held = found.contenders
+        assert held is not None
+        assert held["measure"].unique().sort().to_list() == ["f_beta", "own", "pr_auc"]
+        assert set(held["prevalence"]) == set(found.main_prevalences)
+        expected = nf.compare_best(
+            counts, metric="pr_auc", prevalence=found.main_prevalences, units=units, repeats=400
+        )
+        assert_frame_equal(held.filter(measure="pr_auc").drop("measure"), expected)
+        at = nf.compare_best(
+            counts, threshold=0.5, prevalence=found.main_prevalences, units=units, repeats=400
+        )
+        assert_frame_equal(held.filter(measure="f_beta").drop("measure"), at)
+        own = held.filter(measure="own", prevalence=0.1)
+        assert dict(own.select("model", "distinguishable").iter_rows()) == {
+            "mlp": False, "rf": False, "tree": True
+        }  # fmt: skip
+        verdict = summarise(found).answers[1].verdicts["pr_auc"]
+        assert {*verdict.best, *verdict.not_distinguishable} == {"mlp", "rf"}
+        best, other = verdict.best[0], verdict.not_distinguishable[0]
+        assert name_best(verdict) == f"{best}; not distinguishable from it: {other}"
+        assert f"not distinguishable from it: {other}" in render_report(found)
+        assert f"| {best} | {other} |" in render_markdown(found)
+        content = json.loads(render_json(found))["answers"][1]["verdicts"]["pr_auc"]
+        assert content["not_distinguishable"] == [other]
+        console = Console(width=200, record=True, file=io.StringIO())
+        print_comparison(found, console)
+        assert f"at 0.1 {best}; not distinguishable from it: {other}" in console.export_text()
+    assert "contenders" in found.tables

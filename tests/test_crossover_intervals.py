@@ -72,6 +72,71 @@ def test_intervals_hold_the_truth_as_often_as_promised() -> None:
     assert (found["prevalence"].is_between(found["lower"], found["upper"])).all()
 
 
+def test_own_thresholds_of_one_point_are_that_point() -> None:
+    """The same draws, on a grid instead of in closed form."""
+    counts = points([60, 80], [10, 50])
+    for options in ({"over": "prevalence", "beta": 2.0}, {"over": "beta", "prevalence": 0.1}):
+        exact = nf.crossover_intervals(counts, **options).row(0, named=True)  # type: ignore[arg-type]
+        found = nf.crossover_intervals(counts, threshold="own", **options).row(0, named=True)  # type: ignore[arg-type]
+        assert found.keys() == exact.keys()
+        for name, value in exact.items():
+            assert found[name] == (value if isinstance(value, str) else pytest.approx(value, rel=0.01)), name
+
+
+def crossing_log(rng: np.random.Generator, rows: int) -> pl.DataFrame:
+    """Model a finds some positives easily, b the others: they change places as positives get rarer."""
+    label = np.arange(rows) < rows // 10
+    scores = {"a": (1.0, 2.0), "b": (1.8, 1.0)}
+    return pl.concat(
+        pl.DataFrame(
+            {"model": model, "label": label,
+             "score": np.where(label, rng.normal(shift, spread, rows), rng.normal(size=rows)).round(1)}
+        )
+        for model, (shift, spread) in scores.items()
+    )  # fmt: skip
+
+
+def test_crossovers_of_pr_auc_are_those_of_resampled_rows() -> None:
+    """Rows drawn one by one, and every crossover of 100 such logs found exactly."""
+    rng = np.random.default_rng(0)
+    log = crossing_log(rng, 2000)
+    grid = np.linspace(-1, 6, 25).tolist()
+    counts = nf.count_confusion(log, thresholds=grid)
+    found = nf.crossover_intervals(counts, metric="pr_auc", repeats=400).row(0, named=True)
+    exact = nf.find_crossovers(counts, metric="pr_auc", over="prevalence").row(0, named=True)
+    assert (found["prevalence"], found["beta"]) == (exact["prevalence"], None)
+    parts = [part for _, part in log.group_by("model", "label", maintain_order=True)]
+    drawn = pl.concat(
+        part[rng.integers(0, len(part), len(part))].with_columns(log=pl.lit(place))
+        for place in range(100)
+        for part in parts
+    )
+    logs = nf.count_confusion(drawn, thresholds=grid)
+    crossings = nf.find_crossovers(logs, metric="pr_auc", over="prevalence").filter(model_a="a")
+    assert crossings["log"].n_unique() / 100 == pytest.approx(found["probability"], abs=0.1)
+    logit = np.log(crossings["prevalence"] / (1 - crossings["prevalence"])).to_numpy()
+    low, high = np.quantile(logit, [0.025, 0.975])
+    bounds = [np.log(found[name] / (1 - found[name])) for name in ("lower", "upper")]
+    assert bounds == pytest.approx([low, high], abs=0.5 * (high - low) / 2)
+
+
+def test_areas_of_models_on_the_same_units() -> None:
+    rng = np.random.default_rng(1)
+    log = crossing_log(rng, 3000).with_columns(
+        unit=pl.int_range(pl.len()).over("model"), day=pl.lit("monday")
+    )
+    both = pl.concat([log, log.with_columns(day=pl.lit("sunday"))])
+    counts = nf.count_confusion(nf.unit_buckets(both, buckets=40), thresholds=np.linspace(-3, 7, 60).tolist())
+    for options in ({"metric": "pr_auc"}, {"threshold": "own"}):
+        found = nf.crossover_intervals(counts, units="bucket", repeats=200, **options)  # type: ignore[arg-type]
+        assert found["day"].to_list() == ["monday", "sunday"]
+        assert found["prevalence"].n_unique() == 1
+        assert found["lower"][0] == pytest.approx(found["lower"][1], rel=0.9)
+        assert found.select(pl.col("prevalence").is_between("lower", "upper").all()).item()
+        assert (found["probability"] > 0.5).all()
+    assert nf.crossover_intervals(counts.clear(), metric="pr_auc").columns[0] == "day"
+
+
 def test_never_crossing_and_doubtful_crossings() -> None:
     assert nf.crossover_intervals(points([60, 60], [10, 10])).is_empty()
     assert nf.crossover_intervals(points([60, 70], [10, 5])).is_empty()
@@ -95,6 +160,9 @@ def test_never_crossing_and_doubtful_crossings() -> None:
         ({"over": "beta", "prevalence": 1.0}, "prevalence must be between 0 and 1, both excluded"),
         ({"beta": 0.0}, "beta must be a finite number > 0"),
         ({"beta": -1.0}, "beta must be a number >= 0"),
+        ({"metric": "pr_auc", "over": "beta"}, "PR-AUC depends on neither beta nor a threshold"),
+        ({"metric": "pr_auc", "threshold": 0.5}, "PR-AUC depends on neither"),
+        ({"metric": "roc_auc"}, "metric must be one of 'f_beta', 'pr_auc'"),
         ({"level": 2.0}, "level must be between 0 and 1"),
     ],
 )

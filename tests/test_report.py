@@ -170,7 +170,7 @@ def test_the_answer_is_in_plain_words(page):
     assert "At prevalence 10⁻⁴ 1 in 10,000 is positive; the lowest compared By F1, each model" in text
     assert "By PR-AUC forest 0.0144 0.00669 ahead of boosted trees; best in > 99 % of resampled logs" in text
     assert "boosted trees 0.713 (0.701 to 0.724) at threshold 0.5; 0.0157 ahead of forest" in text
-    assert "not significantly better than forest" in text
+    assert "not distinguishable from it: forest" in text
     assert (
         "By F1 at threshold 0.5: yes. forest leads from 10⁻⁴ to 0.0163; boosted trees leads from 0.0163 to "
         "0.246; logistic leads from 0.246 to 0.501. These borders are exact." in text

@@ -154,7 +154,7 @@ def test_markdown_holds_the_answer_and_the_tables() -> None:
     ]
     sure = "best in > 99 % of resampled logs"
     assert (
-        f"| 0.501 | highest | F1 at threshold 0.5 | logistic | 0.5 | 0.903 (0.896 to 0.909) |  | {sure} | "
+        f"| 0.501 | highest | F1 at threshold 0.5 | logistic |  | 0.5 | 0.903 (0.896 to 0.909) |  | {sure} | "
         "boosted trees | 0.0266 |" in text
     )
     assert "By F1 at threshold 0.5: **yes**.\n\nThe borders are exact:\n" in text
@@ -193,7 +193,7 @@ def test_what_is_undefined_is_a_dash_and_told() -> None:
     assert "| b | 0 | 98,000 | no positives\\: tpr, and what depends on it, is undefined |" in text
     none = render_markdown(comparison({"a": (None, None)}))
     assert "the models cannot be ordered: none has a defined value" in none
-    assert f"| no model has a defined value |  | {UNDEFINED} |  |  |  | {UNDEFINED} |" in none
+    assert f"| no model has a defined value |  |  | {UNDEFINED} |  |  |  | {UNDEFINED} |" in none
     alone = render_markdown(comparison({"a": (0.5, 0.1)}))
     assert "1 model, compared at 38 prevalences" in alone
     assert "By PR-AUC: **no**. The best is a, and no two models" in alone

@@ -259,11 +259,11 @@ CROSSOVER_INTERVALS = FrameSchema(
     "crossover intervals",
     "crossover_intervals(counts)",
     (
-        Column("metric", (pl.String,), '"f_beta"'),
+        Column("metric", (pl.String,), '"f_beta" or "pr_auc"'),
         Column("model_a", (pl.String,), "the one that is better below the crossover", "a model of its own"),
         Column("model_b", (pl.String,), "the one that is better above it", "a model of its own"),
         share("prevalence", "where they cross, or as given, in (0, 1)"),
-        number("beta", "where they cross, or as given, in (0, inf)", minimum=0),
+        number("beta", "where they cross, or as given, in (0, inf)", "pr_auc has none", minimum=0),
         number("lower", "lower percentile of the crossover", "fewer than 2 logs have it", minimum=0),
         number("upper", "upper percentile of the crossover", "fewer than 2 logs have it", minimum=0),
         share("probability", "share of the resampled logs that have it"),

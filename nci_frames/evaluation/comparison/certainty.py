@@ -8,7 +8,14 @@ import polars as pl
 from nci_frames.evaluation.comparison.units import at_thresholds
 from nci_frames.evaluation.resampling.probability_best import probability_best
 
-__all__ = ["MOST_RESAMPLED", "Resampled", "contenders", "own_threshold_certainty", "ranking_certainty"]
+__all__ = [
+    "MOST_RESAMPLED",
+    "Resampled",
+    "contenders",
+    "fewer_steps",
+    "own_threshold_certainty",
+    "ranking_certainty",
+]
 
 #: Only this many models, the nearest to the top, are resampled; others count as the best in no log.
 MOST_RESAMPLED = 20
@@ -65,7 +72,7 @@ class Resampled:
         The area is that of fewer steps of recall, so that a log counted at each of its scores takes little
         longer than one counted at a thousand.
         """
-        steps = _fewer_steps(self.counts)
+        steps = fewer_steps(self.counts)
         if self.units is not None:
             fewer = len(steps) < len(self.counts)
             steps = at_thresholds(self.by_unit, steps, self.units) if fewer else self.by_unit
@@ -106,7 +113,7 @@ def own_threshold_certainty(logs: Resampled, best: pl.DataFrame, points: pl.Data
     return pl.concat(tables)
 
 
-def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
+def fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
     """Leave out thresholds that change the area least.
 
     Of the first positives each has a step of its own, since at a low prevalence they have most of the area;

@@ -26,6 +26,7 @@ from nci_frames.evaluation.comparison.places import (
     middle_prevalence,
     prevalence_range,
 )
+from nci_frames.evaluation.comparison.possible_best import possible_best
 from nci_frames.evaluation.comparison.segment_tables import (
     segment_differences,
     segment_shifts,
@@ -159,11 +160,7 @@ def comparison_of(
         grid = compute_rates(frame)["observed_prevalence"].drop_nulls().unique().sort().to_list()
     keys = COUNTS.keys(frame.columns)
     segments = [segments] if isinstance(segments, str) else list(segments)
-    for option, names in (("segments", segments), ("fold", [] if fold is None else [fold])):
-        for name in names:
-            if name not in keys:
-                raise SchemaError.missing_column(name, option, "the keys of the counts frame", keys)
-
+    _check_keys(keys, segments, fold)
     check_repeats(repeats, 2)
     # Sums of weights have no binomial bounds and cannot be resampled.
     whole = all(frame.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn"))
@@ -206,12 +203,16 @@ def comparison_of(
     at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
     by_area = areas.filter(metric="pr_auc")
     leading = contenders(best.filter(at_beta), by_area, projection.filter(at_beta))
-    certainty = best_certainty = None
+    certainty = best_certainty = possible = None
     if judged is not None and best.height:
         logs = Resampled.of(total, judged, leading, units=drawn.units, repeats=repeats)
         certainty = ranking_certainty(logs, points, prevalence=grid, beta=main)
         asked = best.filter(at_beta, pl.col("prevalence").is_in(mains))
         best_certainty = own_threshold_certainty(logs, asked, best_points)
+        possible = possible_best(
+            logs.by_unit, best_points, threshold=threshold, prevalence=mains, beta=main,
+            repeats=repeats, units=drawn.units,
+        )  # fmt: skip
     curves = report_curves(rates, leading[:MOST_MODELS])
     span = prevalence_range(grid, observed)
     nodes = _nodes(total, span)
@@ -246,6 +247,7 @@ def comparison_of(
         support=support,
         certainty=certainty,
         best_certainty=best_certainty,
+        contenders=possible,
         shifts=segment_shifts(drawn.counts, drawn.segments, units=drawn.units)
         if judged is not None
         else None,
@@ -257,6 +259,13 @@ def comparison_of(
         segment_sizes=sizes,
         differences=differences,
     )
+
+
+def _check_keys(keys: Sequence[str], segments: Sequence[str], fold: str | None) -> None:
+    for option, names in (("segments", segments), ("fold", [] if fold is None else [fold])):
+        for name in names:
+            if name not in keys:
+                raise SchemaError.missing_column(name, option, "the keys of the counts frame", keys)
 
 
 def _off_scale(counts: pl.DataFrame, threshold: float) -> str | None:

@@ -84,6 +84,10 @@ class Comparison:
     certainty: pl.DataFrame | None
     #: The same for F-beta of each model at its own best threshold, at the ``main_prevalences``.
     best_certainty: pl.DataFrame | None
+    #: Which models may be the best at the ``main_prevalences``, by each measure at ``main_beta``: the columns
+    #: of ``compare_best`` after ``measure``, which is "own" (each model at its own best threshold), "f_beta"
+    #: (at the threshold of the points) or "pr_auc"; None for sums of weights.
+    contenders: pl.DataFrame | None
     #: Whether each class has the same score distribution in all segments, as projection assumes: the columns
     #: of ``check_projection`` with ``key``, the key whose values were compared; None if not tested.
     shifts: pl.DataFrame | None

@@ -128,7 +128,11 @@ def _answers(comparison: Comparison, rankings: Mapping[Measure, pl.DataFrame]) -
             prevalence=eta,
             roles=tuple(role for at, role in picked if at == eta),
             verdicts={
-                name: read_verdict(rows.filter(prevalence=eta), certainty=_at(sure[name], eta))
+                name: read_verdict(
+                    rows.filter(prevalence=eta),
+                    certainty=_at(sure[name], eta),
+                    contenders=_contenders(comparison, name, eta),
+                )
                 for name, rows in bounded.items()
             },
         )
@@ -146,6 +150,11 @@ def _of(certainty: pl.DataFrame | None, metric: str) -> pl.DataFrame | None:
 
 def _at(certainty: pl.DataFrame | None, prevalence: float) -> pl.DataFrame | None:
     return None if certainty is None else certainty.filter(pl.col("prevalence") == prevalence)
+
+
+def _contenders(comparison: Comparison, measure: Measure, prevalence: float) -> pl.DataFrame | None:
+    held = comparison.contenders
+    return None if held is None else held.filter(measure=measure, prevalence=prevalence)
 
 
 def _segments(

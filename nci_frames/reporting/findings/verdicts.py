@@ -15,6 +15,7 @@ __all__ = [
     "Order",
     "Overtaking",
     "Verdict",
+    "name_best",
     "read_assumption",
     "read_independence",
     "read_leads",
@@ -42,8 +43,10 @@ class Verdict:
     bounds: tuple[float, float] | None = None
     #: Share of resampled logs in which one of *best* is the best; None if there are no resampled logs.
     probability: float | None = None
-    #: Models that are not significantly worse than the best.
-    rivals: tuple[str, ...] = ()
+    #: Other models that are not distinguishable from the best: they may be the best as well.
+    not_distinguishable: tuple[str, ...] = ()
+    #: Other models of which the log has too few rows to say that.
+    untold: tuple[str, ...] = ()
     #: Whether a best model has no false positives at all. No resampled log has any either, so the bounds are
     #: valid but the probability is too optimistic.
     no_false_positives: bool = False
@@ -90,7 +93,9 @@ class Order:
         return tuple(lead for lead in self.leads if not lead.models)
 
 
-def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = None) -> Verdict:
+def read_verdict(
+    ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = None, contenders: pl.DataFrame | None = None
+) -> Verdict:
     """Read which model is best from the rows of one metric at one prevalence and beta.
 
     Parameters
@@ -100,6 +105,8 @@ def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = N
         positives.
     certainty
         The rows of ``probability_best`` for the same metric, prevalence and beta.
+    contenders
+        The rows of ``compare_best`` for the same metric, prevalence and beta.
 
     Examples
     --------
@@ -132,9 +139,10 @@ def read_verdict(ranking: pl.DataFrame, /, *, certainty: pl.DataFrame | None = N
         probability=None if sure is None or not best else float(sure.filter(leading)["probability"].sum()),
         reason=reason,
         no_false_positives="fp" in first.columns and bool((first["fp"] == 0).any()),
-        rivals=()
-        if sure is None
-        else tuple(sure.filter(~leading & ~pl.col("distinguishable"))["model"].sort()),
+        not_distinguishable=_others(contenders, ~leading & ~pl.col("distinguishable")),
+        untold=_others(
+            contenders, ~leading & pl.col("distinguishable").is_null() & pl.col("value").is_not_null()
+        ),
     )
 
 
@@ -144,6 +152,33 @@ def _reason(first: pl.DataFrame) -> str | None:
         return None
     reason = first["reason"].drop_nulls().first()
     return None if reason is None else str(reason)
+
+
+def _others(contenders: pl.DataFrame | None, which: pl.Expr) -> tuple[str, ...]:
+    return () if contenders is None else tuple(contenders.filter(which)["model"].sort())
+
+
+def name_best(verdict: Verdict, most: int = 3) -> str:
+    """Name the best model and all that are not distinguishable from it.
+
+    >>> name_best(Verdict(("mlp",), 0.9, (), None, (), not_distinguishable=("gbm", "rf")))
+    'mlp; not distinguishable from it: gbm, rf'
+    """
+    if not verdict.best:
+        return "no model has a defined value"
+    if verdict.reason is not None:
+        return verdict.reason
+
+    def some(models: Sequence[str]) -> str:
+        shown = ", ".join(models[:most])
+        return shown if len(models) <= most else f"{shown} and {len(models) - most:,} more"
+
+    words = [some(verdict.best) + (" (a tie)" if len(verdict.best) > 1 else "")]
+    if verdict.not_distinguishable:
+        words.append(f"not distinguishable from it: {some(verdict.not_distinguishable)}")
+    if verdict.untold:
+        words.append(f"too few rows to tell: {some(verdict.untold)}")
+    return "; ".join(words)
 
 
 def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Lead, ...]:

@@ -1,5 +1,7 @@
 """A comparison -> ranked tables for a terminal."""
 
+from collections.abc import Iterator
+
 import polars as pl
 from rich.console import Console
 from rich.table import Table
@@ -9,7 +11,7 @@ from nci_frames.evaluation.comparison.cells import Cell, RankedCells
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.ranked_tables import ranked_tables
 from nci_frames.reporting.findings.summary import summarise
-from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
+from nci_frames.reporting.findings.verdicts import name_best, read_assumption, read_independence
 from nci_frames.reporting.tables.names import printable
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid
 
@@ -48,6 +50,8 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
         # With one beta, the tables over prevalence already contain everything.
         if table.rows.height and (table.over == "prevalence" or len(comparison.beta) > 1):
             _print(console, table.cells(columns), f"{table.title}, {table.where}")
+    for measure, words in _best(comparison):
+        console.print(Text(f"best by {measure}: {words}"))
     for reason in summarise(comparison).doubts:
         console.print(Text(reason, style="yellow"))
     console.print(Text(read_assumption(comparison.shifts), style="dim"))
@@ -60,6 +64,16 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
     for row in comparison.undefined.head(5).iter_rows(named=True):
         group = ", ".join(repr(row[key]) for key in ("model", *comparison.segments))
         console.print(Text(f"undefined for {group}: {row['reason']}", style="yellow"))
+
+
+def _best(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Yield each measure, and the best model at a few prevalences with all that are as good."""
+    summary = summarise(comparison)
+    for measure, name in summary.measures.items():
+        told = [(answer.prevalence, answer.verdicts[measure]) for answer in summary.answers]
+        if any(verdict.best for _, verdict in told):
+            words = (f"at {format_grid(eta)} {printable(name_best(verdict))}" for eta, verdict in told)
+            yield name, " | ".join(words)
 
 
 def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Counts -> where the F-beta curves of two models cross, with intervals."""
+"""Counts -> where two models change places, with intervals."""
 
 import itertools
 from typing import Literal
@@ -8,15 +8,20 @@ import polars as pl
 
 from nci_frames.arguments import beta_value, check_level, prevalence_values
 from nci_frames.checked import checked
+from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.crossovers.crossovers import find_crossovers
+from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.replicates import Replicates, resample
+from nci_frames.evaluation.significance.borders import Draws, area_curves_of, border_of, own_curves_of
 from nci_frames.schemas import COUNTS, CROSSOVER_INTERVALS
 from nci_frames.typing import Floats
 
 __all__ = ["crossover_intervals"]
 
 Over = Literal["prevalence", "beta"]
+CrossingMetric = Literal["f_beta", "pr_auc"]
 
 
 @checked
@@ -24,31 +29,35 @@ def crossover_intervals(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
     *,
+    metric: CrossingMetric = "f_beta",
     over: Over = "prevalence",
     prevalence: float | None = None,
     beta: float = 1.0,
-    threshold: float | None = None,
+    threshold: float | Literal["own"] | None = None,
     repeats: int = 1000,
     seed: int = 0,
     units: str | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Return where the F-beta curves of every two models cross, with intervals from resampled logs.
+    """Return where every two models change places, with intervals from resampled logs.
 
     Parameters
     ----------
     counts
-        A counts frame of whole rows, or rates. Each model needs one operating point: *threshold*, or a frame
-        with one row of each model.
+        A counts frame of whole rows, or rates. For F-beta each model needs one operating point: *threshold*,
+        or a frame with one row of each model.
+    metric
+        "f_beta" or "pr_auc" (average precision).
     over
-        "prevalence" for curves over the prevalence at a fixed *beta*; "beta" for curves over beta at a fixed
-        *prevalence*.
+        "prevalence" for curves over the prevalence, of F-beta at a fixed *beta*; "beta" for curves over beta
+        at a fixed *prevalence*.
     prevalence
         P(y=1), between 0 and 1, both excluded; used with "beta" only.
     beta
-        Weight of recall, in (0, inf); used with "prevalence" only.
+        Weight of recall, in (0, inf); used with F-beta over "prevalence" only.
     threshold
-        The threshold of the operating points.
+        The threshold of the operating points; or "own": each model at its best threshold for each place, in
+        each resampled log anew. PR-AUC has none.
     repeats
         Number of resampled logs, 2 to 1,000,000.
     seed
@@ -61,17 +70,17 @@ def crossover_intervals(
 
     Returns
     -------
-    A row per key and two models that cross, sorted by keys, model_a and model_b:
+    A row per crossover of two models, sorted by keys, model_a, model_b and place:
 
     =========== ======= ============================================== =====================================
     column      dtype   meaning                                        null where
     =========== ======= ============================================== =====================================
     keys                 as in *counts*, without *units*               as in *counts*
-    metric      String  "f_beta"                                       never
+    metric      String  "f_beta" or "pr_auc"                           never
     model_a     String  the one that is better below the crossover     a model of its own
     model_b     String  the one that is better above it                a model of its own
     prevalence  Float64 where they cross, or as given                  never
-    beta        Float64 where they cross, or as given                  never
+    beta        Float64 where they cross, or as given                  "pr_auc"
     lower,      Float64 percentiles of the crossover, in the unit of   fewer than 2 resampled logs have it
     upper               *over*, among the resampled logs that have it
     probability Float64 share of the resampled logs that have it       never
@@ -91,6 +100,11 @@ def crossover_intervals(
     at lambda = (TPR_b - TPR_a)/(TPR_a·FPR_b - TPR_b·FPR_a). If the probability is not near 1, it is uncertain
     whether they cross at all; the interval only shows where they cross if they do.
 
+    The crossovers of the log are exact, as those of ``find_crossovers``; for PR-AUC and own thresholds those
+    of resampled logs are interpolated on a grid, of steps of 0.2 in the logarithm of the odds or 0.1 in that
+    of beta, between prevalences 1e-7 and 1 - 1e-7, or beta 1e-3 and 1e3. Of several crossovers of a resampled
+    log in the same direction the nearest counts.
+
     References
     ----------
     Wojciechowski and Wozniak (2024), the F-beta plot, arXiv:2404.08709.
@@ -109,12 +123,68 @@ def crossover_intervals(
     ('a', 'b', 0.1, 0.05, 0.27, 1.0)
     """
     check_level(level)
+    curves = metric == "pr_auc"
+    if curves and (over == "beta" or threshold is not None):
+        msg = "PR-AUC depends on neither beta nor a threshold"
+        given = "over='beta'" if over == "beta" else f"threshold={threshold!r}"
+        raise ParameterError(msg, found=given, hint="omit it")
     fixed = _fixed(over, prevalence, beta)
-    found = resample(
-        counts, ["recall", "fpr"], prevalence="observed", beta=1.0,
-        threshold=threshold, repeats=repeats, seed=seed, units=units,
-    )  # fmt: skip
     frame = whole_counts(counts)
+    keys = [key for key in COUNTS.keys(frame.columns) if key != units]
+    if frame.is_empty():
+        return CROSSOVER_INTERVALS.empty(frame.select(keys))
+    draws = Draws(repeats=repeats, seed=seed, units=units)
+    if curves or threshold == "own":
+        tables = _interpolated(frame, keys, metric, over, fixed, level, draws)
+    else:
+        tables = _of_points(frame, threshold, over, fixed, level, draws)
+    if not tables:
+        return CROSSOVER_INTERVALS.empty(frame.select(keys))
+    order = [*keys, "model_a", "model_b", "prevalence", "beta"]
+    return CROSSOVER_INTERVALS.finish(pl.concat(tables).sort(order))
+
+
+def _interpolated(
+    frame: pl.DataFrame,
+    keys: list[str],
+    metric: CrossingMetric,
+    over: Over,
+    fixed: float,
+    level: float,
+    draws: Draws,
+) -> list[pl.DataFrame]:
+    """Return the crossovers of curves, which resampled logs have on a grid."""
+    if metric == "pr_auc":
+        found = area_curves_of(frame, **draws)
+    else:
+        at = (
+            {"prevalence": None, "beta": fixed}
+            if over == "prevalence"
+            else {"prevalence": fixed, "beta": None}
+        )
+        found = own_curves_of(frame, **at, **draws)
+    units = draws["units"]
+    pooled = frame if units is None else pool_counts(frame, over=units)
+    if metric == "pr_auc":
+        crossings = find_crossovers(pooled, metric=metric, over="prevalence")
+    else:
+        rates = compute_rates(pooled)
+        other = {"beta": fixed} if over == "prevalence" else {"prevalence": fixed}
+        crossings = find_crossovers(rates, metric=metric, over=over, **other)
+    tables = []
+    for row in crossings.iter_rows(named=True):
+        border = border_of(found[tuple(row[key] for key in keys)], row, over, level)
+        result = {name: row[name] for name in (*keys, "metric", "model_a", "model_b", "prevalence", "beta")}
+        schema = {key: frame.schema[key] for key in keys} | CROSSOVER_INTERVALS.dtypes()
+        tables.append(pl.DataFrame([result | border], schema=schema))
+    return tables
+
+
+def _of_points(
+    frame: pl.DataFrame, threshold: float | None, over: Over, fixed: float, level: float, draws: Draws
+) -> list[pl.DataFrame]:
+    """Return the crossovers of single operating points, in closed form."""
+    found = resample(frame, ["recall", "fpr"], prevalence="observed", beta=1.0, threshold=threshold, **draws)
     groups: dict[tuple[object, ...], list[Replicates]] = {}
     for replicates in found:
         replicates.check_one_point()
@@ -124,11 +194,7 @@ def crossover_intervals(
         for models in groups.values()
         for pair in itertools.permutations(models, 2)
     ]
-    crossing = [table for table in tables if table is not None]
-    keys = [key for key in COUNTS.keys(frame.columns) if key != units]
-    if not crossing:
-        return CROSSOVER_INTERVALS.empty(frame.select(keys))
-    return CROSSOVER_INTERVALS.finish(pl.concat(crossing).sort(*keys, "model_a", "model_b"))
+    return [table for table in tables if table is not None]
 
 
 def _fixed(over: Over, prevalence: float | None, beta: float) -> float:
