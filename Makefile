@@ -10,7 +10,7 @@ SCALE ?= 1
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-job test quick lint format bench coverage gallery api snapshots browser constraints clean fuzz
+.PHONY: help demo demo-job test quick lint format bench coverage gallery api snapshots browser constraints clean fuzz faults
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ format: $(VENV)/.dev ## fix and format the code with ruff
 
 fuzz: $(VENV)/.dev ## try odd values, damaged files, hostile names, kills and sizes (15 minutes; SEED=1 SCALE=1)
 	$(BIN)/python -m tests.fuzz --seed $(SEED) --scale $(SCALE) $(if $(CASE),--case '$(CASE)')
+
+faults: $(VENV)/.dev ## break runs of jobs at every write, disks, files, clocks and settings (2 hours; root for the full disk)
+	$(BIN)/python -m pytest -s -m slow tests/test_job_faults.py tests/test_ledger_faults.py tests/test_job_file.py tests/test_gates.py
 
 bench: $(VENV)/.dev ## time counting against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py

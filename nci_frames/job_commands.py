@@ -129,13 +129,19 @@ def run(
     from nci_frames.jobs.logging import teller
     from nci_frames.jobs.metrics_file import write_metrics
     from nci_frames.jobs.run import run_job
+    from nci_frames.jobs.tracking import log_to_mlflow, require_mlflow
 
     clean_up_when_interrupted()
-    tell = teller(log_format)
+    tell, tracking = teller(log_format), file.job.output.mlflow
+    if tracking is not None:
+        # Before anything is counted: the run must not end where it would be logged.
+        require_mlflow()
     outcome = run_job(file, run=run_id, until=_utc(until), keep_going=keep_going, tell=tell)
     if file.job.output.metrics_file is not None:
         write_metrics(Path(file.resolve(file.job.output.metrics_file)), file.job.name, outcome)
     click.echo(outcome.line)
+    if tracking is not None:
+        tell("logged to MLflow", id=log_to_mlflow(tracking, file.job.name, outcome))
     ctx.exit(outcome.exit_code)
 
 

@@ -164,6 +164,29 @@ def test_the_ledger_at_a_version(tmp_path):
     assert_frame_equal(ledger.read(as_of=versions[1]), recount(paths[:2], "exact"), check_exact=True)
 
 
+def test_files_are_gathered_once_they_are_many(tmp_path, monkeypatch):
+    """Every version, also of sources that count no longer, is read as before."""
+    monkeypatch.setattr("nci_frames.jobs.ledger.tidying.MANY_FILES", 4)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    states = {}
+    paths = []
+    for n in range(11):
+        paths.append(write(tmp_path, f"{n}.parquet", random_log(40, seed=n)))
+        ledger.append(paths[-1], run=f"run-{n}")
+        states[f"run-{n}"] = ledger.read()
+        if n == 5:
+            ledger.retire(ledger.sources()["source"][2])
+        files = ledger.contents()._view.snapshot.files
+        assert all(len(names) <= 4 for names in files.values())
+    for run, counts in states.items():
+        assert_frame_equal(ledger.read(as_of=run), counts, check_exact=True)
+    assert_frame_equal(ledger.read(), recount([*paths[:2], *paths[3:]], "exact"), check_exact=True)
+    assert ledger.verify(files=True).is_empty()
+    assert any((tmp_path / "ledger" / "_delta_log").glob("*.checkpoint.parquet"))
+    ledger.compact()
+    assert len(list((tmp_path / "ledger").glob("ledger_part=counts/*/*.parquet"))) == 1
+
+
 def test_windows_and_runs(tmp_path):
     ledger = nf.CountsLedger(tmp_path / "ledger")
     nights = [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 5)]

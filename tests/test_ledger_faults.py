@@ -10,15 +10,20 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.cli import main
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import LogFile, count_file, identify
+from tests.jobs import SMALL, small_job
 from tests.logs import random_log
 
 ROOT = Path(__file__).parent.parent
 GRID = [0.0, 0.5]
+#: What is wrong with files among many good ones.
+BAD = ("truncated", "empty", "text", "unreadable", "vanishing", "growing")
 SETTINGS = CountingSettings.of(thresholds=GRID)
 
 
@@ -143,6 +148,62 @@ def test_bad_files_are_all_named_and_the_good_ones_counted(tmp_path):
     again = ledger.append(tmp_path / "logs", thresholds=GRID)
     assert set(again.filter(pl.col("event") == "counted")["path"]) == {str(path) for path in bad}
     counted = nf.count_confusion(nf.scan_predictions([*paths, *bad]), thresholds=GRID)
+    assert_frame_equal(ledger.read(), counted, check_exact=True)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("files", [30, pytest.param(1000, marks=pytest.mark.slow)])
+def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
+    """Through the command: all are named, the good ones count, and the others do so once they are good."""
+    logs = tmp_path / "logs" / "2026-03-01"
+    logs.mkdir(parents=True)
+    good = [logs / f"{n:04}.parquet" for n in range(files)]
+    for n, path in enumerate(good):
+        log = random_log(40, n % 50).with_columns(serial=pl.lit(n))
+        log.write_parquet(path)
+    content = good[0].read_bytes()
+    bad = {name: logs / f"{files // 2:04}-{name}.parquet" for name in BAD}
+    bad["truncated"].write_bytes(content[: len(content) // 2])
+    bad["empty"].write_bytes(b"")
+    bad["text"].write_bytes(b"model,label,score\na,1,0.5\n")
+    bad["unreadable"].symlink_to("/proc/self/mem")
+    for n, name in enumerate(("vanishing", "growing")):
+        random_log(40, 60 + n).write_parquet(bad[name])
+    from nci_frames.jobs.ledger import sources  # noqa: PLC0415
+
+    read = sources._read
+    growing = [0]
+
+    def reading(file, settings):
+        if file.path == str(bad["vanishing"]):
+            bad["vanishing"].unlink(missing_ok=True)
+        frame = read(file, settings)
+        if file.path == str(bad["growing"]):
+            growing[0] += 1
+            random_log(40 + growing[0], 61).write_parquet(bad["growing"])
+        return frame
+
+    monkeypatch.setattr(sources, "_read", reading)
+    text = SMALL.replace("[0.0, 0.25, 0.5, 0.75]", "[0.0, 0.5]")
+    job = small_job(tmp_path, text=text)
+    ended = CliRunner().invoke(main, ["run", str(job)])
+    assert ended.exit_code == 3, ended.output
+    assert "Traceback" not in ended.output
+    assert [name for name, path in bad.items() if path.name not in ended.output] == []
+    assert not (tmp_path / "out" / "latest.json").exists()
+    random_log(40, 60).write_parquet(bad["vanishing"])
+    going = CliRunner().invoke(main, ["run", str(job), "--keep-going"])
+    assert going.exit_code == 0, going.output
+    assert f"files: {len(bad)} failed" in going.stdout
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    counted = nf.count_confusion(nf.scan_predictions(good), thresholds=GRID)
+    assert_frame_equal(ledger.read(), counted, check_exact=True)
+    monkeypatch.undo()
+    for n, path in enumerate(bad.values()):
+        path.unlink(missing_ok=True)
+        random_log(40, 70 + n).write_parquet(path)
+    assert CliRunner().invoke(main, ["run", str(job)]).exit_code == 0
+    counted = nf.count_confusion(nf.scan_predictions([*good, *bad.values()]), thresholds=GRID)
     assert_frame_equal(ledger.read(), counted, check_exact=True)
 
 

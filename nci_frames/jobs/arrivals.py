@@ -34,7 +34,7 @@ def arrivals(
     newer, and "delivered again" if its content was counted from another path.
     """
     seen = {file["path"] for file in previous["files_seen"]} if previous else set()
-    newest = previous and previous["newest_window"]
+    newest: str | None = previous["newest_window"] if previous else None
     known = {row["source"]: row for row in sources.iter_rows(named=True)}
     rows = []
     for file in appended.iter_rows(named=True):
@@ -50,7 +50,7 @@ def arrivals(
         else:
             continue
         rows.append((file["path"], start, arrival, file["rows"], note))
-    schema = {
+    schema: dict[str, Any] = {
         "path": pl.String,
         "window_start": pl.Datetime("us", "UTC"),
         "arrival": pl.String,

@@ -93,7 +93,7 @@ class History:
         )
         own = {**facts, "verdict": pl.lit(overall(verdicts)), "rows": pl.lit(arrived["rows"].sum(), pl.Int64)}
         counted = {name: pl.lit(number, pl.Int64) for name, number in count_arrivals(arrived).items()}
-        run_row = pl.select(**own, **counted).select(list(_RUNS))
+        run_row = pl.select([(own | counted)[name].alias(name) for name in _RUNS])
         return dataclasses.replace(
             self, table=pl.concat([self.table, rows]), runs=pl.concat([self.runs, run_row])
         )

@@ -113,6 +113,10 @@ class View:
         counts = blocks["block"].is_in(kept["block"].implode())
         return cells.filter(counts.gather(_blocks_of(cells)))
 
+    def every_cell(self) -> pl.DataFrame:
+        """Return the increments of all sources, also of those that count no longer."""
+        return self._blocks()[0]
+
     def _blocks(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return all increments, and what each block of increments of one source adds up to.
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from nci_frames.arguments import grid_numbers
 from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
@@ -10,7 +10,7 @@ from nci_frames.errors import NciFramesError
 from nci_frames.jobs.job_file.gates import Gate, Model, Probability
 from nci_frames.jobs.ledger.settings import CountingSettings
 
-__all__ = ["Job"]
+__all__ = ["Job", "SegmentScenario", "Tracking"]
 
 
 def _numbers(value: Any) -> Any:
@@ -136,6 +136,15 @@ class Report(Model):
     tables: tuple[Literal["parquet", "csv", "md"], ...] = ("parquet",)
 
 
+class Tracking(Model):
+    """Where MLflow keeps runs."""
+
+    uri: Annotated[
+        str | None, Field(description="Tracking URI; MLFLOW_TRACKING_URI of the environment if absent.")
+    ] = None
+    experiment: Annotated[str | None, Field(description="Experiment; the name of the job if absent.")] = None
+
+
 class Output(Model):
     """Where results go."""
 
@@ -148,6 +157,16 @@ class Output(Model):
     storage_options: Annotated[
         dict[str, str], Field(default_factory=dict, description="For a ledger by URL.")
     ]
+    mlflow: Annotated[
+        Tracking | None, Field(description="Log each published run to MLflow (extra `mlflow`).")
+    ] = None
+
+    @field_validator("folder")
+    @classmethod
+    def _local(cls, folder: str) -> str:
+        if "://" in folder:
+            raise ValueError("runs are published in a local folder; only the ledger can be a URL")
+        return folder
 
 
 class Job(Model):

@@ -11,6 +11,7 @@ from nci_frames.counts.ledger.table import CommitFailedError, LedgerTable
 from nci_frames.counts.ledger.view import View
 from nci_frames.errors import ConflictError, LedgerError
 from nci_frames.jobs.ledger.appending import Item, Work, settings_of
+from nci_frames.jobs.ledger.tidying import gather_if_many
 
 __all__ = ["append"]
 
@@ -47,6 +48,7 @@ def _append(table: LedgerTable, work: Work, *, keep_going: bool) -> pl.DataFrame
     work.refuse(keep_going=keep_going)
     for batch in work.batches():
         view = _commit(view, work, batch)
+    gather_if_many(view)
     return work.report()
 
 

@@ -1,5 +1,6 @@
 """What changes a ledger without counting anything: sources that count no longer, small files gathered."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,10 @@ from nci_frames.counts.ledger.table import CommitFailedError
 from nci_frames.counts.ledger.view import View
 from nci_frames.errors import ConflictError, LedgerError
 
-__all__ = ["compact", "retire"]
+__all__ = ["compact", "gather_if_many", "retire"]
+
+#: Commits after which their files are gathered.
+MANY_FILES = 50
 
 
 def retire(view: View, identities: Sequence[str], run: str) -> None:
@@ -42,6 +46,8 @@ def retire(view: View, identities: Sequence[str], run: str) -> None:
 def compact(view: View) -> int:
     """Gather the small files of a generation, and shorten the log; return how many files were gathered.
 
+    Increments that count no longer are dropped.
+
     Raises
     ------
     LedgerError
@@ -51,18 +57,42 @@ def compact(view: View) -> int:
     """
     states = view.states()
     active = {state.identity: state for state in states.values() if state.active}
-    files = {part: view.snapshot.files.get((part, view.generation), ()) for part in ("counts", "sources")}
+    files = _files(view)
     gathered: dict[str, pl.DataFrame] = {}
     if len(files["counts"]) > 1 or len(active) < len(states):
         gathered["counts"] = view.cells(active)
     if len(files["sources"]) > 1:
         gathered["sources"] = view.entries()
-    replaced = [name for part in gathered for name in files[part]]
-    if replaced:
-        _commit(view, gathered, [], {"run": "compact"}, replaced)
+    replaced = _replace(view, gathered)
     view.table.checkpoint()
     now = View.newest(view.table).snapshot.files
     view.table.storage.clean_up({name for names in now.values() for name in names})
+    return replaced
+
+
+def gather_if_many(view: View) -> None:
+    """Gather the files of a generation once they are many, so that a night takes as long after a year.
+
+    Nothing is dropped or deleted: who reads an older version still finds its files.
+    """
+    if len(_files(view)["sources"]) < MANY_FILES:
+        return
+    # Another writer that comes first has its own reasons; the next commit gathers.
+    with contextlib.suppress(ConflictError):
+        _replace(view, {"counts": view.every_cell(), "sources": view.entries()})
+        view.table.checkpoint()
+
+
+def _files(view: View) -> dict[str, tuple[str, ...]]:
+    return {part: view.snapshot.files.get((part, view.generation), ()) for part in ("counts", "sources")}
+
+
+def _replace(view: View, gathered: Mapping[str, pl.DataFrame]) -> int:
+    """Put gathered rows in the place of the files of their parts; return how many those are."""
+    files = _files(view)
+    replaced = [name for part in gathered for name in files[part]]
+    if replaced:
+        _commit(view, gathered, [], {"run": "compact"}, replaced)
     return len(replaced)
 
 
