@@ -12,7 +12,6 @@ __all__ = [
     "MOST_RESAMPLED",
     "Resampled",
     "contenders",
-    "fewer_steps",
     "own_threshold_certainty",
     "ranking_certainty",
 ]
@@ -66,28 +65,36 @@ class Resampled:
         some = pl.col("model").is_in(models)
         return cls(models, counts.filter(some), by_unit.filter(some), units, repeats)
 
-    def areas(self, prevalence: Sequence[float]) -> pl.DataFrame:
-        """Return the probability of being best by PR-AUC.
+    @property
+    def steps(self) -> pl.DataFrame:
+        """The counts at fewer steps of recall: exact counts then take little longer than a thousand bins."""
+        steps = _fewer_steps(self.counts)
+        if self.units is None:
+            return steps
+        fewer = len(steps) < len(self.counts)
+        return at_thresholds(self.by_unit, steps, self.units) if fewer else self.by_unit
 
-        The area is that of fewer steps of recall, so that a log counted at each of its scores takes little
-        longer than one counted at a thousand.
-        """
-        steps = fewer_steps(self.counts)
-        if self.units is not None:
-            fewer = len(steps) < len(self.counts)
-            steps = at_thresholds(self.by_unit, steps, self.units) if fewer else self.by_unit
+    def at(self, points: pl.DataFrame) -> pl.DataFrame:
+        """Return the counts at the thresholds of operating points."""
+        # A threshold that was not counted has no rows to resample.
+        cells = points.filter(pl.col("model").is_in(self.models)).select(_CELLS).drop_nulls("tp")
+        return cells if self.units is None else at_thresholds(self.by_unit, cells, self.units)
+
+    def areas(self, prevalence: Sequence[float]) -> pl.DataFrame:
+        """Return the probability of being best by PR-AUC."""
         return probability_best(
-            steps, metric="pr_auc", prevalence=prevalence, repeats=self.repeats, units=self.units
+            self.steps, metric="pr_auc", prevalence=prevalence, repeats=self.repeats, units=self.units
         )
 
     def points(self, points: pl.DataFrame, prevalence: Sequence[float], beta: float) -> pl.DataFrame:
         """Return the probability of being best by F-beta at one operating point of each model."""
-        # A threshold that was not counted has no rows to resample.
-        cells = points.filter(pl.col("model").is_in(self.models)).select(_CELLS).drop_nulls("tp")
-        if self.units is not None:
-            cells = at_thresholds(self.by_unit, cells, self.units)
         return probability_best(
-            cells, metric="f_beta", prevalence=prevalence, beta=beta, repeats=self.repeats, units=self.units
+            self.at(points),
+            metric="f_beta",
+            prevalence=prevalence,
+            beta=beta,
+            repeats=self.repeats,
+            units=self.units,
         )
 
 
@@ -113,7 +120,7 @@ def own_threshold_certainty(logs: Resampled, best: pl.DataFrame, points: pl.Data
     return pl.concat(tables)
 
 
-def fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
+def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
     """Leave out thresholds that change the area least.
 
     Of the first positives each has a step of its own, since at a low prevalence they have most of the area;

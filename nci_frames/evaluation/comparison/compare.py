@@ -155,9 +155,7 @@ def comparison_of(
         As ``compare_models`` does.
     """
     frame = collect(counts, COUNTS)
-    grid, betas = prevalence_values(prevalence), beta_values(beta)
-    if grid is None:
-        grid = compute_rates(frame)["observed_prevalence"].drop_nulls().unique().sort().to_list()
+    grid, betas = _grid(frame, prevalence), beta_values(beta)
     keys = COUNTS.keys(frame.columns)
     segments = [segments] if isinstance(segments, str) else list(segments)
     _check_keys(keys, segments, fold)
@@ -209,10 +207,7 @@ def comparison_of(
         certainty = ranking_certainty(logs, points, prevalence=grid, beta=main)
         asked = best.filter(at_beta, pl.col("prevalence").is_in(mains))
         best_certainty = own_threshold_certainty(logs, asked, best_points)
-        possible = possible_best(
-            logs.by_unit, best_points, threshold=threshold, prevalence=mains, beta=main,
-            repeats=repeats, units=drawn.units,
-        )  # fmt: skip
+        possible = possible_best(logs, best_points, threshold=threshold, prevalence=mains, beta=main)
     curves = report_curves(rates, leading[:MOST_MODELS])
     span = prevalence_range(grid, observed)
     nodes = _nodes(total, span)
@@ -259,6 +254,13 @@ def comparison_of(
         segment_sizes=sizes,
         differences=differences,
     )
+
+
+def _grid(counts: pl.DataFrame, prevalence: float | Sequence[float]) -> list[float]:
+    asked = prevalence_values(prevalence)
+    if asked is not None:
+        return asked
+    return compute_rates(counts)["observed_prevalence"].drop_nulls().unique().sort().to_list()
 
 
 def _check_keys(keys: Sequence[str], segments: Sequence[str], fold: str | None) -> None:
