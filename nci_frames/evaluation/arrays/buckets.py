@@ -118,6 +118,9 @@ def _buckets(counts: pl.DataFrame, units: str) -> pl.Series:
     keys = COUNTS.keys(counts.columns)
     if units not in keys:
         raise SchemaError.missing_column(units, "units", "the keys of the counts frame", keys)
+    if counts[units].null_count():
+        msg = f"rows without a {units} cannot be resampled by it"
+        raise ParameterError(msg, hint="remove the rows that belong to no unit before counting")
     buckets = counts[units].unique().sort()
     if len(counts) and len(buckets) < LEAST_BUCKETS:
         raise ParameterError(
@@ -125,9 +128,6 @@ def _buckets(counts: pl.DataFrame, units: str) -> pl.Series:
             found=f"{len(buckets)}; {LEAST_BUCKETS} are needed",
             hint="count by more, e.g. by unit_buckets(predictions, buckets=256)",
         )
-    if counts[units].null_count():
-        msg = f"rows without a {units} cannot be resampled by it"
-        raise ParameterError(msg, hint="remove the rows that belong to no unit before counting")
     return buckets
 
 
