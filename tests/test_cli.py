@@ -77,7 +77,8 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
 TABLES = (
     "area_errors", "area_nodes", "area_winners", "areas", "best", "best_certainty", "best_points",
     "best_winners", "beta_winners", "certainty", "counts", "curve_projection", "curves", "decisions",
-    "points", "precision_bands", "precision_uncertainty", "projection", "rates", "undefined", "winners",
+    "points", "precision_bands", "precision_uncertainty", "projection", "rates", "support", "undefined",
+    "winners",
 )  # fmt: skip
 SEGMENTED = (
     "differences", "segment_areas", "segment_points", "segment_projection", "segment_sizes", "shifts",
