@@ -150,7 +150,8 @@ def test_the_values_are_those_of_the_frame(tables, name):
         "pr_auc": ("pr_auc", tables.areas),
     }[name]
     wanted = frame.filter(pl.col("metric") == metric)
-    assert sorted(rows["value"]) == sorted(wanted["value"])
+    # Where the log cannot tell, the value is on the dotted line only.
+    assert sorted(rows["value"].drop_nulls()) == sorted(wanted.filter("supported")["value"])
 
 
 @every_chart

@@ -1,5 +1,7 @@
 """Which prevalences a log supports: the rule against brute force, the flags, and simulated logs."""
 
+import io
+import json
 import math
 from typing import Any
 
@@ -8,10 +10,16 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.evaluation.support.reasons import too_few
+from nci_frames.reporting.findings.summary import summarise
+from nci_frames.reporting.pages.json import render_json
+from nci_frames.reporting.pages.markdown import render_markdown
+from nci_frames.reporting.pages.terminal import print_comparison
+from tests.chart_specs import rows_of
 
 ETAS = np.geomspace(1e-6, 0.9, 60).tolist()
 
@@ -202,3 +210,62 @@ def test_supported_areas_are_unbiased_and_others_are_not(shift: float) -> None:
             assert found["value"].mean() > 1.5 * truth  # type: ignore[operator]
         if eta >= 0.1:
             assert len(supported) > 0.9 * logs
+
+
+def small_log() -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    label = np.repeat([True, False], [174, 1623])
+    logs = [
+        pl.DataFrame({"model": model, "label": label, "score": rng.normal(size=len(label)) + shift * label})
+        for model, shift in (("good", 3.0), ("fair", 2.0))
+    ]
+    return nf.count_confusion(pl.concat(logs), thresholds="exact")
+
+
+def test_no_form_of_a_report_states_what_the_log_cannot_tell() -> None:
+    """The demonstration's size: 174 positives and 1,623 negatives say nothing of one in 10,000."""
+    compared = nf.compare_models(small_log(), prevalence=[1e-4, 0.01, 0.1, 0.5], threshold=1.0, repeats=50)
+    answers = summarise(compared).answers
+    lowest, highest = answers[0].verdicts["pr_auc"], answers[-1].verdicts["pr_auc"]
+    assert lowest.reason is not None
+    assert lowest.reason.startswith("this log cannot tell: about ")
+    assert (lowest.probability, lowest.rivals) == (None, ())
+    assert highest.reason is None
+    assert highest.probability is not None
+    value = compared.areas.filter(metric="pr_auc", prevalence=1e-4)["value"].max()
+    console = Console(file=io.StringIO(), width=160)
+    print_comparison(compared, console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert f"At prevalence 10⁻⁴, by F1, each model at its own best threshold, {lowest.reason[:20]}" in text
+    assert f"{value:.4f}  ?" in text
+    assert f"{value:.4f}  1" not in text
+    markdown = render_markdown(compared)
+    assert "| PR-AUC | this log cannot tell\\: about " in markdown
+    assert "From 10⁻⁴ to 0.0" in markdown
+    order = json.loads(render_json(compared))["orders"]["pr_auc"]
+    assert [lead["supported"] for lead in order["leads"]] == [False, True]
+    assert order["leads"][0]["models"] == []
+    assert "this log has too few negatives to tell" in compared._repr_html_()
+    table = nf.ranked_table(compared.areas, metric="pr_auc").as_raw_html()
+    assert "Grey with ?: the log has too few negatives" in table
+
+
+def test_lines_are_dotted_and_ranges_pale_where_the_log_cannot_tell() -> None:
+    counts = small_log()
+    areas = nf.compute_areas(counts, prevalence=np.geomspace(1e-4, 0.5, 20).tolist())
+    spec = nf.chart_pr_auc_over_prevalence(areas).to_dict()
+    solid = pl.DataFrame(rows_of(spec, "lines"))
+    dotted = pl.DataFrame(rows_of(spec, "untold"))
+    assert solid.drop_nulls("value").height == areas.filter("supported", metric="pr_auc").height
+    # The two lines of a model meet in one point.
+    both = solid.join(dotted, on=["model", "prevalence"]).drop_nulls(["value", "value_right"])
+    assert sorted(both["model"]) == ["fair", "good"]
+    assert "dotted: too few negatives" in str(spec["title"])
+    decisions = nf.decision_map(nf.compute_rates(counts))
+    rows = rows_of(nf.chart_decision_map(decisions).to_dict(), "untold")
+    assert {row["lambda_start"] for row in rows} == {
+        decisions.filter(~pl.col("supported"))["lambda_start"].min()
+    }
+    ranges = nf.winner_ranges(nf.compute_rates(counts), metric="f_beta", over="prevalence")
+    (pale,) = rows_of(nf.chart_winner_ranges(ranges).to_dict(), "untold")
+    assert pale["end"] == ranges.filter("supported")["start"].min()

@@ -95,9 +95,12 @@ def curve_support(curves: Curves) -> CurveSupport:
         # The odds at which precision is one half and 25 positives are found.
         odds = np.where(enough, np.maximum(false, LEAST_FOUND) / (negatives[each] * curves.tpr1), np.inf)
         lowest = _reduced(np.minimum, odds, start)
-        # A step that begins where enough rows of both classes are above it.
-        true, false = curves.tpr0 * positives[each], curves.fpr0 * negatives[each]
-        solid = (true >= LEAST_POSITIVES * (1 - 1e-9)) & (false >= LEAST_FOUND * (1 - 1e-9))
+        # Steps with enough rows of both classes above them; those of one score, up to and with them.
+        begins = (
+            np.where(curves.tied, true, curves.tpr0 * positives[each]),
+            np.where(curves.tied, false, curves.fpr0 * negatives[each]),
+        )
+        solid = (begins[0] >= LEAST_POSITIVES * (1 - 1e-9)) & (begins[1] >= LEAST_FOUND * (1 - 1e-9))
         first = 1 - _reduced(np.add, np.where(solid, curves.tpr1 - curves.tpr0, 0.0), start)
         # Where precision is below one half it is at least half of o·TPR/FPR.
         slope = np.where(solid, (curves.tpr1 - curves.tpr0) * curves.tpr1 / curves.fpr1, 0.0)
