@@ -160,8 +160,7 @@ def test_markdown_holds_the_answer_and_the_tables() -> None:
     assert "By F1 at threshold 0.5: **yes**.\n\nThe borders are exact:\n" in text
     assert "| forest | 10⁻⁴ | 0.0189 |" in text
     assert "| logistic | boosted trees | 0.251 | 0.316 |" in text
-    assert "| forest | 0.0126 ? | 0.0583 ? |" in text
-    assert "| boosted trees | 0.00684 ? | 0.0331 ? | 0.171 ? | 0.463 (2) |" in text
+    assert "| forest | **0.0126** (1) | **0.0583** (1) |" in text
     assert "| *missing* | boosted trees | 0.546 | 1 |" in text
     assert "| rows | 3 |" in text
     assert "| forest | 4,000 | 196,000 | 2,478 | 588 | 0.620 | 0.00300 |" in text
