@@ -17,8 +17,8 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.counting import count as count_module
 from nci_frames.counting.engine import batches
-from nci_frames.counting.engine.memory import machine_memory
 from nci_frames.demo import write_synthetic_logs
+from nci_frames.memory import machine_memory
 from tests.logs import random_log
 
 LOG = random_log(2000)
@@ -86,7 +86,7 @@ def test_memory_is_refused_before_it_is_taken(thresholds: Any) -> None:
         nf.count_confusion(scan, thresholds=thresholds, memory_limit=1e4)
     assert "raise memory_limit" in str(error.value)
     if thresholds != "exact":
-        assert "x 1,002 thresholds x" in str(error.value)
+        assert "x 1,004 thresholds x" in str(error.value)
         assert "'user' has" in str(error.value)
     counts = nf.count_confusion(scan, thresholds=thresholds, memory_limit=1e9, by="country")
     assert counts.height > 0

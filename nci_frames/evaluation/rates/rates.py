@@ -7,6 +7,8 @@ from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.schemas import COUNTS, RATES, collect
+from nci_frames.schemas.known import known_groups
+from nci_frames.schemas.runs import group_starts, is_sorted
 
 __all__ = ["compute_rates", "rates_of"]
 
@@ -94,7 +96,7 @@ def compute_rates(
     if interval is not None and half_width is not None:
         msg = "interval and half_width cannot be combined"
         raise ParameterError(msg, found=f"{interval!r} and {half_width!r}", hint="pass only one of them")
-    rates = rates_of(frame)
+    rates = rates_of(_in_order(frame))
     if half_width is not None:
         return RATES.finish(rates.with_columns(**_given(*half_width)))
     if interval is None:
@@ -104,6 +106,22 @@ def compute_rates(
     fpr = rate_interval(interval, pl.col("fp"), pl.col("negatives"), level=level)
     bounds = {"tpr_lower": tpr[0], "tpr_upper": tpr[1], "fpr_lower": fpr[0], "fpr_upper": fpr[1]}
     return RATES.finish(rates.with_columns(**bounds))
+
+
+def _in_order(counts: pl.DataFrame) -> pl.DataFrame:
+    """Sort counts by group and threshold, unless they are sorted, or are operating points."""
+    if "reason" in counts.columns:
+        return counts
+    keys = ["model", *COUNTS.keys(counts.columns)]
+    first = known_groups(counts, keys)
+    if first is None:
+        first = group_starts(counts, keys)
+        if not is_sorted(counts, keys, first):
+            return counts.sort(*keys, "threshold", maintain_order=True)
+    groups = counts[first].select(keys)
+    if groups.equals(groups.sort(keys)):
+        return counts
+    return counts.sort(*keys, "threshold", maintain_order=True)
 
 
 def rates_of(counts: pl.DataFrame) -> pl.DataFrame:
