@@ -17,8 +17,8 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.counting import count as count_module
 from nci_frames.counting.engine import batches
-from nci_frames.counting.engine.memory import machine_memory
 from nci_frames.demo import write_synthetic_logs
+from nci_frames.memory import machine_memory
 from tests.logs import random_log
 
 LOG = random_log(2000)

@@ -131,3 +131,29 @@ def test_parts_are_made_when_they_are_asked_for_but_checked_at_once() -> None:
     with pytest.raises(nf.UnknownMetricError, match="unknown metric 'precison'"):
         nf.project_in_parts(RATES, metrics="precison", prevalence=0.1)
     assert list(nf.project_in_parts(RATES.clear(), metrics="precision", prevalence=0.1)) == []
+
+
+def test_rates_are_sorted_whatever_the_order_of_the_counts() -> None:
+    counts = nf.count_confusion(random_log(), thresholds=[-0.5, 0.0, 0.5])
+    for seed in range(5):
+        shuffled = counts.sample(fraction=1, shuffle=True, seed=seed)
+        assert nf.compute_rates(shuffled).equals(nf.compute_rates(counts))
+    # Whole groups in another order.
+    assert nf.compute_rates(counts.sort("model", descending=True, maintain_order=True)).equals(
+        nf.compute_rates(counts)
+    )
+
+
+def test_a_projection_that_would_not_fit_in_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = nf.compute_rates(nf.count_confusion(random_log(), thresholds="exact"), interval="wilson")
+    many = np.linspace(1e-6, 0.9, 100_000).tolist()
+    monkeypatch.setattr("nci_frames.memory.machine_memory", lambda: 1e9)
+    for project in (
+        lambda: nf.project_rates(rates, metrics="precision", prevalence=many),
+        lambda: nf.precision_band(rates, prevalence=many),
+    ):
+        with pytest.raises(nf.ParameterError, match=r"the limit is 0.5 GB\n.*100,000 combinations") as caught:
+            project()
+        assert "project_in_parts" in str(caught.value)
+    parts = nf.project_in_parts(rates, metrics="precision", prevalence=many)
+    assert next(iter(parts)).height == 1_000_000

@@ -1,18 +1,15 @@
 """How much memory counting may take, known before it is taken."""
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.errors import ParameterError
+from nci_frames.memory import gigabytes, usual_limit
 
-__all__ = ["Budget", "machine_memory"]
+__all__ = ["Budget"]
 
-#: Of the machine's memory, the share that counting may take unless it is told otherwise.
-_SHARE = 0.5
 #: Bytes of a row of counts besides its keys: threshold, tp, fp, fn, tn.
 _ROW = 5 * 8
 #: Bytes of a key in a row of counts.
@@ -41,7 +38,7 @@ class Budget:
             If it is not a number of bytes above 0.
         """
         if memory_limit is None:
-            return cls(_SHARE * machine_memory())
+            return cls(usual_limit())
         if not (isinstance(memory_limit, int | float) and memory_limit > 0):
             raise ParameterError.out_of_range("memory_limit", memory_limit, "a number of bytes above 0")
         return cls(memory_limit)
@@ -69,7 +66,7 @@ class Budget:
         return int(self.limit // (_KEPT + _ROW + _KEY * keys))
 
     def _refused(self, needed: float, found: str, groups: pl.DataFrame | None) -> ParameterError:
-        msg = f"the counts take {_gigabytes(needed)}, and the limit is {_gigabytes(self.limit)}"
+        msg = f"the counts take {gigabytes(needed)}, and the limit is {gigabytes(self.limit)}"
         hint = "take thresholds on a grid, or 'auto'"
         if groups is not None:
             values = {key: groups[key].n_unique() for key in groups.columns}
@@ -77,19 +74,3 @@ class Budget:
             found = f"{found}; {most!r} has {values[most]:,} values"
             hint = f"take fewer thresholds, or keep fewer keys ({most!r} has the most values)"
         return ParameterError(msg, found=found, hint=f"{hint}, or raise memory_limit")
-
-
-def _gigabytes(size: float) -> str:
-    return f"{size / 1e9:,.3g} GB"
-
-
-def machine_memory() -> float:
-    """Return the bytes of memory that this process can have."""
-    limits = [float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")]
-    # A container may have less than its machine.
-    for place in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            limits.append(float(Path(place).read_text()))
-        except (OSError, ValueError):
-            continue
-    return min(limits)

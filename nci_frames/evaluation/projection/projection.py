@@ -15,6 +15,7 @@ from nci_frames.errors import ParameterError, SchemaError, listed
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.evaluation.support.flags import defined_flags, flags, hidden_flags, log_cost, log_rarity
 from nci_frames.evaluation.support.rule import point_reason, point_support
+from nci_frames.memory import check_table
 from nci_frames.schemas import PROJECTION, RATES, collect
 
 __all__ = ["labelled_metrics", "project_checked", "project_in_parts", "project_rates", "require_bounds"]
@@ -136,8 +137,23 @@ def project_checked(
     """Project rates that the library made, whose TPR and FPR need not be those of their counts.
 
     With *flagged* false, nothing is said of which values the log supports.
+
+    Raises
+    ------
+    ParameterError
+        As ``project_rates`` does.
     """
-    return _project(rates, _plan(rates, metrics, prevalence, beta, band=band), band=band, flagged=flagged)
+    grids = _plan(rates, metrics, prevalence, beta, band=band)
+    each = sum(grid.size for grid in grids)
+    # Texts take two numbers; bounds are the extremes of four corners.
+    columns = 2 * len(_identity(rates)) + 5 + (6 if band else 0)
+    check_table(
+        len(rates) * each,
+        columns,
+        f"{len(rates):,} operating points x {each:,} combinations of metric, prevalence and beta",
+        "take fewer prevalences, or project_in_parts, which returns the result in parts",
+    )
+    return _project(rates, grids, band=band, flagged=flagged)
 
 
 @checked

@@ -9,6 +9,8 @@ from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.rates.clusters import effective_rows
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.schemas import COUNTS, RATES, collect
+from nci_frames.schemas.known import known_groups
+from nci_frames.schemas.runs import group_starts, is_sorted
 
 __all__ = ["clustered_bounds", "compute_rates", "rates_of"]
 
@@ -113,7 +115,7 @@ def compute_rates(
         raise ParameterError(msg, found=f"{interval!r} and {half_width!r}", hint="pass only one of them")
     if units is not None:
         return _clustered(frame, units, interval, level)
-    rates = rates_of(frame)
+    rates = rates_of(_in_order(frame))
     if half_width is not None:
         return RATES.finish(rates.with_columns(**_given(*half_width)))
     if interval is None:
@@ -159,6 +161,22 @@ def _bounds(interval: Interval, level: float, positives: str, negatives: str) ->
         sides = rate_interval(interval, independent, trials, level=level)
         bounds |= dict(zip((f"{rate}_lower", f"{rate}_upper"), sides, strict=True))
     return bounds
+
+
+def _in_order(counts: pl.DataFrame) -> pl.DataFrame:
+    """Sort counts by group and threshold, unless they are sorted, or are operating points."""
+    if "reason" in counts.columns:
+        return counts
+    keys = ["model", *COUNTS.keys(counts.columns)]
+    first = known_groups(counts, keys)
+    if first is None:
+        first = group_starts(counts, keys)
+        if not is_sorted(counts, keys, first):
+            return counts.sort(*keys, "threshold", maintain_order=True)
+    groups = counts[first].select(keys)
+    if groups.equals(groups.sort(keys)):
+        return counts
+    return counts.sort(*keys, "threshold", maintain_order=True)
 
 
 def rates_of(counts: pl.DataFrame) -> pl.DataFrame:
