@@ -236,7 +236,7 @@ def test_no_form_of_a_report_states_what_the_log_cannot_tell() -> None:
     console = Console(file=io.StringIO(), width=160)
     print_comparison(compared, console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert f"At prevalence 10⁻⁴, by F1, each model at its own best threshold, {lowest.reason[:20]}" in text
+    assert f"best by PR-AUC: at 10⁻⁴ {lowest.reason}" in text
     assert f"{value:.4f}  ?" in text
     assert f"{value:.4f}  1" not in text
     markdown = render_markdown(compared)

@@ -14,7 +14,6 @@ from nci_frames.reporting.findings.ranked_tables import (
     ranked_tables,
 )
 from nci_frames.reporting.findings.verdicts import Order, Verdict, read_leads, read_order, read_verdict
-from nci_frames.reporting.tables.numbers import format_grid
 
 __all__ = ["TITLE", "Answer", "Role", "Summary", "summarise"]
 
@@ -49,19 +48,6 @@ class Summary:
     orders: Mapping[Measure, Order]
     #: The key values of each segment, and its PR-AUC rows at ``prevalence``.
     segments: tuple[tuple[Mapping[str, object], pl.DataFrame], ...]
-
-    @property
-    def doubts(self) -> tuple[str, ...]:
-        """A sentence for each prevalence at which the log cannot tell the best of a measure."""
-        found = []
-        for answer in self.answers:
-            reasons: dict[str, list[str]] = {}
-            for measure, verdict in answer.verdicts.items():
-                if verdict.reason is not None:
-                    reasons.setdefault(verdict.reason, []).append(self.measures[measure])
-            at = f"At prevalence {format_grid(answer.prevalence)}, by"
-            found += [f"{at} {' and by '.join(names)}, {reason}." for reason, names in reasons.items()]
-        return tuple(found)
 
 
 def summarise(comparison: Comparison, /) -> Summary:

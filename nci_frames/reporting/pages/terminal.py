@@ -52,8 +52,6 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
             _print(console, table.cells(columns), f"{table.title}, {table.where}")
     for measure, words in _best(comparison):
         console.print(Text(f"best by {measure}: {words}"))
-    for reason in summarise(comparison).doubts:
-        console.print(Text(reason, style="yellow"))
     console.print(Text(read_assumption(comparison.shifts), style="dim"))
     console.print(Text(read_independence(comparison.buckets, weighted=comparison.weighted), style="dim"))
     if comparison.off_scale is not None:
