@@ -77,6 +77,9 @@ def write_parquet(table: pl.DataFrame, file: str | Path) -> None:
     import pyarrow.parquet as pq  # noqa: PLC0415  (what does not write does not wait for it)
 
     options = {"write_page_checksum": True, "compression": "zstd", "row_group_size": _ROWS_OF_A_GROUP}
+    # Polars gives Arrow no name with a NUL; Arrow itself takes it.
+    plain = table.select(pl.col(name).alias(str(place)) for place, name in enumerate(table.columns))
+    arrow = plain.to_arrow().rename_columns(table.columns)
     # Arrow writes each page and header by itself; gathered, a table of a few columns is one write.
     with Path(file).open("wb", buffering=1 << 20) as written:
-        pq.write_table(table.to_arrow(), written, **options)
+        pq.write_table(arrow, written, **options)

@@ -83,9 +83,12 @@ def _known(frame: pl.DataFrame) -> _Known | None:
 def _places(frame: pl.DataFrame) -> _Places:
     """Return where the memory of each column lies."""
     # The resolution may be one string for all rows, which gets new memory each time; any value is valid.
-    table = frame.drop("resolution", strict=False).to_arrow(compat_level=pl.CompatLevel.newest())
+    names = [name for name in frame.columns if name != "resolution"]
+    # Arrow takes no name with a NUL.
+    plain = frame.select(pl.col(name).alias(str(place)) for place, name in enumerate(names))
+    table = plain.to_arrow(compat_level=pl.CompatLevel.newest())
     return tuple(
         (name, str(column.type), chunk.offset, len(chunk), *(b and b.address for b in chunk.buffers()))
-        for name, column in zip(table.column_names, table.columns, strict=True)
+        for name, column in zip(names, table.columns, strict=True)
         for chunk in column.chunks
     )

@@ -49,7 +49,8 @@ def _other_bits(column: pl.Series) -> NDArray[np.bool_] | None:
         return None
     if column.dtype == pl.String:
         # A string view has 16 bytes: the length, and the text or where it begins.
-        views = column.rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
+        # Arrow takes no name with a NUL.
+        views = column.alias("").rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
         bits = np.frombuffer(views.buffers()[1], np.int64)[2 * views.offset :][: 2 * len(column)]
         other = bits[2:] != bits[:-2]
         return np.asarray(other[::2] | other[1::2], np.bool_)
