@@ -127,3 +127,14 @@ def test_what_is_written_has_checksums_and_is_the_table(tmp_path: Path) -> None:
     (tmp_path / "log.parquet").write_bytes(flipped(data, end - 3, 0))
     with pytest.raises(nf.SourceError, match="damaged"):
         PageChecksums([str(tmp_path / "log.parquet")], COLUMNS).compare()
+
+
+def test_a_footer_with_a_column_name_that_is_no_text_is_damage(tmp_path: Path) -> None:
+    file = tmp_path / "log.parquet"
+    nf.save_table(random_log(50), file)
+    content = file.read_bytes()
+    # The last place is that of a column chunk, which Polars does not read.
+    place = content.rindex(b"label")
+    file.write_bytes(content[:place] + b"l\xf2bel" + content[place + 5 :])
+    with pytest.raises(nf.SourceError, match="the footer has a column name that is not UTF-8"):
+        nf.count_confusion(nf.scan_predictions(file), thresholds=[0.5])

@@ -94,6 +94,8 @@ def _damage(file: str, columns: Sequence[str], stop: Event) -> str | None:
                         return f"a page of the column {name!r} has another checksum than was written"
     except MalformedPageError:
         return "a page header is damaged"
+    except UnicodeDecodeError:
+        return "the footer has a column name that is not UTF-8"
     except (OSError, pa.ArrowException) as error:
         return str(error).splitlines()[0]
     return None
