@@ -119,7 +119,7 @@ def rates_of_units(effort: float) -> Iterator[Seen]:
                 rows = pl.concat(found).filter(threshold=at)
                 for rate, place in (("tpr", shift), ("fpr", 0.0)):
                     sides = rows.select(lower=f"{rate}_lower", upper=f"{rate}_upper")
-                    truth = float(_exceeds(np.array([at - place]))[0])
+                    truth = float(_tail(np.array([at - place]))[0])
                     where = (
                         f"{rate.upper()} {truth:.2g}, each unit scored {'once' if repeats == 1 else 'twice'}"
                     )
@@ -301,7 +301,7 @@ def own_thresholds(effort: float) -> Iterator[Seen]:
             tables.append(nf.cross_fit(counts, prevalence=[1e-4, 1e-3], units=units))
         found = pl.concat(tables)
         for (eta,), mine in found.group_by("prevalence", maintain_order=True):
-            tpr, fpr = (_exceeds(mine["threshold"].to_numpy() - place) for place in (shift, 0.0))
+            tpr, fpr = (_tail(mine["threshold"].to_numpy() - place) for place in (shift, 0.0))
             truth = 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
             where = f"eta {eta:g}, 100 + 10,000 units" + (
                 "" if repeats == 1 else " scored twice, rows taken as independent" if units is None
@@ -330,9 +330,51 @@ def crossovers(effort: float) -> Iterator[Seen]:
         yield Seen(*line)
 
 
+def support(effort: float) -> Iterator[Seen]:
+    """PR-AUC of normal scores over prevalence: where the log supports it, and where it does not."""
+    logs, etas = round(200 * effort), [1e-4, 1e-3, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2]
+    label = np.repeat([True, False], [174, 1623])
+    share = (np.arange(200_000) + 0.5) / 200_000
+    for area in (0.85, 0.95, 0.983):
+        rng, shift = np.random.default_rng(round(1000 * area)), _quantile(area) * math.sqrt(2)
+        fpr = _tail(shift + _quantiles(1 - share))
+        score = rng.normal(size=(logs, len(label))) + shift * label
+        log = pl.DataFrame(
+            {
+                "model": np.repeat(names(logs), len(label)),
+                "label": np.tile(label, logs),
+                "score": score.ravel(),
+            }
+        )
+        counts = nf.count_confusion(log, thresholds="exact")
+        table = nf.bootstrap(counts, metric="pr_auc", prevalence=etas, repeats=300)
+        for eta in etas:
+            truth = float(np.mean(share / (share + (1 - eta) / eta * fpr)))
+            rows = table.filter(prevalence=eta)
+            known = rows.filter("supported")
+            where = f"174 + 1,623 rows, AUC {area}, eta {eta:g}"
+            yield Seen("PR-AUC is called supported", where, "none", len(known) / logs, logs)
+            if len(known) >= logs / 2:
+                claim = "`bootstrap(pr_auc)` holds the area, where supported"
+                yield Seen(claim, where, "0.95", held(known, truth), len(known))
+            bias = abs(float((known if len(known) >= logs / 2 else rows)["value"].mean()) / truth - 1)
+            claim = f"relative bias of PR-AUC, {'' if len(known) >= logs / 2 else 'not '}supported"
+            yield Seen(claim, where, "< 0.05" if len(known) >= logs / 2 else "none", bias, logs)
+
+
+def few_false_positives(effort: float) -> Iterator[Seen]:
+    logs, eta, tpr = round(1000 * effort), 1e-3, 0.6
+    for expected in (1, 2, 5, 20):
+        counts = drawn(np.random.default_rng(expected), tpr, expected / 10_000, (100, 10_000), logs)
+        truth = eta * tpr / (eta * tpr + (1 - eta) * expected / 10_000)
+        table = nf.bootstrap(counts, metric="precision", prevalence=eta, repeats=500)
+        where = f"{expected} false positives expected"
+        yield Seen("`bootstrap(precision)` holds precision", where, "0.95", held(table, truth), logs)
+
+
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
     auc, rates_of_units, accuracy, predictive_values, planning, shifts, folds, pairs, own_thresholds,
-    bootstrap, best, crossovers,
+    bootstrap, best, crossovers, support, few_false_positives,
 )  # fmt: skip
 
 
@@ -342,10 +384,16 @@ def _quantile(area: float) -> float:
     return float(ndtri(area))
 
 
-def _exceeds(threshold: np.ndarray) -> np.ndarray:
+def _quantiles(shares: np.ndarray) -> np.ndarray:
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(shares))
+
+
+def _tail(scores: np.ndarray) -> np.ndarray:
     from scipy.special import ndtr
 
-    return np.asarray(ndtr(-threshold))
+    return np.asarray(ndtr(-scores))
 
 
 def main() -> None:

@@ -107,14 +107,16 @@ def test_a_group_does_not_depend_on_the_others_nor_on_the_order() -> None:
     alone = nf.bootstrap(counts.filter(model="forest", fold="2"), metric=["precision", "pr_auc"], repeats=20)
     assert_frame_equal(alone, whole.filter(model="forest", fold="2"))
     other = nf.bootstrap(counts, metric=["precision", "pr_auc"], repeats=20, seed=1)
-    assert not other["lower"].equals(whole["lower"])
+    assert not other["std"].equals(whole["std"])
 
 
 def test_undefined_replicates_are_left_out_and_counted() -> None:
     """One of 10 positives and none of 10 negatives is found: precision is 0/0 in (9/10)^10 of the logs."""
     counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [1], "fp": [0], "fn": [9], "tn": [10]})
     row = nf.bootstrap(counts, metric="precision", prevalence=0.1).row(0, named=True)
-    assert row["value"] == row["lower"] == row["upper"] == 1
+    # Every replicate that is defined has precision 1; the band of the rates does not stop there.
+    assert (row["value"], row["std"], row["upper"], row["interval"]) == (1, 0, 1, "band")
+    assert 0 < row["lower"] < 0.1
     assert 1000 - row["repeats"] == pytest.approx(1000 * 0.9**10, abs=4 * np.sqrt(1000 * 0.35 * 0.65))
     none = counts.with_columns(pl.col("tp", "fn") * 0)
     row = nf.bootstrap(none, metric=["recall", "pr_auc"], prevalence=0.1).row(0, named=True)

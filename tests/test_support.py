@@ -212,6 +212,34 @@ def test_supported_areas_are_unbiased_and_others_are_not(shift: float) -> None:
             assert len(supported) > 0.9 * logs
 
 
+@pytest.mark.parametrize("expected", [1, 2, 5])
+def test_bounds_of_resampled_precision_hold_with_few_false_positives(expected: int) -> None:
+    """TPR 0.6, 100 positives and 10,000 negatives, prevalence 0.001; percentiles cover 63 to 91 %."""
+    rng, logs, eta, tpr = np.random.default_rng(expected), 200, 1e-3, 0.6
+    tp, fp = rng.binomial(100, tpr, logs), rng.binomial(10_000, expected / 10_000, logs)
+    counts = pl.DataFrame(
+        {"model": [f"{n:03}" for n in range(logs)], "threshold": 0.5, "tp": tp, "fp": fp, "fn": 100 - tp,
+         "tn": 10_000 - fp}
+    )  # fmt: skip
+    table = nf.bootstrap(counts, metric="precision", prevalence=eta, repeats=200)
+    truth = eta * tpr / (eta * tpr + (1 - eta) * expected / 10_000)
+    assert table.select(pl.lit(truth).is_between("lower", "upper").mean()).item() >= 0.93
+    assert set(table["interval"]) == {"band"}
+    enough = nf.bootstrap(point(60, 200), metric=["precision", "recall"], prevalence=eta, repeats=200)
+    assert set(enough["interval"]) == {"percentile"}
+
+
+def test_areas_without_support_have_no_bounds() -> None:
+    counts = small_log()
+    table = nf.bootstrap(counts, metric=["pr_auc", "roc_auc"], prevalence=[1e-4, 0.3], repeats=50)
+    lowest = table.filter(metric="pr_auc", prevalence=1e-4)
+    assert lowest.select("lower", "upper", "interval").null_count().row(0) == (2, 2, 2)
+    assert lowest["reason"].str.starts_with("this log cannot tell: about ").all()
+    rest = table.filter(pl.col("prevalence").ne_missing(1e-4))
+    assert rest.select("lower", "upper", "interval").null_count().row(0) == (0, 0, 0)
+    assert rest["supported"].all()
+
+
 def small_log() -> pl.DataFrame:
     rng = np.random.default_rng(0)
     label = np.repeat([True, False], [174, 1623])

@@ -1,5 +1,7 @@
 """The frames of intervals, tests and other uncertainty."""
 
+from dataclasses import replace
+
 import polars as pl
 
 from nci_frames.schemas.columns import (
@@ -116,6 +118,7 @@ SAMPLES = FrameSchema(
         share("assurance", "share of studies that reach the goal", "none was asked for"),
     ),
 )
+_TOLD = tuple(replace(column, required=True) for column in (SUPPORTED, REASON))
 _DEFINED = whole("repeats", "resampled logs in which the value is defined")
 BOOTSTRAP = FrameSchema(
     "bootstrap",
@@ -128,10 +131,12 @@ BOOTSTRAP = FrameSchema(
         PREVALENCE,
         BETA,
         VALUE,
-        number("lower", "lower percentile of the replicates", "fewer than 2 are defined"),
-        number("upper", "upper percentile of the replicates", "fewer than 2 are defined"),
+        number("lower", "lower bound of the value", "fewer than 2 replicates, or an unsupported area"),
+        number("upper", "upper bound of the value", "fewer than 2 replicates, or an unsupported area"),
+        Column("interval", (pl.String,), '"percentile", or "band" where a count is small', "no bounds"),
         number("std", "their standard deviation, ddof 1", "fewer than 2 are defined", minimum=0),
         _DEFINED,
+        *_TOLD,
     ),
 )
 _FEW = "a class has fewer than two rows"

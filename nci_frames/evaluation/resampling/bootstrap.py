@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, check_level
+from nci_frames.arguments import Prevalences, check_level, number_list
 from nci_frames.checked import checked
+from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.resampling.honest_bounds import with_honest_bounds
 from nci_frames.evaluation.resampling.replicates import Metrics, Replicates, resample
 from nci_frames.schemas import BOOTSTRAP, COUNTS
 
@@ -72,10 +74,17 @@ def bootstrap(
     prevalence  Float64 P(y=1) the value belongs to                  it does not depend on it
     beta        Float64 weight of recall                             it plays no part
     value       Float64 the metric of the counts themselves          undefined, as in the metric or area
-    lower,      Float64 percentiles of the replicates, for *level*   fewer than 2 replicates are defined
-    upper
+    lower,      Float64 bounds of the value, for *level*             fewer than 2 replicates are defined, or
+    upper                                                            an area is not supported
+    interval    String  "percentile": percentiles of the replicates; there are no bounds
+                        "band": extended to the band of the rates'
+                        Wilson intervals, since one of the four
+                        counts is below 20
     std         Float64 standard deviation of the replicates, ddof 1 fewer than 2 replicates are defined
     repeats     Int64   replicates in which the metric is defined    never
+    supported   Boolean whether the log can tell the value at this   the prevalence is hidden
+                        prevalence
+    reason      String  why not                                      supported
     =========== ======= ============================================ ======================================
 
     Raises
@@ -112,7 +121,7 @@ def bootstrap(
     >>> nf.bootstrap(counts, metric="precision", prevalence=0.001).select(
     ...     pl.col("value", "lower", "upper").round(2)
     ... ).row(0)
-    (0.38, 0.15, 1.0)
+    (0.38, 0.07, 1.0)
     """
     check_level(level)
     found = resample(
@@ -126,7 +135,16 @@ def bootstrap(
         return BOOTSTRAP.empty(frame.select("model", *(k for k in COUNTS.keys(frame.columns) if k != units)))
     keys = BOOTSTRAP.keys(tables[0].columns)
     order = ["model", *keys, "threshold", "metric", "method", "prevalence", "beta"]
-    return BOOTSTRAP.finish(pl.concat(tables).sort(order, maintain_order=True))
+    table = pl.concat(tables).sort(order, maintain_order=True)
+    pooled = whole_counts(counts)
+    if units is not None:
+        pooled = pool_counts(pooled, over=[units])
+    asked = [metric] if isinstance(metric, str | pl.Expr) else list(metric)
+    thresholds = None if threshold is None else number_list(threshold)
+    checked = with_honest_bounds(
+        table, pooled, asked, prevalence=prevalence, beta=beta, thresholds=thresholds, level=level
+    )
+    return BOOTSTRAP.finish(checked)
 
 
 def _summary(replicates: Replicates, level: float) -> pl.DataFrame:

@@ -1,0 +1,113 @@
+"""Percentiles of resampled logs -> bounds that hold where resampling shows too little.
+
+A resampled log has no false positive that the log itself lacks, so percentiles are too narrow where a count
+is small. There they are extended to the values over the box of the rates' Wilson intervals.
+"""
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+from nci_frames.arguments import Prevalences
+from nci_frames.evaluation.metrics import PR_AUC, PR_GAIN_AUC, curve_asked
+from nci_frames.evaluation.projection.projection import project_checked
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
+from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
+from nci_frames.schemas import COUNTS
+
+__all__ = ["with_honest_bounds"]
+
+#: With fewer rows in one of the four counts, percentiles are extended.
+_ENOUGH = 20
+_CELLS = ("tp", "fp", "fn", "tn")
+_FLAGS = ["supported", "reason"]
+
+
+def with_honest_bounds(
+    table: pl.DataFrame,
+    counts: pl.DataFrame,
+    metrics: Sequence[str | pl.Expr],
+    *,
+    prevalence: Prevalences,
+    beta: float | Sequence[float],
+    thresholds: Sequence[float] | None,
+    level: float,
+) -> pl.DataFrame:
+    """Add ``interval``, ``supported`` and ``reason`` to percentiles, and correct the bounds.
+
+    Parameters
+    ----------
+    table
+        The columns of ``bootstrap`` up to ``repeats``.
+    counts
+        Counts of whole rows, all units together.
+    metrics, prevalence, beta, thresholds, level
+        What was asked of ``bootstrap``.
+    """
+    keys = ["model", *COUNTS.keys(counts.columns)]
+    point_metrics = [metric for metric in metrics if curve_asked(metric) is None]
+    is_area = pl.col("threshold").is_null()
+    areas = _areas(table.filter(is_area), counts, keys)
+    if not point_metrics:
+        return areas
+    rates = compute_rates(counts)
+    points = (
+        rates
+        if thresholds is None
+        else pl.concat(select_operating_points(rates, threshold=at).drop("reason") for at in thresholds)
+    )
+    bounded = compute_rates(points.unique([*keys, "threshold"]), interval="wilson", level=math.sqrt(level))
+    band = project_checked(bounded, metrics=point_metrics, prevalence=prevalence, beta=beta, band=True)
+    few = pl.any_horizontal(pl.col(cell) < _ENOUGH for cell in _CELLS)
+    band = band.join(
+        bounded.select(*keys, "threshold", few.alias("__few")), on=[*keys, "threshold"], nulls_equal=True
+    )
+    at = [*keys, "threshold", "metric", "prevalence", "beta"]
+    found = table.filter(~is_area).join(
+        band.select(*at, "lower", "upper", "__few", *_FLAGS), on=at, how="left", nulls_equal=True,
+        maintain_order="left", suffix="_band",
+    )  # fmt: skip
+    extended = pl.col("__few") & pl.col("lower_band").is_not_null()
+    corrected = found.with_columns(
+        lower=pl.when(extended).then(pl.min_horizontal("lower", "lower_band")).otherwise("lower"),
+        upper=pl.when(extended).then(pl.max_horizontal("upper", "upper_band")).otherwise("upper"),
+        interval=_interval(extended),
+    )
+    return pl.concat([areas, corrected.select(areas.columns)]).sort(
+        *keys, "threshold", "metric", "method", "prevalence", "beta", maintain_order=True
+    )
+
+
+def _areas(table: pl.DataFrame, counts: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    columns = table.columns
+    lowest = pl.concat(
+        lowest_supported_prevalence(counts, metric=area.name).rename(
+            {"prevalence": "__lowest", "reason": "__why"}
+        )
+        for area in (PR_AUC, PR_GAIN_AUC)
+    )
+    negatives = counts.group_by(keys).agg((pl.col("fp") + pl.col("tn")).first().alias("__negatives"))
+    for beside, on in ((lowest, [*keys, "metric"]), (negatives, keys)):
+        table = table.join(beside, on=on, how="left", nulls_equal=True, maintain_order="left")
+    cost = log_cost(pl.col("__lowest"), pl.col("__negatives"))
+    depends = pl.col("metric").is_in([PR_AUC.name, PR_GAIN_AUC.name])
+    none = pl.lit(None, pl.UInt32)
+    at_prevalence = flags(pl.col("__lowest"), cost, none, pl.col("prevalence"))
+    at_prevalence["reason"] = pl.coalesce(
+        pl.when(~at_prevalence["supported"]).then("__why"), at_prevalence["reason"]
+    )
+    defined = defined_flags(pl.col("value"))
+    told = table.with_columns(
+        **{name: pl.when(depends).then(at_prevalence[name]).otherwise(defined[name]) for name in _FLAGS}
+    )
+    numbers = {name: pl.when("supported").then(name) for name in ("lower", "upper")}
+    corrected = told.with_columns(**numbers).with_columns(interval=_interval(pl.lit(value=False)))
+    return corrected.select(*columns, "interval", *_FLAGS)
+
+
+def _interval(extended: pl.Expr) -> pl.Expr:
+    name = pl.when(extended).then(pl.lit("band")).otherwise(pl.lit("percentile"))
+    return pl.when(pl.col("lower").is_not_null() | extended).then(name)
