@@ -130,6 +130,29 @@ def rates_of_units(effort: float) -> Iterator[Seen]:
                     )
 
 
+def areas_of_units(effort: float) -> Iterator[Seen]:
+    """Two equally good models that score each unit once or twice."""
+    logs = round(600 * effort)
+    for repeats in (1, 2):
+        wrong = 0
+        for seed in range(logs):
+            rng = np.random.default_rng([seed, repeats])
+            label = rng.random(300) < 0.3
+            parts = []
+            for model in "ab":
+                shared = rng.normal(label * 1.2, 1.0)
+                parts += [
+                    pl.DataFrame(
+                        {"model": model, "repeat": repeat, "unit": np.arange(300), "label": label,
+                         "score": shared + rng.normal(0, 0.3, 300)}
+                    )
+                    for repeat in range(repeats)
+                ]  # fmt: skip
+            wrong += nf.compare_auc(pl.concat(parts), by=[])["p_value"].item() < 0.05
+        where = f"each unit scored {'once' if repeats == 1 else 'twice'}"
+        yield Seen("`compare_auc(by=[])`: p < 0.05, models equal", where, "0.05", wrong / logs, logs)
+
+
 def accuracy(effort: float) -> Iterator[Seen]:
     logs = round(20_000 * effort)
     correct, times = np.unique(np.random.default_rng(1).binomial(100, 0.98, logs), return_counts=True)
@@ -373,8 +396,8 @@ def few_false_positives(effort: float) -> Iterator[Seen]:
 
 
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
-    auc, rates_of_units, accuracy, predictive_values, planning, shifts, folds, pairs, own_thresholds,
-    bootstrap, best, crossovers, support, few_false_positives,
+    auc, rates_of_units, areas_of_units, accuracy, predictive_values, planning, shifts, folds, pairs,
+    own_thresholds, bootstrap, best, crossovers, support, few_false_positives,
 )  # fmt: skip
 
 

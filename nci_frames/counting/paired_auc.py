@@ -48,7 +48,8 @@ def compare_auc(
     method
         "delong".
     by
-        The keys to keep; the rows of other keys are pooled. None keeps every key.
+        The keys to keep; the rows of other keys are pooled, and those of one unit, such as its scores in
+        the repeats of a cross-validation, are taken as dependent. None keeps every key.
     level
         Confidence level of the interval, in (0, 1).
 
@@ -64,7 +65,8 @@ def compare_auc(
     model_b
     auc_a, auc_b Float64 their ROC-AUCs, ties as half, in [0, 1]        the group lacks a class
     difference   Float64 auc_a - auc_b                                  the group lacks a class
-    std_error    Float64 standard error of the difference               a class has fewer than two rows
+    std_error    Float64 standard error of the difference               fewer than two units have rows of
+                                                                        a class
     z            Float64 difference / std_error                         as std_error, or std_error is 0
     p_value      Float64 two-sided; 1 where the difference is 0         as z, unless the difference is 0
     lower, upper Float64 interval of the difference                     as std_error
@@ -83,12 +85,15 @@ def compare_auc(
     -----
     With the placements of each positive and each negative under both models (see ``auc_interval``), the
     variance of the difference is the sample variance of the differences of the placements, over the number
-    of rows, added up over the classes. The p-values are not corrected for the number of pairs.
+    of rows, added up over the classes. Where a unit has several rows, the placements of its rows are added
+    first, and the covariance of its positives and negatives is added, too (Obuchowski). The p-values are not
+    corrected for the number of pairs.
 
     References
     ----------
     DeLong, DeLong and Clarke-Pearson (1988), doi:10.2307/2531595; Sun and Xu (2014),
-    doi:10.1109/LSP.2014.2337313.
+    doi:10.1109/LSP.2014.2337313; Obuchowski (1997), Nonparametric analysis of clustered ROC curve data,
+    doi:10.2307/2533958.
 
     Examples
     --------
@@ -142,6 +147,9 @@ class _Paired:
     #: Of shape (models, rows).
     positives: NDArray[np.floating]
     negatives: NDArray[np.floating]
+    #: The number of the unit of each row.
+    positive_units: NDArray[np.int64]
+    negative_units: NDArray[np.int64]
 
     @classmethod
     def of(cls, group: pl.DataFrame, paired_by: list[str], where: str) -> "_Paired":
@@ -181,7 +189,14 @@ class _Paired:
                 raise InvalidRowsError.not_paired(what, where, f"unit {mine['unit'].filter(other)[0]!r}")
         positive = first["label"].to_numpy()
         scores = group["score"].to_numpy().reshape(len(parts), -1)
-        return cls([part["model"][0] for part in parts], scores[:, positive], scores[:, ~positive])
+        unit = np.unique(first["unit"].to_numpy(), return_inverse=True)[1]
+        return cls(
+            [part["model"][0] for part in parts],
+            scores[:, positive],
+            scores[:, ~positive],
+            unit[positive],
+            unit[~positive],
+        )
 
 
 def _runs(ordered: pl.DataFrame, keys: list[str]) -> list[pl.DataFrame]:
@@ -204,16 +219,36 @@ def _compared(paired: _Paired) -> pl.DataFrame:
     area = [float(placed.mean()) if m and n else nothing for placed in of_positives]
     found = []
     for a, b in itertools.combinations(range(len(area)), 2):
-        error = nothing
-        if min(m, n) >= 2:
-            variances = (np.var(v[a] - v[b], ddof=1) / len(v[a]) for v in (of_positives, of_negatives))
-            error = float(np.sqrt(sum(variances)))
         difference = area[a] - area[b]
+        error = _error(
+            of_positives[a] - of_positives[b] - difference,
+            of_negatives[a] - of_negatives[b] - difference,
+            paired,
+        )
         z = difference / error if error > 0 else nothing
         found.append((paired.models[a], paired.models[b], area[a], area[b], difference, error, z))
     numbers = ("auc_a", "auc_b", "difference", "std_error", "z")
     schema = {"model_a": pl.String, "model_b": pl.String, **dict.fromkeys(numbers, pl.Float64)}
     return pl.DataFrame(found, schema=schema, orient="row").with_columns(pl.col(numbers).fill_nan(None))
+
+
+def _error(positives: Floats, negatives: Floats, paired: _Paired) -> float:
+    """Return the standard error of the mean of both, whose mean is 0, by units; NaN with too few of them."""
+    of_units, rows = [], []
+    units = max(paired.positive_units.max(initial=-1), paired.negative_units.max(initial=-1)) + 1
+    for moved, unit in ((positives, paired.positive_units), (negatives, paired.negative_units)):
+        of_units.append(np.bincount(unit, weights=moved, minlength=units))
+        rows.append(np.bincount(unit, minlength=units))
+    own = [int((mine > 0).sum()) for mine in rows]
+    if min(own) < 2:
+        return float("nan")
+    m, n = (int(mine.sum()) for mine in rows)
+    both = units / (units - 1) * float(of_units[0] @ of_units[1]) / (m * n)
+    variance = 2 * both + sum(
+        members / (members - 1) * float(moved @ moved) / size**2
+        for moved, members, size in zip(of_units, own, (m, n), strict=True)
+    )
+    return float(np.sqrt(max(variance, 0.0)))
 
 
 def _placements(scores: NDArray[np.floating], others: NDArray[np.floating]) -> Floats:

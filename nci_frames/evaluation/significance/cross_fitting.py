@@ -125,7 +125,7 @@ def cross_fit(
     >>> nf.cross_fit(counts, prevalence=0.01).select(
     ...     "threshold", pl.col("value", "optimistic").round(2)
     ... ).row(0)
-    (0.8, 0.21, 0.67)
+    (0.8, 0.33, 0.67)
     """
     check_repeats(repeats, 1)
     check_seed(seed)
