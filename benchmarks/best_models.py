@@ -16,8 +16,8 @@ POSITIVES, NEGATIVES, ETA = 100, 10_000, 0.01
 THRESHOLD, CORRELATION, SHIFT = 1.5, 0.9, 1.5
 #: At these, PR-AUC of binned scores is within 1 % of that of the scores.
 GRID = sorted({*np.linspace(-2, 1, 20).tolist(), THRESHOLD, 2.5, *np.linspace(1.05, 6, 100).tolist()})
-#: So many logs are analysed by one call.
-TOGETHER, BUCKETS = 20, 64
+#: So many logs are analysed by one call, and so many buckets drawn.
+TOGETHER, BUCKETS = 20, 128
 
 #: Shift and spread of the positives of two models that change places.
 CROSSING = {"a": (1.0, 2.0), "b": (1.8, 1.0)}
@@ -29,7 +29,7 @@ Line = tuple[str, str, str, float, int]
 
 def claims(effort: float) -> Iterator[Line]:
     """Yield claim, condition, what is promised, the share seen, and the number of logs."""
-    for models, shift, logs in ((10, 0.0, 400), (2, 0.0, 600), (2, 0.16, 600)):
+    for models, shift, logs in ((10, 0.0, 200), (2, 0.0, 400), (2, 0.165, 400)):
         for paired in (True, False):
             yield from _simulated(models, shift, round(logs * effort), paired=paired)
 

@@ -131,7 +131,7 @@ def test_the_folds_are_those_of_counting_each_at_the_threshold() -> None:
     assert_frame_equal(comparison.folds, nf.compare_folds(apart, beta=betas, prevalence=0.25))
     assert comparison.folds["folds"].unique().to_list() == [3]
     winners = nf.winner_ranges(comparison.points, metric="f_beta", over="beta", prevalence=0.25)
-    assert_frame_equal(comparison.beta_winners, winners)
+    assert_frame_equal(comparison.beta_winners.drop("lower", "upper"), winners)
     assert nf.compare_models(counts, **options).folds is None
     one = nf.compare_models(counts.filter(fold="1"), fold="fold", **options)
     assert one.folds is None
@@ -186,7 +186,7 @@ def test_models_that_share_thresholds_compete_at_different_ones() -> None:
 
     assert won(comparison.best_winners) == ["a", "b", "b", "a"]
     assert won(comparison.winners) == ["b", "a"]
-    assert comparison.winners.equals(
+    assert comparison.winners.drop("lower", "upper").equals(
         nf.winner_ranges(comparison.points, metric="f_beta", over="prevalence", beta=1.0)
     )
 
@@ -375,3 +375,47 @@ def test_the_models_that_may_be_the_best_are_those_of_compare_best() -> None:
         print_comparison(found, console)
         assert f"at 0.1 {best}; not distinguishable from it: {other}" in console.export_text()
     assert "contenders" in found.tables
+
+
+def test_every_border_has_the_interval_of_its_crossover() -> None:
+    rng = np.random.default_rng(3)
+    label = np.arange(3000) < 300
+    scores = {
+        "a": np.where(label, rng.normal(1.0, 2.0, 3000), rng.normal(size=3000)),
+        "b": np.where(label, rng.normal(1.8, 1.0, 3000), rng.normal(size=3000)) + 1,
+    }
+    log = pl.concat(pl.DataFrame({"model": m, "label": label, "score": s}) for m, s in scores.items())
+    counts = nf.count_confusion(log, thresholds=np.linspace(-3, 7, 41).tolist())
+    found = nf.compare_models(counts, prevalence=[1e-4, 1e-2, 0.5], threshold=2.5)
+    own = counts.join(found.best_points.select("model", "threshold"), on=["model", "threshold"])
+    expected: dict[str, tuple[pl.DataFrame, pl.DataFrame, str]] = {
+        "winners": (
+            found.winners, nf.crossover_intervals(counts, threshold=2.5, repeats=400), "prevalence"
+        ),
+        "beta_winners": (
+            found.beta_winners,
+            nf.crossover_intervals(
+                counts, threshold=2.5, over="beta", prevalence=found.middle_prevalence, repeats=400
+            ),
+            "beta",
+        ),
+        "best_winners": (
+            found.best_winners, nf.crossover_intervals(own, threshold="own", repeats=400), "prevalence"
+        ),
+        "area_winners": (
+            found.area_winners, nf.crossover_intervals(counts, metric="pr_auc", repeats=400), "prevalence"
+        ),
+    }  # fmt: skip
+    for name, (winners, crossings, over) in expected.items():
+        borders = winners.filter(pl.col("lower").is_not_null())
+        assert len(borders) >= 1, name
+        for row in borders.iter_rows(named=True):
+            near = crossings.filter((pl.col(over) / row["start"]).log().abs() < 1e-3)
+            (crossing,) = near.filter(model_b=row["model"]).iter_rows(named=True)
+            for bound in ("lower", "upper"):
+                assert row[bound] == pytest.approx(crossing[bound], rel=0.02), name
+    text = " ".join(render_report(found).split())
+    assert "exact for this log; in brackets, where they are in 95 % of the resampled logs" in text
+    leads = json.loads(render_json(found))["orders"]["pr_auc"]["leads"]
+    assert [lead["from_bounds"] is None for lead in leads] == [True, False]
+    assert "| best | from prevalence | in 95 % of resampled logs | to |" in render_markdown(found)

@@ -171,17 +171,24 @@ def test_the_answer_is_in_plain_words(page):
     assert "By PR-AUC forest 0.0144 0.00669 ahead of boosted trees; best in > 99 % of resampled logs" in text
     assert "boosted trees 0.713 (0.701 to 0.724) at threshold 0.5; 0.0157 ahead of forest" in text
     assert "not distinguishable from it: forest" in text
-    assert (
-        "By F1 at threshold 0.5: yes. forest leads from 10⁻⁴ to 0.0163; boosted trees leads from 0.0163 to "
-        "0.246; logistic leads from 0.246 to 0.501. These borders are exact." in text
+    leads = re.search(
+        r"By F1 at threshold 0.5: yes. forest leads from 10⁻⁴ to 0.0163; boosted trees leads from 0.0163 "
+        r"\((0.01\d+) to (0.01\d+)\) to 0.246; logistic leads from 0.246 \(0.2\d+ to 0.\d+\) to 0.501. "
+        "These borders are exact for this log; in brackets, where they are in 95 % of the resampled logs",
+        text,
     )
+    assert leads is not None
+    assert float(leads[1]) < 0.0163 < float(leads[2])
     assert "boosted trees overtakes forest between 0.0158 and 0.02" in text
-    first, second, last = comparison(segments=["DE", "US", None]).area_winners["start"].to_list()
+    winners = comparison(segments=["DE", "US", None]).area_winners
+    starts = winners.unique("model", keep="first", maintain_order=True).select("start", "lower", "upper")
+    (first, _, _), (second, *near), (last, *far) = starts.rows()
     assert first == GRID[0]
+    one, other = (" to ".join(map(format_grid, bounds)) for bounds in (near, far))
     assert (
         f"By PR-AUC: yes. forest leads from 10⁻⁴ to {format_grid(second)}; boosted trees leads from "
-        f"{format_grid(second)} to {format_grid(last)}; logistic leads from {format_grid(last)} to 0.501. "
-        "These borders are exact." in text
+        f"{format_grid(second)} ({one}) to {format_grid(last)}; logistic leads from {format_grid(last)} "
+        f"({other}) to 0.501. These borders are exact for this log" in text
     )
 
 

@@ -55,6 +55,7 @@ WINNERS = FrameSchema(
         SUPPORTED,
         REASON,
     ),
+    derived=("lower", "upper"),
 )
 DECISION_MAP = FrameSchema(
     "decision map",

@@ -12,6 +12,7 @@ from nci_frames.counts.score_scale import no_probabilities, share_off_scale
 from nci_frames.errors import OutsideGridWarning, SchemaError
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.nodes import area_nodes
+from nci_frames.evaluation.comparison.border_intervals import with_intervals
 from nci_frames.evaluation.comparison.certainty import (
     Resampled,
     contenders,
@@ -201,7 +202,7 @@ def comparison_of(
     at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
     by_area = areas.filter(metric="pr_auc")
     leading = contenders(best.filter(at_beta), by_area, projection.filter(at_beta))
-    certainty = best_certainty = possible = None
+    certainty = best_certainty = possible = logs = None
     if judged is not None and best.height:
         logs = Resampled.of(total, judged, leading, units=drawn.units, repeats=repeats)
         certainty = ranking_certainty(logs, points, prevalence=grid, beta=main)
@@ -232,13 +233,25 @@ def comparison_of(
         rates=rates,
         best_points=best_points,
         best=best,
-        best_winners=winner_ranges(best_points, metric="f_beta", over="prevalence", beta=main),
-        winners=winner_ranges(points, metric="f_beta", over="prevalence", beta=main),
-        beta_winners=winner_ranges(points, metric="f_beta", over="beta", prevalence=middle),
+        best_winners=with_intervals(
+            winner_ranges(best_points, metric="f_beta", over="prevalence", beta=main),
+            logs,
+            best_points,
+            fixed=main,
+        ),
+        winners=with_intervals(
+            winner_ranges(points, metric="f_beta", over="prevalence", beta=main), logs, points, fixed=main
+        ),
+        beta_winners=with_intervals(
+            winner_ranges(points, metric="f_beta", over="beta", prevalence=middle),
+            logs,
+            points,
+            fixed=middle,
+        ),
         folds=_folds(frame, fold, threshold=threshold, betas=betas, prevalence=middle),
         decisions=decision_map(rates),
         area_nodes=nodes,
-        area_winners=area_winners(nodes, support, *span),
+        area_winners=with_intervals(area_winners(nodes, support, *span), logs, None, fixed=None),
         support=support,
         certainty=certainty,
         best_certainty=best_certainty,

@@ -58,7 +58,8 @@ class Comparison:
     #: is that of the log itself. For sums of weights, which cannot be divided, the value is the latter.
     best: pl.DataFrame
     #: The model with the highest F-beta over prevalence at ``main_beta``, exactly: each model at its own best
-    #: threshold, and at the threshold of the points. Frames of ``winner_ranges``.
+    #: threshold, and at the threshold of the points. Frames of ``winner_ranges`` with ``lower`` and
+    #: ``upper``: where a range starts in 95 % of the resampled logs in which its models change places.
     best_winners: pl.DataFrame
     winners: pl.DataFrame
     #: The model with the highest F-beta over beta at ``middle_prevalence``, exactly, at the threshold of the
@@ -74,7 +75,7 @@ class Comparison:
     #: prevalence compared: an areas frame.
     area_nodes: pl.DataFrame
     #: The model with the largest PR-AUC over ``prevalence_range``, by the same interpolation; the columns of
-    #: ``winner_ranges``.
+    #: ``winners``.
     area_winners: pl.DataFrame
     #: The lowest prevalence at which the log can tell PR-AUC of each model: the columns of
     #: ``lowest_supported_prevalence``.

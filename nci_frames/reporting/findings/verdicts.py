@@ -4,7 +4,7 @@ Everything is read from the ranks and gaps of a ranking frame; nothing is recomp
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -61,6 +61,8 @@ class Lead:
     models: tuple[str, ...]
     start: float
     end: float
+    #: Where the start lies in 95 % of the resampled logs; None if unknown, or if it is that of the grid.
+    start_bounds: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,17 +190,23 @@ def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Le
     ...     "start": [0.0, 0.01, 0.2], "end": [0.01, 0.2, 1.0], "model": ["a", "b", "b"],
     ... })
     >>> read_leads(winners, low=0.001, high=0.5)
-    (Lead(models=('a',), start=0.001, end=0.01), Lead(models=('b',), start=0.01, end=0.5))
+    (Lead(models=('a',), start=0.001, end=0.01, start_bounds=None),
+    Lead(models=('b',), start=0.01, end=0.5, start_bounds=None))
     """
     leads: list[Lead] = []
-    told = pl.col("supported") if "supported" in winners.columns else pl.lit(value=True)
-    ranges = winners.sort("start").select("start", "end", "model", told.alias("supported"))
-    for start, end, model, supported in ranges.iter_rows():
+    optional = {"supported": pl.lit(value=True), "lower": pl.lit(None), "upper": pl.lit(None)}
+    more = [pl.col(name) if name in winners.columns else none.alias(name) for name, none in optional.items()]
+    ranges = winners.sort("start").select("start", "end", "model", *more)
+    for start, end, model, supported, lower, upper in ranges.iter_rows():
         if end < low or start > high or (start == end and low < high):
             continue
         models = (model,) if supported else ()
-        first = leads.pop().start if leads and leads[-1].models == models else start
-        leads.append(Lead(models, max(first, low), min(end, high)))
+        if leads and leads[-1].models == models:
+            leads[-1] = replace(leads[-1], end=min(end, high))
+            continue
+        # The border of a range that begins before the lowest prevalence is not shown.
+        known = supported and lower is not None and start > low
+        leads.append(Lead(models, max(start, low), min(end, high), (lower, upper) if known else None))
     return tuple(lead for lead in leads if lead.start < lead.end or low == high)
 
 

@@ -94,7 +94,13 @@ def _order(order: Order) -> dict[str, Any]:
         "changes": bool(order.overtakings),
         "exact": order.exact,
         "leads": [
-            {"models": lead.models, "from": lead.start, "to": lead.end, "supported": bool(lead.models)}
+            {
+                "models": lead.models,
+                "from": lead.start,
+                "to": lead.end,
+                "from_bounds": lead.start_bounds,
+                "supported": bool(lead.models),
+            }
             for lead in order.leads
         ],
         "overtakings": [
