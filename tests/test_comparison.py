@@ -414,8 +414,3 @@ def test_every_border_has_the_interval_of_its_crossover() -> None:
             (crossing,) = near.filter(model_b=row["model"]).iter_rows(named=True)
             for bound in ("lower", "upper"):
                 assert row[bound] == pytest.approx(crossing[bound], rel=0.02), name
-    text = " ".join(render_report(found).split())
-    assert "exact for this log; in brackets, where they are in 95 % of the resampled logs" in text
-    leads = json.loads(render_json(found))["orders"]["pr_auc"]["leads"]
-    assert [lead["from_bounds"] is None for lead in leads] == [True, False]
-    assert "| best | from prevalence | in 95 % of resampled logs | to |" in render_markdown(found)
