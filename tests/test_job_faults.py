@@ -338,7 +338,8 @@ def test_clocks_that_jump_and_summer_time_change_nothing(tmp_path: Path, library
                 assert process.returncode == 0, err
         if not late:
             process = start(folder, "run-2")
-            assert process.wait(timeout=300) == 0
+            _, err = process.communicate(timeout=300)
+            assert process.returncode == 0, err
         run = pointed(folder)
         assert run.name == "run-2"
         found[name] = tables(run)
