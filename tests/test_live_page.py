@@ -122,7 +122,8 @@ def python_says(tables, eta, beta):
             areas.filter(model=model),
         ]
         found[model] = {
-            name: row[column][0] if row.height else None
+            # A value that the log does not support has no rank on the page.
+            name: row[column][0] if row.height and (column != "rank" or row["supported"][0]) else None
             for name, row, column in (
                 ("own", rows[0], "value"),
                 ("own rank", rows[0], "rank"),
@@ -158,12 +159,15 @@ def test_twenty_places_of_the_sliders_give_what_python_gives(visit, tables):
         assert [rank for rank in ranks if rank] == sorted(rank for rank in ranks if rank)
         sentence = visit.page.locator("#live-answer").inner_text()
         best = [model for model, says in expected.items() if says["own rank"] == 1]
-        assert sentence.startswith(", ".join(sorted(best)))
+        if best:
+            assert sentence.startswith(", ".join(sorted(best)))
+        else:
+            assert sentence.startswith("This log cannot tell: about ")
     assert len(seen) == 20
 
 
 def test_the_borders_in_the_sentence_are_those_of_python(visit, tables):
-    eta, beta = move(visit.page, 300, 500)
+    eta, beta = move(visit.page, 750, 500)
     ranges = nf.winner_ranges(tables.rates, metric="f_beta", over="prevalence", beta=beta)
     merged = [(s, m) for s, m, before in ranges.select(
         "start", "model", before=pl.col("model").shift()).iter_rows() if m != before]  # fmt: skip
@@ -188,7 +192,8 @@ def test_the_ranked_tables_follow(visit, tables):
         for at, cell in zip(live["grid"], row[1:], strict=True):
             expected = values.filter(model=row[0][0], prevalence=at)
             assert_same(cell[1], expected["value"][0] if expected.height else None)
-            assert cell[2] == (expected["rank"][0] if expected.height else None)
+            told = expected.height and expected["supported"][0]
+            assert cell[2] == (expected["rank"][0] if told else None)
     caption = visit.page.locator("#table-own-over-prevalence caption").inner_text()
     assert (
         caption
@@ -309,7 +314,7 @@ def test_a_click_on_a_head_sorts_and_says_so(visit):
     assert column[:-1] == sorted(column[:-1])
     assert column[-1] is None
     # A slider keeps the order that was asked for.
-    move(visit.page, 100)
+    move(visit.page, 700)
     column = [row[7][1] for row in cells(visit.page, "table-live")]
     assert column[:-1] == sorted(column[:-1])
     name = heads.nth(0)

@@ -46,7 +46,7 @@
     number.textContent = nci.formatValue(value);
     if (!supported && value !== null) {
       const pale = document.createElement("span");
-      pale.style.opacity = 0.5;
+      pale.style.opacity = 0.75;
       pale.append(number, " ?");
       cell.replaceChildren(pale);
       cell.style.backgroundColor = "";

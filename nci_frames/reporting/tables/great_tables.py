@@ -252,7 +252,7 @@ def _cell(cell: Cell, column: int) -> Iterator[tuple[str, str]]:
     """Yield the text of one cell and its shade; translucent, so that it suits light and dark pages."""
     number = _number(cell.value)
     if cell.doubtful:
-        yield f"c{column}", f'<span style="opacity: 0.5">{number} ?</span>'
+        yield f"c{column}", f'<span style="opacity: 0.75">{number} ?</span>'
         yield f"fill{column}", "rgba(0, 114, 178, 0)"
         return
     text = f"<strong>{number}</strong>" if cell.rank == 1 else number
