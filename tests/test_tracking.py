@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def test_runs_are_logged_once_with_their_verdicts_and_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mlflow = pytest.importorskip("mlflow")
+    mlflow = pytest.importorskip("mlflow", reason="no MLflow: pip install 'nci_frames[mlflow]'")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     store = (tmp_path / "mlruns").as_uri()
     write_nights(tmp_path / "logs", 1)
@@ -41,7 +41,7 @@ def test_runs_are_logged_once_with_their_verdicts_and_files(
 
 
 def test_an_mlflow_that_does_not_answer_is_exit_4_after_the_run_is_published(tmp_path: Path) -> None:
-    pytest.importorskip("mlflow")
+    pytest.importorskip("mlflow", reason="no MLflow: pip install 'nci_frames[mlflow]'")
     write_nights(tmp_path / "logs", 1)
     (tmp_path / "file").write_text("")
     job = small_job(tmp_path, f'[output]\nmlflow = {{ uri = "file://{tmp_path}/file/below" }}\n')
