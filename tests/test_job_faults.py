@@ -137,7 +137,7 @@ def places(calls: int, share: float) -> Iterator[int]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("share", [0.03, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [0.01, pytest.param(1, marks=pytest.mark.slow)])
 def test_killed_at_writes_flushes_and_renames(scene: Scene, library: Path, share: float) -> None:
     calls = calls_of_a_run(scene, library)
     assert calls > 40
@@ -153,7 +153,7 @@ def test_killed_at_writes_flushes_and_renames(scene: Scene, library: Path, share
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("share", [0.03, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [0.01, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_disk_that_fills_up_at_any_write(scene: Scene, library: Path, share: float) -> None:
     calls = calls_of_a_run(scene, library)
     codes = []
@@ -188,7 +188,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("share", [0.03, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [0.01, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_small_disk_that_is_filled_at_any_write(
     scene: Scene, library: Path, small_disk: Path, share: float
 ) -> None:
