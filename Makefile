@@ -6,8 +6,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 OUT ?= demo-output
 SEED ?= 1
 SCALE ?= 1
-# A worker that has nothing left takes tests from another. Tests that wait for processes leave room for a third.
-PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal
+# A worker that has nothing left takes tests from the other.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-job test quick lint format bench coverage gallery api snapshots browser constraints clean fuzz faults

@@ -316,7 +316,6 @@ def test_late_and_again_delivered_files_end_as_a_rebuild_does(tmp_path: Path) ->
 
 
 @pytest.mark.thorough
-@pytest.mark.thorough
 def test_clocks_that_jump_and_summer_time_change_nothing(tmp_path: Path, library: Path) -> None:
     """Hours around the change to summer time, some late: whatever the clock says, what a rebuild counts."""
     text = JOB.replace("{date:%Y-%m-%d}", "{date:%Y-%m-%dT%H}") + "[segments]\nkeys = ['country']\n"
