@@ -59,6 +59,7 @@ def test_an_area_has_no_value_at_an_operating_point(name: str) -> None:
             call()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_winners_by_pr_auc_have_the_largest_area(seed: int) -> None:
     counts = many(seed)
@@ -159,6 +160,7 @@ def test_gain_areas_of_many_logs_are_those_of_each(rows: list[tuple[int, int]], 
         ]
 
 
+@pytest.mark.thorough
 def test_gain_areas_are_resampled() -> None:
     rng = np.random.default_rng(5)
     label = np.repeat([True, False], [25, 60])

@@ -105,6 +105,7 @@ def test_partial_areas_equal_scikit_learn(most: float) -> None:
         assert halves[0].item() + halves[1].item() == pytest.approx(found, abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_the_mean_over_a_range_equals_quadrature() -> None:
     counts = nf.count_confusion(random_log(500), thresholds="exact", by=[])
     low, high = 1e-4, 0.2
@@ -185,6 +186,7 @@ def test_hulls_of_many_groups_and_of_all_models_together() -> None:
     assert nf.roc_convex_hull(rates.clear()).is_empty()
 
 
+@pytest.mark.thorough
 @given(rows=labels_and_scores, shift=st.lists(st.integers(0, 3), min_size=60, max_size=60))
 def test_who_dominates_in_roc_space_does_in_pr_space(rows: list[tuple[bool, int]], shift: list[int]) -> None:
     """Raising positives' scores and lowering negatives' gives a curve that is nowhere lower."""

@@ -21,6 +21,7 @@ def reweighted(label: np.ndarray, eta: float) -> np.ndarray:
     return np.where(label, eta / share, (1 - eta) / (1 - share))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("values", [3, 30, 10_000_000])
 def test_areas_equal_scikit_learn(dtype: type, values: int) -> None:
@@ -45,6 +46,7 @@ def test_areas_equal_scikit_learn(dtype: type, values: int) -> None:
         assert ap == pytest.approx(average_precision_score(label, score), abs=1e-12)
 
 
+@pytest.mark.thorough
 @given(
     rows=labels_and_scores,
     thresholds=st.lists(st.integers(-1, 13), min_size=1, max_size=6, unique=True).map(sorted),

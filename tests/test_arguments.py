@@ -96,6 +96,7 @@ def problem(name: str, argument: str, odd: str) -> str | None:
     return None
 
 
+@pytest.mark.thorough
 def test_odd_values_end_in_a_result_or_in_a_clean_error() -> None:
     """A sample of the next test."""
     assert [found for case in SAMPLE if (found := problem(*case))] == []

@@ -68,6 +68,7 @@ def test_areas_are_known_to_the_tolerance_and_contain_the_exact_ones(kind: str) 
     ).is_empty()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("never_exact")
 def test_what_cannot_be_reached_is_said() -> None:
     with pytest.warns(nf.ToleranceWarning, match=r"bounded to within .*, not 1e-12; more thresholds"):

@@ -56,6 +56,7 @@ def _written(cell):
     return f"{bold}{format_value(cell.value)}{bold} ({cell.rank})"
 
 
+@pytest.mark.thorough
 def test_every_form_shows_the_same_models_values_and_ranks():
     compared = comparison({**MODELS, "none": (None, 0.1)})
     text = render_markdown(compared)

@@ -52,6 +52,7 @@ def test_models_are_sorted_and_keep_their_colours(tables, name):
     assert scale["range"] == list(PALETTE[: len(MODELS)])
 
 
+@pytest.mark.thorough
 @every_chart
 def test_an_undefined_model_keeps_its_place_in_the_legend(name):
     spec = DRAW[name](comparison({**MODELS, "aa undefined": (None, 0.1)})).to_dict()
@@ -154,6 +155,7 @@ def test_the_values_are_those_of_the_frame(tables, name):
     assert sorted(rows["value"].drop_nulls()) == sorted(wanted.filter("supported")["value"])
 
 
+@pytest.mark.thorough
 @every_chart
 def test_hostile_names_occur_only_as_data(name):
     hostile = comparison({n: (0.5, 0.01 * (i + 1)) for i, n in enumerate(HOSTILE)}, segments=())
@@ -218,6 +220,7 @@ def test_a_null_value_leaves_a_gap(tables):
     assert row["value"] is None
 
 
+@pytest.mark.thorough
 def test_limits_of_a_logarithmic_axis_are_not_drawn():
     ends = comparison(prevalence=[0.0, 0.01, 1.0], beta=[0.0, 1.0, math.inf])
     assert {r["prevalence"] for r in rows_of(chart_p3(ends.projection).to_dict())} == {0.01, 1.0}
@@ -264,6 +267,7 @@ def test_projections_with_bounds_have_a_band(tables, name):
     assert all(row["lower"] < row["value"] < row["upper"] for row in rows_of(spec, "band"))
 
 
+@pytest.mark.thorough
 def test_more_models_than_colours_differ_by_stroke():
     many = comparison({f"m{i:02d}": (0.5, 0.01 + i / 1000) for i in range(20)})
     encoding = layer(chart_p3(many.projection).to_dict(), "lines")["encoding"]

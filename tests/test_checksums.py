@@ -26,6 +26,7 @@ def flipped(data: bytes, place: int, bit: int) -> bytes:
     return bytes(changed)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 def test_every_flipped_bit_in_a_page_is_noticed(tmp_path: Path, version: str) -> None:
     file = tmp_path / "log.parquet"

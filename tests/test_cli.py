@@ -146,6 +146,7 @@ def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@", "\t", "\r"))]
 
 
+@pytest.mark.thorough
 def test_long_names_that_begin_alike_are_told_apart_at_80_columns() -> None:
     names = [f"gradient boosted trees, depth 6, learning rate 0.{i}, on all columns" for i in range(3)]
     console = Console(file=io.StringIO(), width=80)
@@ -178,6 +179,7 @@ def test_a_folder_with_files_of_others_is_refused_before_anything_is_counted(
     assert (out / "notes.txt").read_text() == "mine"
 
 
+@pytest.mark.thorough
 def test_fewer_formats_leave_no_older_files(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = ["--out", str(out), "-p", "0.1", "-b", "1"]
@@ -234,6 +236,7 @@ def test_a_job_knows_its_formats(tmp_path: Path, options: dict[str, list[str]], 
     assert message in str(caught.value)
 
 
+@pytest.mark.thorough
 def test_one_column_per_model(tmp_path: Path) -> None:
     pl.DataFrame({"y": ["bad", "ok", "ok"], "f": [0.9, 0.2, 0.3], "g": [0.1, 0.2, 0.3]}).write_parquet(
         tmp_path / "w.parquet"
@@ -247,6 +250,7 @@ def test_one_column_per_model(tmp_path: Path) -> None:
     assert "6 predictions counted" in done.output
 
 
+@pytest.mark.thorough
 def test_dropped_rows_are_reported(tmp_path: Path) -> None:
     log = pl.DataFrame({"model": "a", "label": [1, 0, None], "score": [0.9, 0.1, 0.5]})
     log.write_parquet(tmp_path / "log.parquet")
@@ -323,6 +327,7 @@ def test_a_plan_says_what_a_test_set_supports() -> None:
     assert "the half-width of FPR" in none.output
 
 
+@pytest.mark.thorough
 def test_no_path_can_steer_the_terminal(log: Path, tmp_path: Path) -> None:
     evil = "\x1b[2J\u202ex\u200b"
     done = run("report", str(log), "--out", str(tmp_path / evil), "--prevalence", "0.1", "--beta", "1")
@@ -334,6 +339,7 @@ def test_no_path_can_steer_the_terminal(log: Path, tmp_path: Path) -> None:
         assert not {letter for letter in output if not letter.isprintable()} - {"\n"}
 
 
+@pytest.mark.thorough
 def test_a_log_with_a_model_without_a_name_is_bad_data(log: Path, tmp_path: Path) -> None:
     frame = pl.read_parquet(log)
     unnamed = pl.when(pl.col("model") != "forest").then("model").alias("model")

@@ -25,6 +25,7 @@ from tests.logs import random_log, small_logs
 pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.errors.OutsideGridWarning")
 
 
+@pytest.mark.thorough
 @given(
     log=small_logs(), threshold=st.one_of(st.sampled_from([0.5, 0.7, 2.5, -3.0]), st.floats(-2, 2, width=32))
 )
@@ -66,6 +67,7 @@ def test_a_comparison_holds_the_tables_of_the_functions() -> None:
         nf.compare_models(counts, prevalence=grid, segments="contry")
 
 
+@pytest.mark.thorough
 def test_all_that_a_report_shows_is_among_the_tables() -> None:
     log = random_log(800)
     counts = nf.count_confusion(log, thresholds="exact")
@@ -120,6 +122,7 @@ def test_how_far_an_area_may_be_off_is_that_of_the_coarsest_prevalence() -> None
         assert error == max((areas["upper"] - areas["lower"]) / 2) > 0
 
 
+@pytest.mark.thorough
 def test_the_folds_are_those_of_counting_each_at_the_threshold() -> None:
     log = random_log(900)
     grid, betas = [0.01, 0.25, 0.6], [0.0, 0.5, 1.0, 2.0]
@@ -208,6 +211,7 @@ def test_probabilities_of_being_best_add_up_for_every_measure() -> None:
         nf.compare_models(counts, prevalence=grid, repeats=1)
 
 
+@pytest.mark.thorough
 def test_only_models_near_the_top_are_resampled() -> None:
     names = [f"model {i:02d}" for i in range(30)]
     counts = pl.DataFrame(
@@ -331,6 +335,7 @@ def test_what_projection_assumes_is_tested_over_the_segments() -> None:
     assert "was not tested, since there are no segments." in read_assumption(pooled.shifts)
 
 
+@pytest.mark.thorough
 def test_the_models_that_may_be_the_best_are_those_of_compare_best() -> None:
     """Paired where the counts have buckets: two models that differ by noise, and one that is far behind."""
     rng = np.random.default_rng(0)

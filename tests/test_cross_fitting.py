@@ -32,6 +32,7 @@ def value_of(metric: Any, tp: float, fp: float, rows: tuple[int, int], eta: floa
     return float("nan") if value is None else value
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("metric", "sign"), [("f_beta", 1), ("youden_j", 1), ("error_rate", -1), ("precision", 1)]
 )

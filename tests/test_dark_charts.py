@@ -160,6 +160,7 @@ def colours_of(node):
     return {node} if isinstance(node, str) and re.fullmatch("#[0-9a-fA-F]{6}|white|black", node) else set()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [*OF_MODELS, *OF_METRICS])
 def test_every_colour_is_exchanged(name):
     chart = draw_all()[name]
@@ -179,6 +180,7 @@ def test_every_colour_is_exchanged(name):
     assert nf.dark_chart(dark).to_dict() == after
 
 
+@pytest.mark.thorough
 def test_models_called_like_colours_keep_their_names():
     names = [GROUND, INK, PALETTE[0]]
     tables = comparison({name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(names)})
@@ -218,6 +220,7 @@ def colour_scales(node):
     return [scale for part in node for scale in colour_scales(part)] if isinstance(node, list) else []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", OF_MODELS)
 def test_a_model_has_one_colour_whatever_else_is_drawn(name):
     order = ["aa first", *sorted(MODELS)]

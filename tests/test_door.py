@@ -156,6 +156,7 @@ def test_the_pages_are_those_of_the_schemas() -> None:
         assert f"| {frame.name} | `{frame.maker.split('(')[0]}` |" in overview, frame.name
 
 
+@pytest.mark.thorough
 def test_what_the_functions_give_is_what_their_schemas_say() -> None:
     """With values, too: ranges, and no null and NaN where there is none."""
     by_maker = {frame.maker.split("(")[0]: frame for frame in schemas.FRAMES}

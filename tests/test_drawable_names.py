@@ -84,6 +84,7 @@ def test_a_chart_of_usual_names_is_left_alone() -> None:
     assert drawable_spec(spec) == spec
 
 
+@pytest.mark.thorough
 def test_a_fault_of_the_renderer_is_an_error_and_the_next_picture_is_drawn() -> None:
     spec = {"mark": "point", "data": {"values": [{"a": 1}]}, "encoding": {"x": {"field": "a"}}}
     fault = {**spec, "title": "\x01"}

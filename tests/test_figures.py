@@ -38,6 +38,7 @@ def test_short_curves_are_left_as_they_are() -> None:
     assert report_curves(rates, ["forest"]).equals(rates.filter(model="forest"))
 
 
+@pytest.mark.thorough
 def test_the_models_shown_are_those_nearest_to_the_top() -> None:
     models = {f"m{i:02d}": (0.5, 0.3 - i / 100) for i in range(28)}
     tables = comparison(models, prevalence=[0.01, 0.1], beta=[1.0])

@@ -125,6 +125,7 @@ def test_a_dangling_link_is_an_error(tmp_path: Path) -> None:
     assert "No such file" in str(error.value)
 
 
+@pytest.mark.thorough
 def test_what_may_not_be_read_is_an_error(tmp_path: Path) -> None:
     write(tmp_path / "open.parquet")
     write(tmp_path / "closed" / "b.parquet")

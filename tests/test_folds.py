@@ -192,6 +192,7 @@ def test_error_rates_of_the_tests() -> None:
     assert 0.05 < np.mean(bootstrap_test(differences, 500, 0) < 0.05) < 0.12
 
 
+@pytest.mark.thorough
 def test_the_bootstrap_approaches_the_normal_law() -> None:
     differences = np.random.default_rng(1).normal(0.15, 1, (20, 1, 200))
     normal = 2 * stats.norm.sf(np.abs(differences.mean(axis=2) / differences.std(axis=2) * np.sqrt(200)))

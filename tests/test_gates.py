@@ -158,6 +158,7 @@ def test_a_change_of_windows_that_share_rows_has_narrower_bounds():
     assert again["verdict"] == "pass"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("old_share", [0.1, 0.5, 0.9])
 def test_bounds_of_a_change_of_nested_windows_hold_as_often_as_they_say(old_share):
     """Against the true difference, in 2,000 pairs of logs of which one contains the other."""

@@ -200,6 +200,7 @@ def test_bad_arguments(call: Any, message: str) -> None:
         call()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n", [10, 50, 150])
 def test_clopper_pearson_is_never_below_its_level(n: int) -> None:
     """Exactly, by summing binomial probabilities, at rates that include the bounds: there coverage jumps."""

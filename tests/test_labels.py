@@ -64,6 +64,7 @@ def test_two_other_labels_need_a_word_and_are_never_dropped(on_invalid: Any, lab
             assert error.value.hint == f"the labels are {told}: say which is positive, e.g. positive={high}"
 
 
+@pytest.mark.thorough
 def test_the_command_says_so_with_its_own_option(tmp_path: Path) -> None:
     log_of([-1, 1, -1]).write_parquet(tmp_path / "log.parquet")
     for options in ([], ["--on-invalid", "drop"]):

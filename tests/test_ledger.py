@@ -164,6 +164,7 @@ def test_the_ledger_at_a_version(tmp_path):
     assert_frame_equal(ledger.read(as_of=versions[1]), recount(paths[:2], "exact"), check_exact=True)
 
 
+@pytest.mark.thorough
 def test_files_are_gathered_once_they_are_many(tmp_path, monkeypatch):
     """Every version, also of sources that count no longer, is read as before."""
     monkeypatch.setattr("nci_frames.jobs.ledger.tidying.MANY_FILES", 4)

@@ -55,6 +55,7 @@ def test_the_answer_and_the_ranks() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_names_are_text() -> None:
     models = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(NAMES[:20])}
     cells = Cells(comparison(models, prevalence=[0.1])._repr_html_())
@@ -63,6 +64,7 @@ def test_names_are_text() -> None:
     assert sorted(shown) == sorted(models)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("models", "more"), [(20, False), (21, True)])
 def test_many_models_are_cut_off_and_told(models: int, more: bool) -> None:
     tables = comparison({f"{i:02}": (0.5, 0.01 * (i + 1)) for i in range(models)}, prevalence=[0.1])

@@ -72,6 +72,7 @@ def test_counts_of_rows_and_of_weights_add_up() -> None:
         nf.merge_counts(rows, rows.with_columns(pl.col("fold").cast(pl.Int64)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "function",
     [

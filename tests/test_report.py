@@ -205,6 +205,7 @@ def test_the_borders_are_where_the_winners_change():
     assert format_grid(start) == "0.0239"
 
 
+@pytest.mark.thorough
 def test_a_best_without_false_positives_is_not_called_certain():
     text = " ".join(Page(render_report(comparison({"quiet": (0.6, 0.0), "loud": (0.9, 0.1)}))).text.split())
     lowest, card = (
@@ -224,6 +225,7 @@ def test_a_best_without_false_positives_is_not_called_certain():
     assert "no false positive" not in text[text.index("At prevalence 0.501") : text.index("Does the order")]
 
 
+@pytest.mark.thorough
 def test_an_order_that_never_changes_is_said_to(page):
     text = Page(render_report(comparison({"good": (0.9, 0.01), "bad": (0.5, 0.2)}))).text
     assert "no. good is best, and no two models change places" in " ".join(text.split())
@@ -235,11 +237,13 @@ def test_facts_and_segments_are_shown(page):
     assert ("em", {}) in page.elements  # the segment without a value
 
 
+@pytest.mark.thorough
 def test_without_segments_there_is_no_such_section():
     source = Page(render_report(comparison()))
     assert [s["id"] for s in source.all("section")] == [s for s in SECTIONS if s != "segments"]
 
 
+@pytest.mark.thorough
 def test_folds_are_explained_where_there_are_some(page):
     folded = Page(render_report(comparison(folds=4)))
     text = " ".join(folded.text.split())
@@ -293,6 +297,7 @@ def test_equal_arguments_give_equal_bytes(tmp_path):
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["a.html"]
 
 
+@pytest.mark.thorough
 def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
     target = write_report(comparison(), tmp_path / "report.html")
     before = target.read_bytes()
@@ -312,6 +317,7 @@ def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [target]
 
 
+@pytest.mark.thorough
 def test_an_older_page_is_replaced(tmp_path):
     target = tmp_path / "report.html"
     target.write_text("old")
@@ -329,6 +335,7 @@ def test_a_folder_is_no_target(tmp_path):
         write_report(comparison(), tmp_path / "report.html")
 
 
+@pytest.mark.thorough
 def test_a_comparison_from_counts_is_shown_with_its_limits():
     log = pl.DataFrame(
         {

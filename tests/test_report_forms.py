@@ -62,6 +62,7 @@ def inline(text: str) -> list[tuple[str, Any]]:
     return pieces
 
 
+@pytest.mark.thorough
 def test_the_schema_is_one_and_refuses_other_things() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     content = parsed(comparison())
@@ -99,6 +100,7 @@ def test_json_says_what_the_frames_say() -> None:
         assert [row["value"] for row in segment["pr_auc"]] == at.sort("rank", "model")["value"].to_list()
 
 
+@pytest.mark.thorough
 def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows() -> None:
     tables = comparison(segments=["DE", None])
     again = comparison(dict(reversed(MODELS.items())), segments=["DE", None])
@@ -120,6 +122,7 @@ def test_names_in_json_are_names() -> None:
     assert sorted(apart, key=str) == sorted(SEGMENTS, key=str)
 
 
+@pytest.mark.thorough
 def test_a_segment_may_be_a_day_and_a_number_infinite_or_none() -> None:
     tables = comparison(segments=["x"])
     day = pl.lit(dt.date(2020, 1, 31)).alias("country")
@@ -189,6 +192,7 @@ def test_names_in_markdown_are_text() -> None:
     assert "=a|<b>{{7*7}}" in {content for block, content in pieces if block == "th"}
 
 
+@pytest.mark.thorough
 def test_what_is_undefined_is_a_dash_and_told() -> None:
     text = render_markdown(comparison({"a": (0.5, 0.1), "b": (None, 0.1)}))
     assert f"| b | {UNDEFINED} | {UNDEFINED} |" in text
@@ -201,11 +205,13 @@ def test_what_is_undefined_is_a_dash_and_told() -> None:
     assert "By PR-AUC: **no**. The best is a, and no two models" in alone
 
 
+@pytest.mark.thorough
 def test_a_tie_and_many_names_are_told_shortly() -> None:
     text = render_markdown(comparison(dict.fromkeys("abcde", (0.5, 0.1))))
     assert "| a, b, c and 2 more (a tie) |" in text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("betas", [(0.0,), (0.0, math.inf), (0.5, 2.0), (0.0, 1.0)])
 def test_the_main_beta_is_one_that_was_compared(betas: tuple[float, ...]) -> None:
     summary = summarise(comparison(beta=betas))

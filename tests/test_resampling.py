@@ -97,6 +97,7 @@ def test_bounds_are_percentiles_of_the_replicates() -> None:
         assert row["repeats"] == 300
 
 
+@pytest.mark.thorough
 def test_a_group_does_not_depend_on_the_others_nor_on_the_order() -> None:
     counts = nf.count_confusion(random_log(), thresholds=[-1.0, 0.0, 1.0])
     whole = nf.bootstrap(counts, metric=["precision", "pr_auc"], repeats=20)

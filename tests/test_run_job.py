@@ -117,6 +117,7 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path
     jsonschema.validate(json.loads((latest(tmp_path) / "verdicts.json").read_text()), schema)
 
 
+@pytest.mark.thorough
 def test_changes_are_split_into_class_balance_and_model(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1, rows=2000)
     job = small_job(tmp_path)
@@ -149,6 +150,7 @@ def test_a_run_is_published_once_and_one_at_a_time(tmp_path: Path) -> None:
     assert "another run of this job has not ended" in busy.output
 
 
+@pytest.mark.thorough
 def test_bad_files_end_the_run_or_are_told(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 2)
     job = small_job(tmp_path)
@@ -202,6 +204,7 @@ def test_small_segments_are_reported_together(tmp_path: Path) -> None:
     assert counts.filter(threshold=0.0).select("tp", "fp").sum_horizontal().sum() == 600
 
 
+@pytest.mark.thorough
 def test_logs_and_metrics_for_machines(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 2)
     job = small_job(tmp_path, RECALL + '\n[output]\nmetrics_file = "metrics/job.prom"\n')
@@ -273,6 +276,7 @@ def test_hostile_names_are_text_everywhere(tmp_path: Path) -> None:
     assert set(history["model"]) == set(names)
 
 
+@pytest.mark.thorough
 def test_the_ledger_from_the_command_line(tmp_path: Path) -> None:
     paths = write_nights(tmp_path / "logs", 3)
     job = small_job(tmp_path)
@@ -321,6 +325,7 @@ def test_a_ledger_without_a_job_from_the_command_line(tmp_path: Path) -> None:
     assert pl.read_parquet(out).is_empty()
 
 
+@pytest.mark.thorough
 def test_a_run_killed_between_its_name_and_the_pointer_is_built_again(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     file = read_job(small_job(tmp_path))

@@ -49,6 +49,7 @@ def test_every_kind_of_source_gives_the_same_predictions(tmp_path: Path, kind: s
     assert_frame_equal(scanned, LOG)
 
 
+@pytest.mark.thorough
 def test_a_relation_of_duckdb_is_a_source(tmp_path: Path) -> None:
     # In a process of its own: DuckDB's module complains of its own leaks when a process ends.
     LOG.write_parquet(tmp_path / "log.parquet")

@@ -101,6 +101,7 @@ def test_deliberate_thresholds_raise_no_alarm() -> None:
         nf.count_confusion(logits(), thresholds=np.linspace(0, 6, 41))
 
 
+@pytest.mark.thorough
 def test_a_comparison_of_logits_at_the_threshold_for_probabilities_says_so(tmp_path: Path) -> None:
     log = pl.concat([logits(), probabilities(logits()).with_columns(model=pl.lit("b"))])
     share = log.filter(model="a").select(((pl.col("score") < 0) | (pl.col("score") >= 1)).mean()).item()

@@ -238,6 +238,7 @@ def test_hostile_names_of_decomposed_segments_occur_only_as_data():
     assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("observed", [None, "rates"])
 def test_the_charts_are_values_without_infinity_or_nan(observed):
     rates = rates_of()

@@ -90,6 +90,7 @@ def test_a_surface_has_no_columns_of_a_log() -> None:
             call(nf.precision(prevalence=pl.col("eta")))
 
 
+@pytest.mark.thorough
 def test_who_does_not_mind() -> None:
     points = nf.metrics().filter(kind="point")["name"].to_list()
     verdicts = dict(nf.agnostic_metrics(points).iter_rows())

@@ -22,6 +22,7 @@ def log_with_shift(rows: int, shift: float, seed: int = 0) -> pl.DataFrame:
     return pl.DataFrame({"model": "a", "month": month, "label": label, "score": np.round(score, 3)})
 
 
+@pytest.mark.thorough
 def test_the_statistic_is_that_of_anderson_and_darling() -> None:
     """Scholz and Stephens' statistic of the rows, which their test standardises; and its p-value."""
     log = log_with_shift(3000, 0.1)

@@ -36,6 +36,7 @@ def lowest_by_hand(tp: Any, fp: Any, positives: int, negatives: int) -> float | 
     return None if positives < 10 else best / (1 + best)
 
 
+@pytest.mark.thorough
 @given(
     bins=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 400)), min_size=1, max_size=12),
     rest=st.integers(1, 300),
@@ -212,6 +213,7 @@ def test_supported_areas_are_unbiased_and_others_are_not(shift: float) -> None:
             assert len(supported) > 0.9 * logs
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("expected", [1, 2, 5])
 def test_bounds_of_resampled_precision_hold_with_few_false_positives(expected: int) -> None:
     """TPR 0.6, 100 positives and 10,000 negatives, prevalence 0.001; percentiles cover 63 to 91 %."""

@@ -72,6 +72,7 @@ def test_counts_at_thresholds_that_are_no_score_of_a_bucket(thresholds: Any) -> 
     assert_frame_equal(found.sort(order), expected.sort(order))
 
 
+@pytest.mark.thorough
 def test_every_table_draws_units() -> None:
     counts = counted()
     compared = nf.compare_models(counts, **OPTIONS)
@@ -100,6 +101,7 @@ def test_every_table_draws_units() -> None:
     assert_frame_equal(compared.shifts.drop("key"), shifts)
 
 
+@pytest.mark.thorough
 def test_values_are_those_of_all_rows_together() -> None:
     compared = nf.compare_models(counted(), **OPTIONS)
     by_rows = nf.compare_models(nf.pool_counts(counted(), over="bucket"), **OPTIONS)
@@ -124,6 +126,7 @@ def few() -> Comparison:
     return nf.compare_models(nf.count_confusion(nf.unit_buckets(log(), buckets=10)), **OPTIONS)
 
 
+@pytest.mark.thorough
 def test_few_buckets_have_no_intervals_and_no_tests(tmp_path: Path) -> None:
     compared = few()
     assert compared.buckets == 10
@@ -157,6 +160,7 @@ def test_units_of_a_large_log_are_counted_in_a_sample(monkeypatch: pytest.Monkey
     assert (sizes.rows, sizes.estimated) == (1.0, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_large_log_is_counted_twice_and_compared_alike(
     exact: bool, monkeypatch: pytest.MonkeyPatch
@@ -181,6 +185,7 @@ def test_a_large_log_is_counted_twice_and_compared_alike(
             assert_frame_equal(getattr(one, name).select(columns), getattr(two, name).select(columns))
 
 
+@pytest.mark.thorough
 def test_too_many_groups_are_compared_without_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting_units, "EXACT_ROWS", 10)
     scan = nf.scan_predictions(log(), unit="unit", segments="country")
@@ -197,6 +202,7 @@ def test_too_many_groups_are_compared_without_segments(monkeypatch: pytest.Monke
     assert compared.shifts is None
 
 
+@pytest.mark.thorough
 def test_the_command_line_keeps_units_together(tmp_path: Path) -> None:
     file = tmp_path / "log.parquet"
     log().write_parquet(file)
