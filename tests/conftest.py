@@ -11,7 +11,9 @@ from nci_frames.demo import write_demo_logs
 from tests.browsing import ARGUMENTS
 
 # The machines that run the tests are shared, so how long an example took says nothing.
-settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "shared", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("quick", settings.get_profile("shared"), max_examples=20)
 settings.load_profile("shared")
 

@@ -196,7 +196,7 @@ def test_own_thresholds_are_those_of_each_model() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("method", ["mcs", "hsu"])
+@pytest.mark.parametrize("method", ["mcs", pytest.param("hsu", marks=pytest.mark.slow)])
 def test_ten_equal_models(method: str) -> None:
     """Of 60 logs of ten equal models, unpaired: the set holds them all, Hsu's holds any one of them."""
     rng = np.random.default_rng(6)

@@ -231,7 +231,7 @@ def test_only_models_near_the_top_are_resampled() -> None:
 
 
 @pytest.mark.thorough
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(log=small_logs(), thresholds=st.sampled_from(["exact", [0.2, 0.5]]))
 def test_every_log_can_be_compared(log: pl.DataFrame, thresholds: Any) -> None:
     counts = nf.count_confusion(log, thresholds=thresholds)

@@ -153,7 +153,7 @@ def test_killed_at_writes_flushes_and_renames(scene: Scene, library: Path, share
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("share", [0.01, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [0.005, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_disk_that_fills_up_at_any_write(scene: Scene, library: Path, share: float) -> None:
     calls = calls_of_a_run(scene, library)
     codes = []
@@ -188,7 +188,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("share", [0.01, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [0.005, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_small_disk_that_is_filled_at_any_write(
     scene: Scene, library: Path, small_disk: Path, share: float
 ) -> None:
@@ -315,7 +315,7 @@ def test_late_and_again_delivered_files_end_as_a_rebuild_does(tmp_path: Path) ->
     assert_frame_equal(ledger.read(), before, check_exact=True)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_clocks_that_jump_and_summer_time_change_nothing(tmp_path: Path, library: Path) -> None:
     """Hours around the change to summer time, some late: whatever the clock says, what a rebuild counts."""
     text = JOB.replace("{date:%Y-%m-%d}", "{date:%Y-%m-%dT%H}") + "[segments]\nkeys = ['country']\n"

@@ -34,4 +34,4 @@ def _case(seed: int, number: int) -> Case:
     return Case(kind, run)
 
 
-CAMPAIGNS = (Campaign("endings", len(CLASSES), len(CLASSES), _case, seconds=10),)
+CAMPAIGNS = (Campaign("endings", len(CLASSES), len(CLASSES), _case, seconds=6),)
