@@ -419,3 +419,9 @@ def test_every_border_has_the_interval_of_its_crossover() -> None:
             (crossing,) = near.filter(model_b=row["model"]).iter_rows(named=True)
             for bound in ("lower", "upper"):
                 assert row[bound] == pytest.approx(crossing[bound], rel=0.02), name
+
+
+def test_more_prevalences_than_a_comparison_takes_are_refused() -> None:
+    counts = nf.count_confusion(random_log(50), thresholds=[0.5])
+    with pytest.raises(nf.ParameterError, match=r"at most 10,000 prevalences\n  found: 20,000"):
+        nf.compare_models(counts, prevalence=[i / 20_000 for i in range(20_000)])

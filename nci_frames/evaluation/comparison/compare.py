@@ -9,7 +9,7 @@ from nci_frames.arguments import beta_values, check_repeats, prevalence_values
 from nci_frames.checked import checked
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.counts.score_scale import no_probabilities, share_off_scale
-from nci_frames.errors import OutsideGridWarning, SchemaError
+from nci_frames.errors import OutsideGridWarning, ParameterError, SchemaError
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.nodes import area_nodes
 from nci_frames.evaluation.comparison.border_intervals import with_intervals
@@ -53,6 +53,9 @@ __all__ = ["compare_models", "comparison_of"]
 #: The threshold that suits probabilities, and that nobody chose who left it to the default.
 PROBABLE = 0.5
 
+#: More prevalences would take minutes, and no table or chart shows them.
+_MOST_PREVALENCES = 10_000
+
 #: What a comparison projects: the metrics of the papers.
 METRICS = ("precision", "recall", "f_beta", "accuracy", "pos_fraction")
 
@@ -79,7 +82,7 @@ def compare_models(
         ``unit_buckets``, the rows of a unit are kept together in every interval and test; otherwise rows are
         taken as independent.
     prevalence
-        The class balances to compare at, each in [0, 1].
+        The class balances to compare at, each in [0, 1]; at most 10,000.
     beta
         The weights of recall in F-beta, each in [0, inf].
     threshold
@@ -271,6 +274,10 @@ def comparison_of(
 
 def _grid(counts: pl.DataFrame, prevalence: float | Sequence[float]) -> list[float]:
     asked = prevalence_values(prevalence)
+    if asked is not None and len(asked) > _MOST_PREVALENCES:
+        msg = f"a comparison takes at most {_MOST_PREVALENCES:,} prevalences"
+        hint = "its borders are exact whatever the grid is; project_rates takes longer grids"
+        raise ParameterError(msg, found=f"{len(asked):,}", hint=hint)
     if asked is not None:
         return asked
     return compute_rates(counts)["observed_prevalence"].drop_nulls().unique().sort().to_list()
