@@ -278,3 +278,15 @@ def test_mutated_files_are_counted_or_refused(tmp_path, mutations):
     assert counted + refused == mutations
     assert refused > mutations // 3
     assert_frame_equal(ledger.read(), expected)
+
+
+def test_a_file_that_another_writer_is_about_to_name_is_not_looked_at(tmp_path: Path) -> None:
+    pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.2, 0.8]}).write_parquet(tmp_path / "a.parquet")
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(tmp_path / "a.parquet", thresholds=[0.5])
+    unnamed = tmp_path / "ledger" / "_delta_log" / "00000000000000000009.json#1"
+    unnamed.write_text("{")
+    pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.3, 0.9]}).write_parquet(tmp_path / "b.parquet")
+    ledger.append(tmp_path / "b.parquet", thresholds=[0.5])
+    unnamed.unlink()
+    assert ledger.verify().is_empty()

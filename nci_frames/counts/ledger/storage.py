@@ -169,7 +169,9 @@ class Storage:
     def _log_files(self) -> list[Path]:
         if self.local is None:
             return []
-        return sorted(file for file in self.local.glob(f"{_LOG}/[_0-9]*") if file.is_file())
+        found = self.local.glob(f"{_LOG}/[_0-9]*")
+        # A name with "#" is that of a file which another writer has not put in its place yet.
+        return sorted(file for file in found if "#" not in file.name and file.is_file())
 
     def _hash_of(self, file: Path) -> Path:
         return file.parent.parent / _HASHES / f"{file.name}.blake3"
