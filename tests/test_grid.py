@@ -203,7 +203,7 @@ def interrupted(thread):
     raise KeyboardInterrupt
 
 threading.Thread.start = interrupted
-CellCounts(weighted=False).add(np.zeros(1 << 22, np.int64), None)
+CellCounts(weighted=False).add(np.zeros(1 << 23, np.int64), None)
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False

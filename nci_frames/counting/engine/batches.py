@@ -90,12 +90,16 @@ def read_batches(
                 total += float(batch["weight"].sum())
                 if total == math.inf:
                     raise InvalidRowsError.endless_weights(scan.source.where)
-            for part in batch.iter_slices(_SLICE_ROWS):
+            hashes, scores = batch["__hash"].to_numpy(), batch["score"].to_numpy()
+            labels = batch["__kind"].to_numpy().view(np.bool_)
+            weights = batch["weight"].to_numpy() if weighted else None
+            for start in range(0, len(batch), _SLICE_ROWS):
+                part = slice(start, start + _SLICE_ROWS)
                 yield Batch(
-                    groups.numbers(part["__hash"].to_numpy(), part),
-                    part["score"].to_numpy(),
-                    part["__kind"].to_numpy().view(np.bool_),
-                    part["weight"].to_numpy() if weighted else None,
+                    groups.numbers(hashes[part], batch, start),
+                    scores[part],
+                    labels[part],
+                    None if weights is None else weights[part],
                 )
             advance(read)
     scan.need_same_rows(sum(rows_by_code.values()))

@@ -12,8 +12,8 @@ Counts = NDArray[np.int64] | NDArray[np.float64]
 
 #: Up to this many cells (groups x bins x classes) are one array: 32 Mi cells of 8 bytes are 256 MiB.
 DENSE_CELLS = 1 << 25
-#: Codes collected before they are counted together, so that a pass over the array costs little per row.
-_WAITING = 1 << 21
+#: Codes collected before they are counted together, so that a pass over the cells costs little per row.
+_WAITING = 1 << 22
 
 
 class CellCounts:
@@ -29,35 +29,26 @@ class CellCounts:
         self._dense = self._zeros(0)
         self._codes = np.empty(0, np.int64)
         self._values = self._zeros(0)
-        self._wait_anew()
+        # One block is filled while the other is counted. Both are used again and again: a new array of this
+        # size would be cleared by the system page by page.
+        self._filling, self._other = _Block(weighted=weighted), _Block(weighted=weighted)
         # Counting waits for memory without the GIL, so the next codes are computed in parallel.
         self._thread = ThreadPoolExecutor(1)
         self._counting: Future[None] | None = None
 
     def add(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
         """Add one to the cell of every code, or its weight."""
-        self._waiting.append(codes)
-        if weights is not None:
-            self._waiting_weights.append(weights)
-        self._rows_waiting += len(codes)
-        if self._rows_waiting >= _WAITING:
-            self._finish()
-            try:
-                self._counting = self._thread.submit(self._count, self._waiting, self._waiting_weights)
-            except BaseException:
-                # An interrupt while the thread starts would leave it running, unknown to the code that ends
-                # it at exit.
-                self._thread.shutdown(wait=False)
-                raise
-            self._wait_anew()
+        for start in range(0, len(codes), _WAITING):
+            part = slice(start, start + _WAITING)
+            if not self._filling.has_room(len(codes[part])):
+                self._count_meanwhile()
+            self._filling.add(codes[part], None if weights is None else weights[part])
 
     def take(self, size: int) -> Counts:
         """Return the count or sum of every cell from 0 to before *size*, and forget them."""
         self._finish()
         self._thread.shutdown()
-        if self._rows_waiting:
-            self._count(self._waiting, self._waiting_weights)
-            self._wait_anew()
+        self._count(self._filling)
         if self._is_dense:
             cells = self._grown(size)
             self._dense = self._zeros(0)
@@ -66,10 +57,17 @@ class CellCounts:
             cells[self._codes] = self._values
         return cells
 
-    def _wait_anew(self) -> None:
-        self._waiting: list[NDArray[np.int64]] = []
-        self._waiting_weights: list[NDArray[np.float64]] = []
-        self._rows_waiting = 0
+    def _count_meanwhile(self) -> None:
+        """Count what is there in the thread, and continue with the other block."""
+        self._finish()
+        try:
+            self._counting = self._thread.submit(self._count, self._filling)
+        except BaseException:
+            # An interrupt while the thread starts would leave it running, unknown to the code that ends
+            # it at exit.
+            self._thread.shutdown(wait=False)
+            raise
+        self._filling, self._other = self._other, self._filling
 
     def _finish(self) -> None:
         if self._counting is not None:
@@ -90,9 +88,10 @@ class CellCounts:
     def _is_dense(self) -> bool:
         return not len(self._codes)
 
-    def _count(self, waiting: list[NDArray[np.int64]], waiting_weights: list[NDArray[np.float64]]) -> None:
-        codes = np.concatenate(waiting)
-        weights = np.concatenate(waiting_weights) if self._weighted else None
+    def _count(self, block: "_Block") -> None:
+        codes, weights = block.taken()
+        if not len(codes):
+            return
         needed = int(codes.max()) + 1
         if self._is_dense and needed <= self._dense_cells:
             self._add_dense(codes, weights, needed)
@@ -117,3 +116,27 @@ class CellCounts:
         values[place[: len(self._codes)]] = self._values
         np.add.at(values, place[len(self._codes) :], 1 if weights is None else weights)
         self._codes, self._values = merged, values
+
+
+class _Block:
+    """Codes, and their weights if they have any, that wait to be counted."""
+
+    def __init__(self, *, weighted: bool) -> None:
+        self._codes = np.empty(_WAITING, np.int64)
+        self._weights = np.empty(_WAITING, np.float64) if weighted else None
+        self._rows = 0
+
+    def has_room(self, rows: int) -> bool:
+        return self._rows + rows <= _WAITING
+
+    def add(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
+        place = slice(self._rows, self._rows + len(codes))
+        self._codes[place] = codes
+        if self._weights is not None and weights is not None:
+            self._weights[place] = weights
+        self._rows = place.stop
+
+    def taken(self) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+        """Return all that waits; the block is empty then."""
+        rows, self._rows = self._rows, 0
+        return self._codes[:rows], None if self._weights is None else self._weights[:rows]

@@ -51,6 +51,5 @@ class Digitiser:
         with np.errstate(over="ignore"):
             place = scores - self._low
             place *= self._scale
-        np.maximum(place, 0, out=place)
-        np.minimum(place, _CELLS - 1, out=place)
+        np.clip(place, 0, _CELLS - 1, out=place)
         return place.astype(np.intp)

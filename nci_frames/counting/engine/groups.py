@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 __all__ = ["GroupNumbers", "HashCollisionError", "with_group_numbers"]
 
 _EMPTY = -1
+#: The least and the usual size of the table. Up to the usual size it has much room: a row whose slot is
+#: another group's costs ten times as much as one whose slot is its own.
+_LEAST_BITS, _WIDE_BITS = 12, 18
 _Result = TypeVar("_Result")
 
 
@@ -32,7 +35,7 @@ class GroupNumbers:
         self._seed = seed
         self._found = [pl.DataFrame(schema=keys)]
         self._hashes = np.empty(0, np.uint64)
-        self._make_table(bits=12)
+        self._make_table()
 
     def __len__(self) -> int:
         return len(self._hashes)
@@ -55,19 +58,18 @@ class GroupNumbers:
         order = self.frame().select(pl.arg_sort_by(self.keys)).to_series()
         return order.cast(pl.Int64).to_numpy()
 
-    def numbers(self, hashes: NDArray[np.uint64], batch: pl.DataFrame) -> NDArray[np.int64]:
-        """Return the group number of every row of a batch that has the key columns.
+    def numbers(self, hashes: NDArray[np.uint64], batch: pl.DataFrame, start: int = 0) -> NDArray[np.int64]:
+        """Return the group number of each hash: those of the rows from *start* of a batch with the keys.
 
         Raises
         ------
         HashCollisionError
             If two groups have the same hash.
         """
-        numbers = self._look_up(hashes)
-        if numbers.min(initial=0) == _EMPTY:
-            unknown = np.flatnonzero(numbers == _EMPTY)
-            self._learn(hashes[unknown], batch[unknown].select(self.keys))
-            numbers[unknown] = self._look_up(hashes[unknown])
+        numbers, unknown = self._look_up(hashes)
+        if len(unknown):
+            self._learn(hashes[unknown], batch.select(self.keys)[start + unknown])
+            numbers[unknown], _ = self._look_up(hashes[unknown])
         return numbers
 
     def _learn(self, hashes: NDArray[np.uint64], rows: pl.DataFrame) -> None:
@@ -78,15 +80,21 @@ class GroupNumbers:
         self._found.append(new.drop("__hash"))
         first = len(self)
         self._hashes = np.concatenate([self._hashes, values])
-        if 8 * len(self) > len(self._slot_number):
-            self._make_table(bits=(16 * len(self)).bit_length())
+        if self._bits_needed > self._bits:
+            self._make_table()
         else:
             self._insert(values, first)
 
-    def _make_table(self, bits: int) -> None:
-        self._shift = np.uint64(64 - bits)
-        self._slot_number = np.full(1 << bits, _EMPTY, np.int64)
-        self._slot_hash = np.zeros(1 << bits, np.uint64)
+    @property
+    def _bits_needed(self) -> int:
+        return max(_LEAST_BITS, min(_WIDE_BITS, (32 * len(self)).bit_length()), (8 * len(self)).bit_length())
+
+    def _make_table(self) -> None:
+        self._bits = self._bits_needed
+        self._shift = np.uint64(64 - self._bits)
+        self._slot_number = np.full(1 << self._bits, _EMPTY, np.int64)
+        # What stands in an empty slot leads to another one.
+        self._slot_hash = ~np.arange(1 << self._bits, dtype=np.uint64) << self._shift
         self._insert(self._hashes, 0)
 
     def _insert(self, hashes: NDArray[np.uint64], first: int) -> None:
@@ -97,18 +105,23 @@ class GroupNumbers:
                 slot = (slot + 1) & last_slot
             self._slot_number[slot], self._slot_hash[slot] = number, value
 
-    def _look_up(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def _look_up(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Return the number of each hash, and the places of those that no group has."""
         slots = (hashes >> self._shift).view(np.int64)
         numbers = self._slot_number.take(slots)
         elsewhere = np.flatnonzero(self._slot_hash.take(slots) != hashes)
+        unknown = []
         last_slot = len(self._slot_number) - 1
         while len(elsewhere):
             # An empty slot ends the search; another group's slot sends it to the next.
-            elsewhere = elsewhere[numbers[elsewhere] != _EMPTY]
+            empty = numbers[elsewhere] == _EMPTY
+            unknown.append(elsewhere[empty])
+            elsewhere = elsewhere[~empty]
             slots[elsewhere] = (slots[elsewhere] + 1) & last_slot
             numbers[elsewhere] = self._slot_number[slots[elsewhere]]
-            elsewhere = elsewhere[self._slot_hash[slots[elsewhere]] != hashes[elsewhere]]
-        return numbers
+            other = self._slot_hash[slots[elsewhere]] != hashes[elsewhere]
+            elsewhere = elsewhere[other | (numbers[elsewhere] == _EMPTY)]
+        return numbers, np.concatenate(unknown) if unknown else elsewhere
 
 
 def with_group_numbers(keys: Mapping[str, pl.DataType], count: Callable[[GroupNumbers], _Result]) -> _Result:

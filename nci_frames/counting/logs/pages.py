@@ -11,7 +11,8 @@ from collections.abc import Iterator
 __all__ = ["MalformedPageError", "has_checksum", "is_intact"]
 
 _VARINT = rb"[\x80-\xff]{0,9}+[\x00-\x7f]"
-_BEGINNING = re.compile(rb"\x15%b\x15%b\x15(%b)(?:\x15(%b))?+" % ((_VARINT,) * 4))
+#: The type, the two sizes, of which the second is kept, and the checksum if there is one.
+_BEGINNING = rb"\x15%b\x15%b\x15(%b)(?:\x15(%b))?+" % ((_VARINT,) * 4)
 
 
 def _fields(*types: int) -> bytes:
@@ -28,6 +29,12 @@ _PLAIN = re.compile(
     re.DOTALL,
 )
 _LENGTH = re.compile(_VARINT)
+#: A header as nearly all are: after the beginning a struct that holds one struct, of statistics, or none.
+_HEADER = re.compile(
+    b"%b(%b%b(?:%b%b\x00%b)?+\x00%b\x00)?+"
+    % (_BEGINNING, _fields(_STRUCT), _PLAIN.pattern, _fields(_STRUCT), *(_PLAIN.pattern,) * 3),
+    re.DOTALL,
+)
 
 
 class MalformedPageError(Exception):
@@ -36,7 +43,7 @@ class MalformedPageError(Exception):
 
 def has_checksum(header: bytes) -> bool:
     """Return whether a page that begins so has a checksum."""
-    beginning = _BEGINNING.match(header)
+    beginning = re.match(_BEGINNING, header)
     return beginning is not None and beginning[2] is not None
 
 
@@ -58,14 +65,15 @@ def _pages(chunk: bytes) -> Iterator[tuple[int | None, int, int]]:
     """Yield the checksum of each page, and where its data start and end."""
     place = 0
     while place < len(chunk):
-        beginning = _BEGINNING.match(chunk, place)
-        if beginning is None:
+        header = _HEADER.match(chunk, place)
+        if header is None:
             raise MalformedPageError
-        start = _after_struct(chunk, beginning.end())
-        place = start + _signed(_number(beginning[1]))
+        size, checksum, rest = header.groups()
+        start = header.end() if rest else _after_struct(chunk, header.end())
+        place = start + _signed(_number(size))
         if not start <= place <= len(chunk):
             raise MalformedPageError
-        yield None if beginning[2] is None else _signed(_number(beginning[2])) & 0xFFFFFFFF, start, place
+        yield None if checksum is None else _signed(_number(checksum)) & 0xFFFFFFFF, start, place
 
 
 def _after_struct(chunk: bytes, place: int) -> int:
@@ -91,7 +99,10 @@ def _after_struct(chunk: bytes, place: int) -> int:
 
 
 def _number(varint: bytes) -> int:
-    return sum((byte & 0x7F) << 7 * place for place, byte in enumerate(varint))
+    number = 0
+    for byte in reversed(varint):
+        number = number << 7 | byte & 0x7F
+    return number
 
 
 def _signed(number: int) -> int:
