@@ -47,7 +47,7 @@ def has_checksum(header: bytes) -> bool:
     return beginning is not None and beginning[2] is not None
 
 
-def is_intact(chunk: bytes) -> bool:
+def is_intact(chunk: bytes | memoryview) -> bool:
     """Return whether every page of a column chunk has the checksum that its header says.
 
     Raises
@@ -57,11 +57,11 @@ def is_intact(chunk: bytes) -> bool:
     """
     view = memoryview(chunk)
     return all(
-        checksum is None or zlib.crc32(view[start:end]) == checksum for checksum, start, end in _pages(chunk)
+        checksum is None or zlib.crc32(view[start:end]) == checksum for checksum, start, end in _pages(view)
     )
 
 
-def _pages(chunk: bytes) -> Iterator[tuple[int | None, int, int]]:
+def _pages(chunk: memoryview) -> Iterator[tuple[int | None, int, int]]:
     """Yield the checksum of each page, and where its data start and end."""
     place = 0
     while place < len(chunk):
@@ -76,18 +76,19 @@ def _pages(chunk: bytes) -> Iterator[tuple[int | None, int, int]]:
         yield None if checksum is None else _signed(_number(checksum)) & 0xFFFFFFFF, start, place
 
 
-def _after_struct(chunk: bytes, place: int) -> int:
+def _after_struct(chunk: memoryview, place: int) -> int:
     """Return the end of the struct that *place* is inside of."""
     depth = 1
     while depth:
         place = _PLAIN.match(chunk, place).end()  # type: ignore[union-attr]
-        field = chunk[place : place + 1]
+        # Past the end of the chunk there is what no field begins with.
+        field = chunk[place] if place < len(chunk) else 0x0F
         place += 1
-        if field == b"\x00":
+        if field == _STOP:
             depth -= 1
-        elif field and field[0] > 0x0F and field[0] & 0x0F == _STRUCT:
+        elif field > 0x0F and field & 0x0F == _STRUCT:
             depth += 1
-        elif field and field[0] > 0x0F and field[0] & 0x0F == _BINARY:
+        elif field > 0x0F and field & 0x0F == _BINARY:
             length = _LENGTH.match(chunk, place)
             if length is None:
                 raise MalformedPageError
