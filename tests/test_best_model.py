@@ -125,3 +125,36 @@ def test_one_positive_tells_nothing_of_a_difference() -> None:
     many = counts.with_columns(tp=pl.Series([9, 0]), fn=pl.Series([0, 9]))
     assert nf.probability_best(many, metric="recall")["p_value"].to_list() == [None, None]
     assert nf.probability_best(many, metric="fpr")["reason"].to_list() == [None, None]
+
+
+def test_own_thresholds_are_chosen_anew_in_every_resampled_log() -> None:
+    rng = np.random.default_rng(3)
+    shape = {"a": ([40, 25, 15, 20], [4, 30, 66, 900]), "b": ([36, 10, 34, 20], [3, 7, 90, 900])}
+
+    def reached(rows: Any) -> Any:  # rows in the bins above each of four thresholds, the highest first
+        return np.cumsum(rows, axis=-1)
+
+    def best(tp: Any, fp: Any) -> Any:  # 100 positives, 1,000 negatives, prevalence 0.02
+        found, wrong = 0.02 * tp / 100, 0.98 * fp / 1000
+        return (2 * found / (found + 0.02 + wrong)).max(axis=-1)
+
+    def draws(rows: list[int]) -> Any:
+        return reached(rng.multinomial(sum(rows), np.array(rows) / sum(rows), 20_000))
+
+    drawn = {name: best(*map(draws, both)) for name, both in shape.items()}
+    rows = [
+        (name, 0.8 - 0.2 * step, tp, fp, 100 - tp, 1000 - fp)
+        for name, (p, n) in shape.items()
+        for step, (tp, fp) in enumerate(zip(reached(p).tolist(), reached(n).tolist(), strict=True))
+    ]
+    counts = pl.DataFrame(rows, schema=["model", "threshold", "tp", "fp", "fn", "tn"], orient="row")
+    table = nf.probability_best(counts, prevalence=0.02, threshold="own", repeats=20_000)
+    assert table["value"].to_list() == [
+        pytest.approx(best(*(reached(rows) for rows in both))) for both in shape.values()
+    ]
+    share = float((drawn["a"] > drawn["b"]).mean() + (drawn["a"] == drawn["b"]).mean() / 2)
+    assert 0.2 < share < 0.8
+    assert table["probability"].to_list() == pytest.approx([share, 1 - share], abs=4 * np.sqrt(0.5 / 20_000))
+    single = counts.filter(pl.col("threshold") == counts["threshold"].min())
+    own, given = (nf.probability_best(single, prevalence=0.02, threshold=at) for at in ("own", None))
+    assert_frame_equal(own, given)

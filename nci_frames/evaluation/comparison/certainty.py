@@ -108,16 +108,22 @@ def ranking_certainty(
     return pl.concat([logs.areas(prevalence), logs.points(points, prevalence, beta)])
 
 
-def own_threshold_certainty(logs: Resampled, best: pl.DataFrame, points: pl.DataFrame) -> pl.DataFrame:
-    """Return the probability of being best by F-beta, each model at the threshold that *best* has for it.
+def own_threshold_certainty(
+    logs: Resampled, points: pl.DataFrame, *, prevalence: Sequence[float], beta: float
+) -> pl.DataFrame:
+    """Return the probability of being best by F-beta, each model at its own best threshold.
 
-    The thresholds are those of the log itself; they are not optimised again in each resampled log.
+    The threshold is the best of those of *points*, in each resampled log anew.
     """
-    tables = []
-    for (eta, beta), chosen in best.group_by("prevalence", "beta", maintain_order=True):
-        at = points.join(chosen.select("model", "threshold"), on=["model", "threshold"], how="semi")
-        tables.append(logs.points(at, [eta], beta))
-    return pl.concat(tables)
+    return probability_best(
+        logs.at(points),
+        metric="f_beta",
+        prevalence=prevalence,
+        beta=beta,
+        threshold="own",
+        repeats=logs.repeats,
+        units=logs.units,
+    )
 
 
 def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:

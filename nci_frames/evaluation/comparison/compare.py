@@ -209,8 +209,7 @@ def comparison_of(
     if judged is not None and best.height:
         logs = Resampled.of(total, judged, leading, units=drawn.units, repeats=repeats)
         certainty = ranking_certainty(logs, points, prevalence=grid, beta=main)
-        asked = best.filter(at_beta, pl.col("prevalence").is_in(mains))
-        best_certainty = own_threshold_certainty(logs, asked, best_points)
+        best_certainty = own_threshold_certainty(logs, best_points, prevalence=grid, beta=main)
         possible = possible_best(logs, best_points, threshold=threshold, prevalence=mains, beta=main)
     curves = report_curves(rates, leading[:MOST_MODELS])
     span = prevalence_range(grid, observed)

@@ -83,7 +83,7 @@ class Comparison:
     #: The probability of being best over prevalence, by PR-AUC and by F-beta of the points at ``main_beta``:
     #: the columns of ``probability_best``; None for sums of weights, which cannot be resampled.
     certainty: pl.DataFrame | None
-    #: The same for F-beta of each model at its own best threshold, at the ``main_prevalences``.
+    #: The same for F-beta of each model at its own best threshold, chosen anew in every resampled log.
     best_certainty: pl.DataFrame | None
     #: Which models may be the best at the ``main_prevalences``, by each measure at ``main_beta``: the columns
     #: of ``compare_best`` after ``measure``, which is "own" (each model at its own best threshold), "f_beta"

@@ -1,6 +1,7 @@
 """Counts -> how often each model is the best in resampled logs."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from nci_frames.arguments import Prevalences, check_level
 from nci_frames.checked import checked
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.metrics import Metric, asked_metric
+from nci_frames.evaluation.metrics import Metric, asked_metric, curve_asked
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.evaluation.resampling.replicates import Replicates, resample
@@ -32,7 +33,7 @@ def probability_best(
     metric: str | pl.Expr = "f_beta",
     prevalence: Prevalences = "observed",
     beta: float | Sequence[float] = (1.0,),
-    threshold: float | None = None,
+    threshold: float | Literal["own"] | None = None,
     repeats: int = 1000,
     seed: int = 0,
     units: str | None = None,
@@ -53,7 +54,8 @@ def probability_best(
     beta
         Weights of recall, each in [0, inf], if the metric has one.
     threshold
-        The threshold of the metric. Areas do not depend on it.
+        The threshold of the metric; or "own": each model's best one, chosen anew in every resampled log.
+        Areas do not depend on it.
     repeats
         Number of resampled logs, 2 to 1,000,000.
     seed
@@ -125,10 +127,12 @@ def probability_best(
     """
     check_level(level)
     known = asked_metric(metric)
-    better_sign(known)
+    sign = better_sign(known)
+    own = threshold == "own" and curve_asked(metric if isinstance(metric, str) else "f_beta") is None
     found = resample(
-        counts, metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
-        units=units,
+        counts, metric, prevalence=prevalence, beta=beta,
+        threshold=None if threshold == "own" else threshold, repeats=repeats, seed=seed, units=units,
+        own=sign if own else 0,
     )  # fmt: skip
     groups: dict[tuple[object, ...], list[Replicates]] = {}
     for replicates in found:
