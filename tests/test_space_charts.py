@@ -220,3 +220,39 @@ def test_areas_of_models_of_one_colour_differ_in_depth() -> None:
     look = dict(zip(names, zip(colours, depths, strict=True), strict=True))
     assert len(set(look.values())) == 10
     assert look["m0"][0] == look["m8"][0]
+
+
+def test_the_bar_above_the_areas_shows_who_leads_and_where_nobody_can_tell() -> None:
+    places = [1e-4, 1e-3, 1e-2, 1e-1]
+    share = {"a": [1.0, 0.9, 0.3, 0.1], "b": [0.0, 0.1, 0.7, 0.9]}
+    best = pl.concat(
+        pl.DataFrame({"metric": "f_beta", "method": None, "prevalence": places, "beta": 1.0, "model": model,
+                      "value": 0.5, "probability": shares, "p_value": None, "distinguishable": None,
+                      "repeats": 100, "reason": None})
+        for model, shares in share.items()
+    ).cast({"repeats": pl.Int64})  # fmt: skip
+    ranks = {"a": [1, 1, 2, 2], "b": [2, 2, 1, 1]}
+    ranked = pl.concat(
+        pl.DataFrame({"model": model, "threshold": 0.5, "metric": "f_beta", "prevalence": places, "beta": 1.0,
+                      "value": 0.5, "rank": order, "gap": 0.0, "supported": [False, True, True, True],
+                      "reason": None})
+        for model, order in ranks.items()
+    ).cast({"rank": pl.Int64})  # fmt: skip
+    spec = nf.chart_probability_best(best, ranking=ranked).to_dict()
+
+    def rows(name: str) -> list[dict[str, Any]]:
+        return spec["datasets"][layers(spec)[name]["data"]["name"]]  # type: ignore[no-any-return]
+
+    borders = [1e-4, 10**-3.5, 10**-2.5, 0.1]
+    bar = [(row["model"], row["start"], row["end"]) for row in rows("leaders")]
+    assert bar == [("a", *map(pytest.approx, borders[1:3])), ("b", *map(pytest.approx, borders[2:]))]
+    for name in ("unknown", "untold"):
+        assert [(row["start"], row["end"]) for row in rows(name)] == [tuple(map(pytest.approx, borders[:2]))]
+    assert {row["name"] for row in rows("leader_names")} == {"a", "b", "this log cannot tell"}
+    # A name in an area stands where the log can tell, and in the middle of the area.
+    assert {row["name"]: row["middle"] for row in rows("probability_names")} == {
+        "a": pytest.approx(0.45),
+        "b": pytest.approx(0.55),
+    }
+    drawn = [(row["from"], row["to"]) for row in rows("areas")]
+    assert drawn == [*((0.0, p) for p in share["a"]), *((a, 1.0) for a in share["a"])]
