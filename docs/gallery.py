@@ -212,6 +212,12 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
             observed=d.observed,
         ),
     ),
+    "intervals": (
+        "F1 of each model at prevalence 0.01, with its interval.",
+        lambda d: nf.chart_intervals(
+            nf.project_rates(d.points, metrics="f_beta", prevalence=0.01, band=True), models=MODELS
+        ),
+    ),
     "contingency_space": (
         "Models in base contingency space.",
         lambda d: nf.chart_contingency_space(d.points),

@@ -131,6 +131,7 @@ from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta
 from .reporting.charts import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
 from .reporting.charts import chart_f_beta_plot as chart_f_beta_plot
 from .reporting.charts import chart_imbalance_sensitivity as chart_imbalance_sensitivity
+from .reporting.charts import chart_intervals as chart_intervals
 from .reporting.charts import chart_metric_surface as chart_metric_surface
 from .reporting.charts import chart_p3 as chart_p3
 from .reporting.charts import chart_pos_fraction as chart_pos_fraction

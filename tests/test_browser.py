@@ -38,8 +38,8 @@ def test_the_page_draws_its_charts_alone_and_in_silence(browser, request, name, 
         assert visit.requests == [path.as_uri()]
         assert visit.page.evaluate("window.__pwned") is None
         boxes = visit.page.locator("[data-spec] svg")
-        assert boxes.count() == 15
-        for i in range(15):
+        assert boxes.count() == 17
+        for i in range(17):
             size = boxes.nth(i).bounding_box()
             assert size["width"] > 250
             assert size["height"] > 120
@@ -49,7 +49,7 @@ def test_the_page_draws_its_charts_alone_and_in_silence(browser, request, name, 
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_legend_stays_inside_the_chart(browser, hostile):
+def test_what_a_chart_says_stays_inside_it(browser, hostile):
     with Visit(browser, hostile, viewport={"width": 420, "height": 900}) as visit:
         overhang = visit.page.evaluate(
             """() => [...document.querySelectorAll("[data-spec] svg")].flatMap(svg => {
@@ -68,10 +68,18 @@ def opacities(visit):
 def test_a_click_on_the_legend_highlights_one_model(browser, plain):
     with Visit(browser, plain, viewport={"width": 1280, "height": 900}) as visit:
         assert set(opacities(visit)) == {"1"}
-        visit.page.locator("[data-spec='spec-p3'] .role-legend-label text", has_text="forest").click()
+        chip = visit.page.locator(".legend button", has_text="forest")
+        chip.click()
         faded = visit.page.locator("[data-spec='spec-p3'] .mark-line path[opacity='0.12']")
         faded.nth(1).wait_for(state="attached")
         assert faded.count() == 2
+        assert chip.get_attribute("aria-pressed") == "true"
+        # In the tables as well, whichever is shown.
+        faded_rows = visit.page.locator("#table-live tbody tr.faded")
+        assert faded_rows.count() == len(MODELS) - 1
+        chip.click()
+        faded.nth(0).wait_for(state="detached")
+        assert faded_rows.count() == 0
         assert visit.errors == visit.messages == []
 
 
@@ -115,7 +123,7 @@ def test_names_that_a_chart_cannot_hold_are_drawn_and_follow_the_sliders(browser
     )
     with Visit(browser, path, viewport={"width": 1280, "height": 900}) as visit:
         assert visit.messages == visit.errors == []
-        assert visit.page.locator("[data-drawn]").count() == 15
+        assert visit.page.locator("[data-drawn]").count() == 17
         for chart, lines in (("p3", 8), ("f-own", 8), ("pr", 8), ("segments", 8 * 9)):
             assert visit.page.locator(f"[data-spec='spec-{chart}'] svg").locator(LINES).count() == lines
         bars = "[data-spec='spec-differences'] .mark-rect.role-mark path"

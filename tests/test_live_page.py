@@ -1,7 +1,9 @@
 """The controls of the page in a real browser: what they say is what Python says."""
 
+import io
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -11,7 +13,13 @@ from scipy.interpolate import RegularGridInterpolator
 
 import nci_frames as nf
 from nci_frames.reporting.pages.write import write_report
-from nci_frames.reporting.tables.numbers import format_grid, format_one_in, format_threshold, format_value
+from nci_frames.reporting.tables.numbers import (
+    format_grid,
+    format_one_in,
+    format_percent,
+    format_threshold,
+    format_value,
+)
 from tests.browsing import Visit
 from tests.comparisons import HOSTILE, comparison
 
@@ -160,7 +168,7 @@ def test_twenty_places_of_the_sliders_give_what_python_gives(visit, tables):
         sentence = visit.page.locator("#live-answer").inner_text()
         best = [model for model, says in expected.items() if says["own rank"] == 1]
         if best:
-            assert sentence.startswith(", ".join(sorted(best)))
+            assert visit.page.locator("#live-answer strong").inner_text() == ", ".join(sorted(best))
         else:
             assert sentence.startswith("This log cannot tell: about ")
     assert len(seen) == 20
@@ -174,10 +182,10 @@ def test_the_borders_in_the_sentence_are_those_of_python(visit, tables):
     above = next((start for start, _ in merged if start > eta), None)
     sentence = visit.page.locator("#live-answer").inner_text()
     # The borders are those of the log; they are named where the model ahead on it is the best on other rows.
-    assert sentence.startswith([m for start, m in merged if start <= eta][-1])
-    assert ("above" in sentence) == (above is not None)
+    assert f"use {[m for start, m in merged if start <= eta][-1]} at threshold" in sentence
+    assert ("bove η" in sentence) == (above is not None)
     if above is not None:
-        assert f"above η = {format_grid(above)}" in sentence
+        assert f"bove η = {format_grid(above)}" in sentence
 
 
 def test_the_ranked_tables_follow(visit, tables):
@@ -255,7 +263,7 @@ def test_a_number_may_be_written(visit):
     field.press("Enter")
     settled(visit.page)
     assert visit.page.evaluate("nci.state.prevalence") == 0.0123
-    assert visit.page.locator("#prevalence-words").inner_text() == "0.0123, 1 in 81"
+    assert visit.page.locator("#prevalence-words").inner_text() == "1 in 81 (η = 0.0123)"
     field.fill("7")  # more than the range: its end is taken
     field.press("Enter")
     settled(visit.page)
@@ -275,7 +283,7 @@ def test_the_sliders_move_by_keys_and_say_where_they_are(visit):
     settled(visit.page)
     after = visit.page.evaluate("nci.state.prevalence")
     assert after == pytest.approx(before * (0.5 / 1e-4) ** (1 / 1000))
-    assert slider.get_attribute("aria-valuetext").startswith(format_grid(after))
+    assert f"η = {format_grid(after)}" in slider.get_attribute("aria-valuetext")
     visit.page.keyboard.press("Tab")
     assert visit.page.evaluate("document.activeElement.id") == "prevalence-number"
 
@@ -324,6 +332,10 @@ def test_a_click_on_a_head_sorts_and_says_so(visit):
     assert names == sorted(names)
     heads.nth(1).locator("button").click()
     assert cells(visit.page, "table-live")[0][3][2] == 1
+    assert not visit.page.locator("#table-pr-auc").is_visible()
+    visit.page.locator("#table-switch button", has_text="PR-AUC").click()
+    assert visit.page.locator("#panel-table-pr-auc").is_visible()
+    assert not visit.page.locator("#table-live").is_visible()
     ranked = visit.page.locator("#table-pr-auc thead th", has_text="0.5")
     ranked.locator("button").click()
     column = [row[-1][1] for row in cells(visit.page, "table-pr-auc")]
@@ -388,13 +400,17 @@ def test_hostile_names_stay_text_wherever_the_sliders_go(browser, tmp_path):
         for step in range(0, 1001, 125):
             move(visit.page, step, step)
             named.add(visit.page.locator("#live-answer strong").inner_text())
-            assert visit.page.locator("#live-answer *").count() == 1
+            assert visit.page.locator("#live-answer :not(strong, small)").count() == 0
             assert visit.page.locator("#table-live img, #table-live script").count() == 0
         assert len(named & set(models)) > 2
 
         assert {row[0][0] for row in cells(visit.page, "table-live")} == set(models)
         # A name that looks like a colour of the theme is not taken for one.
-        assert visit.page.locator("[data-spec='spec-p3'] text", has_text="#1f2328").count() == 1
+        colours = visit.page.evaluate(
+            """() => nci.chartOf(document.querySelector("[data-spec='spec-p3']")).models"""
+        )
+        assert "#1f2328" in colours
+        assert visit.page.locator(".legend button", has_text="#1f2328").count() == 1
         assert visit.page.evaluate("window.__pwned") is None
         assert visit.errors == visit.messages == visit.dialogs == []
 
@@ -421,3 +437,57 @@ def test_many_models_show_the_first_until_all_are_asked_for(browser, tmp_path):
 
 def test_a_threshold_beyond_all_scores_is_infinity(visit):
     assert visit.page.evaluate("nci.formatThreshold(null)") == format_threshold(math.inf) == "∞"
+
+
+def test_the_answer_says_how_sure_it_is(visit, tables):
+    page = visit.page
+    page.locator(".chip", has_text="1 in 100").first.click()
+    settled(page)
+    assert page.evaluate("nci.state.prevalence") == pytest.approx(0.01)
+    field = page.locator("#prevalence-number")
+    for eta in (GRID[12], GRID[17]):
+        field.fill(repr(eta))
+        field.press("Enter")
+        move(page, beta=500)
+        settled(page)
+        best = tables.best.filter(prevalence=eta, beta=1.0, rank=1).row(0, named=True)
+        sentence = page.locator("#live-answer").inner_text()
+        low, high = (format_value(best[side]) for side in ("lower", "upper"))
+        assert f"F1 {format_value(best['value'])} ({low} to {high})." in sentence
+        own = tables.contenders.filter(measure="own", prevalence=eta)
+        equal = sorted(set(own.filter(distinguishable=False)["model"]) - {best["model"]})
+        assert (f"Not distinguishable from it: {', '.join(equal[:3])}" in sentence) == bool(equal)
+        share = tables.best_certainty.filter(prevalence=eta, model=best["model"])["probability"].item()
+        assert f"Best in {format_percent(share)} of resampled logs" in sentence
+        rows = page.evaluate(
+            """() => {
+                 const chart = nci.chartOf(document.querySelector("[data-spec='spec-intervals']"));
+                 return chart.view.data(chart.source).map(row => ({...row}));
+               }"""
+        )
+        frame = tables.best.filter(prevalence=eta, beta=1.0)
+        for row in rows:
+            (expected,) = frame.filter(model=row["model"]).iter_rows(named=True)
+            # Values are interpolated from ratios of six digits; bounds are computed from counts.
+            assert row["value"] == pytest.approx(expected["value"], rel=1e-5)
+            for side in ("lower", "upper"):
+                assert row[side] == pytest.approx(expected[side], abs=1e-9)
+
+
+def test_the_data_of_a_chart_can_be_saved_and_holds_no_formula(visit):
+    with visit.page.expect_download() as caught:
+        visit.page.locator("[data-csv='spec-p3']").click()
+    text = Path(caught.value.path()).read_text(encoding="utf-8")
+    assert caught.value.suggested_filename == "p3.csv"
+    saved = pl.read_csv(io.StringIO(text))
+    assert set(saved["model"].unique()) <= set(counts()["model"])
+    assert saved.height > 50
+    # The same rule as for tables that are saved.
+    for name in ["=1+1", "  =1+1", "\u200b@x", "a;-2", "+1", "\t=1", 'a "quoted", name', *HOSTILE]:
+        frame = pl.DataFrame({"model": [name], "value": [0.5]})
+        path = Path(caught.value.path()).with_suffix(".csv")
+        expected = pl.read_csv(nf.save_table(frame, path))
+        found = pl.read_csv(
+            io.StringIO(visit.page.evaluate("name => nci.csv([{model: name, value: 0.5}])", name))
+        )
+        assert found.equals(expected), name

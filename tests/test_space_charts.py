@@ -38,6 +38,12 @@ def best(rates: pl.DataFrame) -> pl.DataFrame:
     return nf.probability_best(counts, metric="f_beta", prevalence=[0.001, 0.1, 0.5], repeats=40)
 
 
+def with_bounds(rates: pl.DataFrame) -> pl.DataFrame:
+    counts = rates.filter(threshold=0.6).select("model", "threshold", "tp", "fp", "fn", "tn")
+    bounded = nf.compute_rates(counts, interval="wilson")
+    return nf.project_rates(bounded, metrics="f_beta", prevalence=0.1, band=True)
+
+
 DRAW: dict[str, Any] = {
     "contingency": nf.chart_contingency_space,
     "map": lambda rates: nf.chart_decision_map(nf.decision_map(rates)),
@@ -49,6 +55,7 @@ DRAW: dict[str, Any] = {
     ),
     "rank": lambda rates: nf.chart_rank_over_prevalence(ranking(rates)),
     "best": lambda rates: nf.chart_probability_best(best(rates)),
+    "intervals": lambda rates: nf.chart_intervals(with_bounds(rates)),
 }
 
 
@@ -248,11 +255,33 @@ def test_the_bar_above_the_areas_shows_who_leads_and_where_nobody_can_tell() -> 
     assert bar == [("a", *map(pytest.approx, borders[1:3])), ("b", *map(pytest.approx, borders[2:]))]
     for name in ("unknown", "untold"):
         assert [(row["start"], row["end"]) for row in rows(name)] == [tuple(map(pytest.approx, borders[:2]))]
-    assert {row["name"] for row in rows("leader_names")} == {"a", "b", "this log cannot tell"}
+    # The range in which the log cannot tell is too narrow for these words.
+    assert {row["name"] for row in rows("leader_names")} == {"a", "b"}
+    nowhere = nf.chart_probability_best(best, ranking=ranked.with_columns(supported=pl.lit(value=False)))
+    assert not {"leaders", "probability_names"} & set(layers(nowhere.to_dict()))
     # A name in an area stands where the log can tell, and in the middle of the area.
     assert {row["name"]: row["middle"] for row in rows("probability_names")} == {
         "a": pytest.approx(0.45),
         "b": pytest.approx(0.55),
     }
-    drawn = [(row["from"], row["to"]) for row in rows("areas")]
-    assert drawn == [*((0.0, p) for p in share["a"]), *((a, 1.0) for a in share["a"])]
+    drawn = [edge for row in rows("areas") for edge in (row["from"], row["to"])]
+    edges = [*((0.0, p) for p in share["a"]), *((a, 1.0) for a in share["a"])]
+    assert drawn == pytest.approx([edge for pair in edges for edge in pair])
+
+
+def test_intervals_are_those_of_the_table_the_highest_value_first() -> None:
+    table = with_bounds(rates_of())
+    spec = nf.chart_intervals(table).to_dict()
+    (rows,) = spec["datasets"].values()
+    expected = table.sort("value", descending=True)
+    shown = [(row["model"], row["value"], row["lower"], row["upper"]) for row in rows]
+    assert shown == expected.select("model", "value", "lower", "upper").rows()
+    assert spec["title"]["text"] == "F1 of each model, with its interval"
+    assert spec["title"]["subtitle"] == "at prevalence 0.1"
+    unsupported = table.with_columns(supported=pl.col("model") != "a")
+    (rows,) = nf.chart_intervals(unsupported).to_dict()["datasets"].values()
+    assert {row["model"]: row["supported"] for row in rows} == {"a": False, "b": True}
+    with pytest.raises(nf.ParameterError, match="several rows for one model"):
+        nf.chart_intervals(pl.concat([table, table.with_columns(prevalence=pl.lit(0.2))]))
+    with pytest.raises(nf.ParameterError, match="no value to draw"):
+        nf.chart_intervals(table.with_columns(value=pl.lit(None, pl.Float64)))

@@ -17,6 +17,7 @@ from nci_frames.folders import check_apart, publishing
 from nci_frames.jobs.counting_units import Counted, count_for_comparison
 from nci_frames.reporting.files.save_chart import CHART_KINDS, save_chart
 from nci_frames.reporting.files.save_table import TABLE_KINDS, save_table
+from nci_frames.reporting.findings.summary import TITLE
 from nci_frames.reporting.pages.figures import report_charts
 from nci_frames.reporting.pages.write import REPORT_KINDS, write_report
 
@@ -118,10 +119,9 @@ def _write(job: ReportJob, counted: Counted, comparison: Comparison, folder: Pat
     """Write all files of a job into a folder; return their names there: reports, tables, charts."""
     tally = counted.tally
     facts = _facts(counted, comparison)
-    title = {} if job.title is None else {"title": job.title}
     reports = [f"report.{kind}" for kind in dict.fromkeys(job.formats)]
     for name in reports:
-        write_report(comparison, folder / name, facts=facts, **title)
+        write_report(comparison, folder / name, title=job.title or TITLE, facts=facts)
     frames = {
         f"tables/{name}.{kind}": table
         for kind in dict.fromkeys(job.tables)

@@ -201,18 +201,23 @@ def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame
     job = file.job
     keys = [*(["fold"] if job.columns.fold else []), *job.segments.keys]
     table = _with_small_pooled(counts.by(keys, "all"), job)
-    named = [eta for eta in job.scenarios.values() if isinstance(eta, float)]
+    named = {name: eta for name, eta in job.scenarios.items() if isinstance(eta, float)}
     comparison = comparison_of(
         table,
-        prevalence=sorted({*job.report.prevalence, *named}),
+        prevalence=sorted({*job.report.prevalence, *named.values()}),
         beta=job.report.beta,
         threshold=job.report.threshold,
         segments=job.segments.keys,
         fold="fold" if job.columns.fold else None,
     )
-    title = {"title": job.report.title or job.name}
     for kind in job.report.formats:
-        write_report(comparison, folder / f"report.{kind}", facts=data_facts(counts, appended), **title)
+        write_report(
+            comparison,
+            folder / f"report.{kind}",
+            title=job.report.title or job.name,
+            facts=data_facts(counts, appended),
+            scenarios=named,
+        )
     for name, frame in {"counts": table, **comparison.tables}.items():
         for ending in job.report.tables:
             save_table(frame, folder / "tables" / f"{name}.{ending}")

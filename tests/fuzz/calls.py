@@ -169,6 +169,7 @@ def calls() -> dict[str, Call]:
             "chart_probability_best",
             (nf.probability_best(counts, threshold=0.5, prevalence=etas, repeats=20),),
         ),
+        Call("chart_intervals", (nf.project_rates(points, metrics="f_beta", prevalence=0.1),)),
         Call("chart_rank_over_prevalence", (nf.rank_models(projection.filter(metric="f_beta")),)),
         Call("chart_roc", (rates,), {}, "rates"),
         Call("chart_segments", (nf.project_rates(fold_points, metrics="precision", prevalence=0.1),),

@@ -26,6 +26,7 @@ from nci_frames.evaluation.comparison.places import (
     main_prevalences,
     middle_prevalence,
     prevalence_range,
+    tested_prevalences,
 )
 from nci_frames.evaluation.comparison.possible_best import possible_best
 from nci_frames.evaluation.comparison.segment_tables import (
@@ -210,7 +211,8 @@ def comparison_of(
         logs = Resampled.of(total, judged, leading, units=drawn.units, repeats=repeats)
         certainty = ranking_certainty(logs, points, prevalence=grid, beta=main)
         best_certainty = own_threshold_certainty(logs, best_points, prevalence=grid, beta=main)
-        possible = possible_best(logs, best_points, threshold=threshold, prevalence=mains, beta=main)
+        tested = tested_prevalences(grid, observed)
+        possible = possible_best(logs, best_points, threshold=threshold, prevalence=tested, beta=main)
     curves = report_curves(rates, leading[:MOST_MODELS])
     span = prevalence_range(grid, observed)
     nodes = _nodes(total, span)

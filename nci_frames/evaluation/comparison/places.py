@@ -4,7 +4,17 @@ from collections.abc import Sequence
 
 from nci_frames.arguments import nearest
 
-__all__ = ["beta_range", "main_beta", "main_prevalences", "middle_prevalence", "prevalence_range"]
+__all__ = [
+    "beta_range",
+    "main_beta",
+    "main_prevalences",
+    "middle_prevalence",
+    "prevalence_range",
+    "tested_prevalences",
+]
+
+#: At so many prevalences all models are compared with the best one.
+_MOST_TESTED = 48
 
 
 def main_beta(betas: Sequence[float]) -> float:
@@ -20,6 +30,13 @@ def middle_prevalence(grid: Sequence[float], observed: float | None) -> float:
 def main_prevalences(grid: Sequence[float], observed: float | None) -> tuple[float, ...]:
     """Return the lowest, a middle and the highest prevalence of the grid."""
     return tuple(sorted({grid[0], middle_prevalence(grid, observed), grid[-1]}))
+
+
+def tested_prevalences(grid: Sequence[float], observed: float | None) -> tuple[float, ...]:
+    """Return the main prevalences, and of the others as many, evenly, as a limit allows."""
+    steps = min(len(grid), _MOST_TESTED)
+    picked = {grid[round(step * (len(grid) - 1) / max(steps - 1, 1))] for step in range(steps)}
+    return tuple(sorted(picked.union(main_prevalences(grid, observed))))
 
 
 def prevalence_range(grid: Sequence[float], observed: float | None) -> tuple[float, float]:

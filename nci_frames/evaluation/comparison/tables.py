@@ -85,9 +85,10 @@ class Comparison:
     certainty: pl.DataFrame | None
     #: The same for F-beta of each model at its own best threshold, chosen anew in every resampled log.
     best_certainty: pl.DataFrame | None
-    #: Which models may be the best at the ``main_prevalences``, by each measure at ``main_beta``: the columns
-    #: of ``compare_best`` after ``measure``, which is "own" (each model at its own best threshold), "f_beta"
-    #: (at the threshold of the points) or "pr_auc"; None for sums of weights.
+    #: Which models may be the best at the prevalences compared, or at 48 of them and the main ones, by each
+    #: measure at ``main_beta``: the columns of ``compare_best`` after ``measure``, which is "own" (each
+    #: model at its own best threshold), "f_beta" (at the threshold of the points) or "pr_auc"; None for sums
+    #: of weights.
     contenders: pl.DataFrame | None
     #: Whether each class has the same score distribution in all segments, as projection assumes: the columns
     #: of ``check_projection`` with ``key``, the key whose values were compared; None if not tested.

@@ -18,6 +18,7 @@ from nci_frames.reporting.charts.decision_map import chart_decision_map
 from nci_frames.reporting.charts.decomposition import chart_decomposition
 from nci_frames.reporting.charts.f_beta_plot import chart_f_beta_plot
 from nci_frames.reporting.charts.imbalance import chart_imbalance_sensitivity
+from nci_frames.reporting.charts.intervals import chart_intervals
 from nci_frames.reporting.charts.parts.selection import MAX_ROWS, check_rows, finite
 from nci_frames.reporting.charts.pos_fraction import chart_pos_fraction
 from nci_frames.reporting.charts.ranks import chart_rank_over_prevalence
@@ -38,6 +39,7 @@ __all__ = [
     "chart_f_beta_over_prevalence",
     "chart_f_beta_plot",
     "chart_imbalance_sensitivity",
+    "chart_intervals",
     "chart_metric_surface",
     "chart_p3",
     "chart_pos_fraction",

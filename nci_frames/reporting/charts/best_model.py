@@ -179,12 +179,11 @@ def _bar(strip: pl.DataFrame, low: float, high: float, style: ModelStyle) -> lis
     """Draw who is the best in the log, and where it cannot tell."""
     at = _place(low, high)
     known, unknown = strip.drop_nulls("model"), _unknown(strip)
-    layers = [
-        alt.Chart(finite(known))
-        .mark_rect(stroke=GROUND, strokeWidth=1)
-        .encode(**at, tooltip=tooltip({"start": "from", "end": "to"}), **fills(style))
-        .properties(name="leaders")
-    ]
+    layers = []
+    if known.height:
+        bars = alt.Chart(finite(known)).mark_rect(stroke=GROUND, strokeWidth=1)
+        seen = tooltip({"start": "from", "end": "to"})
+        layers.append(bars.encode(**at, tooltip=seen, **fills(style)).properties(name="leaders"))
     if unknown is not None:
         hollow = alt.Chart(finite(unknown)).mark_rect(
             fill=None, stroke=SOFT, strokeDash=[2, 3], strokeWidth=1
@@ -205,6 +204,8 @@ def _bar(strip: pl.DataFrame, low: float, high: float, style: ModelStyle) -> lis
 
 def _widest(rows: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
     """Return where each area is widest, if its name has room there."""
+    if rows.is_empty():
+        return pl.DataFrame()
     widest = rows.sort("probability", descending=True, nulls_last=True).unique(
         "model", keep="first", maintain_order=True
     )

@@ -38,18 +38,42 @@
     spec.layer.push(live);
   };
 
+  // The page has one legend for all charts: what is highlighted there fades the rest of each of them.
+  const LIT = "!length(highlighted) || indexof(highlighted, datum.model) >= 0";
+  const FILLED = new Set(["area", "bar", "rect"]);
+  const followLegend = (spec) => {
+    const fade = (value, faded) => ({ condition: { test: LIT, value }, value: faded });
+    const bound = spec.params?.filter((param) => param.bind === "legend").map((param) => param.name) ?? [];
+    spec.params = (spec.params ?? []).filter((param) => !bound.includes(param.name));
+    spec.params.push({ name: "highlighted", value: nci.highlighted() });
+    for (const part of [...layers(spec), ...layers(spec.spec ?? {})]) {
+      const channels = part.encoding ?? {};
+      for (const channel of Object.values(channels)) {
+        if (channel.field === "model" && channel.scale) channel.legend = null;
+        if (bound.includes(channel.condition?.param)) channel.condition = fade(channel.condition.value).condition;
+      }
+      if (FILLED.has(part.mark?.type) && channels.color?.field === "model" && !channels.opacity?.condition) {
+        channels.fillOpacity = fade(1, 0.15);
+      }
+    }
+  };
+
   const prepare = (box) => {
     const room = box.clientWidth || WIDTH;
     let spec = JSON.parse(document.getElementById(box.dataset.spec).textContent);
     if (box.dataset.rule || box.dataset.points) mark(spec, box.dataset);
+    // Names inside the plot have no room on a narrow page.
+    if (room < 420 && spec.layer) spec.layer = spec.layer.filter((part) => !/_(names|outlines)$/.test(part.name));
+    if (nci.legend) followLegend(spec);
     spec.config.axis.titleLimit = room - 70;
     if (spec.spec) {
       spec.columns = Math.max(1, Math.min(spec.columns ?? 3, Math.floor(room / 230)));
       spec.spec.width = Math.min(330, Math.floor((room - 90) / spec.columns - 30));
     }
     // Its values will be those of another beta or prevalence than the one it was made for.
-    const titled = box.dataset.recomputed ? layers(spec).filter((part) => part.encoding?.y?.title) : [];
-    for (const part of titled) part.encoding.y.title = "F-beta";
+    const axis = box.dataset.recomputed === "both" ? "x" : "y";
+    const titled = box.dataset.recomputed ? layers(spec).filter((part) => part.encoding?.[axis]?.title) : [];
+    for (const part of titled) part.encoding[axis].title = "F-beta";
     if (document.documentElement.dataset.theme === "dark") spec = recolour(spec);
     const legend = spec.config.legend;
     for (const { encoding: channels } of layers(spec)) {
@@ -65,7 +89,7 @@
 
   const draw = async (box) => {
     const spec = prepare(box);
-    const source = layers(spec).map((part) => part.data?.name).find((name) => spec.datasets?.[name]);
+    const source = [spec, ...layers(spec)].map((part) => part.data?.name).find((name) => spec.datasets?.[name]);
     // Vega marks the rows that it is given, and would take a marked copy for the row itself.
     const rows = structuredClone(spec.datasets?.[source] ?? []);
     const models = encoding(spec, "color")?.scale?.domain ?? [];

@@ -14,7 +14,7 @@
     const point = nci.bestPoint(data.best[i], data.classes[i], eta, beta);
     if (!point || !data.judged) return point;
     const ratio = nci.judgedRatio(data.judged, data.judged.ratios[i], eta, beta);
-    return [...point.slice(0, 3), ratio === null ? null : ratio * point[3]];
+    return [...point.slice(0, 3), ratio === null ? null : ratio * point[3], ...point.slice(4)];
   };
   const atThreshold = (i, eta, beta) => rates[i] && nci.fBeta(...rates[i], eta, beta);
   const area = (i, eta) => data.areas[i] && nci.area(data.areas[i], data.prevalence, eta);
@@ -134,12 +134,22 @@
     const [tprLow, tprHigh, fprLow, fprHigh] = p.slice(4);
     return { lower: nci.fBeta(tprLow, fprHigh, eta, beta), upper: nci.fBeta(tprHigh, fprLow, eta, beta) };
   };
+  // Of F-beta at the own best threshold; wide enough to hold the value that is judged on other rows.
+  const ownBounds = (point, eta, beta) => {
+    if (!point || point.length < 8 || point[3] === null) return {};
+    const [tprLow, tprHigh, fprLow, fprHigh] = point.slice(4);
+    return {
+      lower: Math.min(nci.fBeta(tprLow, fprHigh, eta, beta), point[3]),
+      upper: Math.max(nci.fBeta(tprHigh, fprLow, eta, beta), point[3]),
+    };
+  };
   const recompute = (measure) => (row) => {
     const i = drawnPlace.get(row.model);
     const [eta, beta] = [row.prevalence ?? state.prevalence, row.beta ?? state.beta];
     if (measure === "own") {
       const point = ownBest(i, eta, beta);
-      return { ...row, value: point && point[3], threshold: point && point[0] };
+      const bounds = "lower" in row ? ownBounds(point, eta, beta) : {};
+      return { ...row, value: point && point[3], threshold: point && point[0], supported: told.own(i, eta, beta), ...bounds };
     }
     return { ...row, value: atThreshold(i, eta, beta), ...("lower" in row ? bounded(i, eta, beta) : {}) };
   };
@@ -157,11 +167,13 @@
   nci.showLive = (box) => {
     const chart = nci.chartOf(box);
     const { rule, points, recomputed, measure } = box.dataset;
-    if (!chart || !(rule || points)) return;
-    chart.view.data("live", rule ? [{ [rule]: state[rule] }] : livePoints[points](chart.models));
+    if (!chart || !(rule || points || recomputed)) return;
+    if (rule || points) chart.view.data("live", rule ? [{ [rule]: state[rule] }] : livePoints[points](chart.models));
     if (recomputed) {
       chart.view.data(chart.source, chart.rows.map(recompute(measure)));
-      $(`${box.dataset.spec}-title`).textContent = heading(other[recomputed]);
+      const both = recomputed === "both";
+      const place = `at prevalence η = ${nci.formatGrid(state.prevalence)}`;
+      $(`${box.dataset.spec}-title`).textContent = both ? `${fName()} of each model, ${place}` : heading(other[recomputed]);
       $(`${box.dataset.spec}-subtitle`).textContent = measure === "own" ? data.own : at;
     }
     chart.view.runAsync();
@@ -190,6 +202,14 @@
       below: last < spans.length - 1 ? [eta(spans[last][1]), models[spans[last + 1][2]]] : null,
     };
   };
+  // Which models may be the best, and how often each is, at the prevalence tested that is nearest.
+  const certainty = () => {
+    if (!data.tested || state.beta !== data.tested.beta) return null;
+    const { prevalence, equal, probability } = data.tested;
+    const far = prevalence.map((eta) => Math.abs(Math.log(eta / state.prevalence)));
+    const here = far.indexOf(Math.min(...far));
+    return { equal: equal[here], probability: probability[here] };
+  };
   const say = (best, values, f, areas) => {
     const sentence = $("live-answer");
     const winners = leaders(values);
@@ -207,22 +227,39 @@
       sentence.replaceChildren(strong("This log cannot tell"), `: ${enough}. Highest ${fName()} in this log: ${some(winners)}.`);
       return;
     }
-    const precision = nci.formatValue(nci.precision(tpr, fpr, state.prevalence));
-    const parts = [strong(some(winners)), `${winners.length > 1 ? " tie" : " is best"}: ${fName()} = ${nci.formatValue(value)}`];
-    if (winners.length === 1) {
-      parts.push(` at its own threshold ${nci.formatThreshold(threshold)}, with precision ${precision}`);
-      parts.push(` and recall ${nci.formatValue(tpr)}.`);
+    const { lower, upper } = ownBounds(best[first], state.prevalence, state.beta);
+    const range = lower < upper ? ` (${nci.formatValue(lower)} to ${nci.formatValue(upper)})` : "";
+    const one = winners.length === 1;
+    const parts = [
+      `At ${words.prevalence(state.prevalence)}${one ? ", use " : ": "}`,
+      strong(some(winners)),
+      one ? ` at threshold ${nci.formatThreshold(threshold)}: ` : " tie: ",
+      `${fName()} ${nci.formatValue(value)}${range}.`,
+    ];
+    const sure = certainty();
+    if (sure) {
+      const others = sure.equal.map((i) => models[i]).filter((model) => !winners.includes(model));
+      if (others.length) parts.push(` Not distinguishable from ${one ? "it" : "them"}: ${some(others)}.`);
+      const share = winners.reduce((sum, model) => sum + sure.probability[place.get(model)], 0);
+      if (models.length > 1 && fpr > 0) parts.push(` Best in ${nci.formatPercent(share)} of resampled logs.`);
+      // No resampled log has a false positive either, so this share would be too high.
+      if (fpr === 0) parts.push(" No false positive was seen: rely on the bounds.");
+    }
+    if (one) {
       const { model, below, above } = reign();
       const turns = [];
       if (below) turns.push(`below η = ${nci.formatGrid(below[0])} ${some([below[1]])} is better`);
-      if (above) turns.push(`above η = ${nci.formatGrid(above[0])} ${some([above[1]])} is`);
+      if (above) turns.push(`above η = ${nci.formatGrid(above[0])} ${some([above[1]])} is better`);
       // The borders are those of this log, on which another model may be ahead.
-      if (model === winners[0]) parts.push(` At this β${turns.length ? `, ${turns.join("; ")}` : " no other model is better at any prevalence"}.`);
-    } else {
-      parts.push(".");
+      const turned = turns.join("; ").replace(/^./, (letter) => letter.toUpperCase());
+      if (model === winners[0]) parts.push(` ${turned || "No other model is better at any prevalence"}.`);
     }
-    parts.push(` Best by ${fName()} ${at}: ${some(leaders(f)) || "no model"}; by PR-AUC: ${some(leaders(areas)) || "no model"}.`);
-    sentence.replaceChildren(...parts);
+    const more = document.createElement("small");
+    const precision = nci.formatValue(nci.precision(tpr, fpr, state.prevalence));
+    more.textContent =
+      (one ? `Precision ${precision}, recall ${nci.formatValue(tpr)}. ` : "") +
+      `Best by ${fName()} ${at}: ${some(leaders(f)) || "no model"}; by PR-AUC: ${some(leaders(areas)) || "no model"}.`;
+    sentence.replaceChildren(...parts, more);
   };
 
   // ---- controls
@@ -230,7 +267,7 @@
   const between = ([low, high], step) => low * (high / low) ** (step / STEPS);
   const stepOf = ([low, high], value) => Math.round((STEPS * Math.log(value / low)) / Math.log(high / low));
   const words = {
-    prevalence: (eta) => (eta < 0.4 ? `${nci.formatGrid(eta)}, ${nci.oneIn(eta)}` : nci.formatGrid(eta)),
+    prevalence: (eta) => (eta < 0.4 ? `${nci.oneIn(eta)} (η = ${nci.formatGrid(eta)})` : `η = ${nci.formatGrid(eta)}`),
     beta: (beta) =>
       beta === 1
         ? "1, recall and precision count equally"
@@ -244,6 +281,10 @@
     const f = all((i) => atThreshold(i, prevalence, beta));
     const areas = all((i) => area(i, prevalence));
     say(best, fillExplorer(best, f, areas), f, areas);
+    $("live-place").textContent = `${words.prevalence(prevalence)} and β = ${nci.formatGrid(beta)}`;
+    for (const chip of chips) {
+      chip.setAttribute("aria-pressed", String(Math.abs(chip.dataset.prevalence / prevalence - 1) < 1e-6));
+    }
     ranked.forEach(fillTable);
     nci.chartBoxes.forEach((box) => nci.showLive(box));
   };
@@ -266,9 +307,11 @@
       set(name, value > 0 ? value : state[name]);
     });
   }
+  const chips = [...document.querySelectorAll("[data-prevalence]")];
+  for (const chip of chips) chip.addEventListener("click", () => set("prevalence", Number(chip.dataset.prevalence)));
   nci.state = state;
   nci.startControls = () => {
-    $("explore").hidden = false;
+    $("controls").hidden = false;
     buildExplorer();
     ranked.forEach(readRows);
     nci.startTables();

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
@@ -15,6 +15,9 @@ from nci_frames.reporting.tables.numbers import format_grid
 __all__ = ["Figure", "report_charts", "report_figures", "shown_models"]
 
 Chart = alt.LayerChart | alt.FacetChart
+
+#: By name: the title, how it is drawn, and what the page's controls do to it.
+_Drawn = dict[str, tuple[str, Callable[[], Chart], Mapping[str, str]]]
 
 #: Bands of more models than this overlap too much.
 _MOST_BANDS = 4
@@ -30,8 +33,8 @@ class Figure:
     name: str
     title: str
     draw: Callable[[], Chart]
-    #: Whether it shows segments, and so stands with them.
-    by_segment: bool
+    #: Where it stands: with the answer, with the other charts, or with the segments.
+    section: Literal["answer", "charts", "segments"]
     #: "rule": the axis along which the page marks its prevalence or beta; "points": the two fields of marks
     #: that follow them; "recomputed": the variable that changes the values.
     live: Mapping[str, str]
@@ -55,7 +58,7 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
     areas = comparison.areas.filter(among)
     certainty = comparison.certainty
     shared: dict[str, Any] = {"observed": observed, "models": models}
-    drawn: dict[str, tuple[str, Callable[[], Chart], Mapping[str, str]]] = {
+    drawn: _Drawn = {
         "p3": (
             "Precision over prevalence",
             lambda: charts.chart_p3(projection, **shared),
@@ -114,6 +117,7 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
             {},
         ),
     }
+    first = _answers(comparison, shared)
     if certainty is not None:
         by_area = certainty.filter(among, pl.col("metric") == "pr_auc")
         drawn["probability"] = (
@@ -138,8 +142,33 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
             ),
             {"rule": "beta"},
         )
-    figures = [Figure(name, title, draw, False, live) for name, (title, draw, live) in drawn.items()]
-    return [*figures, *_segment_figures(comparison, models)]
+    return [
+        *(Figure(name, title, draw, "answer", live) for name, (title, draw, live) in first.items()),
+        *(Figure(name, title, draw, "charts", live) for name, (title, draw, live) in drawn.items()),
+        *_segment_figures(comparison, models),
+    ]
+
+
+def _answers(comparison: Comparison, shared: Mapping[str, Any]) -> _Drawn:
+    """Return the two charts of the answer: who is the best and how sure that is, and the intervals."""
+    beta, models = comparison.main_beta, shared["models"]
+    own = comparison.best.filter(pl.col("model").is_in(models), pl.col("beta") == beta)
+    sure = comparison.best_certainty
+    found: _Drawn = {}
+    if sure is not None:
+        some = sure.filter(pl.col("model").is_in(models))
+        found["leaders"] = (
+            f"Who is the best by F{beta:g}, and how sure is that?",
+            lambda: charts.chart_probability_best(some, ranking=own, **shared),
+            {"rule": "prevalence"},
+        )
+    here = own.filter(prevalence=comparison.middle_prevalence)
+    found["intervals"] = (
+        f"F{beta:g} of each model at its own best threshold",
+        lambda: charts.chart_intervals(here, models=models),
+        {"recomputed": "both", "measure": "own"},
+    )
+    return found
 
 
 def _fold_bands(comparison: Comparison) -> list[str]:
@@ -171,7 +200,7 @@ def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figu
             lambda: charts.chart_segments(
                 shown(areas), segments=key, metric="pr_auc", observed=shown(points), models=models
             ),
-            True,
+            "segments",
             {},
         ),
         Figure(
@@ -180,7 +209,7 @@ def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figu
             lambda: charts.chart_decomposition(
                 shown(differences).filter(pl.col("model").is_in(leading)), over=key
             ),
-            True,
+            "segments",
             {},
         ),
     ]

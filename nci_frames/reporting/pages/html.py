@@ -14,7 +14,7 @@ import vl_convert
 
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
-from nci_frames.reporting.charts.parts.theme import DARK
+from nci_frames.reporting.charts.parts.theme import DARK, DASHES, model_style
 from nci_frames.reporting.findings.ranked_tables import own_threshold_words
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
@@ -27,16 +27,35 @@ __all__ = ["render_report"]
 #: Maximum number of segments with a table on the page; the frames contain all.
 _SEGMENTS, _OVERTAKINGS, _SHIFTS_SHOWN = 24, 12, 20
 
-_SCRIPTS = ("numbers.js", "tables.js", "charts.js", "controls.js", "start.js")
-_ROLES = {
-    "lowest": "the lowest compared",
-    "middle": "the middle of those compared",
-    "highest": "the highest compared",
+_SCRIPTS = (
+    "numbers.js",
+    "tables.js",
+    "legend.js",
+    "charts.js",
+    "controls.js",
+    "panels.js",
+    "downloads.js",
+    "start.js",
+)
+_TENS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1)
+
+#: What a button says that shows a ranked table.
+_LABELS = {
+    "own_over_prevalence": "{f} over η, own thresholds",
+    "f_beta_over_prevalence": "{f} over η at {threshold:g}",
+    "pr_auc": "PR-AUC over η",
+    "own_over_beta": "F-beta over β, own thresholds",
+    "f_beta_over_beta": "F-beta over β at {threshold:g}",
 }
 
 
 def render_report(
-    comparison: Comparison, /, *, title: str = TITLE, facts: Sequence[tuple[str, str]] = ()
+    comparison: Comparison,
+    /,
+    *,
+    title: str = TITLE,
+    facts: Sequence[tuple[str, str]] = (),
+    scenarios: Mapping[str, float] | None = None,
 ) -> str:
     """Return the page as text; see ``write_report``."""
     summary = summarise(comparison)
@@ -53,7 +72,8 @@ def render_report(
         models=models,
         observed=comparison.observed_prevalence,
         judged_apart="optimistic" in comparison.best.columns,
-        roles=_roles(comparison),
+        scenarios=_scenarios(comparison, scenarios),
+        legend=_legend(drawn),
         shown_overtakings=_OVERTAKINGS,
         tables=_tables(comparison, summary),
         figures=[_figure(figure) for figure in report_figures(comparison)],
@@ -76,9 +96,23 @@ def render_report(
     )
 
 
-def _roles(comparison: Comparison) -> dict[str, str]:
+def _scenarios(comparison: Comparison, named: Mapping[str, float] | None) -> list[dict[str, Any]]:
+    """Return the prevalences that the page offers by name: those given, powers of ten, and the log's own."""
+    low, high = comparison.prevalence_range
+    given = [(name, value) for name, value in (named or {}).items() if low <= value <= high]
+    tens = [(numbers.format_one_in(eta), eta) for eta in _TENS if low <= eta <= high]
     observed = comparison.observed_prevalence
-    return _ROLES if observed is None else {**_ROLES, "observed": f"nearest to the log's {observed:.3g}"}
+    own = [] if observed is None or not low <= observed <= high else [("observed", observed)]
+    return [{"name": name, "prevalence": value} for name, value in [*given, *tens, *own]]
+
+
+def _legend(models: Sequence[str]) -> list[dict[str, str]]:
+    """Return the name, colour and stroke of each model that the charts show."""
+    style = model_style(models, among=models)
+    return [
+        {"name": name, "colour": colour, "dash": "" if dash == DASHES[0] else " ".join(map(str, dash))}
+        for name, colour, dash in zip(style.models, style.colours, style.dashes, strict=True)
+    ]
 
 
 def _tables(comparison: Comparison, summary: Summary) -> list[dict[str, Any]]:
@@ -91,10 +125,12 @@ def _tables(comparison: Comparison, summary: Summary) -> list[dict[str, Any]]:
         metric = "pr_auc" if table.measure == "pr_auc" else "f_beta"
         # The area depends on neither slider, and no column is at an infinite beta.
         follows = table.measure != "pr_auc" and float("inf") not in cells.grid
+        label = _LABELS[table.name].format(f=f"F{summary.beta:g}", threshold=comparison.threshold)
         live = {"rows": cells.models, "grid": cells.grid, "over": table.over, "measure": table.measure}
         found.append(
             {
                 "name": name,
+                "label": label,
                 "html": great_tables.table_html(
                     great_tables.cells_table(cells, metric=metric, over=table.over),
                     name=name,
@@ -110,13 +146,13 @@ def _tables(comparison: Comparison, summary: Summary) -> list[dict[str, Any]]:
         winners = great_tables.winner_table(comparison.best)
         rest = f", {own_threshold_words(comparison)}"
         page = great_tables.table_html(winners, name="table-winners", caption=caption, rest=rest)
-        found.append({"name": "table-winners", "html": page, "live": None})
+        found.append({"name": "table-winners", "label": "winners over η and β", "html": page, "live": None})
     return found
 
 
 def _figure(figure: Figure) -> dict[str, Any]:
     """Return a chart with its title as text and its specification as harmless JSON."""
-    shown = {"name": figure.name, "title": figure.title, "by_segment": figure.by_segment, "wide": False}
+    shown = {"name": figure.name, "title": figure.title, "section": figure.section, "wide": False}
     try:
         # The tests of each chart hold it against Vega-Lite's schema, which takes longer than to draw it.
         spec = figure.draw().to_dict(validate=False)

@@ -1,7 +1,7 @@
 """A comparison -> the numbers from which the page computes other prevalences and betas by itself."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -29,13 +29,16 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
     beta
     points      of each model ``[tp, fp, positives, negatives]`` and, where there are any, the bounds
                 ``[tpr lower, upper, fpr lower, upper]``; null without rates
-    best        of each model the operating points that are its best somewhere:
-                ``[threshold, tp, fp]``, by threshold; null is infinity
+    best        of each model the operating points that are its best somewhere: ``[threshold, tp, fp]``
+                and, where there are any, the bounds as for ``points``; by threshold; null is infinity
     classes     of each model ``[positives, negatives]``
     judged      ``prevalence`` and ``beta``, ascending, and of each model the ``ratios``, row by row, of
                 F-beta judged on other rows to that of the rows that the own best threshold was chosen on;
                 null if there is none
     own         the words for that threshold
+    tested      ``beta``, the ``prevalence`` tested, ascending, and for each of these the models that
+                are not ``distinguishable`` from the best at their own best thresholds, and of each model
+                the ``probability`` of being the best, null if unknown; null without intervals
     lowest      of each model the lowest prevalence at which the log supports PR-AUC; null without
     areas       of each model PR-AUC at Chebyshev's points of the logit of the prevalence; null without
     decisions   ``[lambda start, lambda end, model, threshold]``; null is infinity
@@ -49,7 +52,10 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
     first = min(max(comparison.middle_prevalence, low), high)
     points = _by_model(comparison.points, models, ["tp", "fp", "positives", "negatives"])
     bounds = _by_model(comparison.points, models, ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"])
-    best = _by_model(comparison.best_points, models, ["threshold", "tp", "fp"])
+    cells = ["threshold", "tp", "fp"]
+    edges = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
+    bounded = set(edges) <= set(comparison.best_points.columns)
+    best = _by_model(comparison.best_points, models, [*cells, *edges] if bounded else cells)
     classes = _by_model(comparison.best_points, models, ["positives", "negatives"])
     areas = _by_model(comparison.area_nodes.sort("prevalence"), models, ["value"])
     lowest = _by_model(comparison.support, models, ["prevalence"])
@@ -67,6 +73,7 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
         "best": list(best.values()),
         "classes": [rows[0] if rows else None for rows in classes.values()],
         "judged": _judged(comparison, models),
+        "tested": _tested(comparison, place),
         "own": own_threshold_words(comparison),
         "lowest": [rows[0][0] if rows else None for rows in lowest.values()],
         "areas": [
@@ -97,6 +104,30 @@ def _judged(comparison: Comparison, models: list[str]) -> dict[str, Any] | None:
         "prevalence": etas,
         "beta": betas,
         "ratios": [[value for (value,) in values] or None for values in ratios.values()],
+    }
+
+
+def _tested(comparison: Comparison, place: Mapping[str, int]) -> dict[str, Any] | None:
+    """Return which models may be the best at their own thresholds, and how often each is."""
+    possible, sure = comparison.contenders, comparison.best_certainty
+    if possible is None or sure is None:
+        return None
+    own = possible.filter(pl.col("measure") == "own")
+    etas = own["prevalence"].unique().sort().to_list()
+    # A model that is not resampled is the best in no log.
+    shares: list[list[float | None]] = [[0.0] * len(place) for _ in etas]
+    at = {eta: number for number, eta in enumerate(etas)}
+    for model, eta, share in sure.select("model", "prevalence", "probability").iter_rows():
+        if eta in at:
+            shares[at[eta]][place[model]] = _number(share)
+    equal: list[list[int]] = [[] for _ in etas]
+    for model, eta in own.filter(~pl.col("distinguishable")).select("model", "prevalence").iter_rows():
+        equal[at[eta]].append(place[model])
+    return {
+        "beta": comparison.main_beta,
+        "prevalence": etas,
+        "equal": [sorted(models) for models in equal],
+        "probability": shares,
     }
 
 

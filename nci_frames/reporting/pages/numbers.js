@@ -45,15 +45,16 @@ nci.judgedRatio = (judged, ratios, eta, beta) => {
   return sum;
 };
 
-// The operating point of a model with its highest F-beta on these rows: [threshold, tpr, fpr, value].
+// The operating point of a model with its highest F-beta on these rows: [threshold, tpr, fpr, value], then
+// the bounds of its rates, if there are any.
 nci.bestPoint = (points, classes, eta, beta) => {
   let best = null;
-  for (const [threshold, tp, fp] of points) {
+  for (const [threshold, tp, fp, ...bounds] of points) {
     const [positives, negatives] = classes;
     const tpr = tp / positives;
     const fpr = fp / negatives;
     const value = nci.fBeta(tpr, fpr, eta, beta);
-    if (value !== null && (best === null || value > best[3])) best = [threshold, tpr, fpr, value];
+    if (value !== null && (best === null || value > best[3])) best = [threshold, tpr, fpr, value, ...bounds];
   }
   return best;
 };
@@ -121,5 +122,11 @@ nci.formatGrid = (value) => {
 
 // The threshold of a score; JSON has no infinity.
 nci.formatThreshold = (value) => (value === null ? "∞" : String(Number(value.toPrecision(6))).replace(/^-/, "−"));
+
+// A share estimated from some hundred draws, which cannot show 0 or 100 %.
+nci.formatPercent = (share) => {
+  if (share < 0.01) return "< 1 %";
+  return share > 0.99 ? "> 99 %" : `${(100 * share).toFixed(0)} %`;
+};
 
 nci.oneIn = (eta) => `1 in ${Number((1 / eta).toPrecision(2)).toLocaleString("en")}`;

@@ -7,6 +7,7 @@
   const setTheme = (theme) => {
     root.dataset.theme = theme;
     button.setAttribute("aria-pressed", String(theme === "dark"));
+    nci.paintLegend(theme === "dark");
   };
   setTheme(system.matches ? "dark" : "light");
   button.hidden = false;
@@ -19,6 +20,7 @@
     nci.drawCharts();
   });
   nci.startControls();
+  nci.startPanels();
   root.dataset.ready = String(performance.now());
   nci.drawCharts();
 })();

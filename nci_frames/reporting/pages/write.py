@@ -5,7 +5,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from nci_frames.checked import checked
-from nci_frames.errors import SchemaError
+from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.files import file_kind, replacing
 from nci_frames.reporting.findings.summary import TITLE
@@ -29,6 +29,7 @@ def write_report(
     *,
     title: str = TITLE,
     facts: Sequence[tuple[str, str]] = (),
+    scenarios: Mapping[str, float] | None = None,
 ) -> Path:
     """Write a comparison as one self-contained HTML page, as Markdown, or as JSON.
 
@@ -47,6 +48,9 @@ def write_report(
         Title of the report.
     facts
         Pairs of label and value about the data, e.g. files read and rows dropped.
+    scenarios
+        Prevalences by name, each in [0, 1]: the page has a button for each of those that it covers, before
+        the powers of ten and the log's own.
 
     Returns
     -------
@@ -56,7 +60,7 @@ def write_report(
     Raises
     ------
     ParameterError
-        The path is a folder, or has another ending.
+        The path is a folder, or has another ending; or a scenario is not a prevalence.
     SchemaError
         The name of a model is null.
 
@@ -77,7 +81,15 @@ def write_report(
     if comparison.points["model"].has_nulls():
         raise SchemaError.unnamed_model()
     with replacing(path, what="report") as file:
-        content = _RENDERERS[kind](comparison, title=title, facts=facts)
+        more = {"scenarios": _checked(scenarios)} if kind == "html" else {}
+        content = _RENDERERS[kind](comparison, title=title, facts=facts, **more)
         # A file's name, or an argument of a command, may hold bytes that are no text.
         file.write_bytes(content.encode("utf-8", errors="backslashreplace"))
     return Path(path)
+
+
+def _checked(scenarios: Mapping[str, float] | None) -> Mapping[str, float] | None:
+    for name, prevalence in (scenarios or {}).items():
+        if not 0 <= prevalence <= 1:
+            raise ParameterError.out_of_range(f"scenarios[{name!r}]", prevalence, "a prevalence in [0, 1]")
+    return scenarios

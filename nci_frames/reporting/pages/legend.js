@@ -1,0 +1,37 @@
+"use strict";
+// The models at the top of the page: a click highlights one in every chart and table.
+(() => {
+  const chips = [...document.querySelectorAll("button[data-model]")];
+  const darkColours = JSON.parse(document.getElementById("dark-colours").textContent);
+  const { drawn } = JSON.parse(document.getElementById("live-data").textContent);
+  const names = JSON.parse(document.getElementById("live-data").textContent).models;
+  const lit = new Set(); // names of models, as the tables have them
+  nci.legend = chips.length > 0;
+  // Charts cannot hold every name as it is.
+  nci.highlighted = () => [...lit].map((name) => drawn[names.indexOf(name)]);
+
+  const nameOf = (chip) => chip.lastChild.textContent;
+  const show = () => {
+    for (const chip of chips) chip.setAttribute("aria-pressed", String(lit.has(nameOf(chip))));
+    for (const box of nci.chartBoxes) {
+      const view = nci.chartOf(box)?.view;
+      view?.signal("highlighted", nci.highlighted()).runAsync();
+    }
+    for (const row of document.querySelectorAll(".ranked tbody tr")) {
+      row.classList.toggle("faded", lit.size > 0 && !lit.has(row.cells[0]?.textContent));
+    }
+  };
+  for (const chip of chips) {
+    chip.addEventListener("click", () => {
+      if (!lit.delete(nameOf(chip))) lit.add(nameOf(chip));
+      show();
+    });
+  }
+  nci.paintLegend = (dark) => {
+    for (const chip of chips) {
+      const line = chip.querySelector("line");
+      line.dataset.light ??= line.getAttribute("stroke");
+      line.setAttribute("stroke", dark ? (darkColours[line.dataset.light] ?? line.dataset.light) : line.dataset.light);
+    }
+  };
+})();

@@ -1,0 +1,16 @@
+"use strict";
+// The ranked tables: one is shown at a time. Paper, and a page without scripts, have all of them.
+nci.startPanels = () => {
+  const bar = document.getElementById("table-switch");
+  const buttons = [...bar.querySelectorAll("[aria-controls]")];
+  const show = (chosen) => {
+    for (const button of buttons) {
+      button.setAttribute("aria-pressed", String(button === chosen));
+      document.getElementById(button.getAttribute("aria-controls")).classList.toggle("off", button !== chosen);
+    }
+  };
+  for (const button of buttons) button.addEventListener("click", () => show(button));
+  document.getElementById("panel-live").hidden = false;
+  bar.hidden = false;
+  show(buttons[0]);
+};
