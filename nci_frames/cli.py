@@ -215,6 +215,9 @@ def output_options(command: C) -> C:
 )
 @click.option("--fold", help="Column with the cross-validation fold.")
 @click.option(
+    "--repeat", help="Column with the repeat of the cross-validation; areas are averaged over repeats."
+)
+@click.option(
     "--unit", help="Column with the user, host or patient that a row belongs to; its rows are kept together."
 )
 @click.option("--weight", help="Column with the weight of each row.")
@@ -316,7 +319,7 @@ def demo(
                 threshold=threshold,
                 segments=("segment",),
                 title=f"{name.replace('_', ' ')}: ten classifiers as the class balance changes",
-                columns={"fold": "fold", "unit": "unit"},
+                columns={"fold": "fold", "repeat": "repeat", "unit": "unit"},
                 **formats,
             )
         )

@@ -55,7 +55,7 @@ def test_counts_at_thresholds_that_are_no_score_of_a_bucket(thresholds: Any) -> 
     rows = nf.unit_buckets(log(), buckets=64).collect()
     counts = nf.pool_counts(counted(thresholds), over="country")
     points = pl.DataFrame({"model": ["a", "a", "b"], "threshold": [0.31, 1.0, 2.0]})
-    found = at_thresholds(counts, points, "bucket")
+    found = at_thresholds(counts, points)
     expected = (
         rows.select("model", "bucket", "label", "score")
         .join(points, on="model")

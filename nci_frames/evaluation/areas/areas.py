@@ -7,15 +7,18 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences, prevalence_values
 from nci_frames.checked import checked
+from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.pr_rules import PR_RULES, Method, Steps
+from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curves
 from nci_frames.evaluation.metrics import MEAN_PR_AUC, PARTIAL_ROC_AUC, PR_AUC, ROC_AUC
+from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.support.curves import with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, collect
 from nci_frames.typing import Floats
 
-__all__ = ["Areas", "compute_areas", "enclosed", "mean_pr_auc"]
+__all__ = ["Areas", "areas_of", "compute_areas", "enclosed", "mean_pr_auc"]
 
 Areas = tuple[Floats, Floats, Floats]
 
@@ -28,6 +31,7 @@ def compute_areas(
     prevalence: Prevalences,
     method: Method = "average_precision",
     fpr_range: tuple[float, float] | None = None,
+    units: str | None = None,
 ) -> pl.DataFrame:
     """Return ROC-AUC, and PR-AUC at each prevalence, of every group of counts.
 
@@ -46,6 +50,10 @@ def compute_areas(
         comparison with older work.
     fpr_range
         A range of FPR within [0, 1]: adds the area under the ROC curve within it, not normalised.
+    units
+        None takes the rows as independent. A key, such as the ``bucket`` of ``unit_buckets``, is summed away;
+        then ``supported`` counts as many independent rows as the rows of the units are worth. It needs at
+        least 20 values.
 
     Returns
     -------
@@ -54,7 +62,7 @@ def compute_areas(
     =========== ======= ====================================== ==========================================
     column      dtype   meaning                                null where
     =========== ======= ====================================== ==========================================
-    model, keys          as in *counts*                        as in *counts*
+    model, keys          as in *counts*, without *units*       as in *counts*
     metric      String  "roc_auc", "pr_auc" or                 never
                         "partial_roc_auc"
     method      String  rule of the PR area                    not pr_auc
@@ -72,9 +80,10 @@ def compute_areas(
     Raises
     ------
     ParameterError
-        If a prevalence is outside [0, 1], the method unknown, or the range of FPR empty.
+        If a prevalence is outside [0, 1], the method unknown, the range of FPR empty, or there are too few
+        values of *units*.
     SchemaError
-        If *counts* is not a counts frame.
+        If *counts* is not a counts frame, or lacks the key *units*.
 
     Notes
     -----
@@ -99,23 +108,41 @@ def compute_areas(
     """
     if fpr_range is not None and not 0 <= fpr_range[0] < fpr_range[1] <= 1:
         raise ParameterError.out_of_range("fpr_range", fpr_range, "(low, high) with 0 <= low < high <= 1")
-    frame = collect(counts, COUNTS)
+    frame, worth = collect(counts, COUNTS), None
+    if units is not None:
+        frame = whole_counts(frame)
+        frame, worth = pool_counts(frame, over=units), class_worth(frame, units)
+    return areas_of(frame, prevalence, method=method, fpr_range=fpr_range, worth=worth)
+
+
+def areas_of(
+    frame: pl.DataFrame,
+    prevalence: Prevalences,
+    *,
+    method: Method = "average_precision",
+    fpr_range: tuple[float, float] | None = None,
+    worth: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """Return what ``compute_areas`` does, of checked counts.
+
+    With *worth*, a table of ``class_worth``, rows count as so many independent ones for ``supported``.
+    """
     keys = ["model", *COUNTS.keys(frame.columns)]
     grid = prevalence_values(prevalence)
 
-    def areas_of(curves: Curves) -> tuple[pl.DataFrame, list[Areas]]:
+    def of_curves(curves: Curves) -> tuple[pl.DataFrame, list[Areas]]:
         rising = curves.rising()
         etas: list[float | Floats] = [curves.observed_prevalence] if grid is None else list(grid)
         ranges = [(0.0, 1.0)] if fpr_range is None else [(0.0, 1.0), fpr_range]
         found = [_roc_auc(curves, inside) for inside in ranges]
         found += [_pr_auc(rising, eta, method) for eta in etas]
         observed = pl.Series("__observed", curves.observed_prevalence, nan_to_null=True)
-        return with_curve_support(curves, "pr").with_columns(observed), found
+        return with_curve_support(curves, "pr", worth).with_columns(observed), found
 
     # NumPy releases the GIL while it computes, and the parts are independent.
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        parts = list(threads.map(lambda part: areas_of(part()), curve_parts(frame, keys)))
-    nothing, _ = areas_of(no_curves(frame, keys))
+        parts = list(threads.map(lambda part: of_curves(part()), curve_parts(frame, keys)))
+    nothing, _ = of_curves(no_curves(frame, keys))
     groups = pl.concat([nothing, *(part for part, _ in parts)])
     labels: list[tuple[str, str | None, float | None]] = [(ROC_AUC.name, None, None)]
     labels += [(PARTIAL_ROC_AUC.name, None, None)] if fpr_range else []

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from nci_frames.evaluation.comparison.units import at_thresholds
+from nci_frames.evaluation.comparison.units import Drawn, at_thresholds
 from nci_frames.evaluation.resampling.probability_best import probability_best
 
 __all__ = [
@@ -43,27 +43,31 @@ class Resampled:
 
     #: The models that are resampled.
     models: tuple[str, ...]
-    #: Their counts without further keys; and the same by *units*.
+    #: Their counts without further keys; the same by *units*, and by *over* as well.
     counts: pl.DataFrame
     by_unit: pl.DataFrame
+    by_repeat: pl.DataFrame
     #: The key whose values are drawn whole; None draws rows.
     units: str | None
+    #: The key over whose values areas are averaged; None where there is none.
+    over: str | None
     repeats: int
 
     @classmethod
     def of(
         cls,
         counts: pl.DataFrame,
-        by_unit: pl.DataFrame,
+        drawn: Drawn,
         leading: Sequence[str],
         *,
-        units: str | None,
         repeats: int,
     ) -> "Resampled":
         """Return the counts of the first of the leading models."""
         models = tuple(leading[:MOST_RESAMPLED])
         some = pl.col("model").is_in(models)
-        return cls(models, counts.filter(some), by_unit.filter(some), units, repeats)
+        by_unit = drawn.total.filter(some)
+        by_repeat = by_unit if drawn.repeat is None else drawn.by_repeat.filter(some)
+        return cls(models, counts.filter(some), by_unit, by_repeat, drawn.units, drawn.repeat, repeats)
 
     @property
     def steps(self) -> pl.DataFrame:
@@ -72,19 +76,20 @@ class Resampled:
         if self.units is None:
             return steps
         fewer = len(steps) < len(self.counts)
-        return at_thresholds(self.by_unit, steps, self.units) if fewer else self.by_unit
+        return at_thresholds(self.by_repeat, steps) if fewer else self.by_repeat
 
     def at(self, points: pl.DataFrame) -> pl.DataFrame:
         """Return the counts at the thresholds of operating points."""
         # A threshold that was not counted has no rows to resample.
         cells = points.filter(pl.col("model").is_in(self.models)).select(_CELLS).drop_nulls("tp")
-        return cells if self.units is None else at_thresholds(self.by_unit, cells, self.units)
+        return cells if self.units is None else at_thresholds(self.by_unit, cells)
 
     def areas(self, prevalence: Sequence[float]) -> pl.DataFrame:
         """Return the probability of being best by PR-AUC."""
         return probability_best(
-            self.steps, metric="pr_auc", prevalence=prevalence, repeats=self.repeats, units=self.units
-        )
+            self.steps, metric="pr_auc", prevalence=prevalence, repeats=self.repeats, units=self.units,
+            over=self.over,
+        )  # fmt: skip
 
     def points(self, points: pl.DataFrame, prevalence: Sequence[float], beta: float) -> pl.DataFrame:
         """Return the probability of being best by F-beta at one operating point of each model."""

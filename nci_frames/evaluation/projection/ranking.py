@@ -14,7 +14,10 @@ from nci_frames.schemas.runs import group_starts
 
 __all__ = ["rank_models"]
 
-_RESULTS = ("value", "optimistic", "lower", "upper", "rank", "gap", "supported", "reason")
+_RESULTS = (
+    "value", "optimistic", "lower", "upper", "std", "repeats", "skipped", "rank", "gap", "supported",
+    "reason",
+)  # fmt: skip
 
 
 @checked

@@ -6,13 +6,13 @@ from nci_frames.arguments import check_level
 from nci_frames.checked import checked
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.evaluation.rates.clusters import effective_rows
+from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.schemas import COUNTS, RATES, collect
 from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_sorted
 
-__all__ = ["clustered_bounds", "compute_rates", "rates_of"]
+__all__ = ["clustered_bounds", "compute_rates", "rates_of", "with_bounds", "with_worth"]
 
 
 @checked
@@ -62,6 +62,8 @@ def compute_rates(
                                                                     all thresholds
     fpr_lower,          Float64 likewise                            likewise, negatives
     fpr_upper
+    effective_positives Float64 independent rows that the class is  never
+    effective_negatives         worth; only with *units*
     =================== ======= =================================== ===================
 
     Raises
@@ -82,7 +84,9 @@ def compute_rates(
     With *units*, the interval is that of a smaller number of independent rows: the rows divided by the design
     effect, which is the variance of the rate between buckets over that of independent rows, and by
     (t/z)², with Student's t of one degree of freedom fewer than there are buckets. A design effect below 1
-    counts as 1. With fewer than ten hits or misses it is at least that of all thresholds together.
+    counts as 1. With fewer than ten hits or misses it is at least that of all thresholds together. The
+    effective rows, which ``supported`` counts in what is projected, are the rows divided by the design effect
+    of all thresholds together.
 
     References
     ----------
@@ -125,14 +129,40 @@ def compute_rates(
 
 
 def clustered_bounds(
-    rates: pl.DataFrame, counts: pl.DataFrame, *, units: str, interval: Interval, level: float
+    rates: pl.DataFrame,
+    counts: pl.DataFrame,
+    *,
+    units: str,
+    interval: Interval,
+    level: float,
+    least_effect: float = 1.0,
 ) -> pl.DataFrame:
     """Add bounds to rates, such as operating points, from the same rows counted by buckets of units."""
-    effective = effective_rows(counts, units, level=level)
-    group = [name for name in effective.columns if not name.startswith("effective_")]
+    effective = effective_rows(counts, units, level=level, least_effect=least_effect)
+    group = [name for name in effective.columns if not name.startswith("__")]
     joined = rates.join(effective, on=group, how="left", nulls_equal=True, maintain_order="left")
-    bounds = _bounds(interval, level, "effective_positives", "effective_negatives")
-    return RATES.finish(joined.with_columns(**bounds).drop("effective_positives", "effective_negatives"))
+    bounds = _bounds(interval, level, "__positives", "__negatives")
+    return RATES.finish(joined.with_columns(**bounds).drop("__positives", "__negatives"))
+
+
+def with_bounds(rates: pl.DataFrame, *, interval: Interval, level: float) -> pl.DataFrame:
+    """Add bounds to rates of whole rows; of the rows that they are worth, where the rates say so."""
+    require_row_counts(rates)
+    worth = [
+        name if f"effective_{name}" not in rates.columns else f"effective_{name}"
+        for name in ("positives", "negatives")
+    ]
+    return RATES.finish(rates.with_columns(**_bounds(interval, level, *worth)))
+
+
+def with_worth(rates: pl.DataFrame, worth: pl.DataFrame) -> pl.DataFrame:
+    """Add to rates how many independent rows each class has, by a table of ``class_worth``."""
+    keys = ["model", *RATES.keys(rates.columns)]
+    joined = rates.join(worth, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    effective = {
+        f"effective_{name}": pl.col(name) * pl.col(f"{name}_worth") for name in ("positives", "negatives")
+    }
+    return RATES.finish(joined.with_columns(**effective).drop("positives_worth", "negatives_worth"))
 
 
 def _clustered(frame: pl.DataFrame, units: str, interval: Interval | None, level: float) -> pl.DataFrame:
@@ -144,7 +174,7 @@ def _clustered(frame: pl.DataFrame, units: str, interval: Interval | None, level
         raise SchemaError.missing_column(
             units, "units", "the keys of the counts frame", COUNTS.keys(frame.columns)
         )
-    rates = rates_of(pool_counts(frame, over=units))
+    rates = with_worth(rates_of(pool_counts(frame, over=units)), class_worth(frame, units))
     return clustered_bounds(rates, frame, units=units, interval=interval, level=level)
 
 

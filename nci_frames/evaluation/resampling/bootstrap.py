@@ -7,7 +7,6 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level, number_list
 from nci_frames.checked import checked
-from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.resampling.honest_bounds import with_honest_bounds
 from nci_frames.evaluation.resampling.replicates import Metrics, Replicates, resample
@@ -136,14 +135,12 @@ def bootstrap(
     keys = BOOTSTRAP.keys(tables[0].columns)
     order = ["model", *keys, "threshold", "metric", "method", "prevalence", "beta"]
     table = pl.concat(tables).sort(order, maintain_order=True)
-    pooled = whole_counts(counts)
-    if units is not None:
-        pooled = pool_counts(pooled, over=[units])
     asked = [metric] if isinstance(metric, str | pl.Expr) else list(metric)
     thresholds = None if threshold is None else number_list(threshold)
     checked = with_honest_bounds(
-        table, pooled, asked, prevalence=prevalence, beta=beta, thresholds=thresholds, level=level
-    )
+        table, whole_counts(counts), asked, prevalence=prevalence, beta=beta, thresholds=thresholds,
+        level=level, units=units,
+    )  # fmt: skip
     return BOOTSTRAP.finish(checked)
 
 
