@@ -228,7 +228,7 @@ BEST_MODELS = FrameSchema(
         Column(
             "reason",
             (pl.String,),
-            "why the log cannot tell the value, or resampling says nothing of the difference",
+            "why resampling says nothing of the difference, or the log cannot tell the value",
             "neither",
         ),
     ),

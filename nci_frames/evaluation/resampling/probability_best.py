@@ -95,8 +95,9 @@ def probability_best(
     repeats         Int64   resampled logs in which it is defined       never
     supported       Boolean whether the log can tell *value* at this    the prevalence is hidden
                             prevalence
-    reason          String  why not; if it can, why resampling says     neither
-                            nothing of the difference
+    reason          String  why resampling says nothing of the          neither
+                            difference; otherwise why the log cannot
+                            tell the value
     =============== ======= =========================================== ================================
 
     Raises
@@ -158,7 +159,7 @@ def probability_best(
         metric, prevalence=prevalence, beta=beta, threshold=at, units=units, over=over,
     )  # fmt: skip
     told = told.select("supported", why="reason")
-    reasoned = table.hstack(told).with_columns(reason=pl.coalesce("why", "reason"))
+    reasoned = table.hstack(told).with_columns(reason=pl.coalesce("reason", "why"))
     return BEST_MODELS.finish(reasoned.drop("threshold", "__own", "why").sort(first))
 
 

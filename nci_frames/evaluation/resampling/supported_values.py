@@ -45,6 +45,9 @@ def with_support(
     keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != units)]
     worth = None if units is None else class_worth(counts, units)
     pooled = counts if units is None else pool_counts(counts, over=units)
+    if threshold == "own" and not pooled.select(keys).is_duplicated().any():
+        # Of one threshold none is chosen.
+        threshold = None
     if curve_asked(metric) is not None or threshold == "own":
         kept = [key for key in keys if key != over]
         groups = pooled.select(keys).unique().sort(keys)
