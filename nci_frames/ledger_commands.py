@@ -42,6 +42,8 @@ def ledger() -> None:
 @click.option("--label", default="label", show_default=True, help="Column with the true class.")
 @click.option("--score", default="score", show_default=True, help="Column with the score.")
 @click.option("--fold", help="Column with the cross-validation fold.")
+@click.option("--unit", help="Column with the user, host or patient; its rows are counted by bucket, too.")
+@click.option("--buckets", type=int, help="Buckets of units, 20 or more.  [default: 256]")
 @click.option("--positive", help="Label that means positive; 0/1 and Boolean labels need none.")
 @click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")
 @click.option(

@@ -11,13 +11,13 @@ from nci_frames.counting.logs.units import BUCKET, UnitSizes, unit_buckets, unit
 from nci_frames.counting.thresholds.auto import EXACT_ROWS
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
 
-__all__ = ["REPEAT", "Counted", "count_for_comparison"]
+__all__ = ["MOST_COUNTS", "REPEAT", "Counted", "count_for_comparison"]
 
 #: The key of the repeats of a cross-validation.
 REPEAT = "repeat"
 
 #: Buckets of units, the fewer the more groups and thresholds there are, and how many counts they may give.
-_BUCKETS, _MOST_COUNTS = (256, 128, 64, 32), 1 << 24
+_BUCKETS, MOST_COUNTS = (256, 128, 64, 32), 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,6 @@ def _affordable(
     for by in ([*segments, *repeats], repeats):
         groups = counts.select("model", *by).n_unique()
         for buckets in _BUCKETS:
-            if groups * buckets * thresholds <= _MOST_COUNTS:
+            if groups * buckets * thresholds <= MOST_COUNTS:
                 return by, buckets
     return repeats, _BUCKETS[-1]

@@ -8,11 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.jobs.arrivals import arrivals
+from nci_frames.jobs.counting_units import MOST_COUNTS
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, changes_since
@@ -200,7 +202,10 @@ def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame
     """Write the report and its tables; return the operating points of the newest window."""
     job = file.job
     keys = [*(["fold"] if job.columns.fold else []), *job.segments.keys]
-    table = _with_small_pooled(counts.by(keys, "all"), job)
+    table = counts.by(keys, "all")
+    small = _small_segments(table, job)
+    by_unit = None if job.columns.unit is None else _by_unit(counts, table, job)
+    table = _with_small_pooled(table, small, job)
     named = {name: eta for name, eta in job.scenarios.items() if isinstance(eta, float)}
     comparison = comparison_of(
         table,
@@ -209,6 +214,7 @@ def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame
         threshold=job.report.threshold,
         segments=job.segments.keys,
         fold="fold" if job.columns.fold else None,
+        unit_counts=None if by_unit is None else _with_small_pooled(by_unit, small, job),
     )
     for kind in job.report.formats:
         write_report(
@@ -228,12 +234,20 @@ def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame
     return points
 
 
-def _with_small_pooled(counts: pl.DataFrame, job: Job) -> pl.DataFrame:
-    """Put segments with too few rows of a class into one segment, "other"."""
+def _by_unit(counts: Reported, table: pl.DataFrame, job: Job) -> pl.DataFrame:
+    """Return the counts by buckets of units, and by segments unless those would be too many."""
+    buckets = job.counting_settings().buckets or 1
+    groups = table.select("model", *job.segments.keys).n_unique()
+    fits = job.thresholds == "exact" or groups * buckets * table["threshold"].n_unique() <= MOST_COUNTS
+    return counts.by([*(job.segments.keys if fits else ()), BUCKET], "all")
+
+
+def _small_segments(counts: pl.DataFrame, job: Job) -> pl.DataFrame | None:
+    """Return the segments with too few rows of a class; None if none is put with others."""
     keys = list(job.segments.keys)
     least = {"positives": job.segments.min_positives, "negatives": job.segments.min_negatives}
     if not keys or not any(least.values()):
-        return counts
+        return None
     group = [name for name in counts.columns if name in ("model", "fold") or name in keys]
     totals = counts.group_by(group).agg(
         positives=(pl.col("tp") + pl.col("fn")).first(), negatives=(pl.col("fp") + pl.col("tn")).first()
@@ -242,7 +256,13 @@ def _with_small_pooled(counts: pl.DataFrame, job: Job) -> pl.DataFrame:
     small = of_segment.filter(
         (pl.col("positives") < least["positives"]) | (pl.col("negatives") < least["negatives"])
     )
-    if small.is_empty():
+    return None if small.is_empty() else small
+
+
+def _with_small_pooled(counts: pl.DataFrame, small: pl.DataFrame | None, job: Job) -> pl.DataFrame:
+    """Put small segments into one, "other"."""
+    keys = [key for key in job.segments.keys if key in counts.columns]
+    if small is None or not keys:
         return counts
     marked = counts.join(small.select(*keys, __small=True), on=keys, how="left", nulls_equal=True)
     before = {f"was_{place}": pl.col(key) for place, key in enumerate(keys)}

@@ -14,9 +14,10 @@ from nci_frames.counting.count import tally_predictions
 from nci_frames.counting.logs.paths import NULL_KEY, find_files, is_csv
 from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counting.logs.sources import open_source
+from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.counts.increments import check_cells, increments_of
 from nci_frames.counts.ledger.storage import content_hash, file_hash
-from nci_frames.errors import NciFramesError, ParameterError, SchemaError, SourceError
+from nci_frames.errors import InvalidRowsError, NciFramesError, ParameterError, SchemaError, SourceError
 from nci_frames.jobs.ledger.settings import CountingSettings
 
 __all__ = ["LogFile", "SourceCounts", "Window", "check_window", "count_file", "find_logs", "identify"]
@@ -139,6 +140,9 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
         raise _unreadable(file, error) from error
     try:
         predictions = scan_predictions(frame, **settings.scan_options())
+        if settings.unit is not None and settings.buckets is not None:
+            _check_units(frame, settings.unit)
+            predictions = unit_buckets(predictions, buckets=settings.buckets)
         keys = settings.keys
         if settings.thresholds is not None:
             groups = predictions.select(keys).unique().collect()
@@ -163,6 +167,16 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
         increments=increments_of(tally.counts, keys),
         dtypes={name: schema[name] for name in [*keys, "score"]},
     )
+
+
+def _check_units(frame: pl.DataFrame, unit: str) -> None:
+    missing = frame[unit].null_count()
+    if missing:
+        raise InvalidRowsError(
+            "rows have no unit, so nothing keeps them together",
+            found=f"{missing:,} of {len(frame):,} rows have a null {unit!r}",
+            hint="remove the rows that belong to no unit",
+        )
 
 
 def _read(file: LogFile, settings: CountingSettings) -> pl.DataFrame:
