@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
 from nci_frames.evaluation.comparison.units import Drawn, at_thresholds
-from nci_frames.evaluation.resampling.probability_best import probability_best
+from nci_frames.evaluation.resampling.probability_best import shares_of_best, with_reasons
+from nci_frames.schemas import BEST_MODELS
 
 __all__ = [
     "MOST_RESAMPLED",
@@ -86,49 +88,70 @@ class Resampled:
 
     def areas(self, prevalence: Sequence[float]) -> pl.DataFrame:
         """Return the probability of being best by PR-AUC."""
-        return probability_best(
+        return shares_of_best(
             self.steps, metric="pr_auc", prevalence=prevalence, repeats=self.repeats, units=self.units,
             over=self.over,
         )  # fmt: skip
 
-    def points(self, points: pl.DataFrame, prevalence: Sequence[float], beta: float) -> pl.DataFrame:
-        """Return the probability of being best by F-beta at one operating point of each model."""
-        return probability_best(
+    def points(
+        self,
+        points: pl.DataFrame,
+        prevalence: Sequence[float],
+        beta: float,
+        threshold: Literal["own"] | None = None,
+    ) -> pl.DataFrame:
+        """Return the probability of being best by F-beta at one operating point, or the best of several."""
+        return shares_of_best(
             self.at(points),
             metric="f_beta",
             prevalence=prevalence,
             beta=beta,
+            threshold=threshold,
             repeats=self.repeats,
             units=self.units,
         )
 
 
 def ranking_certainty(
-    logs: Resampled, points: pl.DataFrame, *, prevalence: Sequence[float], beta: float
+    logs: Resampled,
+    points: pl.DataFrame,
+    areas: pl.DataFrame,
+    projection: pl.DataFrame,
+    *,
+    prevalence: Sequence[float],
+    beta: float,
 ) -> pl.DataFrame:
     """Return the probability of being best by PR-AUC, and by F-beta at given operating points.
 
-    The columns are those of ``probability_best``.
+    The columns are those of ``probability_best``; what is supported is that of *areas* and *projection*.
     """
-    return pl.concat([logs.areas(prevalence), logs.points(points, prevalence, beta)])
+    by_point = projection.filter(metric="f_beta", beta=beta)
+    return pl.concat(
+        [
+            _supported(logs.areas(prevalence), areas.filter(metric="pr_auc")),
+            _supported(logs.points(points, prevalence, beta), by_point),
+        ]
+    )
 
 
 def own_threshold_certainty(
-    logs: Resampled, points: pl.DataFrame, *, prevalence: Sequence[float], beta: float
+    logs: Resampled, points: pl.DataFrame, best: pl.DataFrame, *, prevalence: Sequence[float], beta: float
 ) -> pl.DataFrame:
     """Return the probability of being best by F-beta, each model at its own best threshold.
 
-    The threshold is the best of those of *points*, in each resampled log anew.
+    The threshold is the best of those of *points*, in each resampled log anew; what is supported is that of
+    *best*.
     """
-    return probability_best(
-        logs.at(points),
-        metric="f_beta",
-        prevalence=prevalence,
-        beta=beta,
-        threshold="own",
-        repeats=logs.repeats,
-        units=logs.units,
+    return _supported(logs.points(points, prevalence, beta, "own"), best.filter(beta=beta))
+
+
+def _supported(table: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
+    """Add whether the log supports the values, from their own table."""
+    at = ["model", "prevalence"]
+    told = table.select(at).join(
+        values.select(*at, "supported", "reason"), on=at, how="left", nulls_equal=True, maintain_order="left"
     )
+    return BEST_MODELS.finish(with_reasons(table.drop("__own"), told))
 
 
 def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:

@@ -208,8 +208,8 @@ def comparison_of(
     certainty = best_certainty = possible = logs = None
     if log.resampled and best.height:
         logs = Resampled.of(log.total, log.drawn, leading, repeats=repeats)
-        certainty = ranking_certainty(logs, points, prevalence=grid, beta=main)
-        best_certainty = own_threshold_certainty(logs, best_points, prevalence=grid, beta=main)
+        certainty = ranking_certainty(logs, points, areas, projection, prevalence=grid, beta=main)
+        best_certainty = own_threshold_certainty(logs, best_points, best, prevalence=grid, beta=main)
         tested = tested_prevalences(grid, observed)
         possible = possible_best(logs, best_points, threshold=threshold, prevalence=tested, beta=main)
     curves = report_curves(rates, leading[:MOST_MODELS])

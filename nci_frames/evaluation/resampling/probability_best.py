@@ -18,7 +18,7 @@ from nci_frames.evaluation.resampling.supported_values import with_support
 from nci_frames.schemas import BEST_MODELS, COUNTS
 from nci_frames.typing import Floats
 
-__all__ = ["probability_best"]
+__all__ = ["probability_best", "shares_of_best", "with_reasons"]
 
 _NO_SPREAD = "no resampled log differs: a class has one row, or all of its rows the same decision"
 #: Differences are computed from doubles: so much of the values is rounding.
@@ -135,6 +135,40 @@ def probability_best(
     [(0.01, 'a', 0.71, 1.0, False), (0.01, 'b', 0.42, 0.0, True), (0.5, 'a', 0.75, 0.0, True),
     (0.5, 'b', 0.88, 1.0, False)]
     """
+    own = threshold == "own" and curve_asked(metric if isinstance(metric, str) else "f_beta") is None
+    table = shares_of_best(
+        counts, metric=metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats,
+        seed=seed, units=units, over=over, level=level,
+    )  # fmt: skip
+    if table.is_empty():
+        return BEST_MODELS.finish(table.drop("__own").with_columns(supported=pl.lit(None, pl.Boolean)))
+    frame = whole_counts(counts)
+    keys = [key for key in COUNTS.keys(frame.columns) if key not in (units, over)]
+    at = threshold if own or threshold != "own" else None
+    told = with_support(
+        table.select("model", *keys, "metric", pl.col("__own").alias("prevalence"), "beta", "value"), frame,
+        metric, prevalence=prevalence, beta=beta, threshold=at, units=units, over=over,
+    )  # fmt: skip
+    return BEST_MODELS.finish(with_reasons(table.drop("__own"), told))
+
+
+def shares_of_best(
+    counts: pl.DataFrame | pl.LazyFrame,
+    *,
+    metric: str | pl.Expr,
+    prevalence: Prevalences,
+    repeats: int,
+    units: str | None,
+    beta: float | Sequence[float] = (1.0,),
+    threshold: float | Literal["own"] | None = None,
+    seed: int = 0,
+    over: str | None = None,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Return what ``probability_best`` does, but for what the log supports.
+
+    The prevalence of each value itself is in the column ``__own``.
+    """
     check_level(level)
     known = asked_metric(metric)
     sign = better_sign(known)
@@ -150,17 +184,16 @@ def probability_best(
     frame = whole_counts(counts)
     keys = [key for key in COUNTS.keys(frame.columns) if key not in (units, over)]
     if not groups:
-        return BEST_MODELS.empty(frame.select(keys))
-    first = [*keys, *_CASE, "model"]
+        empty = BEST_MODELS.empty(frame.select(keys)).drop("supported")
+        return empty.with_columns(__own=pl.lit(None, pl.Float64))
     table = pl.concat(_compared(models, known, level) for models in groups.values())
-    at = threshold if own or threshold != "own" else None
-    told = with_support(
-        table.select("model", *keys, "metric", pl.col("__own").alias("prevalence"), "beta", "value"), frame,
-        metric, prevalence=prevalence, beta=beta, threshold=at, units=units, over=over,
-    )  # fmt: skip
-    told = told.select("supported", why="reason")
-    reasoned = table.hstack(told).with_columns(reason=pl.coalesce("reason", "why"))
-    return BEST_MODELS.finish(reasoned.drop("threshold", "__own", "why").sort(first))
+    return table.drop("threshold").sort(*keys, *_CASE, "model")
+
+
+def with_reasons(table: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
+    """Add ``supported``, and where there is no other the ``reason``, from a table of the same rows."""
+    flags = told.select("supported", why="reason")
+    return table.hstack(flags).with_columns(reason=pl.coalesce("reason", "why")).drop("why")
 
 
 def _compared(models: list[Replicates], metric: Metric, level: float) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.rates import rates_of
+from nci_frames.evaluation.resampling.best_f_beta import best_f_beta, has_no_limits
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
 from nci_frames.evaluation.resampling.samplers import samplers_of
@@ -261,6 +262,10 @@ class _Wanted:
         true, false = (np.insert(rows.cumsum(axis=1), 0, 0, axis=1) for rows in (positives, negatives))
         tp, fp = (rows[:, reached] for rows in (true, false))
         fn, tn = true[:, -1:] - tp, false[:, -1:] - fp
+        if self._own and self.metrics == ["f_beta"] and logs > 1 and has_no_limits(self._etas, self._betas):
+            cases, _ = self._of_points(positives[:1], negatives[:1], reached)
+            totals = true[:, -1], false[:, -1]
+            return cases, best_f_beta(tp, fp, totals, self._etas, self._betas)
         grids = size * len(self.metrics) * len(self._etas) * len(self._betas)
         parts, values = [], []
         for part in np.array_split(np.arange(logs), -(-logs * grids // _CELLS_AT_A_TIME)):
