@@ -133,8 +133,8 @@ def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
 def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.DataFrame:
     """Sum tp, fp, fn and tn over the rows of counts or rates that share *by*, with further aggregates.
 
-    A null adds nothing. The further aggregates must not depend on the order of the rows. The rows are sorted by *by*, and added in one order, so that sums of weights are the
-    same to the bit in every run.
+    A null adds nothing. The further aggregates must not depend on the order of the rows. The rows are sorted
+    by *by*; weights are added in one order, so that their sums are the same to the bit in every run.
 
     Raises
     ------

@@ -45,12 +45,12 @@ class Resampled:
 
     #: The models that are resampled.
     models: tuple[str, ...]
-    #: Their counts without further keys; the same by *units*, and by *over* as well.
-    counts: pl.DataFrame
+    #: Their counts by *units*.
     by_unit: pl.DataFrame
-    by_repeat: pl.DataFrame
     #: The key whose values are drawn whole; None draws rows.
     units: str | None
+    #: The counts by both at fewer steps of recall: exact counts then take little longer than a thousand bins.
+    steps: pl.DataFrame
     #: The key over whose values areas are averaged; None where there is none.
     over: str | None
     repeats: int
@@ -69,16 +69,11 @@ class Resampled:
         some = pl.col("model").is_in(models)
         by_unit = drawn.total.filter(some)
         by_repeat = by_unit if drawn.repeat is None else drawn.by_repeat.filter(some)
-        return cls(models, counts.filter(some), by_unit, by_repeat, drawn.units, drawn.repeat, repeats)
-
-    @property
-    def steps(self) -> pl.DataFrame:
-        """The counts at fewer steps of recall: exact counts then take little longer than a thousand bins."""
-        steps = _fewer_steps(self.counts)
-        if self.units is None:
-            return steps
-        fewer = len(steps) < len(self.counts)
-        return at_thresholds(self.by_repeat, steps) if fewer else self.by_repeat
+        kept = counts.filter(some)
+        steps = _fewer_steps(kept)
+        if drawn.units is not None:
+            steps = at_thresholds(by_repeat, steps) if len(steps) < len(kept) else by_repeat
+        return cls(models, by_unit, drawn.units, steps, drawn.repeat, repeats)
 
     def at(self, points: pl.DataFrame) -> pl.DataFrame:
         """Return the counts at the thresholds of operating points."""

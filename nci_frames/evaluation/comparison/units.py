@@ -1,7 +1,7 @@
 """Counts by buckets of units -> bounds of operating points, and counts at a few thresholds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -35,6 +35,8 @@ class Drawn:
     units: str | None
     #: How many buckets there are; None where rows are drawn.
     buckets: int | None
+    #: What rows are worth, by keys, once it is known.
+    _worth: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
 
     @classmethod
     def of(cls, counts: pl.DataFrame, segments: Sequence[str], repeat: str | None = None) -> "Drawn":
@@ -96,10 +98,11 @@ class Drawn:
         known = [*self.segments, *self._repeats]
         if self.units is None or not self.enough or not {*keys} <= {*known}:
             return None
-        found = class_worth(_pooled(self.counts, [key for key in known if key not in keys]), self.units)
-        if self.repeat in keys:
-            return found
-        return found.with_columns(pl.col(_SHARES).clip(upper_bound=self._share))
+        if tuple(keys) not in self._worth:
+            found = class_worth(_pooled(self.counts, [key for key in known if key not in keys]), self.units)
+            most = 1.0 if self.repeat in keys else self._share
+            self._worth[tuple(keys)] = found.with_columns(pl.col(_SHARES).clip(upper_bound=most))
+        return self._worth[tuple(keys)]
 
     def weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
         """Add to rates, by segments or of all, how many independent rows they are worth."""
