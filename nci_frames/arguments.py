@@ -1,4 +1,4 @@
-"""Checks of arguments that several functions take: levels, seeds, whole numbers, prevalences and betas."""
+"""Checks of arguments that several functions take: levels, numbers, thresholds, prevalences and betas."""
 
 import math
 import numbers
@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Literal, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nci_frames.errors import ParameterError
 
 __all__ = [
     "LEAST_BUCKETS",
+    "MOST_THRESHOLDS",
     "Prevalences",
     "beta_value",
     "beta_values",
@@ -23,12 +25,16 @@ __all__ = [
     "number_list",
     "prevalence_of_ratio",
     "prevalence_values",
+    "threshold_grid",
 ]
 
 #: Numbers that a grid may have; with more, memory would run out before anything is said.
 _MOST_NUMBERS = 100_000
 
 Prevalences = float | Sequence[float] | Literal["observed"]
+
+#: Thresholds that a grid may have; with more, counting at every distinct score is no slower.
+MOST_THRESHOLDS = 65_535
 
 #: Fewer buckets of units than this show too little of how one log differs from another.
 LEAST_BUCKETS = 20
@@ -63,6 +69,36 @@ def number_list(given: float | Sequence[float]) -> list[float]:
     if isinstance(given, numbers.Real):
         return [float(given)]
     return [float(value) for value in cast("Sequence[float]", given)]
+
+
+def threshold_grid(thresholds: ArrayLike, too_many: str | None = None) -> NDArray[np.float64]:
+    """Return the thresholds, a list of numbers, as an array, or raise what is wrong with them.
+
+    *too_many* is the hint if there are none or too many.
+
+    Raises
+    ------
+    ParameterError
+        If there are none or too many, or one is NaN, or they are not strictly ascending.
+    """
+    grid = np.asarray(thresholds, dtype=np.float64)
+    if not 1 <= len(grid) <= MOST_THRESHOLDS:
+        msg = f"thresholds must be 1 to {MOST_THRESHOLDS:,} numbers"
+        raise ParameterError(msg, found=f"{len(grid):,} of them", hint=too_many)
+    if np.isnan(grid).any():
+        msg = "thresholds must be numbers"
+        raise ParameterError(msg, found=f"NaN at position {int(np.isnan(grid).argmax())}")
+    wrong = np.flatnonzero(np.diff(grid) <= 0)
+    if len(wrong):
+        at = int(wrong[0])
+        before, after = float(grid[at]), float(grid[at + 1])
+        msg = "thresholds must be strictly ascending"
+        raise ParameterError(
+            msg,
+            found=f"{before!r} {'twice' if before == after else f'before {after!r}'}, at position {at}",
+            hint="sorted(set(thresholds)) fixes that",
+        )
+    return grid
 
 
 def _values(name: str, given: float | Sequence[float], allowed: str, largest: float) -> list[float]:

@@ -1,5 +1,6 @@
 """The commands of a ledger: arguments only."""
 
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,12 @@ def append(path: str, source: tuple[str, ...], thresholds: str, **options: Any) 
     from nci_frames.counting.thresholds.grids import named_thresholds
 
     grid = named_thresholds(thresholds)
-    _print(known.append(list(source), thresholds=grid, **options).drop("source"), "files")
+    with warnings.catch_warnings():
+        # They are told below, file by file.
+        warnings.simplefilter("ignore", UserWarning)
+        appended = known.append(list(source), thresholds=grid, **options)
+    _print(appended.drop("source", "warning"), "files")
+    _warn(appended)
 
 
 @ledger.command()
@@ -179,6 +185,7 @@ def rebuild(path: str, generation: str | None) -> None:
     """
     counted = _ledger(path).rebuild(generation=generation)
     click.echo(f"{len(counted):,} files counted")
+    _warn(counted)
 
 
 @ledger.command()
@@ -202,6 +209,13 @@ def _ledger(path: str) -> "CountsLedger":
 
     clean_up_when_interrupted()
     return CountsLedger(path)
+
+
+def _warn(appended: Any) -> None:
+    from nci_frames.reporting.tables.names import printable
+
+    for told in appended["warning"].drop_nulls():
+        click.echo(f"warning: {printable(told)}", err=True)
 
 
 def _print(frame: Any, title: str) -> None:

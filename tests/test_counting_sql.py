@@ -1,6 +1,7 @@
 """A database counts what ``count_confusion`` counts, bit for bit."""
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import duckdb
@@ -254,8 +255,25 @@ def test_increments_that_are_none(change: dict[str, pl.Expr], error: type[Except
 def test_thresholds_must_be_those_of_the_increments() -> None:
     with pytest.raises(nf.ParameterError, match="lack some"):
         nf.read_counts(INCREMENTS, thresholds=[0.4])
-    with pytest.raises(nf.ParameterError, match="ascending"):
-        nf.read_counts(INCREMENTS, thresholds=[0.5, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "message"),
+    [
+        ([0.5, 0.4], "strictly ascending\n  found: 0.5 before 0.4, at position 0"),
+        ([0.4, 0.4], "strictly ascending\n  found: 0.4 twice, at position 0"),
+        ([float("nan")], "thresholds must be numbers\n  found: NaN at position 0"),
+        ([], "thresholds must be 1 to 65,535 numbers\n  found: 0 of them"),
+        (range(70_000), "thresholds must be 1 to 65,535 numbers\n  found: 70,000 of them"),
+    ],
+)
+def test_thresholds_are_checked_as_those_of_counting(thresholds: Sequence[float], message: str) -> None:
+    for call in (
+        lambda: nf.read_counts(INCREMENTS, thresholds=thresholds),
+        lambda: nf.counting_sql("log", thresholds=thresholds, dialect="duckdb"),
+    ):
+        with pytest.raises(nf.ParameterError, match=message):
+            call()
 
 
 def test_the_command_prints_the_query() -> None:

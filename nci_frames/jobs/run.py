@@ -133,7 +133,7 @@ def run_job(
         for row in verdicts.iter_rows(named=True):
             tell("gate", **{key: value for key, value in row.items() if value is not None})
         with shelf.building(name) as folder:
-            changes = _write(file, counts, folder, appended)
+            changes = _write(file, counts, folder, appended, tell)
             good: dict[str, Any] = {
                 "run": name,
                 "path": f"runs/{name}",
@@ -196,7 +196,7 @@ def _files(file: JobFile, *, until: datetime | None, everything: bool) -> list[L
     return find_windows(resolved, lookback=source.lookback, until=until, everything=everything)
 
 
-def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame) -> pl.DataFrame:
+def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame, tell: Tell) -> pl.DataFrame:
     """Write the report and its tables; return the operating points of the newest window."""
     job = file.job
     keys = [*(["fold"] if job.columns.fold else []), *job.segments.keys]
@@ -210,6 +210,8 @@ def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame
         segments=job.segments.keys,
         fold="fold" if job.columns.fold else None,
     )
+    if comparison.off_scale is not None:
+        tell("doubtful threshold", why=comparison.off_scale)
     for kind in job.report.formats:
         write_report(
             comparison,

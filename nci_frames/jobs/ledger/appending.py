@@ -29,6 +29,7 @@ _APPENDED = {
     "counted": pl.Int64,
     "dropped": pl.Int64,
     "reason": pl.String,
+    "warning": pl.String,
 }
 
 
@@ -190,6 +191,10 @@ class Work:
         if problems and not keep_going:
             raise SourceError.all_of(problems)
 
+    def warnings(self) -> list[UserWarning]:
+        """Return what a user should be told of the files that were counted."""
+        return [told for item in self.items if item.done and item.counts for told in item.counts.warnings]
+
     def batches(self) -> list[list[Item]]:
         """Return what is to be committed, in parts of bounded size."""
         batches: list[list[Item]] = []
@@ -219,6 +224,7 @@ class Work:
                     counts and counts.counted,
                     counts and sum(counts.dropped.values()),
                     None if item.error is None else str(item.error),
+                    "; ".join(map(str, counts.warnings)) or None if counts else None,
                 )
             )
         return pl.DataFrame(rows, schema=_APPENDED, orient="row")

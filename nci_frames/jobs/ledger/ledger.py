@@ -1,5 +1,6 @@
 """The ledger of counts: files in, each counted once; counts of any of them out."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -113,6 +114,8 @@ class CountsLedger:
         counted Int64  predictions that were counted                          not counted this time
         dropped Int64  invalid predictions that were dropped                  not counted this time
         reason  String why it failed                                          it did not
+        warning String what is doubtful, such as scores that are not on the   nothing, or not counted
+                       scale of the thresholds                                this time
         ======= ====== ====================================================== =======================
 
         Raises
@@ -128,12 +131,22 @@ class CountsLedger:
             If other writers always come first.
         OutputError
             If the ledger cannot be written.
+
+        Warns
+        -----
+        NearlyUniqueKeyWarning, OutsideGridWarning
+            Of each file, as ``count_confusion`` does.
         """
         if on_changed not in get_args(OnChanged):
             raise ParameterError.unknown_choice("on_changed", on_changed, get_args(OnChanged))
         settings = CountingSettings.of(thresholds=thresholds, **columns)
-        files = find_logs(source, check_window(window))
-        return self.append_files(files, settings, run=run, on_changed=on_changed, keep_going=keep_going)
+        work = Work(settings, run or _run_now(), on_changed)
+        for file in find_logs(source, check_window(window)):
+            work.identify(file)
+        appended = append(self._table, work, keep_going=keep_going)
+        for warning in work.warnings():
+            warnings.warn(warning, stacklevel=2)
+        return appended
 
     def append_files(
         self,
@@ -145,7 +158,10 @@ class CountsLedger:
         keep_going: bool = False,
         anew: bool = False,
     ) -> pl.DataFrame:
-        """Count files that were found already, as ``append`` does; *anew*: also those that are known."""
+        """Count files that were found already, as ``append`` does; *anew*: also those that are known.
+
+        What is doubtful is told in the column ``warning`` alone.
+        """
         work = Work(settings, run or _run_now(), on_changed, anew=anew)
         for file in files:
             work.identify(file)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,13 +10,20 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nci_frames.counting.count import tally_predictions
+from nci_frames.counting.count import tally_scan
 from nci_frames.counting.logs.paths import NULL_KEY, find_files, is_csv
-from nci_frames.counting.logs.scan import scan_predictions
+from nci_frames.counting.logs.scan import scan_behind, scan_predictions
 from nci_frames.counting.logs.sources import open_source
+from nci_frames.counting.thresholds.grids import Thresholds
 from nci_frames.counts.increments import check_cells, increments_of
 from nci_frames.counts.ledger.storage import content_hash, file_hash
-from nci_frames.errors import NciFramesError, ParameterError, SchemaError, SourceError
+from nci_frames.errors import (
+    InvalidRowsWarning,
+    NciFramesError,
+    ParameterError,
+    SchemaError,
+    SourceError,
+)
 from nci_frames.jobs.ledger.settings import CountingSettings
 
 __all__ = ["LogFile", "SourceCounts", "Window", "check_window", "count_file", "find_logs", "identify"]
@@ -57,6 +64,8 @@ class SourceCounts:
     increments: pl.DataFrame
     #: Types of the keys, and of the score.
     dtypes: Mapping[str, pl.DataType]
+    #: What a user should be told of it, besides the rows that were dropped.
+    warnings: tuple[UserWarning, ...]
 
 
 def check_window(window: Window | None) -> Window | None:
@@ -143,9 +152,12 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
         if settings.thresholds is not None:
             groups = predictions.select(keys).unique().collect()
             check_cells(groups, len(settings.thresholds), repr(file.path))
-        tally = tally_predictions(predictions, thresholds=settings.thresholds or "exact")
+        scan = scan_behind(predictions)
+        # A frame is counted, but a file is what a warning is about.
+        scan = replace(scan, source=replace(scan.source, where=repr(file.path)))
+        thresholds: Thresholds = settings.thresholds or "exact"
+        tally = tally_scan(scan, thresholds=thresholds, by=None, memory_limit=None, progress=False)
     except NciFramesError as error:
-        # A frame was counted, but a file is what must be looked at.
         raise type(error)(error.what, where=repr(file.path), found=error.found, hint=error.hint) from error
     if identify(file, settings) != identity:
         msg = "a file of the source changed while it was read"
@@ -162,6 +174,7 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
         dropped=tally.dropped,
         increments=increments_of(tally.counts, keys),
         dtypes={name: schema[name] for name in [*keys, "score"]},
+        warnings=tuple(told for told in tally.warnings if not isinstance(told, InvalidRowsWarning)),
     )
 
 

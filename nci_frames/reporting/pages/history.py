@@ -68,7 +68,7 @@ def render_history(
     facts
         Pairs of label and value about the data.
     """
-    unusual = arrived.filter(pl.col("arrival") != "new")
+    unusual = arrived.filter((pl.col("arrival") != "new") | pl.col("note").is_not_null())
     return _template().render(
         title=title,
         css=_own("report.css"),

@@ -70,6 +70,7 @@ def render_json(
         "prevalence": comparison.prevalence,
         "beta": comparison.beta,
         "threshold": comparison.threshold,
+        "off_scale": comparison.off_scale,
         "observed_prevalence": comparison.observed_prevalence,
         "segment_keys": comparison.segments,
         "models": sorted(comparison.points["model"].unique()),
