@@ -303,6 +303,54 @@ def bootstrap(effort: float) -> Iterator[Seen]:
         yield Seen("`bootstrap(pr_auc)` holds the area", where, "0.95", share, logs)
 
 
+def segments(effort: float) -> Iterator[Seen]:
+    """40 segments whose scores are alike, but for the positives of some, which score 0.8 lower."""
+    edges, at, eta = np.linspace(-3, 5, 101), 60, 0.01
+    logs = round(300 * effort)
+
+    def law(mean: float) -> np.ndarray:
+        return np.diff(1 - _tail(np.concatenate([[-np.inf], edges, [np.inf]]) - mean))
+
+    tpr, fpr = (float(_tail(edges[at : at + 1] - mean)[0]) for mean in (2.0, 0.0))
+    truth = 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
+    for bad, rows in ((0, (40, 400)), (0, (500, 20_000)), (4, (500, 20_000)), (15, (500, 20_000))):
+        rng, tables = np.random.default_rng([bad, rows[0]]), []
+        for log in range(logs):
+            cells = {"log": np.full(40 * 101, log), "segment": np.repeat(np.arange(40), 101)}
+            for reached, missed, size, means in (
+                ("tp", "fn", rows[0], (1.2, 2.0)),
+                ("fp", "tn", rows[1], (0, 0)),
+            ):
+                total = rng.integers(size // 2, 2 * size, 40)
+                laws = np.stack([law(means[0] if segment < bad else means[1]) for segment in range(40)])
+                hits = rng.multinomial(total, laws)[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+                cells |= {reached: hits.ravel(), missed: (total[:, None] - hits).ravel()}
+            counts = pl.DataFrame(cells).with_columns(
+                model=pl.lit("m"), threshold=pl.Series(np.tile(edges, 40))
+            )
+            found = nf.rank_segments(
+                counts.drop("log"), segments="segment", threshold=float(edges[at]), prevalence=eta
+            )
+            tables.append(found.with_columns(log=pl.lit(log), alike=pl.col("segment") >= bad))
+        table = pl.concat(tables)
+        where = f"40 segments, {bad} differ; about {rows[0]} + {rows[1]:,} rows each"
+        alike = table.filter("alike")
+        share = held(alike.filter(pl.col("value").is_not_null()), truth)
+        yield Seen("`rank_segments` holds F1 of a segment", where, "0.95", share, len(alike))
+        for flag in ("shifted", "distinguishable"):
+            findings = pl.col(flag).fill_null(value=False)
+            false = table.group_by("log").agg(
+                share=(findings & pl.col("alike")).sum() / findings.sum().clip(1),
+                seen=(findings & ~pl.col("alike")).sum() / max(bad, 1),
+            )
+            error = float(false["share"].std()) / math.sqrt(logs)
+            what = f"`rank_segments`: share of `{flag}` that is false"
+            yield Seen(what, where, "<= 0.05", float(false["share"].mean()), logs, error)
+            if bad:
+                what = f"`rank_segments`: share of the others that is `{flag}`"
+                yield Seen(what, where, "none", float(false["seen"].mean()), logs)
+
+
 def own_thresholds(effort: float) -> Iterator[Seen]:
     """F1 at the own best threshold of normal scores, minus the truth at the threshold of the log."""
     logs, shift = round(400 * effort), 3.0
@@ -396,8 +444,8 @@ def few_false_positives(effort: float) -> Iterator[Seen]:
 
 
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
-    auc, rates_of_units, areas_of_units, accuracy, predictive_values, planning, shifts, folds, pairs,
-    own_thresholds, bootstrap, best, crossovers, support, few_false_positives,
+    auc, rates_of_units, areas_of_units, accuracy, predictive_values, planning, shifts, segments, folds,
+    pairs, own_thresholds, bootstrap, best, crossovers, support, few_false_positives,
 )  # fmt: skip
 
 

@@ -98,6 +98,7 @@ from .evaluation.significance.delong import auc_interval as auc_interval
 from .evaluation.significance.folds import compare_folds as compare_folds
 from .evaluation.significance.folds import summarise_folds as summarise_folds
 from .evaluation.significance.pairs import compare_pairs as compare_pairs
+from .evaluation.significance.segment_ranks import rank_segments as rank_segments
 from .evaluation.significance.shift import check_projection as check_projection
 
 # evaluation.planning

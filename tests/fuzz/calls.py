@@ -137,6 +137,12 @@ def calls() -> dict[str, Call]:
         Call("compare_best", (buckets,), {"threshold": 0.5, "units": "bucket", "repeats": 100}, "counts"),
         Call("compare_folds", (fold_points,), {"repeats": 100}, "rates"),
         Call("summarise_folds", (fold_points,), {"metrics": "f_beta"}, "rates"),
+        Call(
+            "rank_segments",
+            (folds,),
+            {"segments": "fold", "threshold": 0.5, "prevalence": 0.2, "min_positives": 5},
+            "counts",
+        ),
         Call("check_projection", (folds,), {"over": "fold"}, "counts"),
         Call("chart_contingency_space", (points,), {}, "rates"),
         Call("chart_cost", (nf.project_rates(points, metrics="normalised_cost", prevalence=etas),)),
