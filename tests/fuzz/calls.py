@@ -95,6 +95,7 @@ def calls() -> dict[str, Call]:
         Call("merge_counts", (counts, counts), {}, "counts"),
         Call("count_scores", (rows.drop("unit", "label"),), {"thresholds": grid}, "predictions"),
         Call("estimate_prevalence", (counts, scores), {}, "reference"),
+        Call("correct_partial_labels", (counts, scores), {}, "counts"),
         Call("counting_sql", (), {"table": "log", "thresholds": [0.5], "dialect": "duckdb"}),
         Call("read_counts", (increments,), {"thresholds": [0.0, 0.5]}, "increments"),
         Call("pool_counts", (folds,), {"over": "fold"}, "counts"),

@@ -10,13 +10,14 @@ import polars as pl
 from nci_frames.arguments import check_level
 from nci_frames.checked import checked
 from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.prevalence.estimates import estimate, misfit
 from nci_frames.evaluation.prevalence.mixtures import Mixture
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.normal import normal_quantile
-from nci_frames.schemas import COUNTS, PREVALENCES, SCORE_COUNTS, collect
+from nci_frames.schemas import COUNTS, PREVALENCES, collect
 from nci_frames.schemas.runs import group_starts
 
 __all__ = ["estimate_prevalence"]
@@ -114,7 +115,7 @@ def estimate_prevalence(
     (0.2, 0.169, 0.236)
     """
     check_level(level)
-    field = _as_counts(collect(traffic, SCORE_COUNTS))
+    field = scores_as_counts(traffic)
     keys = COUNTS.keys(field.columns)
     kept = keys if by is None else [by] if isinstance(by, str) else list(dict.fromkeys(by))
     for key in kept:
@@ -152,13 +153,6 @@ _FOUND = {
     "reason": pl.String,
 }
 _Found = tuple[float | None, float | None, float | None, float | None, float | None, str | None]
-
-
-def _as_counts(traffic: pl.DataFrame) -> pl.DataFrame:
-    """Return score counts as counts without positives, which are checked and pooled as such."""
-    none = 0 * pl.col("above")
-    counts = traffic.with_columns(tp=none, fp="above", fn=none, tn="below")
-    return collect(counts.drop("above", "below"), COUNTS)
 
 
 def _pooled(counts: pl.DataFrame, kept: Sequence[str]) -> pl.DataFrame:
