@@ -226,3 +226,36 @@ def test_the_command_estimates_by_segment(tmp_path: Path) -> None:
     assert "prevalence" in told.output
     assert "0.05" in told.output or "0.04" in told.output
     assert CliRunner().invoke(main, ["estimate", *paths[::-1]]).exit_code == 3
+
+
+def test_quapy_estimates_the_same() -> None:
+    """EM and the adjusted count of QuaPy, from the posteriors and decisions of rows in the same bins."""
+    why = "the oracle QuaPy is not installed: pip install quapy"
+    aggregative = pytest.importorskip("quapy.method.aggregative", reason=why)
+    functional = pytest.importorskip("quapy.functional", reason=why)
+    rng = np.random.default_rng(4)
+    for eta in (0.005, 0.1, 0.6):
+        shares_p, shares_n = np.array([0.1, 0.2, 0.7]), np.array([0.85, 0.13, 0.02])
+        positives, negatives = rng.multinomial(2000, shares_p), rng.multinomial(8000, shares_n)
+        traffic = rng.multinomial(5000, eta * shares_p + (1 - eta) * shares_n)
+        reached = {name: rows[::-1].cumsum()[::-1][1:] for name, rows in
+                   {"tp": positives, "fp": negatives, "above": traffic}.items()}  # fmt: skip
+        place = {"model": "a", "threshold": [0.3, 0.6]}
+        labelled = pl.DataFrame(
+            {**place, "tp": reached["tp"], "fp": reached["fp"],
+             "fn": 2000 - reached["tp"], "tn": 8000 - reached["fp"]}
+        )  # fmt: skip
+        field = pl.DataFrame({**place, "above": reached["above"], "below": 5000 - reached["above"]})
+        found = nf.estimate_prevalence(labelled, field)
+        assert found["fit_statistic"].null_count() == 0  # all three bins were used
+        p, n = positives / 2000, negatives / 8000
+        posterior = np.repeat(p / (p + 4 * n), traffic)
+        both = np.stack([1 - posterior, posterior], axis=1)
+        theirs, _ = aggregative.EMQ.EM(np.array([0.8, 0.2]), both, epsilon=1e-7)
+        assert found["prevalence"].item() == pytest.approx(theirs[1], abs=1e-5)
+        found = nf.estimate_prevalence(labelled, field, method="adjusted_count")
+        at = np.argmax(reached["tp"] / 2000 - reached["fp"] / 8000)
+        theirs = functional.solve_adjustment_binary(
+            reached["above"][at] / 5000, reached["tp"][at] / 2000, reached["fp"][at] / 8000
+        )
+        assert found["prevalence"].item() == pytest.approx(theirs, abs=1e-9)
