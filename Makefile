@@ -47,8 +47,9 @@ faults: $(VENV)/.dev ## break runs of jobs at every write, disks, files, clocks 
 bench: $(VENV)/.dev ## time counting against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
 
-coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write docs/honesty.md (20 minutes)
+coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write their tables (25 minutes)
 	$(BIN)/python benchmarks/coverage.py --write
+	$(BIN)/python benchmarks/prevalence.py --write
 
 gallery: $(VENV)/.dev ## redraw the pictures of the docs (needs Chromium)
 	$(BIN)/python docs/gallery.py

@@ -59,6 +59,7 @@ from .evaluation.metrics import youden_j as youden_j
 from .evaluation.rates.hull import roc_convex_hull as roc_convex_hull
 from .evaluation.rates.intervals import accuracy_interval as accuracy_interval
 from .evaluation.rates.operating_points import select_operating_points as select_operating_points
+from .evaluation.rates.partial_labels import correct_partial_labels as correct_partial_labels
 from .evaluation.rates.rates import compute_rates as compute_rates
 
 # evaluation.support
@@ -98,6 +99,7 @@ from .evaluation.significance.delong import auc_interval as auc_interval
 from .evaluation.significance.folds import compare_folds as compare_folds
 from .evaluation.significance.folds import summarise_folds as summarise_folds
 from .evaluation.significance.pairs import compare_pairs as compare_pairs
+from .evaluation.significance.segment_ranks import rank_segments as rank_segments
 from .evaluation.significance.shift import check_projection as check_projection
 
 # evaluation.planning

@@ -20,6 +20,7 @@ from nci_frames.schemas.field import PREVALENCES, SCORE_COUNTS
 from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema, collect
 from nci_frames.schemas.pairs import PAIR_COMPARISONS, PAIRS
 from nci_frames.schemas.pipeline import AREAS, COUNTS, INCREMENTS, PREDICTIONS, PROJECTION, RANKING, RATES
+from nci_frames.schemas.segments import SEGMENT_RANKS
 from nci_frames.schemas.uncertainty import (
     AUC_COMPARISONS,
     AUC_INTERVALS,
@@ -76,6 +77,7 @@ __all__ = [
     "ROLL_UP",
     "SAMPLES",
     "SCORE_COUNTS",
+    "SEGMENT_RANKS",
     "SENSITIVITY",
     "SHIFTS",
     "SUBSAMPLES",
@@ -121,6 +123,7 @@ FRAMES = (
     CROSS_FITS,
     SUBSAMPLES,
     SHIFTS,
+    SEGMENT_RANKS,
     INTERVAL_COVERAGE,
     BAND_COVERAGE,
     PAIRS,
