@@ -1,6 +1,6 @@
 """One run of a job: count what is new, build the report, judge the gates, publish."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from nci_frames.jobs.ledger.sources import LogFile, Window
 from nci_frames.jobs.manifest import data_facts, manifest_of
 from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.reported import Reported, Scope
+from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
 from nci_frames.reporting.files.save_table import save_table
 from nci_frames.reporting.pages.history import write_history
 from nci_frames.reporting.pages.write import write_report
@@ -77,7 +78,8 @@ def plan_job(file: JobFile, *, until: datetime | None = None) -> Plan:
     settings = file.job.counting_settings()
     files = _files(file, until=until, everything=not _known(ledger, settings))
     windows = sorted({found.window for found in files if found.window is not None})
-    return Plan(ledger.plan(files, settings), tuple(windows), settings)
+    planned = ledger.plan(files, settings, on_changed=file.job.source.on_changed)
+    return Plan(planned, tuple(windows), settings)
 
 
 def run_job(
@@ -133,7 +135,9 @@ def run_job(
         for row in verdicts.iter_rows(named=True):
             tell("gate", **{key: value for key, value in row.items() if value is not None})
         with shelf.building(name) as folder:
-            changes = _write(file, counts, folder, appended, tell)
+            facts = data_facts(counts, appended) + scenario_facts(job)
+            changes = _write(file, counts, folder, facts, tell)
+            scenarios = scenario_values(job, lambda keys: counts.by(keys, "all"))
             good: dict[str, Any] = {
                 "run": name,
                 "path": f"runs/{name}",
@@ -147,19 +151,22 @@ def run_job(
             save_table(history.table, folder / "history.parquet")
             save_table(history.runs, folder / "runs.parquet")
             save_table(arrived, folder / "arrivals.parquet")
+            save_table(history.unusual, folder / "unusual.parquet")
+            save_table(scenarios, folder / "scenarios.parquet")
             write_history(
                 folder / "history.html",
                 title=job.report.title or job.name,
                 history=history.table,
                 runs=history.runs,
-                arrived=arrived,
+                unusual=history.unusual,
                 last_good=(last_good or {}).get("run"),
                 verdicts=verdicts,
                 changes=changes_since(history.good_points, changes),
-                facts=data_facts(counts, appended),
+                scenarios=scenarios,
+                facts=facts,
             )
-            facts = manifest_of(file, name, sequence, started, verdict, counts, appended)
-            shelf.audit(folder, facts | {"last_good": last_good})
+            manifest = manifest_of(file, name, sequence, started, verdict, counts, appended)
+            shelf.audit(folder, manifest | {"last_good": last_good})
             shelf.publish(
                 folder,
                 name,
@@ -196,7 +203,9 @@ def _files(file: JobFile, *, until: datetime | None, everything: bool) -> list[L
     return find_windows(resolved, lookback=source.lookback, until=until, everything=everything)
 
 
-def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame, tell: Tell) -> pl.DataFrame:
+def _write(
+    file: JobFile, counts: Reported, folder: Path, facts: Sequence[tuple[str, str]], tell: Tell
+) -> pl.DataFrame:
     """Write the report and its tables; return the operating points of the newest window."""
     job = file.job
     keys = [*(["fold"] if job.columns.fold else []), *job.segments.keys]
@@ -217,7 +226,7 @@ def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame
             comparison,
             folder / f"report.{kind}",
             title=job.report.title or job.name,
-            facts=data_facts(counts, appended),
+            facts=facts,
             scenarios=named,
         )
     for name, frame in {"counts": table, **comparison.tables}.items():

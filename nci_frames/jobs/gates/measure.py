@@ -12,10 +12,10 @@ from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
+from nci_frames.jobs.job_file.gates import AREAS
 
-__all__ = ["AREAS", "Measurement", "measure", "segment_text"]
+__all__ = ["Measurement", "measure", "segment_text"]
 
-AREAS = ("pr_auc", "roc_auc")
 #: Resampled logs behind the bounds of an area.
 _REPEATS = 400
 
@@ -62,8 +62,9 @@ def measure(counts: pl.DataFrame, keys: Sequence[str], what: Measurement) -> pl.
     Returns
     -------
     ``model``, ``segment`` (JSON, null for all rows), ``prevalence``, ``value``, ``lower``, ``upper`` (null
-    where undefined), ``tp``, ``fp``, ``positives``, ``negatives``, sorted. Bounds of a metric are extremes
-    over the box of the rates' intervals; those of an area are percentiles of resampled logs.
+    where undefined), ``tp``, ``fp``, ``positives``, ``negatives``, and ``reason`` (why there are no bounds,
+    null where there are), sorted. Bounds of a metric are extremes over the box of the rates' intervals; those
+    of an area are percentiles of resampled logs.
     """
     group = ["model", *keys]
     rates = compute_rates(counts)
@@ -87,7 +88,8 @@ def measure(counts: pl.DataFrame, keys: Sequence[str], what: Measurement) -> pl.
             prevalence=what.prevalence,
             beta=what.beta,
             band=True,
-        ).select(*group, "prevalence", "value", "lower", "upper")
+        ).select(*group, "prevalence", "value", "lower", "upper", "reason")
+        points = points.drop("reason")
         table = points.join(values, on=group, how="left", nulls_equal=True)
     own = pl.col("observed_prevalence")
     prevalence = (
@@ -99,4 +101,5 @@ def measure(counts: pl.DataFrame, keys: Sequence[str], what: Measurement) -> pl.
         pl.Series("segment", segments, pl.String) if keys else pl.lit(None, pl.String).alias("segment"),
         prevalence.alias("prevalence"),
         *("value", "lower", "upper", "tp", "fp", "positives", "negatives"),
+        reason=pl.when(pl.any_horizontal(pl.col("lower", "upper").is_null())).then("reason"),
     ).sort("model", "segment")

@@ -194,6 +194,9 @@ class Job(Model):
 
     @model_validator(mode="after")
     def _names_exist(self) -> "Job":
+        for name, scenario in self.scenarios.items():
+            if isinstance(scenario, SegmentScenario) and scenario.by not in self.segments.keys:
+                raise ValueError(f"scenario {name!r}: {scenario.by!r} is not among segments.keys")
         names = [gate.name for gate in self.gates]
         for name in names:
             if names.count(name) > 1:
@@ -204,10 +207,10 @@ class Job(Model):
             for key in gate.segments:
                 if key not in self.segments.keys:
                     raise ValueError(f"gate {gate.name!r}: {key!r} is not among segments.keys")
-            scenario = self.scenarios.get(gate.scenario or "")
-            if isinstance(scenario, SegmentScenario) and scenario.by not in gate.segments:
+            taken = self.scenarios.get(gate.scenario or "")
+            if isinstance(taken, SegmentScenario) and taken.by not in gate.segments:
                 raise ValueError(
-                    f"gate {gate.name!r}: scenario {gate.scenario!r} needs the segment {scenario.by!r}"
+                    f"gate {gate.name!r}: scenario {gate.scenario!r} needs the segment {taken.by!r}"
                 )
         return self
 

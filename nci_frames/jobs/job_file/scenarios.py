@@ -7,7 +7,7 @@ import polars as pl
 from nci_frames.errors import SHOWN_FILES, ParameterError, listed
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 
-__all__ = ["with_tables"]
+__all__ = ["key_text", "with_tables"]
 
 _READ_ERRORS = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
@@ -34,6 +34,11 @@ def with_tables(job: Job, resolve: Callable[[str], str]) -> Job:
         for name, scenario in job.scenarios.items()
     }
     return job.model_copy(update={"scenarios": scenarios})
+
+
+def key_text(value: object) -> str:
+    """Write the value of a key as a job file, or a table, does."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _read(scenario: SegmentScenario, path: str, key: str) -> SegmentScenario:

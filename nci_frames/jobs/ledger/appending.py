@@ -12,7 +12,7 @@ from nci_frames.counts.ledger.key_types import dtype_of, stored_type
 from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.errors import SHOWN_FILES, LedgerError, NciFramesError, SchemaError, SourceError, listed
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import LogFile, SourceCounts, count_file, identify
+from nci_frames.jobs.ledger.sources import LogFile, SourceCounts, check_columns, count_file, identify
 
 __all__ = ["Generation", "Item", "OnChanged", "Work", "log_file_of", "path_of", "settings_of"]
 
@@ -153,6 +153,15 @@ class Work:
                 again = other is not None or (same is not None and same.active)
                 item.event = "recounted" if again else "counted"
             taken.add(item.identity)
+
+    def look(self) -> None:
+        """See whether the new files have the columns that are needed, without counting them."""
+        for item in self.items:
+            if item.event in ("counted", "recounted") and item.error is None:
+                try:
+                    check_columns(item.file, self.settings)
+                except NciFramesError as error:
+                    item.error = error
 
     def count(self, generation: Generation | None) -> None:
         """Count the new files that are not counted yet."""

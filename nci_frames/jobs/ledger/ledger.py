@@ -171,14 +171,20 @@ class CountsLedger:
         """Return what the ledger says now, for several questions about one version."""
         return Contents(View.newest(self._table, generation))
 
-    def plan(self, files: Sequence[LogFile], settings: CountingSettings) -> pl.DataFrame:
-        """Say of each file what ``append_files`` would do; files that it would count are "new"."""
+    def plan(
+        self, files: Sequence[LogFile], settings: CountingSettings, *, on_changed: OnChanged = "raise"
+    ) -> pl.DataFrame:
+        """Say of each file what ``append_files`` would do; files that it would count are "new".
+
+        Of a file that is new, the columns are looked at, and none of its rows.
+        """
         snapshot = self._table.snapshot()
         states = View(self._table, snapshot, settings.generation).states() if snapshot else {}
-        work = Work(settings, "", "keep")
+        work = Work(settings, "", on_changed)
         for file in files:
             work.identify(file)
         work.compare(states)
+        work.look()
         return work.report().with_columns(pl.col("event").replace("counted", "new"))
 
     def read(

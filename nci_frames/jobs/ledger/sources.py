@@ -26,7 +26,16 @@ from nci_frames.errors import (
 )
 from nci_frames.jobs.ledger.settings import CountingSettings
 
-__all__ = ["LogFile", "SourceCounts", "Window", "check_window", "count_file", "find_logs", "identify"]
+__all__ = [
+    "LogFile",
+    "SourceCounts",
+    "Window",
+    "check_columns",
+    "check_window",
+    "count_file",
+    "find_logs",
+    "identify",
+]
 
 PathLike = str | os.PathLike[str]
 Window = tuple[datetime, datetime]
@@ -178,6 +187,37 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
     )
 
 
+def check_columns(file: LogFile, settings: CountingSettings) -> None:
+    """Look at the columns of a file, and at none of its rows.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be read.
+    SchemaError
+        If a column is missing, or has another type than its part needs.
+    """
+    keys = _keys_of_path(file, settings)
+    needed = {column: role for column, role in settings.roles().items() if column not in keys}
+    try:
+        if is_csv(file.path):
+            frame = _read_csv(file, needed, rows=0)
+        else:
+            with Path(file.path).open("rb") as opened:
+                schema = _schema(file, pq.ParquetFile(opened), needed, keys)
+            empty = schema.empty_table()
+            frame = pl.DataFrame(pa.Table.from_arrays(empty.columns, names=empty.column_names))
+    except _READ_ERRORS as error:
+        raise _unreadable(file, error) from error
+    try:
+        scan_predictions(
+            frame.with_columns(pl.lit(value, pl.String).alias(key) for key, value in keys.items()),
+            **settings.scan_options(),
+        )
+    except NciFramesError as error:
+        raise type(error)(error.what, where=repr(file.path), found=error.found, hint=error.hint) from error
+
+
 def _read(file: LogFile, settings: CountingSettings) -> pl.DataFrame:
     """Read the columns that are needed."""
     keys = _keys_of_path(file, settings)
@@ -188,8 +228,9 @@ def _read(file: LogFile, settings: CountingSettings) -> pl.DataFrame:
     )
 
 
-def _read_csv(file: LogFile, needed: Mapping[str, str]) -> pl.DataFrame:
-    return open_source(file.path, needed).frame.select(list(needed)).collect()
+def _read_csv(file: LogFile, needed: Mapping[str, str], rows: int | None = None) -> pl.DataFrame:
+    found = open_source(file.path, needed).frame.select(list(needed))
+    return (found if rows is None else found.head(rows)).collect()
 
 
 def _read_parquet(file: LogFile, needed: Mapping[str, str], keys: Mapping[str, str]) -> pl.DataFrame:
@@ -197,15 +238,23 @@ def _read_parquet(file: LogFile, needed: Mapping[str, str], keys: Mapping[str, s
     # Opened here: pyarrow takes no path that is not UTF-8, and others for URLs.
     with Path(file.path).open("rb") as opened:
         parquet = pq.ParquetFile(opened, page_checksum_verification=True)
-        names = parquet.schema_arrow.names
-        for column, role in needed.items():
-            if column not in names:
-                raise SchemaError.missing_column(column, role, repr(file.path), [*names, *sorted(keys)])
+        _schema(file, parquet, needed, keys)
         table = parquet.read(columns=list(needed))
     # A changed bit may leave a text that is no UTF-8.
     table.validate(full=True)
     # Without the metadata of the file, which may be no UTF-8 either: Polars reads it and panics.
     return pl.DataFrame(pa.Table.from_arrays(table.columns, names=table.column_names))
+
+
+def _schema(
+    file: LogFile, parquet: pq.ParquetFile, needed: Mapping[str, str], keys: Mapping[str, str]
+) -> pa.Schema:
+    """Return the columns of a Parquet file that are needed."""
+    schema = parquet.schema_arrow
+    for column, role in needed.items():
+        if column not in schema.names:
+            raise SchemaError.missing_column(column, role, repr(file.path), [*schema.names, *sorted(keys)])
+    return pa.schema([schema.field(column) for column in needed])
 
 
 def _keys_of_path(file: LogFile, settings: CountingSettings) -> dict[str, str]:
