@@ -16,7 +16,7 @@ from nci_frames.schemas.contests import (
     SURFACE,
     WINNERS,
 )
-from nci_frames.schemas.field import PREVALENCES, SCORE_COUNTS
+from nci_frames.schemas.field import FIELD, PREVALENCES, SCORE_COUNTS
 from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema, collect
 from nci_frames.schemas.pairs import PAIR_COMPARISONS, PAIRS
 from nci_frames.schemas.pipeline import AREAS, COUNTS, INCREMENTS, PREDICTIONS, PROJECTION, RANKING, RATES
@@ -56,6 +56,7 @@ __all__ = [
     "CROSS_FITS",
     "DECISION_MAP",
     "DECOMPOSITION",
+    "FIELD",
     "FINITE",
     "FOLD_COMPARISONS",
     "FOLD_SUMMARIES",
@@ -127,6 +128,7 @@ FRAMES = (
     PAIR_COMPARISONS,
     SCORE_COUNTS,
     PREVALENCES,
+    FIELD,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)

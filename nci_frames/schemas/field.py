@@ -5,7 +5,7 @@ import polars as pl
 from nci_frames.schemas.columns import COUNT, MODEL, number, share
 from nci_frames.schemas.frame import FINITE, Column, FrameSchema
 
-__all__ = ["PREVALENCES", "SCORE_COUNTS"]
+__all__ = ["FIELD", "PREVALENCES", "SCORE_COUNTS"]
 
 _NONE = "there is no estimate: reason says why"
 
@@ -43,4 +43,19 @@ PREVALENCES = FrameSchema(
         Column("supported", (pl.Boolean,), "whether there is an estimate"),
         Column("reason", (pl.String,), "why there is no estimate", "there is one"),
     ),
+)
+FIELD = FrameSchema(
+    "field",
+    'polars.DataFrame({"country": [...], "prevalence": [...]})',
+    (
+        share("prevalence", "P(y=1) of the segment"),
+        number(
+            "share",
+            "rows of the segment among all traffic, in any unit",
+            minimum=0,
+            maximum=FINITE,
+            required=False,
+        ),
+    ),
+    tuple(name for name in PREVALENCES.fixed if name not in ("model", "prevalence")),
 )
