@@ -87,7 +87,7 @@ def main() -> None:
 )
 def report(
     logs: tuple[str, ...],
-    prevalence: tuple[float, ...],
+    prevalence: tuple[float, ...] | Path,
     beta: tuple[float, ...],
     threshold: float,
     segments: tuple[str, ...],
@@ -143,7 +143,7 @@ def report(
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cross-validation.")
 def demo(
-    prevalence: tuple[float, ...],
+    prevalence: tuple[float, ...] | Path,
     beta: tuple[float, ...],
     threshold: float,
     out: Path,

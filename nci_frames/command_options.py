@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
@@ -39,6 +40,18 @@ class Grid(click.ParamType[tuple[float, ...]]):
                 percent = f" Did you mean {number / 100:g}?" if 1 < number <= 100 else ""
                 self.fail(f"{number!r} in {value!r} must be {allowed}.{percent}", param, ctx)
         return tuple(numbers)
+
+
+class PrevalenceGrid(Grid):
+    """A grid, or the name of a CSV or Parquet file with the prevalence of each segment."""
+
+    name = "grid or file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the numbers, or return the path."""
+        if isinstance(value, str) and value.lower().endswith((".csv", ".parquet")):
+            return Path(value)
+        return super().convert(value, param, ctx)
 
 
 class Value(click.ParamType[str | float | bool]):
@@ -98,8 +111,10 @@ def comparison_options(command: C) -> C:
     """Add the options of a comparison."""
     options = [
         click.option(
-            "--prevalence", "-p", type=Grid(1.0), default=PREVALENCE, show_default=True,
-            help="Prevalences to compare at: numbers separated by commas, or start:stop:log:count.",
+            "--prevalence", "-p", type=PrevalenceGrid(1.0), default=PREVALENCE, show_default=True,
+            help="Prevalences to compare at: numbers separated by commas, or start:stop:log:count; or a CSV "
+            "or Parquet file with the prevalence of each segment: columns of segments, prevalence and "
+            "perhaps share.",
         ),
         click.option(
             "--beta", "-b", type=Grid(float("inf")), default=BETA, show_default=True,

@@ -1,15 +1,24 @@
 """A prevalence for each segment: the same as a loop over the segments, each at its own number."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.cli import main
 from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.reporting.findings.summary import summarise
+from nci_frames.reporting.pages.html import render_report
+from nci_frames.reporting.pages.json import render_json
+from nci_frames.reporting.pages.markdown import render_markdown
 from tests.logs import random_log
 
 COUNTS = nf.pool_counts(nf.count_confusion(random_log(900), thresholds=[-0.5, 0.0, 0.5]), over="fold")
@@ -215,3 +224,115 @@ def test_a_roll_up_can_be_ranked() -> None:
     for row in ranked.iter_rows(named=True):
         rivals = table.filter(average=row["average"], threshold=row["threshold"])["value"].drop_nulls()
         assert row["rank"] == (None if row["value"] is None else 1 + (rivals > row["value"]).sum())
+
+
+@pytest.fixture(scope="module")
+def comparison() -> nf.Comparison:
+    return nf.compare_models(
+        COUNTS, prevalence=FIELD, threshold=0.0, beta=[0.5, 1.0], segments=KEY, repeats=20
+    )
+
+
+def test_a_comparison_judges_each_segment_at_its_prevalence(comparison: nf.Comparison) -> None:
+    points = nf.select_operating_points(RATES, threshold=0.0)
+    projection = nf.project_rates(
+        points,
+        metrics=["precision", "recall", "f_beta", "accuracy", "pos_fraction"],
+        prevalence=FIELD,
+        beta=[0.5, 1.0],
+    )
+    tables = comparison.tables
+    for name, wanted in {
+        "field_projection": projection,
+        "field_areas": nf.compute_areas(COUNTS, prevalence=FIELD),
+    }.items():
+        assert_frame_equal(tables[name], nf.rank_models(wanted), rel_tol=1e-12)
+    assert_frame_equal(comparison.field, FIELD, check_row_order=False)
+    mix = (FIELD["share"] * FIELD["prevalence"]).sum() / FIELD["share"].sum()
+    assert comparison.prevalence[0] == FIELD["prevalence"].min()
+    assert comparison.prevalence[-1] == FIELD["prevalence"].max()
+    assert any(eta == pytest.approx(mix, rel=1e-14) for eta in comparison.prevalence)
+    micro = tables["field_averages"].filter(average="micro", metric="f_beta", beta=1.0)
+    for model, value in micro.select("model", "value").iter_rows():
+        assert value == pytest.approx(traffic(0.0, model, "f_beta"))
+
+
+def test_a_report_shows_segments_at_their_prevalence(comparison: nf.Comparison) -> None:
+    summary = summarise(comparison)
+    assert summary.traffic is not None
+    for names, rows in summary.segments:
+        assert rows["prevalence"].unique().to_list() == [ETAS[names[KEY]]]
+    text = render_markdown(comparison)
+    assert "PR-AUC of every segment at its own prevalence in the field." in text
+    assert "All traffic, with the shares and prevalences of its segments, at threshold 0:" in text
+    content = json.loads(render_json(comparison))
+    schema = json.loads((Path(__file__).parents[1] / "docs" / "report.schema.json").read_text())
+    jsonschema.validate(content, schema)
+    assert [row["value"] for row in content["traffic"]] == summary.traffic["value"].to_list()
+    told = {entry["segment"][KEY]: entry["prevalence"] for entry in content["segments"]}
+    assert told == ETAS
+
+
+@pytest.mark.thorough
+def test_a_page_shows_segments_at_their_prevalence(comparison: nf.Comparison) -> None:
+    page = render_report(comparison)
+    assert "Each segment is evaluated at its own prevalence in the field." in page
+    assert "All traffic" in page
+
+
+def test_without_shares_a_report_has_no_traffic() -> None:
+    bare = nf.compare_models(COUNTS, prevalence={KEY: ETAS}, threshold=0.0, segments=KEY, repeats=20)
+    assert summarise(bare).traffic is None
+    assert "All traffic" not in render_markdown(bare)
+    assert json.loads(render_json(bare))["traffic"] is None
+
+
+def test_a_field_without_its_segments_is_refused() -> None:
+    with pytest.raises(SchemaError, match="missing column 'country'"):
+        nf.compare_models(COUNTS, prevalence=FIELD, threshold=0.0)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_file_of_prevalences_on_the_command_line(tmp_path: Path, ending: str) -> None:
+    log = random_log(300).with_columns(pl.col("country").fill_null("fr")).drop("fold")
+    log.write_parquet(tmp_path / "log.parquet")
+    given = FIELD.with_columns(pl.col(KEY).fill_null("fr"))
+    file = tmp_path / f"field.{ending}"
+    given.write_csv(file) if ending == "csv" else given.write_parquet(file)
+    arguments = [str(tmp_path / "log.parquet"), "--prevalence", str(file), "--beta", "1", "--threshold", "0"]
+    done = CliRunner().invoke(
+        main, ["report", *arguments, "--out", str(tmp_path / "out"), "--format", "json"]
+    )
+    assert done.exit_code == 0, done.output
+    found = pl.read_parquet(tmp_path / "out" / "tables" / "field_areas.parquet").filter(metric="pr_auc")
+    told = dict(found.select(KEY, "prevalence").iter_rows())
+    assert told == dict(given.select(KEY, "prevalence").iter_rows())
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("country,prevalence\nat,lots\n", "a prevalence that is no number"),
+        ("country,prevalence\nat,\n", "a prevalence that is no number"),
+        ("country,eta\nat,0.1\n", "lacks the column 'prevalence'"),
+        ("prevalence\n0.1\n", "lacks a column of segments"),
+        ("country,prevalence\nat,0.1\n", "a segment has no prevalence"),
+        (None, "cannot be read"),
+    ],
+)
+def test_a_bad_file_of_prevalences_is_refused(tmp_path: Path, content: str | None, told: str) -> None:
+    random_log(60).write_parquet(tmp_path / "log.parquet")
+    if content is not None:
+        (tmp_path / "field.csv").write_text(content)
+    arguments = [
+        str(tmp_path / "log.parquet"),
+        "-p",
+        str(tmp_path / "field.csv"),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    done = CliRunner().invoke(main, ["report", *arguments])
+    assert done.exit_code in (2, 3)
+    assert told in done.output
+    assert not (tmp_path / "out").exists()
