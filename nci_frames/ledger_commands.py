@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nci_frames.command_options import column_options
 from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
 
@@ -39,11 +40,7 @@ def ledger() -> None:
     help='"exact", "logit:501", "uniform:101", or numbers separated by commas.',
 )
 @click.option("--segments", "-s", multiple=True, help="Column counted apart; may be repeated.")
-@click.option("--model", default="model", show_default=True, help="Column with the model's name.")
-@click.option("--label", default="label", show_default=True, help="Column with the true class.")
-@click.option("--score", default="score", show_default=True, help="Column with the score.")
-@click.option("--fold", help="Column with the cross-validation fold.")
-@click.option("--positive", help="Label that means positive; 0/1 and Boolean labels need none.")
+@column_options("model", "label", "score", "fold", "positive")
 @click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")
 @click.option(
     "--on-changed",

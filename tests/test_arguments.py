@@ -261,7 +261,7 @@ def test_predictions_may_be_an_arrow_table_but_no_path() -> None:
         ("project_rates", {"prevalence": pl.col("eta")}, "prevalence must be a number"),
         ("project_rates", {"metrics": "f1"}, "did you mean 'f_beta', with beta=1?"),
         ("project_rates", {"metrics": "roc_auc"}, "compute_areas"),
-        ("roll_up", {"prevalence": "selected"}, "a number, a list of numbers or 'observed'"),
+        ("roll_up", {"prevalence": "selected"}, "a number, a list of numbers, 'observed', a dict"),
         ("roll_up", {"over": []}, "over must be at least one key"),
         ("summarise_folds", {"over": []}, "over must be at least one key"),
         ("metric_surface", {"beta": -1}, "beta must be a number >= 0"),

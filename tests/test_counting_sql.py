@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import duckdb
 import numpy as np
@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.cli import main
-from nci_frames.counting.sql import DIALECTS
+from nci_frames.typing import Dialect
 from tests.postgres import MISSING, Server, running_server
 
 GRID = [-1e300, -1.0, -0.0, 1e-320, 0.1, 0.30000000000000004, 0.7, 1 - 2**-53, 1.0, 1e10]
@@ -176,7 +176,7 @@ def test_postgres_finds_the_rows_that_are_not_valid(server: Server) -> None:
     assert in_postgres(server, BAD, sql, types)["invalid"].sum() == 5
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", get_args(Dialect))
 def test_every_dialect_can_read_its_query(dialect: Any) -> None:
     sql = nf.counting_sql(
         "db.log",

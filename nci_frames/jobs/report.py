@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from nci_frames.counting.count import Tally
 from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counting.logs.units import UnitSizes
@@ -15,6 +17,7 @@ from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.folders import check_apart, publishing
 from nci_frames.jobs.counting_units import Counted, count_for_comparison
+from nci_frames.jobs.field_file import read_field, segments_of
 from nci_frames.reporting.files.save_chart import CHART_KINDS, save_chart
 from nci_frames.reporting.files.save_table import TABLE_KINDS, save_table
 from nci_frames.reporting.findings.summary import TITLE
@@ -30,7 +33,8 @@ class ReportJob:
 
     source: str | Sequence[str]
     out: Path
-    prevalence: Sequence[float]
+    #: Several numbers, or a file with the prevalence of each segment.
+    prevalence: Sequence[float] | Path
     beta: Sequence[float]
     threshold: float = 0.5
     segments: Sequence[str] = ()
@@ -81,17 +85,25 @@ def run_report(job: ReportJob) -> Published:
     if math.isnan(job.threshold):
         raise ParameterError.out_of_range("threshold", job.threshold, "a number")
     check_apart([job.source] if isinstance(job.source, str) else job.source, job.out)
+    at: Sequence[float] | pl.DataFrame
+    if isinstance(job.prevalence, Path):
+        field = at = read_field(job.prevalence)
+        etas: Sequence[float] = field["prevalence"].to_list()
+    else:
+        field, at, etas = None, job.prevalence, job.prevalence
+    # What has a prevalence of its own is a segment.
+    segments = list(dict.fromkeys([*job.segments, *segments_of(field)]))
     with publishing(job.out) as folder:
-        predictions = scan_predictions(job.source, segments=job.segments, **job.columns)
-        wish = auto_thresholds(prevalence=[eta for eta in job.prevalence if eta > 0], also=[job.threshold])
-        counted = count_for_comparison(predictions, wish, job.segments)
+        predictions = scan_predictions(job.source, segments=segments, **job.columns)
+        wish = auto_thresholds(prevalence=[eta for eta in etas if eta > 0], also=[job.threshold])
+        counted = count_for_comparison(predictions, wish, segments)
         tally = counted.tally
         comparison = comparison_of(
             tally.counts,
-            prevalence=job.prevalence,
+            prevalence=at,
             beta=job.beta,
             threshold=job.threshold,
-            segments=job.segments,
+            segments=segments,
             # Whatever the log calls its folds, the key of the predictions is "fold".
             fold=None if job.columns.get("fold") is None else "fold",
             unit_counts=counted.by_unit,

@@ -16,7 +16,7 @@ from nci_frames.schemas.contests import (
     SURFACE,
     WINNERS,
 )
-from nci_frames.schemas.field import PREVALENCES, SCORE_COUNTS
+from nci_frames.schemas.field import CHOICES, EXPECTATIONS, FIELD, PREVALENCES, REGRETS, SCORE_COUNTS
 from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema, collect
 from nci_frames.schemas.pairs import PAIR_COMPARISONS, PAIRS
 from nci_frames.schemas.pipeline import AREAS, COUNTS, INCREMENTS, PREDICTIONS, PROJECTION, RANKING, RATES
@@ -51,12 +51,15 @@ __all__ = [
     "BEST_COMPARISONS",
     "BEST_MODELS",
     "BOOTSTRAP",
+    "CHOICES",
     "COUNTS",
     "CROSSOVERS",
     "CROSSOVER_INTERVALS",
     "CROSS_FITS",
     "DECISION_MAP",
     "DECOMPOSITION",
+    "EXPECTATIONS",
+    "FIELD",
     "FINITE",
     "FOLD_COMPARISONS",
     "FOLD_SUMMARIES",
@@ -73,6 +76,7 @@ __all__ = [
     "PROJECTION",
     "RANKING",
     "RATES",
+    "REGRETS",
     "RESERVED",
     "ROLL_UP",
     "SAMPLES",
@@ -130,6 +134,10 @@ FRAMES = (
     PAIR_COMPARISONS,
     SCORE_COUNTS,
     PREVALENCES,
+    FIELD,
+    EXPECTATIONS,
+    CHOICES,
+    REGRETS,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)

@@ -76,6 +76,7 @@ def calls() -> dict[str, Call]:
     decisions = nf.decision_map(rates)
     surface = nf.metric_surface("precision", resolution=5)
     areas = nf.compute_areas(counts, prevalence=etas)
+    field = nf.beta_prevalence(2, 98)
     few: dict[str, Any] = {"repeats": 20}
     increments = pl.DataFrame(
         {"model": "a", "threshold": [None, 0.0, 0.5], "positives": [1, 2, 3], "negatives": [4, 5, 6]}
@@ -96,6 +97,12 @@ def calls() -> dict[str, Call]:
         Call("count_scores", (rows.drop("unit", "label"),), {"thresholds": grid}, "predictions"),
         Call("estimate_prevalence", (counts, scores), {}, "reference"),
         Call("correct_partial_labels", (counts, scores), {}, "counts"),
+        Call("beta_prevalence", (), {"a": 2, "b": 98}),
+        Call("prevalence_between", (), {"low": 0.01, "high": 0.2}),
+        Call("prevalence_draws", (), {"draws": [0.01, 0.2]}),
+        Call("expected_values", (rates,), {"metric": "f_beta", "prevalence": field}, "rates"),
+        Call("choose_under_uncertainty", (rates,), {"metric": "f_beta", "prevalence": field}, "rates"),
+        Call("minimax_regret", (rates,), {"metric": "f_beta", "start": 0.01, "end": 0.2}, "rates"),
         Call("counting_sql", (), {"table": "log", "thresholds": [0.5], "dialect": "duckdb"}),
         Call("read_counts", (increments,), {"thresholds": [0.0, 0.5]}, "increments"),
         Call("pool_counts", (folds,), {"over": "fold"}, "counts"),

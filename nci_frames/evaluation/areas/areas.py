@@ -1,15 +1,17 @@
 """Counts -> areas under the ROC and PR curves, at any prevalence, with certified bounds."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, prevalence_values
+from nci_frames.arguments import Prevalences
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.pr_rules import PR_RULES, Method, Steps
 from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curves
+from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
 from nci_frames.evaluation.metrics import MEAN_PR_AUC, PARTIAL_ROC_AUC, PR_AUC, ROC_AUC
 from nci_frames.evaluation.support.curves import with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, collect
@@ -25,7 +27,7 @@ def compute_areas(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
     *,
-    prevalence: Prevalences,
+    prevalence: Prevalences | Field,
     method: Method = "average_precision",
     fpr_range: tuple[float, float] | None = None,
 ) -> pl.DataFrame:
@@ -37,7 +39,8 @@ def compute_areas(
         A counts frame. The rows between two thresholds are treated as tied, which is true if ``resolution``
         is "exact".
     prevalence
-        P(y=1), each in [0, 1]; or "observed": each group's own.
+        P(y=1), each in [0, 1]; or "observed": each group's own; or the prevalence of each segment, as in
+        ``project_rates``.
     method
         The rule of the PR area. "average_precision": the step sum of precision over recall, as in
         scikit-learn, without interpolation and without an anchor point. "interpolated": the exact integral,
@@ -72,9 +75,10 @@ def compute_areas(
     Raises
     ------
     ParameterError
-        If a prevalence is outside [0, 1], the method unknown, or the range of FPR empty.
+        If a prevalence is outside [0, 1], a segment has no prevalence or several, the method is unknown, or
+        the range of FPR empty.
     SchemaError
-        If *counts* is not a counts frame.
+        If *counts* is not a counts frame, or lacks a key of the segments.
 
     Notes
     -----
@@ -101,16 +105,19 @@ def compute_areas(
         raise ParameterError.out_of_range("fpr_range", fpr_range, "(low, high) with 0 <= low < high <= 1")
     frame = collect(counts, COUNTS)
     keys = ["model", *COUNTS.keys(frame.columns)]
-    grid = prevalence_values(prevalence)
+    grid = numbers_of(prevalence)
+    if is_field(prevalence):
+        prevalence = field_of(cast("Field", prevalence), frame, keys[1:])
 
     def areas_of(curves: Curves) -> tuple[pl.DataFrame, list[Areas]]:
         rising = curves.rising()
-        etas: list[float | Floats] = [curves.observed_prevalence] if grid is None else list(grid)
+        own = own_prevalence(curves.groups, prevalence, curves.observed_prevalence, keys[1:])
+        etas: list[float | Floats] = [own] if grid is None else list(grid)
         ranges = [(0.0, 1.0)] if fpr_range is None else [(0.0, 1.0), fpr_range]
         found = [_roc_auc(curves, inside) for inside in ranges]
         found += [_pr_auc(rising, eta, method) for eta in etas]
-        observed = pl.Series("__observed", curves.observed_prevalence, nan_to_null=True)
-        return with_curve_support(curves, "pr").with_columns(observed), found
+        beside = pl.Series("__own", own, nan_to_null=True)
+        return with_curve_support(curves, "pr").with_columns(beside), found
 
     # NumPy releases the GIL while it computes, and the parts are independent.
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
@@ -124,7 +131,7 @@ def compute_areas(
         labels, schema={column: AREAS.dtypes()[column] for column in AREAS.fixed[1:4]}, orient="row"
     )
     areas = asked.join(groups, how="cross", maintain_order="left_right").with_columns(
-        pl.col("prevalence").fill_nan(pl.col("__observed"))
+        pl.col("prevalence").fill_nan(pl.col("__own"))
     )
     for side, column in enumerate(("value", "lower", "upper")):
         # A row per label and a column per group, as the labels and groups were crossed.
@@ -133,7 +140,7 @@ def compute_areas(
         areas = areas.with_columns(pl.Series(column, values, nan_to_null=True))
     order = [*keys, "metric", "method", "prevalence"]
     is_pr = pl.col("metric") == PR_AUC.name
-    return AREAS.finish(with_curve_flags(areas.sort(order, maintain_order=True), is_pr).drop("__observed"))
+    return AREAS.finish(with_curve_flags(areas.sort(order, maintain_order=True), is_pr).drop("__own"))
 
 
 @checked

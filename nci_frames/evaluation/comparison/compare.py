@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from typing import cast
 
 import polars as pl
 
@@ -20,6 +21,7 @@ from nci_frames.evaluation.comparison.certainty import (
     ranking_certainty,
 )
 from nci_frames.evaluation.comparison.curves import project_curves, report_curves
+from nci_frames.evaluation.comparison.field_tables import field_grid, field_tables
 from nci_frames.evaluation.comparison.own_thresholds import best_values, own_maps
 from nci_frames.evaluation.comparison.places import (
     main_beta,
@@ -40,6 +42,7 @@ from nci_frames.evaluation.comparison.units import Drawn
 from nci_frames.evaluation.crossovers.decision_map import decision_map
 from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
 from nci_frames.evaluation.crossovers.winners import winner_ranges
+from nci_frames.evaluation.field.prevalences import Field, field_of, is_field
 from nci_frames.evaluation.projection.bands import max_precision_uncertainty, precision_band
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
@@ -66,7 +69,7 @@ def compare_models(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
     *,
-    prevalence: float | Sequence[float],
+    prevalence: float | Sequence[float] | Field,
     beta: float | Sequence[float] = (1.0,),
     threshold: float = PROBABLE,
     segments: str | Sequence[str] = (),
@@ -83,7 +86,10 @@ def compare_models(
         ``unit_buckets``, the rows of a unit are kept together in every interval and test; otherwise rows are
         taken as independent.
     prevalence
-        The class balances to compare at, each in [0, 1]; at most 10,000.
+        The class balances to compare at, each in [0, 1]; at most 10,000. Or the prevalence of each segment,
+        as in ``project_rates``, whose keys are among *segments*: each is then also judged at its own
+        (``field_projection``, ``field_areas``), and rolled up (``field_averages``). The other tables are then
+        at log steps from the lowest of them to the highest.
     beta
         The weights of recall in F-beta, each in [0, inf].
     threshold
@@ -105,7 +111,8 @@ def compare_models(
     Raises
     ------
     ParameterError
-        If a prevalence, beta, threshold or *repeats* is out of range.
+        If a prevalence, beta, threshold or *repeats* is out of range, or a segment has no prevalence or
+        several.
     SchemaError
         If *counts* is not a counts frame, or has no such key.
 
@@ -144,7 +151,7 @@ def compare_models(
 def comparison_of(
     counts: pl.DataFrame | pl.LazyFrame,
     *,
-    prevalence: float | Sequence[float],
+    prevalence: float | Sequence[float] | Field,
     beta: float | Sequence[float] = (1.0,),
     threshold: float = PROBABLE,
     segments: str | Sequence[str] = (),
@@ -160,10 +167,10 @@ def comparison_of(
         As ``compare_models`` does.
     """
     frame = collect(counts, COUNTS)
-    grid, betas = _grid(frame, prevalence), beta_values(beta)
     keys = COUNTS.keys(frame.columns)
     segments = [segments] if isinstance(segments, str) else list(segments)
     _check_keys(keys, segments, fold)
+    (grid, field), betas = _grid(frame, prevalence, segments), beta_values(beta)
     check_repeats(repeats, 2)
     # Sums of weights have no binomial bounds and cannot be resampled.
     whole = all(frame.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn"))
@@ -230,6 +237,7 @@ def comparison_of(
         segment_points=by_segment[0],
         segment_projection=by_segment[1],
         segment_areas=by_segment[2],
+        **field_tables(by_segment[0], apart, field, segments, metrics=METRICS, beta=betas),
         undefined=undefined,
         uncounted=uncounted(points, rates),
         off_scale=_off_scale(total, threshold),
@@ -273,15 +281,19 @@ def comparison_of(
     )
 
 
-def _grid(counts: pl.DataFrame, prevalence: float | Sequence[float]) -> list[float]:
-    asked = prevalence_values(prevalence)
-    if asked is not None and len(asked) > _MOST_PREVALENCES:
+def _grid(
+    frame: pl.DataFrame, prevalence: float | Sequence[float] | Field, segments: Sequence[str]
+) -> tuple[list[float], pl.DataFrame | None]:
+    """Return the prevalences of the tables over prevalence, and those of the segments, if they have some."""
+    if is_field(prevalence):
+        field = field_of(cast("Field", prevalence), frame, segments)
+        return field_grid(field), field
+    asked = prevalence_values(cast("float", prevalence)) or []
+    if len(asked) > _MOST_PREVALENCES:
         msg = f"a comparison takes at most {_MOST_PREVALENCES:,} prevalences"
         hint = "its borders are exact whatever the grid is; project_rates takes longer grids"
         raise ParameterError(msg, found=f"{len(asked):,}", hint=hint)
-    if asked is not None:
-        return asked
-    return compute_rates(counts)["observed_prevalence"].drop_nulls().unique().sort().to_list()
+    return asked, None
 
 
 def _check_keys(keys: Sequence[str], segments: Sequence[str], fold: str | None) -> None:

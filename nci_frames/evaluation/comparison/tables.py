@@ -47,6 +47,14 @@ class Comparison:
     segment_points: pl.DataFrame | None
     segment_projection: pl.DataFrame | None
     segment_areas: pl.DataFrame | None
+    #: The prevalence of each segment in the field, and perhaps its share of the traffic; None where all
+    #: segments are compared at the same prevalences.
+    field: pl.DataFrame | None
+    #: The same as segment_projection and segment_areas with each segment at its own prevalence in the field.
+    field_projection: pl.DataFrame | None
+    field_areas: pl.DataFrame | None
+    #: Their averages over the segments, ranked; "micro" is the metric of the traffic: a ranking frame.
+    field_averages: pl.DataFrame | None
     #: Groups whose rates are undefined: model, segments, positives, negatives, reason.
     undefined: pl.DataFrame
     #: Every operating point of every model, pooled over all keys: a rates frame.

@@ -21,7 +21,7 @@ from nci_frames.evaluation.support.rule import class_reason, point_reason, point
 from nci_frames.schemas import COUNTS, RATES, WINNERS, collect
 from nci_frames.typing import Floats
 
-__all__ = ["winner_ranges"]
+__all__ = ["best_rows", "winner_ranges"]
 
 _ENDS = {"prevalence": 1.0, "beta": np.inf}
 
@@ -128,7 +128,7 @@ def winner_ranges(
             raise ParameterError(
                 f"winner_ranges takes one {fixed}", found=f"{len(asked)} of them", hint="call it for each"
             )
-        ends, rows = _winners(points, asked[0], begin, stop)
+        ends, rows = best_rows(points, asked[0], begin, stop)
         ranges = points.frame[rows].with_columns(
             metric=pl.lit(asked[0].metric.label),
             over=pl.lit(over),
@@ -159,7 +159,7 @@ def _with_support(ranges: pl.DataFrame, contest: Contest) -> pl.DataFrame:
     return supported_prevalences(ranges.with_columns(lowest.alias(LOWEST), reason_text(why).alias(WHY)))
 
 
-def _winners(points: Points, contest: Contest, begin: float, stop: float) -> tuple[Floats, Places]:
+def best_rows(points: Points, contest: Contest, begin: float, stop: float) -> tuple[Floats, Places]:
     """Return the ends of the ranges, one more than there are ranges, and the best row in each."""
     everyone = np.arange(len(points.frame))
     if contest.constant:

@@ -83,6 +83,7 @@ def render_report(
         dark=_script_json(DARK),
         segments=_segments(summary),
         shown_segments=_SEGMENTS,
+        traffic=_traffic(comparison, summary),
         points=_points(comparison),
         undefined=comparison.undefined.to_dicts(),
         assumption=read_assumption(comparison.shifts),
@@ -191,20 +192,32 @@ def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
 
 def _segments(summary: Summary) -> list[dict[str, Any]]:
     """Return the models by PR-AUC for each segment at one prevalence, so that segments can be compared."""
-    caption = f"PR-AUC at η = {numbers.format_grid(summary.prevalence)}"
     return [
         {
             "names": list(names.items()),
             "table": great_tables.table_html(
                 great_tables.ranked_list(rows, value_title="PR-AUC"),
                 name=f"segment-{number}",
-                caption=caption,
+                caption=f"PR-AUC at η = {numbers.format_grid(rows['prevalence'][0])}",
             )
             if number < _SEGMENTS
             else None,
         }
         for number, (names, rows) in enumerate(summary.segments)
     ]
+
+
+def _traffic(comparison: Comparison, summary: Summary) -> str | None:
+    """Return the models by F-beta of all traffic; None where the shares of the segments are unknown."""
+    if summary.traffic is None or summary.traffic.is_empty():
+        return None
+    name, eta = f"F{summary.beta:g}", summary.traffic["prevalence"][0]
+    caption = f"{name} at threshold {numbers.format_threshold(comparison.threshold)}"
+    return great_tables.table_html(
+        great_tables.ranked_list(summary.traffic.drop("average"), value_title=name),
+        name="traffic",
+        caption=f"{caption}, η = {numbers.format_grid(eta)}",
+    )
 
 
 @cache
