@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import best_models
+import curve_bands
 import numpy as np
 import polars as pl
 
@@ -395,9 +396,15 @@ def few_false_positives(effort: float) -> Iterator[Seen]:
         yield Seen("`bootstrap(precision)` holds precision", where, "0.95", held(table, truth), logs)
 
 
+def bands(effort: float) -> Iterator[Seen]:
+    """Simultaneous bands of the ROC curve, also far below the prevalences that the log supports."""
+    for line in curve_bands.claims(effort):
+        yield Seen(*line)
+
+
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
     auc, rates_of_units, areas_of_units, accuracy, predictive_values, planning, shifts, folds, pairs,
-    own_thresholds, bootstrap, best, crossovers, support, few_false_positives,
+    own_thresholds, bootstrap, best, crossovers, support, few_false_positives, bands,
 )  # fmt: skip
 
 
