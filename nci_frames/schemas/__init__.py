@@ -6,6 +6,7 @@ their values (a folder ``seg=01`` is the String ``"01"``) and null is a key valu
 
 from nci_frames.schemas.contests import (
     AGNOSTIC,
+    CERTIFIED_MAP,
     CROSSOVERS,
     DECISION_MAP,
     DECOMPOSITION,
@@ -50,6 +51,7 @@ __all__ = [
     "BEST_COMPARISONS",
     "BEST_MODELS",
     "BOOTSTRAP",
+    "CERTIFIED_MAP",
     "COUNTS",
     "CROSSOVERS",
     "CROSSOVER_INTERVALS",
@@ -99,6 +101,7 @@ FRAMES = (
     CROSSOVERS,
     WINNERS,
     DECISION_MAP,
+    CERTIFIED_MAP,
     NEVER_BEST,
     SURFACE,
     SENSITIVITY,
