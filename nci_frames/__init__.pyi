@@ -93,6 +93,7 @@ from .evaluation.resampling.subsampling import subsample_study as subsample_stud
 
 # evaluation.significance
 from .evaluation.significance.best import compare_best as compare_best
+from .evaluation.significance.certified_map import certify_decision_map as certify_decision_map
 from .evaluation.significance.cross_fitting import cross_fit as cross_fit
 from .evaluation.significance.crossover_intervals import crossover_intervals as crossover_intervals
 from .evaluation.significance.delong import auc_interval as auc_interval

@@ -6,6 +6,7 @@ their values (a folder ``seg=01`` is the String ``"01"``) and null is a key valu
 
 from nci_frames.schemas.contests import (
     AGNOSTIC,
+    CERTIFIED_MAP,
     CROSSOVERS,
     DECISION_MAP,
     DECOMPOSITION,
@@ -51,6 +52,7 @@ __all__ = [
     "BEST_COMPARISONS",
     "BEST_MODELS",
     "BOOTSTRAP",
+    "CERTIFIED_MAP",
     "CHOICES",
     "COUNTS",
     "CROSSOVERS",
@@ -105,6 +107,7 @@ FRAMES = (
     CROSSOVERS,
     WINNERS,
     DECISION_MAP,
+    CERTIFIED_MAP,
     NEVER_BEST,
     SURFACE,
     SENSITIVITY,

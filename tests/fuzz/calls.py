@@ -143,6 +143,7 @@ def calls() -> dict[str, Call]:
         Call("subsample_study", (counts,), {"prevalence": 0.3, "repeats": 5}, "counts"),
         Call("auc_interval", (counts,), {}, "counts"),
         Call("compare_best", (buckets,), {"threshold": 0.5, "units": "bucket", "repeats": 100}, "counts"),
+        Call("certify_decision_map", (buckets,), {"units": "bucket", "repeats": 100}, "counts"),
         Call("compare_folds", (fold_points,), {"repeats": 100}, "rates"),
         Call("summarise_folds", (fold_points,), {"metrics": "f_beta"}, "rates"),
         Call(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from nci_frames.evaluation.comparison.units import at_thresholds
+from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.resampling.probability_best import probability_best
 
 __all__ = [

@@ -22,7 +22,7 @@ from nci_frames.evaluation.comparison.certainty import (
 )
 from nci_frames.evaluation.comparison.curves import project_curves, report_curves
 from nci_frames.evaluation.comparison.field_tables import field_grid, field_tables
-from nci_frames.evaluation.comparison.own_thresholds import best_values, own_maps
+from nci_frames.evaluation.comparison.own_thresholds import best_values
 from nci_frames.evaluation.comparison.places import (
     main_beta,
     main_prevalences,
@@ -39,7 +39,7 @@ from nci_frames.evaluation.comparison.segment_tables import (
 from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
 from nci_frames.evaluation.comparison.undefined import observed_prevalence, uncounted, undefined_groups
 from nci_frames.evaluation.comparison.units import Drawn
-from nci_frames.evaluation.crossovers.decision_map import decision_map
+from nci_frames.evaluation.crossovers.decision_map import decision_map, own_maps
 from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
 from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field

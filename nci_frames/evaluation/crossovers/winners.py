@@ -95,6 +95,10 @@ def winner_ranges(
     ``find_crossovers`` does, within 1e-12 <= eta <= 1 - 1e-12; "roc_auc" has one range. For the others,
     winners between two of 4,001 places along the axis are not seen if they are the same at both.
 
+    Exact for these counts. With several thresholds for each model, a winner's threshold is chosen on the rows
+    that judge it: its value is too high for new rows (``cross_fit`` returns an honest one), and another log
+    may have other winners (``compare_best`` tests them, ``crossover_intervals`` bounds the borders).
+
     References
     ----------
     Wojciechowski and Woźniak (2024), F-beta-plot, arXiv:2404.08709.
