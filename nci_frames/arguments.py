@@ -31,6 +31,9 @@ __all__ = [
 #: Numbers that a grid may have; with more, memory would run out before anything is said.
 _MOST_NUMBERS = 100_000
 
+#: The numbers of a round grid in a decade.
+_ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+
 Prevalences = float | Sequence[float] | Literal["observed"]
 
 #: Thresholds that a grid may have; with more, counting at every distinct score is no slower.
@@ -169,7 +172,9 @@ def prevalence_of_ratio(ratio: float) -> float:
 
 
 def grid_numbers(text: str) -> list[float]:
-    """Read numbers written as ``0.001,0.01``, or as ``start:stop:log:count`` (``lin`` for even steps).
+    """Read ``0.001,0.01``, ``start:stop:round``, ``start:stop:log:count`` or ``start:stop:lin:count``.
+
+    A round grid has start, stop, and the numbers of one or two digits between them, ten to a decade.
 
     Raises
     ------
@@ -182,12 +187,16 @@ def grid_numbers(text: str) -> list[float]:
     [0.5, 1.0]
     >>> grid_numbers("0.01:1:log:3")
     [0.01, 0.1, 1.0]
+    >>> grid_numbers("0.03:0.25:round")
+    [0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25]
     """
     if ":" not in text:
         return [float(part) for part in text.split(",")]
     parts = text.split(":")
+    if len(parts) == 3 and parts[2] == "round":
+        return _round_numbers(float(parts[0]), float(parts[1]))
     if len(parts) != 4 or parts[2] not in ("log", "lin"):
-        raise ValueError("it must be start:stop:log:count or start:stop:lin:count")
+        raise ValueError("it must be start:stop:round, start:stop:log:count or start:stop:lin:count")
     start, stop, count = float(parts[0]), float(parts[1]), int(parts[3])
     if not (-math.inf < start < stop < math.inf and 2 <= count <= _MOST_NUMBERS):
         raise ValueError(f"start must be below stop, both finite, and count within 2 to {_MOST_NUMBERS:,}")
@@ -199,3 +208,13 @@ def grid_numbers(text: str) -> list[float]:
     if not np.isfinite(numbers).all():
         raise ValueError("start and stop are too far apart")
     return cast("list[float]", numbers.tolist())
+
+
+def _round_numbers(start: float, stop: float) -> list[float]:
+    if not 0 < start < stop < math.inf:
+        raise ValueError("a round grid must start above 0 and below its stop")
+    decades = range(math.floor(math.log10(start)), math.ceil(math.log10(stop)) + 1)
+    if len(decades) * len(_ROUND) > _MOST_NUMBERS:
+        raise ValueError("start and stop are too far apart")
+    between = (float(f"{digits}e{decade}") for decade in decades for digits in _ROUND)
+    return [start, *(number for number in between if start < number < stop), stop]

@@ -104,7 +104,7 @@ def report(
     \b
     Example:
       nci-frames report 'logs/**/*.parquet' --fold fold --segments country \\
-          --prevalence 1e-4:0.5:log:50 --beta 0.25:4:log:33 --out report
+          --prevalence 1e-4:0.5:round --beta 0.25:4:log:33 --out report
       nci-frames report logs/ --format html,md,json --tables parquet,csv --charts svg
 
     Prints the ranked tables; writes the report and the tables behind it into a folder, which is

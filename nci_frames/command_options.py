@@ -11,12 +11,12 @@ from nci_frames.arguments import grid_numbers
 
 __all__ = ["Grid", "Value", "Words", "column_options", "comparison_options", "output_options"]
 
-PREVALENCE = "1e-4:0.5:log:50"
+PREVALENCE = "1e-4:0.5:round"
 BETA = "0.25:4:log:33"
 
 
 class Grid(click.ParamType[tuple[float, ...]]):
-    """Numbers: ``0.001,0.01`` or ``start:stop:log:count`` (``lin`` for even steps)."""
+    """Numbers: ``0.001,0.01``, ``start:stop:round`` or ``start:stop:log:count`` (``lin`` for even steps)."""
 
     name = "grid"
 
@@ -33,7 +33,7 @@ class Grid(click.ParamType[tuple[float, ...]]):
         try:
             numbers = grid_numbers(value)
         except ValueError as error:
-            self.fail(f"{value!r} is not a grid ({error}). Write 0.001,0.01 or 1e-4:0.5:log:50.", param, ctx)
+            self.fail(f"{value!r} is not a grid ({error}). Write 0.001,0.01 or 1e-4:0.5:round.", param, ctx)
         for number in numbers:
             if not self.least <= number <= self.largest:
                 allowed = f"within [0, {self.largest:g}]" if self.largest < float("inf") else "a number >= 0"
@@ -112,9 +112,9 @@ def comparison_options(command: C) -> C:
     options = [
         click.option(
             "--prevalence", "-p", type=PrevalenceGrid(1.0), default=PREVALENCE, show_default=True,
-            help="Prevalences to compare at: numbers separated by commas, or start:stop:log:count; or a CSV "
-            "or Parquet file with the prevalence of each segment: columns of segments, prevalence and "
-            "perhaps share.",
+            help="Prevalences to compare at: numbers separated by commas, start:stop:round or "
+            "start:stop:log:count; or a CSV or Parquet file with the "
+            "prevalence of each segment: columns of segments, prevalence and perhaps share.",
         ),
         click.option(
             "--beta", "-b", type=Grid(float("inf")), default=BETA, show_default=True,

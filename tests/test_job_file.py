@@ -55,7 +55,7 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
         (SMALL + "[zzzzzz]\n", "zzzzzz: unknown key; known are version, name, source"),
         (SMALL.replace('name = "small"', 'name = "../x"'), "name: string should match"),
         (SMALL.replace("[0.01, 0.1]", "[2.0]"), r"report.prevalence\[1\]: .*or equal to 1 \(found 2"),
-        (SMALL.replace("[0.01, 0.1]", '"1:2:3"'), "report.prevalence: it must be start:stop:log:count"),
+        (SMALL.replace("[0.01, 0.1]", '"1:2:3"'), "report.prevalence: it must be start:stop:round"),
         (SMALL.replace("[0.01, 0.1]", '"1e-4:1e999:log:30"'), "report.prevalence: .*both finite"),
         (SMALL.replace("[0.01, 0.1]", '"1e-4:0.5:log:1000000000"'), "count within 2 to 100,000"),
         (SMALL.replace("[0.01, 0.1]", '"-1e308:1e308:lin:3"'), "too far apart"),

@@ -127,7 +127,7 @@ class Report(Model):
         int | None, Field(ge=1, description="Newest windows that are reported; all if absent.")
     ] = None
     prevalence: Annotated[Prevalences, Field(validate_default=True, min_length=1)] = cast(
-        "Any", "1e-4:0.5:log:50"
+        "Any", "1e-4:0.5:round"
     )
     beta: Annotated[Betas, Field(validate_default=True, min_length=1)] = cast("Any", "0.25:4:log:33")
     threshold: float = 0.5

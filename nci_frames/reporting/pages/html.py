@@ -160,6 +160,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
     except ParameterError as error:
         # No model has a value, or too many have one: the tables still show the values.
         return {**shown, "missing": error.what}
+    spec["datasets"] = _short(spec.get("datasets", {}))
     heading = spec.pop("title")
     panels = "layer" not in spec
     if not panels:
@@ -173,6 +174,15 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "wide": panels,
         "missing": None,
     }
+
+
+def _short(node: Any) -> Any:
+    """Write numbers with seven digits: a tooltip shows six, and a page of curves would be twice as large."""
+    if isinstance(node, dict):
+        return {key: _short(part) for key, part in node.items()}
+    if isinstance(node, list):
+        return [_short(part) for part in node]
+    return float(f"{node:.7g}") if isinstance(node, float) else node
 
 
 def _points(comparison: Comparison) -> list[dict[str, Any]]:
