@@ -8,7 +8,7 @@ SEED ?= 1
 SCALE ?= 1
 # PySpark needs an older pandas than everything else, hence a place of its own.
 SPARK := .venv-spark
-SPARK_TESTS := tests/test_spark.py
+SPARK_TESTS := tests/test_spark.py tests/test_spark_faults.py
 MARKS ?= spark
 # A worker that has nothing left takes tests from the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal

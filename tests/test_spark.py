@@ -279,6 +279,39 @@ def test_the_query_for_spark_counts_the_same(spark: Any, tmp_path: Path) -> None
     assert_frame_equal(counts, nf.count_confusion(log, thresholds=grid), check_exact=True)
 
 
+def test_a_ledger_counts_a_named_frame_once(spark: Any, tmp_path: Path) -> None:
+    pytest.importorskip("deltalake")
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    logs = [random_log(200, seed=seed, dtype=np.float32) for seed in range(3)]
+    frames = [spark.read.parquet(written(log, tmp_path / f"log-{place}")) for place, log in enumerate(logs)]
+    options: dict[str, Any] = {"thresholds": GRID, "segments": "country"}
+
+    def append(source: Any, **more: Any) -> list[str]:
+        return ledger.append(source, **options, **more)["event"].to_list()
+
+    assert append(frames[0], name="monday") == ["counted"]
+    assert append(frames[0], name="monday") == ["known"]
+    assert append(frames[1], name="tuesday") == ["counted"]
+    # Beside files, in the same counts.
+    logs[2].write_parquet(tmp_path / "wednesday.parquet")
+    assert append(tmp_path / "wednesday.parquet") == ["counted"]
+    expected = nf.count_confusion(nf.scan_predictions(pl.concat(logs), segments="country"), thresholds=GRID)
+    assert_frame_equal(ledger.read(), expected, check_exact=True)
+    sources = ledger.sources()
+    assert sources["path"].head(2).to_list() == ["frame:monday", "frame:tuesday"]
+    assert sources["rows"].to_list() == [200, 200, 200]
+    assert ledger.verify(files=True).is_empty()
+    assert ledger.rebuild()["path"].to_list() == [str(tmp_path / "wednesday.parquet")]
+    assert_frame_equal(ledger.read(), expected, check_exact=True)
+    ledger.retire(sources["source"][0])
+    assert append(frames[0], name="monday") == ["counted"]
+    assert_frame_equal(ledger.read(), expected, check_exact=True)
+    with pytest.raises(nf.ParameterError, match="a Spark DataFrame needs a name"):
+        append(frames[0])
+    with pytest.raises(nf.ParameterError, match="only a Spark DataFrame has a name"):
+        append(tmp_path / "wednesday.parquet", name="monday")
+
+
 def shuffled(cluster: Cluster) -> int:
     """Bytes that the tasks of all sessions wrote for other tasks."""
     total = 0

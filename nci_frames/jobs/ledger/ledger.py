@@ -8,6 +8,8 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
+from nci_frames.counting.logs.sources import ArrowStream
+from nci_frames.counting.logs.spark_rows import is_spark
 from nci_frames.counts.ledger.storage import Storage
 from nci_frames.counts.ledger.table import LedgerTable
 from nci_frames.counts.ledger.view import View
@@ -16,7 +18,7 @@ from nci_frames.jobs.ledger.appending import OnChanged, Work, log_file_of, path_
 from nci_frames.jobs.ledger.committing import append
 from nci_frames.jobs.ledger.contents import Contents, generations_in
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import LogFile, PathLike, Window, check_window, find_logs
+from nci_frames.jobs.ledger.sources import LogFile, NamedFrame, PathLike, Window, check_window, find_logs
 from nci_frames.jobs.ledger.tidying import compact, retire
 from nci_frames.jobs.ledger.verifying import find_damage
 
@@ -67,8 +69,9 @@ class CountsLedger:
 
     def append(
         self,
-        source: PathLike | Sequence[PathLike],
+        source: PathLike | Sequence[PathLike] | ArrowStream,
         *,
+        name: str | None = None,
         thresholds: Sequence[float] | Literal["exact"] = "exact",
         run: str | None = None,
         window: Window | None = None,
@@ -81,7 +84,10 @@ class CountsLedger:
         Parameters
         ----------
         source
-            A Parquet or CSV file, a folder, a glob, or a list of them.
+            A Parquet or CSV file, a folder, a glob, or a list of them; or a Spark DataFrame, which is
+            counted in Spark.
+        name
+            By which a Spark DataFrame is known: one of a known name is not counted again, whatever is in it.
         thresholds
             Strictly ascending numbers, or "exact" for every distinct score.
         run
@@ -106,7 +112,7 @@ class CountsLedger:
         ======= ====== ====================================================== =======================
         path    String where the file is                                      never
         source  String its identity: the hash of its content, and of keys     it could not be read
-                       that its folders spell out
+                       that its folders spell out; or of its name
         event   String "counted"; "known": it was counted before;             never
                        "recounted": in place of older counts; "changed": the
                        older content counts; "failed"
@@ -140,8 +146,15 @@ class CountsLedger:
         if on_changed not in get_args(OnChanged):
             raise ParameterError.unknown_choice("on_changed", on_changed, get_args(OnChanged))
         settings = CountingSettings.of(thresholds=thresholds, **columns)
+        files: list[LogFile]
+        if is_spark(source):
+            files = [NamedFrame.of(source, name, check_window(window))]
+        elif name is not None:
+            raise ParameterError("only a Spark DataFrame has a name; files are known by their content")
+        else:
+            files = list(find_logs(source, check_window(window)))
         work = Work(settings, run or _run_now(), on_changed)
-        for file in find_logs(source, check_window(window)):
+        for file in files:
             work.identify(file)
         appended = append(self._table, work, keep_going=keep_going)
         for warning in work.warnings():

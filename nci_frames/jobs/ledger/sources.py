@@ -5,15 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nci_frames.counting.count import tally_scan
+from nci_frames.counting.count import Tally, tally_scan
 from nci_frames.counting.logs.paths import NULL_KEY, find_files, is_csv
 from nci_frames.counting.logs.scan import scan_behind, scan_predictions
-from nci_frames.counting.logs.sources import open_source
+from nci_frames.counting.logs.sources import ArrowStream, open_source
 from nci_frames.counting.thresholds.grids import Thresholds
 from nci_frames.counts.increments import check_cells, increments_of
 from nci_frames.counts.ledger.storage import content_hash, file_hash
@@ -28,17 +29,22 @@ from nci_frames.jobs.ledger.settings import CountingSettings
 
 __all__ = [
     "LogFile",
+    "NamedFrame",
     "SourceCounts",
     "Window",
     "check_columns",
     "check_window",
     "count_file",
     "find_logs",
+    "has_name",
     "identify",
 ]
 
 PathLike = str | os.PathLike[str]
 Window = tuple[datetime, datetime]
+
+#: Stands before a name, where files have a path, which is absolute.
+_NAMED = "frame:"
 
 _READ_ERRORS = (
     OSError,
@@ -56,6 +62,32 @@ class LogFile:
     path: str
     keys: tuple[tuple[str, str], ...] = ()
     window: Window | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFrame(LogFile):
+    """A frame of Spark: it has no content of its own by which it could be known again, but a name."""
+
+    frame: Any = None
+
+    @classmethod
+    def of(cls, frame: Any, name: str | None, window: Window | None) -> "NamedFrame":
+        """Give a frame its name.
+
+        Raises
+        ------
+        ParameterError
+            If there is none.
+        """
+        if not name:
+            msg = "a Spark DataFrame needs a name, by which the ledger knows it again"
+            raise ParameterError(msg, hint="for example name='predictions/2026-11-22'; it is counted once")
+        return cls(f"{_NAMED}{name}", (), window, frame)
+
+
+def has_name(path: str) -> bool:
+    """Return whether a source of a ledger is known by its name and not by the content of a file."""
+    return path.startswith(_NAMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +129,9 @@ def check_window(window: Window | None) -> Window | None:
     return start.astimezone(UTC), end.astimezone(UTC)
 
 
-def find_logs(source: PathLike | Sequence[PathLike], window: Window | None = None) -> list[LogFile]:
+def find_logs(
+    source: PathLike | Sequence[PathLike] | ArrowStream, window: Window | None = None
+) -> list[LogFile]:
     """Return the Parquet and CSV files of paths, folders and globs, each real file once.
 
     Raises
@@ -105,7 +139,7 @@ def find_logs(source: PathLike | Sequence[PathLike], window: Window | None = Non
     SourceError
         If a path, folder or glob has none, or *source* is not made of paths.
     """
-    given: Sequence[object] = [source] if isinstance(source, str | os.PathLike) else source
+    given: Sequence[object] = [source] if isinstance(source, str | os.PathLike | ArrowStream) else source
     paths = []
     for item in given:
         if not isinstance(item, str | os.PathLike):
@@ -123,11 +157,15 @@ def find_logs(source: PathLike | Sequence[PathLike], window: Window | None = Non
 def identify(file: LogFile, settings: CountingSettings) -> str:
     """Return the identity of a file: the hash of its content, and of the keys that its folders spell out.
 
+    Of a frame with a name it is the hash of the name.
+
     Raises
     ------
     SourceError
         If it cannot be read.
     """
+    if isinstance(file, NamedFrame):
+        return content_hash(repr(file.path).encode())
     try:
         content = file_hash(file.path)
     except OSError as error:
@@ -150,6 +188,8 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
     ParameterError
         If it has too many groups.
     """
+    if isinstance(file, NamedFrame):
+        return _count_frame(file, identity, settings)
     try:
         frame = _read(file, settings)
         size = Path(file.path).stat().st_size
@@ -183,8 +223,31 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
         dropped=tally.dropped,
         increments=increments_of(tally.counts, keys),
         dtypes={name: schema[name] for name in [*keys, "score"]},
-        warnings=tuple(told for told in tally.warnings if not isinstance(told, InvalidRowsWarning)),
+        warnings=_warnings(tally),
     )
+
+
+def _count_frame(file: NamedFrame, identity: str, settings: CountingSettings) -> SourceCounts:
+    predictions = scan_predictions(file.frame, **settings.scan_options())
+    scan = scan_behind(predictions)
+    thresholds: Thresholds = settings.thresholds or "exact"
+    tally = tally_scan(scan, thresholds=thresholds, by=None, memory_limit=None, progress=False)
+    schema = predictions.collect_schema()
+    return SourceCounts(
+        identity=identity,
+        file=file,
+        bytes=0,
+        rows=tally.counted + sum(tally.dropped.values()),
+        counted=tally.counted,
+        dropped=tally.dropped,
+        increments=increments_of(tally.counts, settings.keys),
+        dtypes={name: schema[name] for name in [*settings.keys, "score"]},
+        warnings=_warnings(tally),
+    )
+
+
+def _warnings(tally: Tally) -> tuple[UserWarning, ...]:
+    return tuple(told for told in tally.warnings if not isinstance(told, InvalidRowsWarning))
 
 
 def check_columns(file: LogFile, settings: CountingSettings) -> None:
