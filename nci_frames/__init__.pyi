@@ -124,6 +124,7 @@ from .evaluation.prevalence.distributions import prevalence_draws as prevalence_
 from .evaluation.prevalence.distributions import PrevalenceDistribution as PrevalenceDistribution
 from .evaluation.prevalence.estimate_prevalence import estimate_prevalence as estimate_prevalence
 from .evaluation.prevalence.expected_values import expected_values as expected_values
+from .evaluation.prevalence.project_traffic import project_traffic as project_traffic
 
 # evaluation.comparison
 from .evaluation.comparison.compare import compare_models as compare_models

@@ -81,7 +81,8 @@ TABLES = (
     "undefined", "winners",
 )  # fmt: skip
 SEGMENTED = (
-    "differences", "segment_areas", "segment_points", "segment_projection", "segment_sizes", "shifts",
+    "differences", "segment_areas", "segment_points", "segment_projection", "segment_ranks", "segment_sizes",
+    "shifts",
 )  # fmt: skip
 
 

@@ -153,6 +153,7 @@ def test_markdown_holds_the_answer_and_the_tables() -> None:
         "F-beta over beta at prevalence η = 0.02, each model at its own best threshold, judged on other rows",
         "F-beta over beta at prevalence η = 0.02, at threshold 0.5",
         "Segments",
+        "Segments worth looking at",
         "Data",
     ]
     sure = "best in > 99 % of resampled logs"

@@ -1,5 +1,6 @@
 """Ranks of segments against plain Python, and the rates of their false findings."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.stats import false_discovery_control, fisher_exact, norm
 import nci_frames as nf
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.propagation import p_values, propagated
+from nci_frames.reporting.findings.worst_segments import worst_segments
 from tests.logs import random_log
 
 EDGES = np.linspace(-3, 5, 41)
@@ -205,12 +207,52 @@ def test_bounds_of_a_difference_are_newcombes_and_its_p_value_belongs_to_them() 
     assert np.isnan(undefined[0]).all()
 
 
+def test_a_report_shows_the_worst_segments(tmp_path: Path) -> None:
+    counts = segments(14, seed=5, bad=(3,)).with_columns(model=pl.lit("a"))
+    few = counts.filter(segment=2).with_columns(tp=pl.lit(3), fn=pl.lit(9), segment=pl.lit(99))
+    counts = pl.concat([counts, few], how="vertical_relaxed")
+    asked: dict[str, Any] = {
+        "prevalence": [0.001, 0.02],
+        "segments": "segment",
+        "threshold": AT,
+        "repeats": 20,
+    }
+    comparison = nf.compare_models(counts, **asked)
+    ranks = nf.rank_segments(
+        counts, segments="segment", threshold=AT, prevalence=comparison.middle_prevalence
+    )
+    assert comparison.segment_ranks is not None
+    assert comparison.segment_ranks.equals(ranks)
+    found = worst_segments(comparison)
+    assert found is not None
+    assert (found.rows[0]["segment"], len(found.rows), found.total) == (3, 12, 15)
+    assert found.sentence == (
+        "In 1 of 14 segments it is significantly worse than in the rest; in 1 the scores differ from the "
+        "rest; 1 more have too few rows to be judged."
+    )
+    for form in ("html", "md"):
+        nf.write_report(comparison, tmp_path / f"report.{form}")
+        text = (tmp_path / f"report.{form}").read_text(encoding="utf-8")
+        assert "Segments worth looking at" in text
+        assert found.sentence in text.replace("\\", "")
+        assert "The first 12 of 15 segments are shown." in text
+    assert (
+        nf.compare_models(counts.with_columns(pl.col("tp", "fp", "fn", "tn") / 2), **asked).segment_ranks
+        is None
+    )
+    assert worst_segments(nf.compare_models(counts, **asked | {"threshold": 0.05})) is None
+    one = nf.compare_models(counts.filter(segment=3), **asked)
+    assert one.segment_ranks is None
+
+
 def test_bad_arguments() -> None:
     counts = segments(3, seed=0)
     with pytest.raises(nf.SchemaError, match="missing column 'week'"):
         nf.rank_segments(counts, segments="week", threshold=AT)
     with pytest.raises(nf.ParameterError, match="all rows have the same segment"):
         nf.rank_segments(counts.filter(segment=1), segments="segment", threshold=AT)
+    with pytest.raises(nf.ParameterError, match="threshold was not counted"):
+        nf.rank_segments(counts, segments="segment", threshold=0.05)
     with pytest.raises(nf.ParameterError, match="model must be"):
         nf.rank_segments(counts, segments="segment", threshold=AT, model="z")
     with pytest.raises(nf.ParameterError, match="a model has no threshold"):

@@ -103,6 +103,12 @@ def calls() -> dict[str, Call]:
         Call("expected_values", (rates,), {"metric": "f_beta", "prevalence": field}, "rates"),
         Call("choose_under_uncertainty", (rates,), {"metric": "f_beta", "prevalence": field}, "rates"),
         Call("minimax_regret", (rates,), {"metric": "f_beta", "start": 0.01, "end": 0.2}, "rates"),
+        Call(
+            "project_traffic",
+            (points, nf.estimate_prevalence(counts, scores)),
+            {"metrics": "f_beta"},
+            "rates",
+        ),
         Call("counting_sql", (), {"table": "log", "thresholds": [0.5], "dialect": "duckdb"}),
         Call("read_counts", (increments,), {"thresholds": [0.0, 0.5]}, "increments"),
         Call("pool_counts", (folds,), {"over": "fold"}, "counts"),

@@ -33,6 +33,7 @@ from nci_frames.evaluation.comparison.places import (
 from nci_frames.evaluation.comparison.possible_best import possible_best
 from nci_frames.evaluation.comparison.segment_tables import (
     segment_differences,
+    segment_order,
     segment_shifts,
     segment_sizes,
 )
@@ -278,6 +279,11 @@ def comparison_of(
         area_errors=_area_errors(by_area),
         segment_sizes=sizes,
         differences=differences,
+        segment_ranks=segment_order(
+            apart, by_segment[0], segments, threshold=threshold, prevalence=middle, beta=main
+        )
+        if whole and drawn.units is None
+        else None,
     )
 
 

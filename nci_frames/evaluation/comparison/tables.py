@@ -117,6 +117,10 @@ class Comparison:
     #: Why F-beta at ``main_beta`` differs between the segments and the largest of them: the columns of
     #: ``decompose_difference``; None unless there is one key of segments.
     differences: pl.DataFrame | None
+    #: Segments by how much worse the best model is there, at the threshold of the points, by F-beta at
+    #: ``main_beta`` and ``middle_prevalence``: the columns of ``rank_segments``; None for sums of weights,
+    #: where the counts have buckets of units, or where there are not two segments.
+    segment_ranks: pl.DataFrame | None
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:

@@ -120,8 +120,8 @@ def rank_segments(
     Raises
     ------
     ParameterError
-        If there is only one segment, a number is out of range, the metric cannot be ranked, there is no such
-        model, or counts are sums of weights.
+        If there is only one segment, a number is out of range, a threshold was not counted, the metric cannot
+        be ranked, there is no such model, or counts are sums of weights.
     UnknownMetricError
         If *metric* is neither a metric nor an alias.
     SchemaError
@@ -170,6 +170,7 @@ def rank_segments(
     if frame.is_empty():
         return SEGMENT_RANKS.empty(frame.select("model", *keys))
     points = _points(frame, threshold)
+    _require_counted(points)
     together = compute_rates(_pooled_points(points))
     etas = prevalence_values(prevalence)
     eta = _observed(together) if etas is None else etas[0]
@@ -234,6 +235,21 @@ def _points(frame: pl.DataFrame, threshold: float | Mapping[str, float]) -> pl.D
         select_operating_points(rates.filter(pl.col("model") == name), threshold=threshold[name])
         for name in sorted(names)
     )
+
+
+def _require_counted(points: pl.DataFrame) -> None:
+    missing = points.filter(pl.col("tp").is_null())
+    if len(missing):
+        where = ", ".join(
+            f"{key} {value!r}"
+            for key, value in missing.select("model", *COUNTS.keys(missing.columns))
+            .row(0, named=True)
+            .items()
+        )
+        hint = "count at the threshold that is in use"
+        raise ParameterError(
+            "the threshold was not counted", where=where, found=missing["reason"][0], hint=hint
+        )
 
 
 def _pooled_points(points: pl.DataFrame) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from nci_frames.reporting.charts.parts.theme import DARK, DASHES, model_style
 from nci_frames.reporting.findings.ranked_tables import own_threshold_words
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
+from nci_frames.reporting.findings.worst_segments import worst_segments
 from nci_frames.reporting.pages.figures import Figure, report_figures, shown_models
 from nci_frames.reporting.pages.live import live_numbers
 from nci_frames.reporting.tables import great_tables, numbers
@@ -84,6 +85,7 @@ def render_report(
         segments=_segments(summary),
         shown_segments=_SEGMENTS,
         traffic=_traffic(comparison, summary),
+        worst=worst_segments(comparison),
         points=_points(comparison),
         undefined=comparison.undefined.to_dicts(),
         assumption=read_assumption(comparison.shifts),

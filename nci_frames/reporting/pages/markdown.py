@@ -11,6 +11,7 @@ from markupsafe import Markup
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.summary import TITLE, Role, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
+from nci_frames.reporting.findings.worst_segments import worst_segments
 from nci_frames.reporting.tables.markdown import literal
 from nci_frames.reporting.tables.numbers import (
     format_count,
@@ -57,6 +58,7 @@ def render_markdown(
         facts=[(str(label), str(value)) for label, value in facts],
         shown_overtakings=_OVERTAKINGS,
         shown_segments=_SEGMENTS,
+        worst=worst_segments(comparison),
     )
 
 
