@@ -25,7 +25,7 @@ def claims(effort: float) -> Iterator[Line]:
     ):
         where = f"{rows[0]} + {rows[1]:,} units, "
         for units in ("bucket", None):
-            logs = round(200 * effort)
+            logs = round(100 * effort)
             rng = np.random.default_rng([len(models), units is None])
             wrong = known = 0
             for _ in range(logs):

@@ -502,7 +502,7 @@ def support(effort: float) -> Iterator[Seen]:
 
 
 def few_false_positives(effort: float) -> Iterator[Seen]:
-    logs, eta, tpr = round(1000 * effort), 1e-3, 0.6
+    logs, eta, tpr = round(600 * effort), 1e-3, 0.6
     for expected in (1, 2, 5, 20):
         counts = drawn(np.random.default_rng(expected), tpr, expected / 10_000, (100, 10_000), logs)
         truth = eta * tpr / (eta * tpr + (1 - eta) * expected / 10_000)

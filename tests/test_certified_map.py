@@ -8,6 +8,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.reporting.pages.html import render_report
 from tests.test_space_charts import layers, rows_of
 
 GRID = np.linspace(-2, 5, 60).tolist()
@@ -176,3 +177,16 @@ def test_the_chart_is_solid_where_a_model_is_certified_and_hides_what_nobody_kno
     assert rows_of(plain, "bands") == rows_of(spec, "bands")
     with pytest.raises(ParameterError, match="the key 'day'"):
         nf.chart_decision_map(decisions, certified=certified.with_columns(day=pl.lit(1)))
+
+
+def test_a_comparison_has_the_certified_map_of_its_log_and_a_report_draws_it() -> None:
+    counts = buckets_of(units_log([1.0, 2.0], (300, 3000)))
+    pooled = nf.pool_counts(counts, over="bucket")
+    for given, units in ((counts, "bucket"), (pooled, None)):
+        found = nf.compare_models(given, prevalence=[0.01, 0.1], repeats=200, threshold=GRID[30])
+        assert found.certified is not None
+        assert found.certified.equals(nf.certify_decision_map(given, units=units, repeats=200))
+    report = render_report(found)
+    assert "solid: certified; pale: one of several; grey: nobody knows" in report
+    weighted = pooled.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5)
+    assert nf.compare_models(weighted, prevalence=[0.01, 0.1], threshold=GRID[30]).certified is None

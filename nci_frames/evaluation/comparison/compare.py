@@ -30,7 +30,7 @@ from nci_frames.evaluation.comparison.places import (
     prevalence_range,
     tested_prevalences,
 )
-from nci_frames.evaluation.comparison.possible_best import possible_best
+from nci_frames.evaluation.comparison.possible_best import LEAST_REPEATS, possible_best
 from nci_frames.evaluation.comparison.segment_tables import (
     segment_differences,
     segment_order,
@@ -49,6 +49,7 @@ from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.significance.certified_map import certified_ranges
 from nci_frames.evaluation.significance.folds import compare_folds
 from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
 from nci_frames.schemas import COUNTS, collect
@@ -201,7 +202,7 @@ def comparison_of(
         undefined = undefined_groups(by_segment[0], by_rates, segments)
         sizes = segment_sizes(by_rates, segments)
         differences = segment_differences(by_segment[0], sizes, segments, beta=main_beta(betas))
-    maps = own_maps(rates)
+    maps, decisions = own_maps(rates), decision_map(rates)
     own = rates.join(maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi")
     best_points = bounded(own.sort("model", "threshold"))
     # Models that share thresholds still compete at different ones.
@@ -214,15 +215,18 @@ def comparison_of(
     at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
     by_area = areas.filter(metric="pr_auc")
     leading = contenders(best.filter(at_beta), by_area, projection.filter(at_beta))
-    certainty = best_certainty = possible = logs = None
+    certainty = best_certainty = possible = certified = logs = None
     if judged is not None and best.height:
         logs = Resampled.of(total, judged, leading, units=drawn.units, repeats=repeats)
         certainty = ranking_certainty(logs, points, prevalence=grid, beta=main)
         best_certainty = own_threshold_certainty(logs, best_points, prevalence=grid, beta=main)
         tested = tested_prevalences(grid, observed)
         possible = possible_best(logs, best_points, threshold=threshold, prevalence=tested, beta=main)
-    curves = report_curves(rates, leading[:MOST_MODELS])
-    span = prevalence_range(grid, observed)
+        certified = certified_ranges(
+            logs.at(best_points), logs.counts, decisions, units=logs.units, level=0.95,
+            repeats=max(repeats, LEAST_REPEATS),
+        )  # fmt: skip
+    curves, span = report_curves(rates, leading[:MOST_MODELS]), prevalence_range(grid, observed)
     nodes = _nodes(total, span)
     support = lowest_supported_prevalence(total, metric="pr_auc")
     return Comparison(
@@ -262,7 +266,8 @@ def comparison_of(
             fixed=middle,
         ),
         folds=_folds(frame, fold, threshold=threshold, betas=betas, prevalence=middle),
-        decisions=decision_map(rates),
+        decisions=decisions,
+        certified=certified,
         area_nodes=nodes,
         area_winners=with_intervals(area_winners(nodes, support, *span), logs, None, fixed=None),
         support=support,

@@ -11,10 +11,10 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.schemas import COUNTS
 
-__all__ = ["possible_best"]
+__all__ = ["LEAST_REPEATS", "possible_best"]
 
 #: With fewer resampled logs than this a p-value near 0.05 is too uncertain.
-_LEAST_REPEATS = 200
+LEAST_REPEATS = 200
 
 
 def possible_best(
@@ -29,7 +29,7 @@ def possible_best(
     def compared(frame: pl.DataFrame, metric: str, own: Literal["own"] | None = None) -> pl.DataFrame:
         return compare_best(
             frame, metric=metric, prevalence=prevalence, beta=beta, threshold=own, units=logs.units,
-            repeats=max(logs.repeats, _LEAST_REPEATS),
+            repeats=max(logs.repeats, LEAST_REPEATS),
         )  # fmt: skip
 
     points = select_operating_points(compute_rates(logs.by_unit), threshold=threshold).drop_nulls("tp")

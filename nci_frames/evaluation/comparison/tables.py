@@ -79,6 +79,9 @@ class Comparison:
     folds: pl.DataFrame | None
     #: The model with the highest F-beta at each prevalence and beta, over all thresholds: a decision map.
     decisions: pl.DataFrame
+    #: Where one model is certified to have it, and where several may, as ``certify_decision_map`` says; None
+    #: as for ``contenders``.
+    certified: pl.DataFrame | None
     #: PR-AUC at the prevalences of ``area_nodes``, from which it is known between the lowest and the highest
     #: prevalence compared: an areas frame.
     area_nodes: pl.DataFrame

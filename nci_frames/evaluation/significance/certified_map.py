@@ -143,18 +143,38 @@ def certify_decision_map(
     at = [*keys, "threshold"]
     points = total.join(maps.select(at).unique(), on=at, how="semi", nulls_equal=True).select(*at, *_CELLS)
     few = points if units is None else at_thresholds(frame, points, units)
-    return certified_ranges(few, total, units=units, level=level, repeats=repeats, seed=seed)
+    decisions = decision_map(rates)
+    return certified_ranges(few, total, decisions, units=units, level=level, repeats=repeats, seed=seed)
 
 
 def certified_ranges(
-    points: pl.DataFrame, total: pl.DataFrame, *, units: str | None, level: float, repeats: int, seed: int = 0
+    points: pl.DataFrame,
+    total: pl.DataFrame,
+    decisions: pl.DataFrame,
+    *,
+    units: str | None,
+    level: float,
+    repeats: int,
+    seed: int = 0,
 ) -> pl.DataFrame:
-    """Return the certified map of counts at the few *points* that matter, by units, and of all counts."""
+    """Return the certified map of counts at the few points that matter.
+
+    Parameters
+    ----------
+    points
+        These counts, by *units* if there are any.
+    total
+        The counts at all thresholds, with all units pooled.
+    decisions
+        Their decision map.
+    units, level, repeats, seed
+        As for ``certify_decision_map``.
+    """
     keys = COUNTS.keys(total.columns)
     support = lowest_supported_prevalence(total, metric="f_beta").select(
         "model", *keys, reach=(1 - pl.col("prevalence")) / pl.col("prevalence"), why="reason"
     )
-    tested = _tested(decision_map(rates_of(total)), support["reach"])
+    tested = _tested(decisions, support["reach"])
     etas = 1 / (1 + tested)
     found = compare_best(
         points, metric="f_beta", prevalence=etas.tolist(), threshold="own", units=units, level=level,

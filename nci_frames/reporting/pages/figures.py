@@ -91,11 +91,11 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
         ),
         "decisions": (
             "Decision map of F-beta",
-            lambda: charts.chart_decision_map(comparison.decisions, **shared),
+            lambda: charts.chart_decision_map(comparison.decisions, certified=comparison.certified, **shared),
             {"points": "odds beta"},
         ),
         "winners": (
-            f"Best model by F{beta:g} over prevalence",
+            f"Best model of this log by F{beta:g} over prevalence",
             lambda: charts.chart_winner_ranges(comparison.best_winners, **shared),
             {"rule": "prevalence"},
         ),
