@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from nci_frames.command_options import Grid, column_options, comparison_options, output_options
+from nci_frames.command_options import (
+    Grid,
+    column_options,
+    comparison_options,
+    output_options,
+    question_options,
+)
 from nci_frames.counting_commands import COUNTING_COMMANDS
 from nci_frames.errors import NciFramesError
 from nci_frames.interrupts import INTERRUPTED, clean_up_when_interrupted
@@ -16,6 +22,7 @@ from nci_frames.ledger_commands import ledger
 if TYPE_CHECKING:
     import polars as pl
 
+    from nci_frames.evaluation.comparison.questions import Answer
     from nci_frames.jobs.report import ReportJob
 
 __all__ = ["main"]
@@ -59,7 +66,13 @@ def main() -> None:
 
 @main.command()
 @click.argument("logs", nargs=-1, required=True)
+@question_options
 @comparison_options
+@click.option(
+    "--thresholds",
+    help='Thresholds to count at: "exact", "logit:501", "uniform:101", or numbers separated by commas.  '
+    "[default: as fine as the areas need]",
+)
 @output_options
 @click.option(
     "--segments",
@@ -67,6 +80,13 @@ def main() -> None:
     "segments",
     multiple=True,
     help="Column whose values are reported separately; may be repeated.",
+)
+@click.option(
+    "--min-positives",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help='Segments with fewer positives become one segment, "other".',
 )
 @click.option(
     "--out",
@@ -85,8 +105,18 @@ def main() -> None:
     show_default=True,
     help="What to do with rows without a valid label or score.",
 )
+@click.pass_context
 def report(
+    ctx: click.Context,
+    /,
     logs: tuple[str, ...],
+    at: float | None,
+    metric: str | None,
+    cost: tuple[float, float] | None,
+    alerts: float | None,
+    volume: float | None,
+    thresholds: str | None,
+    min_positives: int,
     prevalence: tuple[float, ...] | Path,
     beta: tuple[float, ...],
     threshold: float,
@@ -105,11 +135,15 @@ def report(
     Example:
       nci-frames report 'logs/**/*.parquet' --fold fold --segments country \\
           --prevalence 1e-4:0.5:round --beta 0.25:4:log:33 --out report
+      nci-frames report logs/ --at 0.0005 --cost 200:1 --volume 2000000
+      nci-frames report logs/ --at 0.0005 --alerts 500 --volume 2000000
       nci-frames report logs/ --format html,md,json --tables parquet,csv --charts svg
 
-    Prints the ranked tables; writes the report and the tables behind it into a folder, which is
-    replaced as a whole.
+    Prints which model and threshold to choose, then the ranked tables; writes the report and the
+    tables behind it into a folder, which is replaced as a whole.
     """
+    from nci_frames.counting.thresholds.grids import named_thresholds
+    from nci_frames.evaluation.comparison.questions import Question
     from nci_frames.jobs.report import ReportJob
 
     if scores:
@@ -120,6 +154,17 @@ def report(
         prevalence=prevalence,
         beta=beta,
         threshold=threshold,
+        question=Question(
+            prevalence=at,
+            metric=metric,
+            cost=cost,
+            alerts=alerts,
+            volume=volume,
+            # Only a threshold that was asked for is one that the models are to have.
+            threshold=threshold if _given(ctx, "threshold") and alerts is None else None,
+        ),
+        thresholds=None if thresholds is None else named_thresholds(thresholds),
+        min_positives=min_positives,
         segments=segments,
         title=title,
         columns=columns,
@@ -148,7 +193,7 @@ def demo(
     threshold: float,
     out: Path,
     seed: int,
-    **formats: tuple[str, ...],
+    **formats: Any,
 ) -> None:
     """Train real classifiers on real data, log their predictions, and report on the logs.
 
@@ -158,15 +203,19 @@ def demo(
     Example:
       nci-frames demo --out demo-output
     """
+    from rich.console import Console
+
     from nci_frames.demo import write_demo_logs
     from nci_frames.jobs.report import ReportJob
+    from nci_frames.reporting.pages.terminal import print_conclusion
 
     clean_up_when_interrupted()
     click.echo("training ten classifiers by 2 x 5-fold cross-validation ...", err=True)
     logs = write_demo_logs(out / "logs", seed=seed)
+    answers = {}
     for dataset in sorted(path for path in logs.iterdir() if path.is_dir()):
         name = dataset.name.removeprefix("dataset=")
-        _run(
+        answers[name.replace("_", " ")] = _run(
             ReportJob(
                 source=str(dataset),
                 out=out / "reports" / name,
@@ -179,6 +228,7 @@ def demo(
                 **formats,
             )
         )
+    print_conclusion(answers, Console(highlight=False))
 
 
 @main.command()
@@ -273,21 +323,28 @@ def _pair(text: str) -> tuple[str, str]:
     return model, column
 
 
-def _run(job: "ReportJob") -> None:
+def _given(ctx: click.Context, option: str) -> bool:
+    """Return whether an option is on the command line, and not by default."""
+    return ctx.get_parameter_source(option) is click.core.ParameterSource.COMMANDLINE
+
+
+def _run(job: "ReportJob") -> "Answer":
     from rich.console import Console
 
     from nci_frames.jobs.report import run_report
-    from nci_frames.reporting.pages.terminal import print_comparison
+    from nci_frames.reporting.pages.terminal import print_answer, print_comparison
     from nci_frames.reporting.tables.names import printable
 
     clean_up_when_interrupted()
     published = run_report(job)
     console = Console(highlight=False)
+    print_answer(published.answer, console)
     print_comparison(published.comparison, console, title=job.title or "")
     for warning in published.tally.warnings:
         click.echo(f"{type(warning).__name__}: {printable(str(warning))}", err=True)
     told = f"{published.tally.counted:,} predictions counted; report: {published.reports[0]}"
     click.echo(printable(told))
+    return published.answer
 
 
 for _command in (*COUNTING_COMMANDS, *JOB_COMMANDS, ledger):

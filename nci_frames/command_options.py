@@ -9,7 +9,15 @@ import click
 
 from nci_frames.arguments import grid_numbers
 
-__all__ = ["Grid", "Value", "Words", "column_options", "comparison_options", "output_options"]
+__all__ = [
+    "Grid",
+    "Value",
+    "Words",
+    "column_options",
+    "comparison_options",
+    "output_options",
+    "question_options",
+]
 
 PREVALENCE = "1e-4:0.5:round"
 BETA = "0.25:4:log:33"
@@ -74,6 +82,43 @@ class Value(click.ParamType[str | float | bool]):
             with contextlib.suppress(ValueError):
                 return kind(value)
         return value[1:-1] if len(value) > 1 and value[0] == value[-1] == "'" else value
+
+
+class Share(click.ParamType[float]):
+    """A prevalence between 0 and 1, both excluded."""
+
+    name = "prevalence"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read the number."""
+        try:
+            number = float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        if not 0 < number < 1:
+            percent = f" Did you mean {number / 100:g}?" if 1 <= number < 100 else ""
+            self.fail(f"{number!r} must be between 0 and 1, both excluded.{percent}", param, ctx)
+        return number
+
+
+class Costs(click.ParamType[tuple[float, float]]):
+    """What a missed positive and a false alarm cost: ``200:1``."""
+
+    name = "missed:false"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, float]:
+        """Read the two numbers."""
+        if not isinstance(value, str):
+            return cast("tuple[float, float]", value)
+        try:
+            missed, false = (float(part) for part in value.split(":"))
+        except ValueError:
+            self.fail(f"{value!r} is not the cost of a miss and of a false alarm. Write 200:1.", param, ctx)
+        if not (min(missed, false) >= 0 and 0 < max(missed, false) < float("inf")):
+            self.fail(f"the costs {value!r} must be finite and >= 0, one of them above 0.", param, ctx)
+        return missed, false
 
 
 class Words(click.ParamType[tuple[str, ...]]):
@@ -158,6 +203,34 @@ def column_options(*names: str) -> Callable[[C], C]:
         return command
 
     return added
+
+
+def question_options(command: C) -> C:
+    """Add the options that ask which model to choose; ``question_of`` reads them."""
+    options = [
+        click.option(
+            "--at", type=Share(), metavar="PREVALENCE",
+            help="The prevalence of the field, at which a model is to be chosen.  [default: that of the log]",
+        ),
+        click.option(
+            "--metric", help="Metric to choose by, or pr_auc.  [default: f_beta, or recall with --alerts]"
+        ),
+        click.option(
+            "--cost", type=Costs(), metavar="MISSED:FALSE",
+            help="Choose by expected cost: what a missed positive and a false alarm cost, e.g. 200:1.",
+        ),
+        click.option(
+            "--alerts", type=click.FloatRange(0), metavar="NUMBER",
+            help="At most so many alerts among --volume rows.",
+        ),
+        click.option(
+            "--volume", type=click.FloatRange(0, min_open=True), metavar="ROWS",
+            help="Rows in the field, e.g. a day: alerts and costs are then told for so many.",
+        ),
+    ]  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def output_options(command: C) -> C:

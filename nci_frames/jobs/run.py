@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
@@ -17,7 +16,6 @@ from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, changes_since
 from nci_frames.jobs.job_file.loading import JobFile
-from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.job_file.windows import find_windows
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
@@ -26,6 +24,7 @@ from nci_frames.jobs.manifest import data_facts, manifest_of
 from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.reported import Reported, Scope
 from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
+from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.reporting.files.save_table import save_table
 from nci_frames.reporting.pages.history import write_history
 from nci_frames.reporting.pages.write import write_report
@@ -209,7 +208,9 @@ def _write(
     """Write the report and its tables; return the operating points of the newest window."""
     job = file.job
     keys = [*(["fold"] if job.columns.fold else []), *job.segments.keys]
-    table = _with_small_pooled(counts.by(keys, "all"), job)
+    table = counts.by(keys, "all")
+    least = {"positives": job.segments.min_positives, "negatives": job.segments.min_negatives}
+    table = with_small_pooled(table, small_segments(table, job.segments.keys, **least))
     named = {name: eta for name, eta in job.scenarios.items() if isinstance(eta, float)}
     comparison = comparison_of(
         table,
@@ -237,31 +238,6 @@ def _write(
     points = select_operating_points(rates, threshold=job.report.threshold)
     save_table(points, folder / "points.parquet")
     return points
-
-
-def _with_small_pooled(counts: pl.DataFrame, job: Job) -> pl.DataFrame:
-    """Put segments with too few rows of a class into one segment, "other"."""
-    keys = list(job.segments.keys)
-    least = {"positives": job.segments.min_positives, "negatives": job.segments.min_negatives}
-    if not keys or not any(least.values()):
-        return counts
-    group = [name for name in counts.columns if name in ("model", "fold") or name in keys]
-    totals = counts.group_by(group).agg(
-        positives=(pl.col("tp") + pl.col("fn")).first(), negatives=(pl.col("fp") + pl.col("tn")).first()
-    )
-    of_segment = totals.group_by(keys).agg(pl.col("positives", "negatives").max())
-    small = of_segment.filter(
-        (pl.col("positives") < least["positives"]) | (pl.col("negatives") < least["negatives"])
-    )
-    if small.is_empty():
-        return counts
-    marked = counts.join(small.select(*keys, __small=True), on=keys, how="left", nulls_equal=True)
-    before = {f"was_{place}": pl.col(key) for place, key in enumerate(keys)}
-    other = pl.when(pl.col("__small")).then(pl.lit("other"))
-    renamed = marked.with_columns(**before).with_columns(
-        other.otherwise(pl.col(key).cast(pl.String)).alias(key) for key in keys
-    )
-    return pool_counts(renamed.drop("__small"), over=list(before))
 
 
 def _reference(counts: Reported, history: History, pointer: Mapping[str, Any] | None) -> Reference | None:
