@@ -6,11 +6,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 OUT ?= demo-output
 SEED ?= 1
 SCALE ?= 1
+# PySpark needs an older pandas than everything else, hence a place of its own.
+SPARK := .venv-spark
+SPARK_TESTS := tests/test_spark.py tests/test_spark_faults.py
+MARKS ?= spark
 # A worker that has nothing left takes tests from the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-job test quick lint format bench coverage gallery api snapshots browser constraints clean fuzz faults
+.PHONY: help demo demo-job test quick lint format bench coverage gallery api snapshots browser constraints clean fuzz spark faults
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,7 +30,7 @@ test: $(VENV)/.dev lint ## run lint, then all tests (browser tests if Chromium i
 	$(PYTEST)
 
 quick: $(VENV)/.dev ## run the tests that are fast and need no browser (under a minute)
-	$(PYTEST) -m "not browser and not thorough and not slow" --hypothesis-profile quick
+	$(PYTEST) -m "not browser and not thorough and not spark and not slow" --hypothesis-profile quick
 
 lint: $(VENV)/.dev ## run ruff, mypy --strict, and the import rules of the layers
 	$(BIN)/ruff check .
@@ -44,11 +48,15 @@ fuzz: $(VENV)/.dev ## try odd values, damaged files, hostile names, kills and si
 faults: $(VENV)/.dev ## break runs of jobs at every write, disks, files, clocks and settings (2 hours; root for the full disk)
 	$(BIN)/python -m pytest -s -m slow tests/test_job_faults.py tests/test_ledger_faults.py tests/test_job_file.py tests/test_gates.py
 
+spark: $(SPARK)/.done ## count on a Spark cluster on this machine, and break it (10 minutes; MARKS='not slow')
+	$(SPARK)/bin/python -m pytest -m "$(MARKS)" $(SPARK_TESTS)
+
 bench: $(VENV)/.dev ## time counting against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
 
-coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write docs/honesty.md (20 minutes)
+coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write their tables (25 minutes)
 	$(BIN)/python benchmarks/coverage.py --write
+	$(BIN)/python benchmarks/prevalence.py --write
 
 gallery: $(VENV)/.dev ## redraw the pictures of the docs (needs Chromium)
 	$(BIN)/python docs/gallery.py
@@ -64,13 +72,20 @@ snapshots: $(VENV)/.dev ## update the error and help texts in tests/snapshots
 browser: ## install Chromium for the browser tests (Debian and Ubuntu; needs root)
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
 
+$(SPARK)/.done: pyproject.toml constraints.txt constraints-spark.txt
+	command -v java >/dev/null || { apt-get update -qq && apt-get install -y -qq default-jre-headless; }
+	$(PYTHON) -m venv $(SPARK)
+	sed '/^pandas==/d' constraints.txt | cat - constraints-spark.txt > $(SPARK)/constraints.txt
+	$(SPARK)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint $(SPARK)/constraints.txt --editable '.[dev,spark]'
+	@touch $@
+
 constraints: ## regenerate constraints.txt from the newest compatible versions
 	rm -rf $(VENV)/constraints && $(PYTHON) -m venv $(VENV)/constraints
 	$(VENV)/constraints/bin/python -m pip install --quiet '.[dev]'
 	$(VENV)/constraints/bin/python -m pip freeze --exclude nci_frames > constraints.txt
 
 clean: ## remove everything that make creates
-	rm -rf $(VENV) $(OUT) fuzz-failures.txt build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(SPARK) $(OUT) fuzz-failures.txt build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

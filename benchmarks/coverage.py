@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import best_models
+import certified_maps
+import curve_bands
 import numpy as np
 import polars as pl
 
@@ -256,7 +258,7 @@ def folds(effort: float) -> Iterator[Seen]:
 
 def pairs(effort: float) -> Iterator[Seen]:
     """Two models on the same 100 positives and 10,000 negatives, decisions correlated 0.6."""
-    logs, rho = round(1000 * effort), 0.6
+    logs, rho = round(600 * effort), 0.6
     for tpr, fpr in (((0.6, 0.6), (1e-3, 1e-3)), ((0.6, 0.7), (1e-3, 3e-3))):
         rng = np.random.default_rng(7)
         cells = []
@@ -301,6 +303,120 @@ def bootstrap(effort: float) -> Iterator[Seen]:
         where = f"{positives} + {999 * positives:,} rows, eta {eta:g}"
         share = held(pl.concat(tables), law.pr_auc(eta))
         yield Seen("`bootstrap(pr_auc)` holds the area", where, "0.95", share, logs)
+
+
+def segments(effort: float) -> Iterator[Seen]:
+    """40 segments whose scores are alike, but for the positives of some, which score 0.8 lower."""
+    edges, at, eta = np.linspace(-3, 5, 101), 60, 0.01
+    logs = round(100 * effort)
+
+    def law(mean: float) -> np.ndarray:
+        return np.diff(1 - _tail(np.concatenate([[-np.inf], edges, [np.inf]]) - mean))
+
+    tpr, fpr = (float(_tail(edges[at : at + 1] - mean)[0]) for mean in (2.0, 0.0))
+    truth = 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
+    for bad, rows in ((0, (40, 400)), (0, (500, 20_000)), (4, (500, 20_000)), (15, (500, 20_000))):
+        rng, tables = np.random.default_rng([bad, rows[0]]), []
+        for log in range(logs):
+            cells = {"log": np.full(40 * 101, log), "segment": np.repeat(np.arange(40), 101)}
+            for reached, missed, size, means in (
+                ("tp", "fn", rows[0], (1.2, 2.0)),
+                ("fp", "tn", rows[1], (0, 0)),
+            ):
+                total = rng.integers(size // 2, 2 * size, 40)
+                laws = np.stack([law(means[0] if segment < bad else means[1]) for segment in range(40)])
+                hits = rng.multinomial(total, laws)[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+                cells |= {reached: hits.ravel(), missed: (total[:, None] - hits).ravel()}
+            counts = pl.DataFrame(cells).with_columns(
+                model=pl.lit("m"), threshold=pl.Series(np.tile(edges, 40))
+            )
+            found = nf.rank_segments(
+                counts.drop("log"), segments="segment", threshold=float(edges[at]), prevalence=eta
+            )
+            tables.append(found.with_columns(log=pl.lit(log), alike=pl.col("segment") >= bad))
+        table = pl.concat(tables)
+        where = f"40 segments, {bad} differ; about {rows[0]} + {rows[1]:,} rows each"
+        alike = table.filter("alike")
+        share = held(alike.filter(pl.col("value").is_not_null()), truth)
+        yield Seen("`rank_segments` holds F1 of a segment", where, "0.95", share, len(alike))
+        for flag in ("shifted", "distinguishable"):
+            findings = pl.col(flag).fill_null(value=False)
+            false = table.group_by("log").agg(
+                share=(findings & pl.col("alike")).sum() / findings.sum().clip(1),
+                seen=(findings & ~pl.col("alike")).sum() / max(bad, 1),
+            )
+            error = float(false["share"].std()) / math.sqrt(logs)
+            what = f"`rank_segments`: share of `{flag}` that is false"
+            promised = "<= 0.05" if bad < 10 else "none"
+            yield Seen(what, where, promised, float(false["share"].mean()), logs, error)
+            if bad:
+                what = f"`rank_segments`: share of the others that is `{flag}`"
+                yield Seen(what, where, "none", float(false["seen"].mean()), logs)
+
+
+def partial_labels(effort: float) -> Iterator[Seen]:
+    """All rows that score 2.0 or more are reviewed, and a share of the others."""
+    logs, alert = round(1000 * effort), 2.0
+    edges = np.array([-1.0, 0.0, 1.0, 2.0, 3.0])
+
+    def law(mean: float) -> np.ndarray:
+        return np.diff(1 - _tail(np.concatenate([[-np.inf], edges, [np.inf]]) - mean))
+
+    def counts(positives: np.ndarray, negatives: np.ndarray) -> pl.DataFrame:
+        cells = {"model": np.repeat(names(logs), len(edges)), "threshold": np.tile(edges, logs)}
+        for reached, missed, rows in (("tp", "fn", positives), ("fp", "tn", negatives)):
+            hits = rows[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+            cells |= {reached: hits.ravel(), missed: (rows.sum(axis=1)[:, None] - hits).ravel()}
+        return pl.DataFrame(cells)
+
+    true = {"tpr": float(_tail(edges[3:4] - 2.0)[0]), "fpr": float(_tail(edges[3:4])[0])}
+    for size, eta, share, found in (
+        (20_000, 0.05, 0.2, 1.0), (100_000, 0.01, 0.02, 1.0), (1_000_000, 0.001, 0.01, 1.0),
+        (100_000, 0.01, 0.02, 2.0), (100_000, 0.01, 0.02, 0.5),
+    ):  # fmt: skip
+        rng = np.random.default_rng([size, round(10 * found)])
+        number = rng.binomial(size, eta, logs)
+        positives = rng.multinomial(number, law(2.0))
+        negatives = rng.multinomial(size - number, law(0.0))
+        below = np.append(-np.inf, edges) < alert
+        shares = np.where(below, share, 1.0)
+        labelled = counts(
+            rng.binomial(positives, np.where(below, found * share, 1.0)), rng.binomial(negatives, shares)
+        )
+        scored = counts(0 * positives, positives + negatives).select(
+            "model", "threshold", above="fp", below="tn"
+        )
+        where = f"{size:,} rows, prevalence {eta:g}, all alerts and {share:.0%} of the others reviewed"
+        at = pl.col("threshold") == alert
+        naive = nf.compute_rates(labelled).filter(at)["tpr"].to_numpy() - true["tpr"]
+        what = "mean error of recall"
+        if found == 1.0:
+            yield Seen(
+                f"`compute_rates`: {what}, labelled rows alone", where, "none",
+                float(naive.mean()), logs, float(naive.std() / math.sqrt(logs)),
+            )  # fmt: skip
+            known = (
+                ("score counts", {}, scored),
+                ("shares", {"shares": {-math.inf: share, alert: 1.0}}, None),
+            )
+        else:
+            where += f", the positives among them {found:g} times as often"
+            known = (("score counts", {}, scored),)
+        for by, options, given in known:
+            rates = nf.correct_partial_labels(labelled, given, **options).filter(at)
+            error = rates["tpr"].to_numpy() - true["tpr"]
+            call = f"`correct_partial_labels`, {by}"
+            yield Seen(
+                f"{call}: {what}",
+                where,
+                "none",
+                float(error.mean()),
+                logs,
+                float(error.std() / math.sqrt(logs)),
+            )
+            for rate in ("tpr", "fpr") if found == 1.0 else ():
+                sides = rates.select(lower=f"{rate}_lower", upper=f"{rate}_upper")
+                yield Seen(f"{call}: holds {rate.upper()}", where, ">= 0.95", held(sides, true[rate]), logs)
 
 
 def own_thresholds(effort: float) -> Iterator[Seen]:
@@ -386,7 +502,7 @@ def support(effort: float) -> Iterator[Seen]:
 
 
 def few_false_positives(effort: float) -> Iterator[Seen]:
-    logs, eta, tpr = round(1000 * effort), 1e-3, 0.6
+    logs, eta, tpr = round(600 * effort), 1e-3, 0.6
     for expected in (1, 2, 5, 20):
         counts = drawn(np.random.default_rng(expected), tpr, expected / 10_000, (100, 10_000), logs)
         truth = eta * tpr / (eta * tpr + (1 - eta) * expected / 10_000)
@@ -395,9 +511,22 @@ def few_false_positives(effort: float) -> Iterator[Seen]:
         yield Seen("`bootstrap(precision)` holds precision", where, "0.95", held(table, truth), logs)
 
 
+def bands(effort: float) -> Iterator[Seen]:
+    """Simultaneous bands of the ROC curve, also far below the prevalences that the log supports."""
+    for line in curve_bands.claims(effort):
+        yield Seen(*line)
+
+
+def maps(effort: float) -> Iterator[Seen]:
+    """Decision maps of equal models, and of two that change places."""
+    for line in certified_maps.claims(effort):
+        yield Seen(*line)
+
+
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
-    auc, rates_of_units, areas_of_units, accuracy, predictive_values, planning, shifts, folds, pairs,
-    own_thresholds, bootstrap, best, crossovers, support, few_false_positives,
+    auc, rates_of_units, areas_of_units, accuracy, predictive_values, planning, shifts, segments, folds,
+    pairs, partial_labels, own_thresholds, bootstrap, best, crossovers, support, few_false_positives, bands,
+    maps,
 )  # fmt: skip
 
 
@@ -430,11 +559,12 @@ def main() -> None:
     for claim in CLAIMS:
         if given.only and claim.__name__ not in given.only:
             continue
-        start = time.perf_counter()
+        start, work = time.perf_counter(), time.process_time()
         for seen in claim(given.effort):
             lines.append(seen.line)
             print(seen.line, flush=True)
-        print(f"<!-- {claim.__name__}: {time.perf_counter() - start:.0f} s -->", flush=True)
+        took = f"{time.perf_counter() - start:.0f} s, {time.process_time() - work:.0f} s of all cores"
+        print(f"<!-- {claim.__name__}: {took} -->", flush=True)
     if given.write:
         text = PAGE.read_text(encoding="utf-8")
         before, _, rest = text.partition(START)

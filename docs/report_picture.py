@@ -10,10 +10,11 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import nci_frames as nf
+from nci_frames.arguments import grid_numbers
 from nci_frames.demo.real import write_demo_logs
 from nci_frames.reporting.pages.write import write_report
 
-PREVALENCES = [10 ** (-4 + i * 0.1) for i in range(38)]
+PREVALENCES = grid_numbers("1e-4:0.5:round")
 BETAS = [2 ** (-2 + i / 8) for i in range(33)]
 
 

@@ -59,6 +59,7 @@ from .evaluation.metrics import youden_j as youden_j
 from .evaluation.rates.hull import roc_convex_hull as roc_convex_hull
 from .evaluation.rates.intervals import accuracy_interval as accuracy_interval
 from .evaluation.rates.operating_points import select_operating_points as select_operating_points
+from .evaluation.rates.partial_labels import correct_partial_labels as correct_partial_labels
 from .evaluation.rates.rates import compute_rates as compute_rates
 
 # evaluation.support
@@ -93,12 +94,14 @@ from .evaluation.resampling.subsampling import subsample_study as subsample_stud
 
 # evaluation.significance
 from .evaluation.significance.best import compare_best as compare_best
+from .evaluation.significance.certified_map import certify_decision_map as certify_decision_map
 from .evaluation.significance.cross_fitting import cross_fit as cross_fit
 from .evaluation.significance.crossover_intervals import crossover_intervals as crossover_intervals
 from .evaluation.significance.delong import auc_interval as auc_interval
 from .evaluation.significance.folds import compare_folds as compare_folds
 from .evaluation.significance.folds import summarise_folds as summarise_folds
 from .evaluation.significance.pairs import compare_pairs as compare_pairs
+from .evaluation.significance.segment_ranks import rank_segments as rank_segments
 from .evaluation.significance.shift import check_projection as check_projection
 
 # evaluation.planning
@@ -114,7 +117,15 @@ from .evaluation.imbalance.sensitivity import imbalance_sensitivity as imbalance
 from .evaluation.imbalance.sensitivity import metric_surface as metric_surface
 
 # evaluation.prevalence
+from .evaluation.prevalence.choices import choose_under_uncertainty as choose_under_uncertainty
+from .evaluation.prevalence.choices import minimax_regret as minimax_regret
+from .evaluation.prevalence.distributions import beta_prevalence as beta_prevalence
+from .evaluation.prevalence.distributions import prevalence_between as prevalence_between
+from .evaluation.prevalence.distributions import prevalence_draws as prevalence_draws
+from .evaluation.prevalence.distributions import PrevalenceDistribution as PrevalenceDistribution
 from .evaluation.prevalence.estimate_prevalence import estimate_prevalence as estimate_prevalence
+from .evaluation.prevalence.expected_values import expected_values as expected_values
+from .evaluation.prevalence.project_traffic import project_traffic as project_traffic
 
 # evaluation.comparison
 from .evaluation.comparison.compare import compare_models as compare_models

@@ -1,4 +1,4 @@
-"""Checks of arguments that several functions take: levels, seeds, whole numbers, prevalences and betas."""
+"""Checks of arguments that several functions take: levels, numbers, thresholds, prevalences and betas."""
 
 import math
 import numbers
@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Literal, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nci_frames.errors import ParameterError
 
 __all__ = [
     "LEAST_BUCKETS",
+    "MOST_THRESHOLDS",
     "Prevalences",
     "beta_value",
     "beta_values",
@@ -23,12 +25,19 @@ __all__ = [
     "number_list",
     "prevalence_of_ratio",
     "prevalence_values",
+    "threshold_grid",
 ]
 
 #: Numbers that a grid may have; with more, memory would run out before anything is said.
 _MOST_NUMBERS = 100_000
 
+#: The numbers of a round grid in a decade.
+_ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+
 Prevalences = float | Sequence[float] | Literal["observed"]
+
+#: Thresholds that a grid may have; with more, counting at every distinct score is no slower.
+MOST_THRESHOLDS = 65_535
 
 #: Fewer buckets of units than this show too little of how one log differs from another.
 LEAST_BUCKETS = 20
@@ -63,6 +72,36 @@ def number_list(given: float | Sequence[float]) -> list[float]:
     if isinstance(given, numbers.Real):
         return [float(given)]
     return [float(value) for value in cast("Sequence[float]", given)]
+
+
+def threshold_grid(thresholds: ArrayLike, too_many: str | None = None) -> NDArray[np.float64]:
+    """Return the thresholds, a list of numbers, as an array, or raise what is wrong with them.
+
+    *too_many* is the hint if there are none or too many.
+
+    Raises
+    ------
+    ParameterError
+        If there are none or too many, or one is NaN, or they are not strictly ascending.
+    """
+    grid = np.asarray(thresholds, dtype=np.float64)
+    if not 1 <= len(grid) <= MOST_THRESHOLDS:
+        msg = f"thresholds must be 1 to {MOST_THRESHOLDS:,} numbers"
+        raise ParameterError(msg, found=f"{len(grid):,} of them", hint=too_many)
+    if np.isnan(grid).any():
+        msg = "thresholds must be numbers"
+        raise ParameterError(msg, found=f"NaN at position {int(np.isnan(grid).argmax())}")
+    wrong = np.flatnonzero(np.diff(grid) <= 0)
+    if len(wrong):
+        at = int(wrong[0])
+        before, after = float(grid[at]), float(grid[at + 1])
+        msg = "thresholds must be strictly ascending"
+        raise ParameterError(
+            msg,
+            found=f"{before!r} {'twice' if before == after else f'before {after!r}'}, at position {at}",
+            hint="sorted(set(thresholds)) fixes that",
+        )
+    return grid
 
 
 def _values(name: str, given: float | Sequence[float], allowed: str, largest: float) -> list[float]:
@@ -133,7 +172,9 @@ def prevalence_of_ratio(ratio: float) -> float:
 
 
 def grid_numbers(text: str) -> list[float]:
-    """Read numbers written as ``0.001,0.01``, or as ``start:stop:log:count`` (``lin`` for even steps).
+    """Read ``0.001,0.01``, ``start:stop:round``, ``start:stop:log:count`` or ``start:stop:lin:count``.
+
+    A round grid has start, stop, and the numbers of one or two digits between them, ten to a decade.
 
     Raises
     ------
@@ -146,12 +187,16 @@ def grid_numbers(text: str) -> list[float]:
     [0.5, 1.0]
     >>> grid_numbers("0.01:1:log:3")
     [0.01, 0.1, 1.0]
+    >>> grid_numbers("0.03:0.25:round")
+    [0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25]
     """
     if ":" not in text:
         return [float(part) for part in text.split(",")]
     parts = text.split(":")
+    if len(parts) == 3 and parts[2] == "round":
+        return _round_numbers(float(parts[0]), float(parts[1]))
     if len(parts) != 4 or parts[2] not in ("log", "lin"):
-        raise ValueError("it must be start:stop:log:count or start:stop:lin:count")
+        raise ValueError("it must be start:stop:round, start:stop:log:count or start:stop:lin:count")
     start, stop, count = float(parts[0]), float(parts[1]), int(parts[3])
     if not (-math.inf < start < stop < math.inf and 2 <= count <= _MOST_NUMBERS):
         raise ValueError(f"start must be below stop, both finite, and count within 2 to {_MOST_NUMBERS:,}")
@@ -163,3 +208,13 @@ def grid_numbers(text: str) -> list[float]:
     if not np.isfinite(numbers).all():
         raise ValueError("start and stop are too far apart")
     return cast("list[float]", numbers.tolist())
+
+
+def _round_numbers(start: float, stop: float) -> list[float]:
+    if not 0 < start < stop < math.inf:
+        raise ValueError("a round grid must start above 0 and below its stop")
+    decades = range(math.floor(math.log10(start)), math.ceil(math.log10(stop)) + 1)
+    if len(decades) * len(_ROUND) > _MOST_NUMBERS:
+        raise ValueError("start and stop are too far apart")
+    between = (float(f"{digits}e{decade}") for decade in decades for digits in _ROUND)
+    return [start, *(number for number in between if start < number < stop), stop]

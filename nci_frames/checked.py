@@ -186,7 +186,8 @@ def _any_of(*kinds: _Kind) -> _Kind:
         number=any(kind.number for kind in kinds),
         text=any(kind.text for kind in kinds),
         item=next((kind.item for kind in kinds if kind.item), None),
-        frame=any(kind.frame for kind in kinds),
+        # Where a number will do as well, a frame is not what was meant.
+        frame=any(kind.frame for kind in kinds) and not any(kind.number for kind in kinds),
     )
 
 

@@ -1,13 +1,19 @@
 """The command line: arguments only."""
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from nci_frames.arguments import grid_numbers
+from nci_frames.command_options import (
+    Grid,
+    column_options,
+    comparison_options,
+    output_options,
+    question_options,
+)
+from nci_frames.counting_commands import COUNTING_COMMANDS
 from nci_frames.errors import NciFramesError
 from nci_frames.interrupts import INTERRUPTED, clean_up_when_interrupted
 from nci_frames.job_commands import JOB_COMMANDS
@@ -16,89 +22,10 @@ from nci_frames.ledger_commands import ledger
 if TYPE_CHECKING:
     import polars as pl
 
+    from nci_frames.evaluation.comparison.questions import Answer
     from nci_frames.jobs.report import ReportJob
 
 __all__ = ["main"]
-
-PREVALENCE = "1e-4:0.5:log:50"
-BETA = "0.25:4:log:33"
-
-
-class Grid(click.ParamType[tuple[float, ...]]):
-    """Numbers: ``0.001,0.01`` or ``start:stop:log:count`` (``lin`` for even steps)."""
-
-    name = "grid"
-
-    def __init__(self, largest: float, least: float = 0) -> None:
-        self.largest = largest
-        self.least = least
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, ...]:
-        """Read the numbers."""
-        if not isinstance(value, str):
-            return cast("tuple[float, ...]", value)
-        try:
-            numbers = grid_numbers(value)
-        except ValueError as error:
-            self.fail(f"{value!r} is not a grid ({error}). Write 0.001,0.01 or 1e-4:0.5:log:50.", param, ctx)
-        for number in numbers:
-            if not self.least <= number <= self.largest:
-                allowed = f"within [0, {self.largest:g}]" if self.largest < float("inf") else "a number >= 0"
-                percent = f" Did you mean {number / 100:g}?" if 1 < number <= 100 else ""
-                self.fail(f"{number!r} in {value!r} must be {allowed}.{percent}", param, ctx)
-        return tuple(numbers)
-
-
-class Value(click.ParamType[str | float | bool]):
-    """A number, ``true`` or ``false``, or any other text."""
-
-    name = "value"
-
-    def convert(
-        self,
-        value: Any,
-        param: click.Parameter | None,  # noqa: ARG002
-        ctx: click.Context | None,  # noqa: ARG002
-    ) -> str | float | bool:
-        """Read the value; text in single quotes is text whatever it looks like."""
-        if not isinstance(value, str):
-            return cast("str | float | bool", value)
-        if value.lower() in ("true", "false"):
-            return value.lower() == "true"
-        for kind in (int, float):
-            with contextlib.suppress(ValueError):
-                return kind(value)
-        return value[1:-1] if len(value) > 1 and value[0] == value[-1] == "'" else value
-
-
-class Words(click.ParamType[tuple[str, ...]]):
-    """Some of a few words, separated by commas: ``html,md``."""
-
-    name = "words"
-
-    def __init__(self, *choices: str) -> None:
-        self.choice = click.Choice(choices)
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Show the words."""
-        return f"{self.choice.get_metavar(param, ctx)},..."
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        """Read the words; each counts once."""
-        if not isinstance(value, str):
-            return cast("tuple[str, ...]", value)
-        return tuple(self.choice.convert(word.strip(), param, ctx) for word in value.split(","))
-
-
-def _together(
-    _ctx: click.Context, _param: click.Parameter, value: tuple[tuple[str, ...], ...]
-) -> tuple[str, ...]:
-    """Join the words of a repeated option; each counts once."""
-    return tuple(dict.fromkeys(word for words in value for word in words))
 
 
 class Commands(click.Group):
@@ -137,56 +64,15 @@ def main() -> None:
     """
 
 
-C = TypeVar("C", bound=Callable[..., object])
-
-
-def comparison_options(command: C) -> C:
-    """Add the options of a comparison."""
-    options = [
-        click.option(
-            "--prevalence", "-p", type=Grid(1.0), default=PREVALENCE, show_default=True,
-            help="Prevalences to compare at: numbers separated by commas, or start:stop:log:count.",
-        ),
-        click.option(
-            "--beta", "-b", type=Grid(float("inf")), default=BETA, show_default=True,
-            help="Weights of recall in F-beta, in the same form.",
-        ),
-        click.option(
-            "--threshold", "-t", type=float, default=0.5, show_default=True,
-            help="A row is predicted positive if its score is at or above this.",
-        ),
-    ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def output_options(command: C) -> C:
-    """Add the options for the formats of a report, its tables and its charts."""
-    options = [
-        click.option(
-            "--format", "formats", type=Words("html", "md", "json"), default=["html"], show_default=True,
-            multiple=True, callback=_together,
-            help="The report: a page with charts, a page for code hosts, a summary for programs.",
-        ),
-        click.option(
-            "--tables", type=Words("parquet", "csv", "md"), default=["parquet"], show_default=True,
-            multiple=True, callback=_together,
-            help="The tables behind the report, in the folder tables.",
-        ),
-        click.option(
-            "--charts", type=Words("svg", "png", "json"), default=(), multiple=True, callback=_together,
-            help="Also write each chart to a file, in the folder charts; json is Vega-Lite.",
-        ),
-    ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
 @main.command()
 @click.argument("logs", nargs=-1, required=True)
+@question_options
 @comparison_options
+@click.option(
+    "--thresholds",
+    help='Thresholds to count at: "exact", "logit:501", "uniform:101", or numbers separated by commas.  '
+    "[default: as fine as the areas need]",
+)
 @output_options
 @click.option(
     "--segments",
@@ -194,6 +80,13 @@ def output_options(command: C) -> C:
     "segments",
     multiple=True,
     help="Column whose values are reported separately; may be repeated.",
+)
+@click.option(
+    "--min-positives",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help='Segments with fewer positives become one segment, "other".',
 )
 @click.option(
     "--out",
@@ -204,24 +97,7 @@ def output_options(command: C) -> C:
     help="Folder for the report, tables and charts; created if missing.",
 )
 @click.option("--title", help="Title of the report.")
-@click.option("--model", default="model", show_default=True, help="Column with the model's name.")
-@click.option("--label", default="label", show_default=True, help="Column with the true class.")
-@click.option("--score", default="score", show_default=True, help="Column with the score.")
-@click.option(
-    "--scores",
-    multiple=True,
-    metavar="MODEL=COLUMN",
-    help="Score column of one model, for logs with a column per model; may be repeated.",
-)
-@click.option("--fold", help="Column with the cross-validation fold.")
-@click.option(
-    "--repeat", help="Column with the repeat of the cross-validation; areas are averaged over repeats."
-)
-@click.option(
-    "--unit", help="Column with the user, host or patient that a row belongs to; its rows are kept together."
-)
-@click.option("--weight", help="Column with the weight of each row.")
-@click.option("--positive", help="Label that means positive; 0/1 and Boolean labels need none.")
+@column_options("model", "label", "score", "scores", "fold", "repeat", "unit", "weight", "positive")
 @click.option(
     "--on-invalid",
     type=click.Choice(["raise", "drop"]),
@@ -229,9 +105,19 @@ def output_options(command: C) -> C:
     show_default=True,
     help="What to do with rows without a valid label or score.",
 )
+@click.pass_context
 def report(
+    ctx: click.Context,
+    /,
     logs: tuple[str, ...],
-    prevalence: tuple[float, ...],
+    at: float | None,
+    metric: str | None,
+    cost: tuple[float, float] | None,
+    alerts: float | None,
+    volume: float | None,
+    thresholds: str | None,
+    min_positives: int,
+    prevalence: tuple[float, ...] | Path,
     beta: tuple[float, ...],
     threshold: float,
     segments: tuple[str, ...],
@@ -248,12 +134,16 @@ def report(
     \b
     Example:
       nci-frames report 'logs/**/*.parquet' --fold fold --segments country \\
-          --prevalence 1e-4:0.5:log:50 --beta 0.25:4:log:33 --out report
+          --prevalence 1e-4:0.5:round --beta 0.25:4:log:33 --out report
+      nci-frames report logs/ --at 0.0005 --cost 200:1 --volume 2000000
+      nci-frames report logs/ --at 0.0005 --alerts 500 --volume 2000000
       nci-frames report logs/ --format html,md,json --tables parquet,csv --charts svg
 
-    Prints the ranked tables; writes the report and the tables behind it into a folder, which is
-    replaced as a whole.
+    Prints which model and threshold to choose, then the ranked tables; writes the report and the
+    tables behind it into a folder, which is replaced as a whole.
     """
+    from nci_frames.counting.thresholds.grids import named_thresholds
+    from nci_frames.evaluation.comparison.questions import Question
     from nci_frames.jobs.report import ReportJob
 
     if scores:
@@ -264,6 +154,17 @@ def report(
         prevalence=prevalence,
         beta=beta,
         threshold=threshold,
+        question=Question(
+            prevalence=at,
+            metric=metric,
+            cost=cost,
+            alerts=alerts,
+            volume=volume,
+            # Only a threshold that was asked for is one that the models are to have.
+            threshold=threshold if _given(ctx, "threshold") and alerts is None else None,
+        ),
+        thresholds=None if thresholds is None else named_thresholds(thresholds),
+        min_positives=min_positives,
         segments=segments,
         title=title,
         columns=columns,
@@ -287,12 +188,12 @@ def report(
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cross-validation.")
 def demo(
-    prevalence: tuple[float, ...],
+    prevalence: tuple[float, ...] | Path,
     beta: tuple[float, ...],
     threshold: float,
     out: Path,
     seed: int,
-    **formats: tuple[str, ...],
+    **formats: Any,
 ) -> None:
     """Train real classifiers on real data, log their predictions, and report on the logs.
 
@@ -302,15 +203,19 @@ def demo(
     Example:
       nci-frames demo --out demo-output
     """
+    from rich.console import Console
+
     from nci_frames.demo import write_demo_logs
     from nci_frames.jobs.report import ReportJob
+    from nci_frames.reporting.pages.terminal import print_conclusion
 
     clean_up_when_interrupted()
     click.echo("training ten classifiers by 2 x 5-fold cross-validation ...", err=True)
     logs = write_demo_logs(out / "logs", seed=seed)
+    answers = {}
     for dataset in sorted(path for path in logs.iterdir() if path.is_dir()):
         name = dataset.name.removeprefix("dataset=")
-        _run(
+        answers[name.replace("_", " ")] = _run(
             ReportJob(
                 source=str(dataset),
                 out=out / "reports" / name,
@@ -323,6 +228,7 @@ def demo(
                 **formats,
             )
         )
+    print_conclusion(answers, Console(highlight=False))
 
 
 @main.command()
@@ -408,131 +314,6 @@ def _support(
     yield "lowest prevalence at which the test set supports precision", support
 
 
-@main.command()
-@click.argument("table")
-@click.option(
-    "--dialect",
-    "-d",
-    type=click.Choice(
-        [
-            "bigquery",
-            "clickhouse",
-            "databricks",
-            "duckdb",
-            "postgres",
-            "redshift",
-            "snowflake",
-            "spark",
-            "trino",
-        ]
-    ),
-    required=True,
-    help="The database that will run the query.",
-)
-@click.option(
-    "--thresholds",
-    type=Grid(float("inf"), least=float("-inf")),
-    default="0:1:lin:101",
-    show_default=True,
-    help="Thresholds to count at: numbers separated by commas, or start:stop:lin:count.",
-)
-@click.option("--segments", "-s", multiple=True, help="Column that is kept as a key; may be repeated.")
-@click.option("--model", default="model", show_default=True, help="Column with the model's name.")
-@click.option("--label", default="label", show_default=True, help="Column with the true class.")
-@click.option("--score", default="score", show_default=True, help="Column with the score.")
-@click.option("--fold", help="Column with the cross-validation fold.")
-@click.option("--weight", help="Column with the weight of each row.")
-@click.option("--positive", type=Value(), default="1", show_default=True, help="Label that means positive.")
-@click.option("--negative", type=Value(), help="The other label.  [default: 0, or false]")
-@click.option(
-    "--score-type",
-    type=click.Choice(["float64", "float32"]),
-    default="float64",
-    show_default=True,
-    help="Precision of the score column.",
-)
-def sql(table: str, **options: Any) -> None:
-    """Print one GROUP BY that counts the predictions of a TABLE where they are.
-
-    Its result is small. Read it with nci_frames.read_counts. Needs sqlglot: pip install
-    'nci_frames[sql]'.
-
-    \b
-    Example:
-      nci-frames sql analytics.predictions --dialect bigquery --segments country
-      nci-frames sql "read_parquet('logs/*.parquet')" --dialect duckdb | duckdb
-    """
-    from nci_frames.counting.sql import counting_sql
-
-    click.echo(counting_sql(table, **options))
-
-
-@main.command()
-@click.argument("reference")
-@click.argument("traffic")
-@click.option("--segments", "-s", multiple=True, help="Column to estimate by; may be repeated.")
-@click.option(
-    "--method",
-    type=click.Choice(["em", "adjusted_count", "matching"]),
-    default="em",
-    show_default=True,
-    help="How the mixture is fitted.",
-)
-@click.option(
-    "--thresholds",
-    type=Grid(float("inf"), least=float("-inf")),
-    default="0:1:lin:1001",
-    show_default=True,
-    help="Thresholds to count at: numbers separated by commas, or start:stop:lin:count.",
-)
-@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
-@click.option("--model", default="model", show_default=True, help="Column with the model's name.")
-@click.option("--label", default="label", show_default=True, help="Column with the true class, of REFERENCE.")
-@click.option("--score", default="score", show_default=True, help="Column with the score.")
-@click.option("--positive", help="Label that means positive; 0/1 and Boolean labels need none.")
-def estimate(
-    reference: str,
-    traffic: str,
-    segments: tuple[str, ...],
-    method: Any,
-    thresholds: tuple[float, ...],
-    level: float,
-    label: str,
-    positive: str | None,
-    **columns: str,
-) -> None:
-    """Estimate the prevalence of TRAFFIC, a log without labels, by comparing its scores with REFERENCE.
-
-    REFERENCE is a log with labels. If the scores are no mixture of its two classes, there is a reason
-    instead of a number.
-
-    \b
-    Example:
-      nci-frames estimate labelled/ traffic/ --segments country
-    """
-    from rich.console import Console
-
-    from nci_frames.counting.count import count_confusion
-    from nci_frames.counting.logs.scan import scan_predictions
-    from nci_frames.counting.scores import count_scores
-    from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
-    from nci_frames.reporting.pages.terminal import print_frame
-
-    columns["segments"] = cast("Any", segments)
-    known = scan_predictions(reference, label=label, positive=positive, **cast("Any", columns))
-    unknown = scan_predictions(traffic, label=None, **cast("Any", columns))
-    found = estimate_prevalence(
-        count_confusion(known, thresholds=thresholds),
-        count_scores(unknown, thresholds=thresholds),
-        method=method,
-        level=level,
-    )
-    # What is null in every row would only take width.
-    reasons = ["reason"] if found["reason"].count() else []
-    shown = found.drop("fit_statistic", "supported", "reason").hstack(found.select(reasons))
-    print_frame(shown, Console(highlight=False), title=f"prevalence, with intervals of confidence {level:g}")
-
-
 def _pair(text: str) -> tuple[str, str]:
     model, separator, column = text.partition("=")
     if not (model and separator and column):
@@ -542,22 +323,29 @@ def _pair(text: str) -> tuple[str, str]:
     return model, column
 
 
-def _run(job: "ReportJob") -> None:
+def _given(ctx: click.Context, option: str) -> bool:
+    """Return whether an option is on the command line, and not by default."""
+    return ctx.get_parameter_source(option) is click.core.ParameterSource.COMMANDLINE
+
+
+def _run(job: "ReportJob") -> "Answer":
     from rich.console import Console
 
     from nci_frames.jobs.report import run_report
-    from nci_frames.reporting.pages.terminal import print_comparison
+    from nci_frames.reporting.pages.terminal import print_answer, print_comparison
     from nci_frames.reporting.tables.names import printable
 
     clean_up_when_interrupted()
     published = run_report(job)
     console = Console(highlight=False)
+    print_answer(published.answer, console)
     print_comparison(published.comparison, console, title=job.title or "")
     for warning in published.tally.warnings:
         click.echo(f"{type(warning).__name__}: {printable(str(warning))}", err=True)
     told = f"{published.tally.counted:,} predictions counted; report: {published.reports[0]}"
     click.echo(printable(told))
+    return published.answer
 
 
-for _command in (*JOB_COMMANDS, ledger):
+for _command in (*COUNTING_COMMANDS, *JOB_COMMANDS, ledger):
     main.add_command(_command)

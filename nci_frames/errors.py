@@ -214,6 +214,12 @@ class SourceError(NciFramesError):
         return cls("the log has no rows", where=where, hint=hint)
 
     @classmethod
+    def rows_in_spark(cls, where: str) -> Self:
+        """Build the error for rows that are in Spark and are wanted here."""
+        hint = "filter and join in Spark, before the scan; fetch a small frame with frame.toArrow()"
+        return cls("these rows are in Spark, where they can only be counted", where=where, hint=hint)
+
+    @classmethod
     def unreadable_folder(cls, folder: str, error: OSError) -> Self:
         """Build the error for a folder that cannot be listed."""
         found = error.strerror or str(error)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nci_frames.errors import SourceError
 from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["JOB_COMMANDS"]
 
+#: Files that are listed by ``check``.
+_LISTED = 20
 _DAY = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M:%S"])
 
 
@@ -34,6 +37,9 @@ def init(folder: Path, example: bool) -> None:
     clean_up_when_interrupted()
     file = write_job(folder, example=example)
     click.echo(f"written: {_shown(file)}")
+    if example:
+        click.echo(f"written: {_shown(folder / 'logs')}, five nights of logs")
+    click.echo(f"next:    nci-frames check {_shown(file)}")
 
 
 @click.command("demo-job")
@@ -59,29 +65,40 @@ def demo_job(out: Path, seed: int) -> None:
     clean_up_when_interrupted()
     for story, outcome in run_demo_nights(out, seed=seed):
         click.echo(f"{outcome.run}, {story}:\n  {outcome.line}")
+    click.echo(f"report:  {_shown(outcome.folder / 'report.html')}")
     click.echo(f"history: {_shown(outcome.folder / 'history.html')}")
 
 
 @click.command()
 @click.argument("job", type=click.Path(path_type=Path))
 @click.option("--until", type=_DAY, help="Only windows that begin before this day (UTC).")
-def check(job: Path, until: datetime | None) -> None:
+@click.pass_context
+def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
     """Say what a run of JOB would do: files, windows, columns, gates. Nothing is written.
+
+    Exit code 3: the run would end because of a file.
 
     \b
     Example:
       nci-frames check nightly/job.toml
     """
     file = _read(job)
+    from nci_frames.jobs.gates.verdicts import gate_text
     from nci_frames.jobs.run import plan_job
+    from nci_frames.jobs.scenario_values import scenario_facts
 
     clean_up_when_interrupted()
     plan = plan_job(file, until=_utc(until))
     events = dict(plan.files["event"].value_counts().rows())
     told = ", ".join(f"{number:,} {event}" for event, number in sorted(events.items()))
     click.echo(f"files:    {len(plan.files):,} ({told})")
-    for row in plan.files.filter(plan.files["event"].is_in(["changed", "failed"])).iter_rows(named=True):
-        click.echo(f"          {row['event']}: {row['path']!r} {row['reason'] or ''}".rstrip())
+    stopping = ["failed", *(["changed"] if file.job.source.on_changed == "raise" else [])]
+    stops = plan.files.filter(plan.files["event"].is_in(stopping))
+    for row in stops.head(_LISTED).iter_rows(named=True):
+        reason = row["reason"] or "it was counted with another content, and source.on_changed is 'raise'"
+        click.echo(f"          {row['event']}: {row['path']!r}: {_indented(reason)}")
+    if len(stops) > _LISTED:
+        click.echo(f"          and {len(stops) - _LISTED:,} more")
     if plan.windows:
         first, last = plan.windows[0][0], plan.windows[-1][1]
         click.echo(
@@ -91,8 +108,16 @@ def check(job: Path, until: datetime | None) -> None:
     grid = "every score" if settings.thresholds is None else f"{len(settings.thresholds):,} thresholds"
     click.echo(f"columns:  {', '.join(f'{name!r} ({role})' for name, role in settings.roles().items())}")
     click.echo(f"counted:  at {grid}, generation {settings.generation}")
+    for label, value in scenario_facts(file.job):
+        click.echo(f"assumed:  {ascii(f'{label}: {value}')[1:-1]}")
     for gate in file.job.gates:
-        click.echo(f"gate:     {gate.name!r}: {gate.metric!r}, {gate.severity}")
+        click.echo(f"gate:     {gate.name!r}: {gate_text(gate)}")
+    output = file.job.output
+    click.echo(
+        f"output:   {_shown(file.resolve(output.folder))}, ledger {_shown(file.resolve(output.ledger))}"
+    )
+    if len(stops):
+        ctx.exit(SourceError.exit_code)
 
 
 @click.command()
@@ -137,9 +162,10 @@ def run(
         # Before anything is counted: the run must not end where it would be logged.
         require_mlflow()
     outcome = run_job(file, run=run_id, until=_utc(until), keep_going=keep_going, tell=tell)
+    # It is published, whatever becomes of its metrics.
+    click.echo(outcome.line)
     if file.job.output.metrics_file is not None:
         write_metrics(Path(file.resolve(file.job.output.metrics_file)), file.job.name, outcome)
-    click.echo(outcome.line)
     if tracking is not None:
         tell("logged to MLflow", id=log_to_mlflow(tracking, file.job.name, outcome))
     ctx.exit(outcome.exit_code)
@@ -155,9 +181,14 @@ def _read(path: Path) -> "JobFile":
     return read_job(path)
 
 
+def _indented(text: str) -> str:
+    """Write an error of several lines under the file that it is about."""
+    return "\n            ".join(_shown(line) for line in text.splitlines())
+
+
 def _utc(day: datetime | None) -> datetime | None:
     return None if day is None else day.replace(tzinfo=UTC)
 
 
-def _shown(path: Path) -> str:
+def _shown(path: Path | str) -> str:
     return repr(str(path))[1:-1]

@@ -1,11 +1,13 @@
 """The commands of a ledger: arguments only."""
 
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nci_frames.command_options import column_options
 from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
 
@@ -38,13 +40,8 @@ def ledger() -> None:
     help='"exact", "logit:501", "uniform:101", or numbers separated by commas.',
 )
 @click.option("--segments", "-s", multiple=True, help="Column counted apart; may be repeated.")
-@click.option("--model", default="model", show_default=True, help="Column with the model's name.")
-@click.option("--label", default="label", show_default=True, help="Column with the true class.")
-@click.option("--score", default="score", show_default=True, help="Column with the score.")
-@click.option("--fold", help="Column with the cross-validation fold.")
-@click.option("--unit", help="Column with the user, host or patient; its rows are counted by bucket, too.")
+@column_options("model", "label", "score", "fold", "unit", "positive")
 @click.option("--buckets", type=int, help="Buckets of units, 20 or more.  [default: 256]")
-@click.option("--positive", help="Label that means positive; 0/1 and Boolean labels need none.")
 @click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")
 @click.option(
     "--on-changed",
@@ -65,7 +62,12 @@ def append(path: str, source: tuple[str, ...], thresholds: str, **options: Any) 
     from nci_frames.counting.thresholds.grids import named_thresholds
 
     grid = named_thresholds(thresholds)
-    _print(known.append(list(source), thresholds=grid, **options).drop("source"), "files")
+    with warnings.catch_warnings():
+        # They are told below, file by file.
+        warnings.simplefilter("ignore", UserWarning)
+        appended = known.append(list(source), thresholds=grid, **options)
+    _print(appended.drop("source", "warning"), "files")
+    _warn(appended)
 
 
 @ledger.command()
@@ -181,6 +183,7 @@ def rebuild(path: str, generation: str | None) -> None:
     """
     counted = _ledger(path).rebuild(generation=generation)
     click.echo(f"{len(counted):,} files counted")
+    _warn(counted)
 
 
 @ledger.command()
@@ -204,6 +207,13 @@ def _ledger(path: str) -> "CountsLedger":
 
     clean_up_when_interrupted()
     return CountsLedger(path)
+
+
+def _warn(appended: Any) -> None:
+    from nci_frames.reporting.tables.names import printable
+
+    for told in appended["warning"].drop_nulls():
+        click.echo(f"warning: {printable(told)}", err=True)
 
 
 def _print(frame: Any, title: str) -> None:

@@ -1,8 +1,15 @@
 """Types that modules of every layer share."""
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats"]
+__all__ = ["Dialect", "Floats"]
 
 Floats = NDArray[np.float64]
+
+#: Engines that compare doubles as IEEE 754 does, except that for some NaN equals NaN.
+Dialect = Literal[
+    "bigquery", "clickhouse", "databricks", "duckdb", "postgres", "redshift", "snowflake", "spark", "trino"
+]

@@ -1,6 +1,7 @@
 """Arguments of the wrong kind end in an error that says what to pass."""
 
 import inspect
+import itertools
 import random
 import signal
 import warnings
@@ -18,7 +19,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.arguments import beta_values, prevalence_values
+from nci_frames.arguments import beta_values, grid_numbers, prevalence_values
 from nci_frames.checked import checked
 from tests.fuzz.calls import calls, log, public_functions
 from tests.fuzz.oddities import ODD_VALUES
@@ -261,7 +262,7 @@ def test_predictions_may_be_an_arrow_table_but_no_path() -> None:
         ("project_rates", {"prevalence": pl.col("eta")}, "prevalence must be a number"),
         ("project_rates", {"metrics": "f1"}, "did you mean 'f_beta', with beta=1?"),
         ("project_rates", {"metrics": "roc_auc"}, "compute_areas"),
-        ("roll_up", {"prevalence": "selected"}, "a number, a list of numbers or 'observed'"),
+        ("roll_up", {"prevalence": "selected"}, "a number, a list of numbers, 'observed', a dict"),
         ("roll_up", {"over": []}, "over must be at least one key"),
         ("summarise_folds", {"over": []}, "over must be at least one key"),
         ("metric_surface", {"beta": -1}, "beta must be a number >= 0"),
@@ -328,3 +329,16 @@ def test_numbers_are_ascending_and_distinct() -> None:
     for wrong in ([], -1):
         with pytest.raises(nf.ParameterError, match="beta must be"):
             beta_values(wrong)  # type: ignore[arg-type]
+
+
+def test_a_round_grid_has_its_ends_and_numbers_of_two_digits() -> None:
+    grid = grid_numbers("1e-4:0.5:round")
+    assert grid[0] == 1e-4
+    assert grid[-1] == 0.5
+    assert grid == sorted(set(grid))
+    assert all(float(f"{number:.2g}") == number for number in grid)
+    assert max(after / before for before, after in itertools.pairwise(grid)) < 1.34
+    assert grid_numbers("0.0123:0.02:round") == [0.0123, 0.015, 0.02]
+    for wrong in ("0:1:round", "1:0.5:round", "1:inf:round", "nan:1:round"):
+        with pytest.raises(ValueError, match="a round grid must start above 0 and below its stop"):
+            grid_numbers(wrong)

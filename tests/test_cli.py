@@ -75,13 +75,14 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
 
 #: What is written of a log without folds and segments, and what there is of segments besides.
 TABLES = (
-    "area_errors", "area_nodes", "area_winners", "areas", "best", "best_certainty", "best_points",
-    "best_winners", "beta_winners", "certainty", "contenders", "counts", "curve_projection", "curves",
-    "decisions", "points", "precision_bands", "precision_uncertainty", "projection", "rates", "support",
-    "undefined", "winners",
+    "answer", "answer_winners", "area_errors", "area_nodes", "area_winners", "areas", "best",
+    "best_certainty", "best_points", "best_winners", "beta_winners", "certainty", "certified", "contenders",
+    "counts", "curve_projection", "curves", "decisions", "points", "precision_bands", "precision_uncertainty",
+    "projection", "rates", "support", "undefined", "winners",
 )  # fmt: skip
 SEGMENTED = (
-    "differences", "segment_areas", "segment_points", "segment_projection", "segment_sizes", "shifts",
+    "differences", "segment_areas", "segment_points", "segment_projection", "segment_ranks", "segment_sizes",
+    "shifts",
 )  # fmt: skip
 
 

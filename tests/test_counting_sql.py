@@ -1,7 +1,8 @@
 """A database counts what ``count_confusion`` counts, bit for bit."""
 
 import io
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, get_args
 
 import duckdb
 import numpy as np
@@ -15,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.cli import main
-from nci_frames.counting.sql import DIALECTS
+from nci_frames.typing import Dialect
 from tests.postgres import MISSING, Server, running_server
 
 GRID = [-1e300, -1.0, -0.0, 1e-320, 0.1, 0.30000000000000004, 0.7, 1 - 2**-53, 1.0, 1e10]
@@ -175,7 +176,7 @@ def test_postgres_finds_the_rows_that_are_not_valid(server: Server) -> None:
     assert in_postgres(server, BAD, sql, types)["invalid"].sum() == 5
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", get_args(Dialect))
 def test_every_dialect_can_read_its_query(dialect: Any) -> None:
     sql = nf.counting_sql(
         "db.log",
@@ -254,8 +255,25 @@ def test_increments_that_are_none(change: dict[str, pl.Expr], error: type[Except
 def test_thresholds_must_be_those_of_the_increments() -> None:
     with pytest.raises(nf.ParameterError, match="lack some"):
         nf.read_counts(INCREMENTS, thresholds=[0.4])
-    with pytest.raises(nf.ParameterError, match="ascending"):
-        nf.read_counts(INCREMENTS, thresholds=[0.5, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "message"),
+    [
+        ([0.5, 0.4], "strictly ascending\n  found: 0.5 before 0.4, at position 0"),
+        ([0.4, 0.4], "strictly ascending\n  found: 0.4 twice, at position 0"),
+        ([float("nan")], "thresholds must be numbers\n  found: NaN at position 0"),
+        ([], "thresholds must be 1 to 65,535 numbers\n  found: 0 of them"),
+        (range(70_000), "thresholds must be 1 to 65,535 numbers\n  found: 70,000 of them"),
+    ],
+)
+def test_thresholds_are_checked_as_those_of_counting(thresholds: Sequence[float], message: str) -> None:
+    for call in (
+        lambda: nf.read_counts(INCREMENTS, thresholds=thresholds),
+        lambda: nf.counting_sql("log", thresholds=thresholds, dialect="duckdb"),
+    ):
+        with pytest.raises(nf.ParameterError, match=message):
+            call()
 
 
 def test_the_command_prints_the_query() -> None:

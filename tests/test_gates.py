@@ -10,8 +10,9 @@ import pytest
 from scipy import integrate, stats
 
 import nci_frames as nf
-from nci_frames.jobs.gates.difference import difference, shared_correlation
+from nci_frames.jobs.gates.difference import difference, shared_area_correlation, shared_correlation
 from nci_frames.jobs.gates.judge import Reference, judge_gates, overall
+from nci_frames.jobs.gates.measure import Measurement, measure
 from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.gates.verdicts import chat_line
 from nci_frames.jobs.job_file.model import Job
@@ -41,7 +42,7 @@ def judged(
             "gates": [{"name": "gate", "metric": "recall"} | gate],
         }
     )
-    frame = counts(*groups)
+    frame = groups[0] if groups and isinstance(groups[0], pl.DataFrame) else counts(*groups)
 
     def by(keys, scope):
         return frame.sort("model") if "country" in keys else nf.pool_counts(frame, over="country")
@@ -117,6 +118,7 @@ def test_precision_at_a_scenario_and_per_segment():
         scenarios={"m": markets},
     )
     assert [(row["prevalence"], row["verdict"]) for row in rows] == [(None, "undecided"), (0.5, "pass")]
+    assert rows[0]["reason"] == "scenario m has no prevalence for country = at"
 
 
 @pytest.mark.parametrize(
@@ -137,8 +139,18 @@ def test_a_change_is_judged_on_the_bounds_of_the_difference(change, then, verdic
     (row,) = judged(gate, MANY, reference=before.with_columns(pl.col("segment").cast(pl.String)))
     assert row["verdict"] == verdict
     assert row["reference"] == then / 1000
+    assert row["difference"] == pytest.approx((800 - then) / 1000)
+    assert row["difference_lower"] < row["difference"] < row["difference_upper"]
     (first,) = judged(gate, MANY)
     assert (first["verdict"], first["reason"]) == ("undecided", "no good run before to compare with")
+
+
+def test_a_change_of_the_scenario_is_no_change_of_the_model():
+    gate = {"metric": "precision", "scenario": "EU", "change_threshold": {"absolute": 0.05}}
+    before = pl.DataFrame(judged(gate, MANY, scenarios={"EU": 0.01}), infer_schema_length=None)
+    before = before.with_columns(pl.col("segment").cast(pl.String))
+    (row,) = judged(gate, MANY, reference=before, scenarios={"EU": 0.001})
+    assert (row["verdict"], row["reason"]) == ("undecided", "the prevalence was 0.01 in the last good run")
 
 
 def test_a_change_of_windows_that_share_rows_has_narrower_bounds():
@@ -184,20 +196,104 @@ def test_bounds_of_a_change_of_nested_windows_hold_as_often_as_they_say(old_shar
         assert apart / 2000 > 0.99
 
 
+#: Scores of positives and of negatives lie around 1.5 and 0, on a grid.
+EDGES = np.linspace(-4, 6, 41)
+
+
+def normal_log(rng: np.random.Generator, positives: int, negatives: int, distance: float = 1.5) -> np.ndarray:
+    """How many positives and negatives of a log lie in each bin."""
+    scores = rng.normal(distance, 1, positives), rng.normal(0, 1, negatives)
+    edges = [*EDGES, np.inf]
+    return np.array([np.histogram(np.maximum(own, EDGES[0]), edges)[0] for own in scores])
+
+
+def as_counts(bins: np.ndarray) -> pl.DataFrame:
+    tp, fp = bins[:, ::-1].cumsum(axis=1)[:, ::-1]
+    cells = {"tp": tp, "fp": fp, "fn": tp[0] - tp, "tn": fp[0] - fp}
+    return pl.DataFrame({"model": "a", "country": "de", "threshold": EDGES, "resolution": "grid"} | cells)
+
+
+def test_a_change_of_areas_of_windows_that_share_rows_has_narrower_bounds():
+    rng = np.random.default_rng(0)
+    old, new = normal_log(rng, 900, 9000), normal_log(rng, 100, 1000)
+    gate = {"metric": "pr_auc", "prevalence": 0.3, "change_threshold": {"absolute": 0.02}}
+    then = pl.DataFrame(judged(gate, as_counts(old)), infer_schema_length=None)
+    then = then.with_columns(pl.col("segment").cast(pl.String))
+    (apart,) = judged(gate, as_counts(old + new), reference=then)
+    (nested,) = judged(gate, as_counts(old + new), reference=then, shared=as_counts(old))
+    assert (apart["verdict"], nested["verdict"]) == ("undecided", "pass")
+    widths = [row["difference_upper"] - row["difference_lower"] for row in (apart, nested)]
+    assert widths[1] < 0.4 * widths[0]
+    # The very same rows: whatever the number, it is no chance.
+    (again,) = judged(gate, as_counts(old), reference=then, shared=as_counts(old))
+    assert [again[f"difference{name}"] for name in ("", "_lower", "_upper")] == [0, 0, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["pr_auc", "roc_auc"])
+@pytest.mark.parametrize("old_share", [0.0, 0.5, 0.9])
+def test_bounds_of_a_change_of_areas_hold_as_often_as_they_say(metric, old_share):
+    """Of two separate nights (no row is shared), and of windows of which one contains the other."""
+    rng, logs = np.random.default_rng(3), 300
+    what = Measurement(metric, 0.3, 1.0, 0.0, "wilson", 0.95)
+
+    def area(bins):
+        return measure(as_counts(bins).drop("country"), [], what).row(0, named=True)
+
+    none = {"positives": 0, "negatives": 0, "lower": 0.0, "upper": 0.0}
+    held = [0, 0]
+    for _ in range(logs):
+        share = old_share or 1.0
+        old = normal_log(rng, int(200 * share), int(2000 * share))
+        new = normal_log(rng, int(200 * (1 - old_share)), int(2000 * (1 - old_share)))
+        then, now = area(old), area(new + old if old_share else new)
+        for place, shared in enumerate((none, then if old_share else none)):
+            bounds = difference(now, then, correlation=shared_area_correlation(shared, now, then))
+            held[place] += bounds["lower"] <= 0 <= bounds["upper"]
+    apart, nested = (number / logs for number in held)
+    print(f"{metric}, {old_share:.0%} shared: {apart:.1%} as if none were, {nested:.1%}")  # noqa: T201
+    # Three standard errors below 0.95.
+    assert 0.95 - 3 * math.sqrt(0.95 * 0.05 / logs) < nested <= apart
+    if old_share:
+        assert apart > 0.98
+
+
 @pytest.mark.parametrize(
-    ("rivals", "verdict"),
+    ("rivals", "verdict", "nearest"),
     [
-        ([("b", "de", 600, 10, 400, 990)], "pass"),
-        ([("b", "de", 795, 10, 205, 990)], "undecided"),
-        ([("b", "de", 600, 10, 400, 990), ("c", "de", 900, 10, 100, 990)], "fail"),
-        ([], "undecided"),
+        ([("b", "de", 600, 10, 400, 990)], "pass", "b"),
+        ([("b", "de", 795, 10, 205, 990)], "undecided", "b"),
+        ([("b", "de", 600, 10, 400, 990), ("c", "de", 900, 10, 100, 990)], "fail", "c"),
+        ([("b", "de", 0, 0, 0, 990)], "undecided", "b"),
+        ([], "undecided", None),
     ],
 )
-def test_a_champion_must_be_ahead_of_every_rival(rivals, verdict):
+def test_a_champion_must_be_ahead_of_every_rival(rivals, verdict, nearest):
     gate = {"metric": "f_beta", "champion": {"model": "a", "prevalence": [0.2]}}
     (row,) = judged(gate, MANY, *rivals)
     assert row["verdict"] == verdict
-    assert row["model"] == "a"
+    assert (row["model"], row["rival"]) == ("a", nearest)
+    if nearest is None:
+        assert row["reason"] == "no rival"
+
+
+def test_what_is_better_when_lower_leads_when_lower():
+    gate = {"metric": "fpr", "champion": {"model": "a", "prevalence": [0.2]}}
+    (row,) = judged(gate, ("a", "de", 800, 10, 200, 990), ("b", "de", 800, 100, 200, 900))
+    assert (row["verdict"], row["value"]) == ("pass", pytest.approx(0.09))
+    change = {"metric": "fpr", "change_threshold": {"absolute": 0.01}}
+    before = pl.DataFrame(judged(change, ("a", "de", 800, 10, 200, 990)), infer_schema_length=None)
+    before = before.with_columns(pl.col("segment").cast(pl.String))
+    (row,) = judged(change, ("a", "de", 800, 100, 200, 900), reference=before)
+    assert (row["verdict"], row["limit_upper"], row["limit_lower"]) == ("fail", 0.01, None)
+
+
+def test_a_verdict_says_why_an_area_has_no_bounds():
+    rng = np.random.default_rng(0)
+    gate = {"metric": "pr_auc", "prevalence": 1e-5, "value_threshold": {"lower": 0.5}}
+    (row,) = judged(gate, as_counts(normal_log(rng, 200, 2000)))
+    assert row["verdict"] == "undecided"
+    assert re.fullmatch("this log cannot tell: about [0-9,]+ negatives would be needed", row["reason"])
 
 
 def test_verdicts_come_to_one_that_sets_the_exit_code():

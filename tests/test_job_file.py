@@ -17,6 +17,7 @@ from tests.jobs import SMALL, small_job, write_nights
 
 ROOT = Path(__file__).parents[1]
 GATE = SMALL + '[[gates]]\nname = "a"\n'
+KEYS = '[segments]\nkeys = ["country"]\n'
 TEMPLATE = (ROOT / "nci_frames" / "jobs" / "job.toml").read_text(encoding="utf-8")
 
 
@@ -54,13 +55,14 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
         (SMALL + "[zzzzzz]\n", "zzzzzz: unknown key; known are version, name, source"),
         (SMALL.replace('name = "small"', 'name = "../x"'), "name: string should match"),
         (SMALL.replace("[0.01, 0.1]", "[2.0]"), r"report.prevalence\[1\]: .*or equal to 1 \(found 2"),
-        (SMALL.replace("[0.01, 0.1]", '"1:2:3"'), "report.prevalence: it must be start:stop:log:count"),
+        (SMALL.replace("[0.01, 0.1]", '"1:2:3"'), "report.prevalence: it must be start:stop:round"),
         (SMALL.replace("[0.01, 0.1]", '"1e-4:1e999:log:30"'), "report.prevalence: .*both finite"),
         (SMALL.replace("[0.01, 0.1]", '"1e-4:0.5:log:1000000000"'), "count within 2 to 100,000"),
         (SMALL.replace("[0.01, 0.1]", '"-1e308:1e308:lin:3"'), "too far apart"),
         (SMALL + "[output]\nfolder = 's3://b/out'\n", "output.folder: runs are published in a local folder"),
         (SMALL + "[columns]\nweight = 'w'\n", "columns.weight: a job cannot take weighted logs"),
         (SMALL + "[scenarios]\nm = { by = 'x' }\n", "give either prevalence or table"),
+        (SMALL + "[scenarios]\nm = { by = 'x', prevalence = { a = 0.1 } }\n", "'x' is not among segm"),
         (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", "[1.0, 0.5]"), "thresholds must be strictly ascending"),
         (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", '"logit:1"'), "n must be within 2"),
         (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", '"best"'), "thresholds are .*exact.*logit:501"),
@@ -69,7 +71,13 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
         (GATE + 'scenario="EU"\nvalue_threshold={lower=1}', "there is no scenario 'EU'"),
         (GATE + 'segments=["x"]\nvalue_threshold={lower=1}', "'x' is not among segments"),
         (GATE + 'sequential=true\nvalue_threshold={lower=1}', "sequential needs a value"),
-        (GATE + 'value_threshold={lower=2, upper=1}', "lower must not be above upper"),
+        (GATE + 'value_threshold={lower=0.2, upper=0.1}', "lower must not be above upper"),
+        (GATE + 'metric="recal"\nvalue_threshold={lower=0.5}', r"metric: unknown metric.*'recall'"),
+        (GATE + 'metric="doolittle"\nvalue_threshold={lower=0.5}', "metric: doolittle has no bounds"),
+        (GATE + 'metric="mean_pr_auc"\nvalue_threshold={lower=0.5}', "mean_pr_auc has no bounds"),
+        (GATE + 'metric="recall"\nvalue_threshold={lower=80}', "80 is no value of recall, which is 0 to 1"),
+        (GATE + 'value_threshold={lower=nan}', "lower: input should be a finite number"),
+        (GATE + 'metric="posfrac"\nchange_threshold={absolute=0.1}', "neither better nor worse"),
         ("name = ", "not TOML"),
         ("a = " + "[" * 5000, "not TOML"),
     ],
@@ -83,7 +91,7 @@ def test_what_a_job_cannot_be_told_names_the_key(tmp_path: Path, wrong: str, tol
 def test_prevalences_from_a_table(tmp_path: Path, ending: str) -> None:
     table = pl.DataFrame({"country": ["01", "de"], "prevalence": [0.001, 0.02], "note": ["x", None]})
     getattr(table, f"write_{ending}")(tmp_path / f"markets.{ending}")
-    scenario = f'[scenarios]\nm = {{ by = "country", table = "markets.{ending}" }}\n'
+    scenario = KEYS + f'[scenarios]\nm = {{ by = "country", table = "markets.{ending}" }}\n'
     file = read_job(small_job(tmp_path, scenario))
     scenarios = file.job.model_dump()["scenarios"]
     assert scenarios == {"m": {"by": "country", "prevalence": {"01": 0.001, "de": 0.02}, "table": None}}
@@ -103,7 +111,7 @@ def test_prevalences_from_a_table(tmp_path: Path, ending: str) -> None:
 def test_tables_of_prevalences_that_are_none(tmp_path: Path, content: str | None, told: str) -> None:
     if content is not None:
         (tmp_path / "markets.csv").write_text(content)
-    scenario = '[scenarios]\nm = { by = "country", table = "markets.csv" }\n'
+    scenario = KEYS + '[scenarios]\nm = { by = "country", table = "markets.csv" }\n'
     with pytest.raises(nf.ParameterError, match=f"(?s){told}"):
         read_job(small_job(tmp_path, scenario))
 

@@ -32,8 +32,9 @@ def test_every_public_name_is_there_and_documented(name: str) -> None:
         assert not parameters, f"{name} does not explain {parameters}"
 
 
-def test_constraints_pin_versions_and_name_no_host() -> None:
-    lines = (ROOT / "constraints.txt").read_text().split()
+@pytest.mark.parametrize("name", ["constraints.txt", "constraints-spark.txt"])
+def test_constraints_pin_versions_and_name_no_host(name: str) -> None:
+    lines = (ROOT / name).read_text().split()
     assert lines
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line) for line in lines)
 

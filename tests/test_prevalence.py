@@ -14,8 +14,8 @@ from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.cli import main
-from nci_frames.evaluation.prevalence.estimates import estimate, misfit
-from nci_frames.evaluation.prevalence.mixtures import Mixture
+from nci_frames.evaluation.prevalence.estimates import estimates, misfits
+from nci_frames.evaluation.prevalence.mixtures import Mixtures
 
 EDGES = np.linspace(-4, 6, 101)
 
@@ -68,30 +68,43 @@ def test_two_bins_are_the_formula_of_rogan_and_gladen() -> None:
 bins = st.lists(st.tuples(*[st.integers(20, 200)] * 3), min_size=2, max_size=8)
 
 
-def mixture_of(rows: list[tuple[int, int, int]], times: int = 1) -> Mixture:
-    return Mixture(*(times * np.array(column) for column in zip(*rows, strict=True)))
+def mixture_of(rows: list[tuple[int, int, int]], times: int = 1) -> Mixtures:
+    positives, negatives, traffic = (times * np.array(column) for column in zip(*rows, strict=True))
+    # Another group with more bins changes nothing.
+    longer = np.arange(20, 20 + len(rows) + 2)
+    return Mixtures.of([(positives, negatives, traffic), (longer, longer[::-1], longer)])
+
+
+def laws_of(mixture: Mixtures) -> list[Any]:
+    """Return the shares of the bins that the first group has."""
+    return [law[0, mixture.used[0]] for law in mixture.laws]
+
+
+def estimate(mixture: Mixtures, method: str) -> tuple[float, float, float] | None:
+    prevalence, lower, upper = (float(side[0]) for side in estimates(mixture, method, 1.96))
+    return None if np.isnan(prevalence) else (prevalence, lower, upper)
 
 
 @given(bins)
 def test_em_is_the_maximum_of_the_likelihood(rows: list[tuple[int, int, int]]) -> None:
     mixture = mixture_of(rows)
-    p, n, _ = mixture.laws
-    result = estimate(mixture, "em", 1.96)
+    p, n, t = laws_of(mixture)
+    result = estimate(mixture, "em")
     if result is None:
         return
 
     def loss(eta: float) -> float:
-        return -float(mixture.traffic @ np.log(eta * p + (1 - eta) * n))
+        return -float(mixture.rows[2][0] * t @ np.log(eta * p + (1 - eta) * n))
 
     best = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
-    assert loss(result.prevalence) <= best.fun + 1e-6
+    assert loss(result[0]) <= best.fun + 1e-6
 
 
 @given(bins)
 def test_matching_is_the_least_squared_distance(rows: list[tuple[int, int, int]]) -> None:
     mixture = mixture_of(rows)
-    p, n, t = mixture.laws
-    result = estimate(mixture, "matching", 1.96)
+    p, n, t = laws_of(mixture)
+    result = estimate(mixture, "matching")
     if result is None:
         return
 
@@ -99,20 +112,20 @@ def test_matching_is_the_least_squared_distance(rows: list[tuple[int, int, int]]
         return float(((t - eta * p - (1 - eta) * n) ** 2 / (p + n)).sum())
 
     best = minimize_scalar(distance, bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
-    assert distance(result.prevalence) <= best.fun + 1e-9
+    assert distance(result[0]) <= best.fun + 1e-9
 
 
 @given(bins)
 def test_the_interval_holds_the_estimate_and_narrows_with_rows(rows: list[tuple[int, int, int]]) -> None:
-    few, many = (estimate(mixture_of(rows, times), "matching", 1.96) for times in (1, 100))
+    few, many = (estimate(mixture_of(rows, times), "matching") for times in (1, 100))
     if few is None:
         return
     assert many is not None
-    assert 0 <= few.lower <= few.prevalence <= few.upper <= 1
-    assert many.upper - many.lower <= few.upper - few.lower + 1e-9
-    statistic, freedom = misfit(mixture_of(rows), few.prevalence)
-    assert statistic >= 0
-    assert freedom == len(rows) - 2
+    assert 0 <= few[1] <= few[0] <= few[2] <= 1
+    assert many[2] - many[1] <= few[2] - few[1] + 1e-9
+    statistic, freedom = misfits(mixture_of(rows), np.array([few[0], 0.5]))
+    assert statistic[0] >= 0
+    assert freedom[0] == len(rows) - 2
 
 
 @pytest.mark.parametrize("method", ["em", "adjusted_count", "matching"])
@@ -213,3 +226,36 @@ def test_the_command_estimates_by_segment(tmp_path: Path) -> None:
     assert "prevalence" in told.output
     assert "0.05" in told.output or "0.04" in told.output
     assert CliRunner().invoke(main, ["estimate", *paths[::-1]]).exit_code == 3
+
+
+def test_quapy_estimates_the_same() -> None:
+    """EM and the adjusted count of QuaPy, from the posteriors and decisions of rows in the same bins."""
+    why = "the oracle QuaPy is not installed: pip install quapy"
+    aggregative = pytest.importorskip("quapy.method.aggregative", reason=why)
+    functional = pytest.importorskip("quapy.functional", reason=why)
+    rng = np.random.default_rng(4)
+    for eta in (0.005, 0.1, 0.6):
+        shares_p, shares_n = np.array([0.1, 0.2, 0.7]), np.array([0.85, 0.13, 0.02])
+        positives, negatives = rng.multinomial(2000, shares_p), rng.multinomial(8000, shares_n)
+        traffic = rng.multinomial(5000, eta * shares_p + (1 - eta) * shares_n)
+        reached = {name: rows[::-1].cumsum()[::-1][1:] for name, rows in
+                   {"tp": positives, "fp": negatives, "above": traffic}.items()}  # fmt: skip
+        place = {"model": "a", "threshold": [0.3, 0.6]}
+        labelled = pl.DataFrame(
+            {**place, "tp": reached["tp"], "fp": reached["fp"],
+             "fn": 2000 - reached["tp"], "tn": 8000 - reached["fp"]}
+        )  # fmt: skip
+        field = pl.DataFrame({**place, "above": reached["above"], "below": 5000 - reached["above"]})
+        found = nf.estimate_prevalence(labelled, field)
+        assert found["fit_statistic"].null_count() == 0  # all three bins were used
+        p, n = positives / 2000, negatives / 8000
+        posterior = np.repeat(p / (p + 4 * n), traffic)
+        both = np.stack([1 - posterior, posterior], axis=1)
+        theirs, _ = aggregative.EMQ.EM(np.array([0.8, 0.2]), both, epsilon=1e-7)
+        assert found["prevalence"].item() == pytest.approx(theirs[1], abs=1e-5)
+        found = nf.estimate_prevalence(labelled, field, method="adjusted_count")
+        at = np.argmax(reached["tp"] / 2000 - reached["fp"] / 8000)
+        theirs = functional.solve_adjustment_binary(
+            reached["above"][at] / 5000, reached["tp"][at] / 2000, reached["fp"][at] / 8000
+        )
+        assert found["prevalence"].item() == pytest.approx(theirs, abs=1e-9)

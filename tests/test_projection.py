@@ -82,7 +82,7 @@ def test_called_metrics_carry_what_they_fix() -> None:
         ({"prevalence": [0.1, -0.1]}, r"prevalence must be within \[0, 1\]\n  found: -0.1"),
         ({"prevalence": float("nan")}, "found: nan"),
         ({"prevalence": []}, "prevalence must be at least one number"),
-        ({"prevalence": "obs"}, "'observed' or 'selected'"),
+        ({"prevalence": "obs"}, "'observed', 'selected'"),
         ({"prevalence": ["x"]}, "found: 'x'"),
         ({"beta": -1}, "beta must be a number >= 0"),
         ({"beta": [float("nan")]}, "beta must be a number >= 0"),

@@ -153,6 +153,7 @@ def test_markdown_holds_the_answer_and_the_tables() -> None:
         "F-beta over beta at prevalence η = 0.02, each model at its own best threshold, judged on other rows",
         "F-beta over beta at prevalence η = 0.02, at threshold 0.5",
         "Segments",
+        "Segments worth looking at",
         "Data",
     ]
     sure = "best in > 99 % of resampled logs"
@@ -166,7 +167,7 @@ def test_markdown_holds_the_answer_and_the_tables() -> None:
     assert "| forest | 10⁻⁴ |  | 0.0189 |" in text
     assert "| logistic | boosted trees | 0.251 | 0.316 |" in text
     assert "| forest | **0.0126** (1) | **0.0583** (1) |" in text
-    assert "| *missing* | boosted trees | 0.546 | 1 |" in text
+    assert "| *missing* | 0.02 | boosted trees | 0.546 | 1 |" in text
     assert "| rows | 3 |" in text
     assert "| forest | 4,000 | 196,000 | 2,478 | 588 | 0.620 | 0.00300 |" in text
     assert not re.search(r"\n\n\n|[ \t]\n", text)

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from hashlib import sha256
 from pathlib import Path
 
 import jsonschema
@@ -59,6 +60,37 @@ def test_init_check_run_with_the_example(tmp_path: Path) -> None:
         p.name for p in folder.iterdir()
     }
     assert call("check", job).stdout.startswith("files:    5 (5 known)")
+
+
+def test_check_finds_columns_that_are_none_and_changed_files(tmp_path: Path) -> None:
+    paths = write_nights(tmp_path / "logs", 2)
+    job = small_job(tmp_path, '[columns]\nlabel = "truth"\n')
+    checked = call("check", job)
+    assert checked.exit_code == 3
+    assert checked.stdout.count("failed:") == 2
+    assert "'truth'" in checked.stdout
+    job = small_job(tmp_path, '[columns]\nlabel = "country"\n')
+    assert call("check", job).exit_code == 3
+    # A table of texts in place of Parquet, in one of the files.
+    job = small_job(tmp_path, text=SMALL.replace("*.parquet", "*"))
+    (tmp_path / "logs" / "2026-03-02" / "b.csv").write_text("model,label,points\na,1,0.5\n")
+    checked = call("check", job)
+    assert (checked.exit_code, checked.stdout.count("failed:")) == (3, 1)
+    (tmp_path / "logs" / "2026-03-02" / "b.csv").unlink()
+    assert call("check", job).exit_code == 0
+    assert not (tmp_path / "ledger").exists()
+    assert call("run", job).exit_code == 0
+    write_night(paths[0], 50, 0.8, seed=9)
+    checked = call("check", job)
+    assert checked.exit_code == 3
+    assert "changed: " in checked.stdout
+    assert (
+        call(
+            "check",
+            small_job(tmp_path, text=job.read_text().replace("[source]", '[source]\non_changed = "keep"')),
+        ).exit_code
+        == 0
+    )
 
 
 @pytest.mark.thorough
@@ -202,6 +234,64 @@ def test_small_segments_are_reported_together(tmp_path: Path) -> None:
     counts = pl.read_parquet(latest(tmp_path) / "tables" / "counts.parquet")
     assert counts["country"].unique().sort().to_list() == ["de", "other"]
     assert counts.filter(threshold=0.0).select("tp", "fp").sum_horizontal().sum() == 600
+
+
+@pytest.mark.thorough
+def test_scenarios_are_reported_for_each_segment(tmp_path: Path) -> None:
+    paths = write_nights(tmp_path / "logs", 2)
+    (tmp_path / "markets.csv").write_text("country,prevalence\nde,0.02\nuk,0.05\n")
+    extra = (
+        '[segments]\nkeys = ["country"]\n[scenarios]\nEU = 0.001\n'
+        'markets = { by = "country", table = "markets.csv" }\n'
+    )
+    ran = call("run", small_job(tmp_path, extra))
+    assert ran.exit_code == 0, ran.output
+    table = pl.read_parquet(latest(tmp_path) / "scenarios.parquet")
+    counted = nf.count_confusion(nf.scan_predictions(paths, segments="country"), thresholds=[0.5])
+    for scenario, eta, cells in (
+        ("EU", 0.001, nf.pool_counts(counted, over="country").row(0, named=True)),
+        ("markets", 0.02, counted.filter(country="de").row(0, named=True)),
+    ):
+        hits, alarms = (cells[a] / (cells[a] + cells[b]) for a, b in (("tp", "fn"), ("fp", "tn")))
+        precision = eta * hits / (eta * hits + (1 - eta) * alarms)
+        row = table.filter(scenario=scenario, model="forest", metric="precision").row(0, named=True)
+        assert row["prevalence"] == eta
+        assert row["value"] == pytest.approx(precision)
+        assert row["lower"] < precision < row["upper"]
+    told = (
+        table.filter(pl.col("model").is_null(), metric="precision")
+        .select("segment", "prevalence", "reason")
+        .rows()
+    )
+    assert told == [
+        ('{"country": "at"}', None, "the scenario has no prevalence for it"),
+        ('{"country": "uk"}', 0.05, "no row of the log is of it"),
+    ]
+    page = (latest(tmp_path) / "history.html").read_text()
+    assert "prevalence by country: de 0.02, uk 0.05" in page
+    assert re.search(r'<th scope="row">markets</th><td>country = de</td>', page)
+    report = json.loads((latest(tmp_path) / "report.json").read_text())
+    assert "scenario EU" in json.dumps(report["facts"])
+
+
+@pytest.mark.thorough
+def test_a_history_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path, RECALL)
+    assert call("run", job).exit_code == 0
+    run = latest(tmp_path)
+    old = pl.read_parquet(run / "history.parquet").drop("difference", "rival")
+    old.write_parquet(run / "history.parquet")
+    (run / "unusual.parquet").unlink()
+    manifest = json.loads((run / "manifest.json").read_text())
+    del manifest["files"]["unusual.parquet"]
+    manifest["files"]["history.parquet"]["sha256"] = sha256(
+        (run / "history.parquet").read_bytes()
+    ).hexdigest()
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    write_nights(tmp_path / "logs", 2)
+    assert call("run", job).exit_code == 0
+    assert pl.read_parquet(latest(tmp_path) / "history.parquet")["run"].n_unique() == 2
 
 
 @pytest.mark.thorough
@@ -359,8 +449,14 @@ def test_the_demo_shows_what_its_nights_bring(tmp_path: Path) -> None:
     assert runs["late"].to_list() == [0, 1, 0, 0, 0]
     assert runs["delivered again"].to_list() == [0, 0, 1, 0, 0]
     assert runs["verdict"].to_list() == ["pass", "pass", "pass", "fail", "fail"]
-    page = (nights[2].folder / "history.html").read_text()
-    assert re.search(r"2026-03-02/delivered-again.parquet</td>\s*<td>delivered again", page)
+    # The last page tells of all of it.
+    page = (nights[4].folder / "history.html").read_text()
+    for run, file, arrival in (
+        ("night-2", "2026-03-01/late", "late"),
+        ("night-3", "2026-03-02/delivered-again", "delivered again"),
+    ):
+        assert re.search(rf">{run}</th><td>[^<]*{file}.parquet</td>\s*<td>{arrival}", page)
+    assert re.search(r">night-4</th>.*finds most, each night and country \(country = fr\)</td>", page)
     failed = [set(night.verdicts.filter(verdict="fail").select("gate", "segment").rows()) for night in nights]
     finds = "forest finds most, each night and country"
     assert failed[:3] == [set()] * 3

@@ -1,5 +1,6 @@
 """Scores that are no probabilities at thresholds for probabilities, and the other way round."""
 
+import json
 import re
 import warnings
 from pathlib import Path
@@ -11,6 +12,10 @@ from click.testing import CliRunner
 
 import nci_frames as nf
 from nci_frames.cli import main
+from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.run import run_job
+from nci_frames.reporting.pages.json import render_json
+from tests.jobs import SMALL, small_job, write_nights
 
 GRIDS = {
     "uniform": nf.uniform_thresholds(101),
@@ -129,3 +134,81 @@ def test_a_comparison_of_logits_at_the_threshold_for_probabilities_says_so(tmp_p
     again = CliRunner().invoke(main, ["report", str(file), *options, "--threshold", "1.5"])
     assert "not probabilities" not in again.output
     assert "Check the threshold" not in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+
+
+def test_the_json_report_says_so() -> None:
+    for log, told in ((logits(), True), (probabilities(logits()), False)):
+        counts = nf.count_confusion(log, thresholds="exact", by=[])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", nf.OutsideGridWarning)
+            comparison = nf.compare_models(counts, prevalence=[0.01], repeats=2)
+        off_scale = json.loads(render_json(comparison))["off_scale"]
+        assert off_scale == comparison.off_scale
+        assert (off_scale is not None) == told
+
+
+def test_a_ledger_says_of_which_file(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    good, bad = logs / "good.parquet", logs / "bad.parquet"
+    probabilities(logits()).write_parquet(good)
+    logits().write_parquet(bad)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    grid = nf.uniform_thresholds(11)
+    with pytest.warns(nf.OutsideGridWarning) as caught:
+        appended = ledger.append([good, bad], thresholds=grid)
+    assert [Path(warning.filename).name for warning in caught] == [Path(__file__).name]
+    told = str(caught[0].message)
+    assert told.startswith(f"the scores of model 'a' in {str(bad)!r} are not probabilities")
+    assert appended["warning"].to_list() == [None, told]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ledger.append([good, bad], thresholds=grid)["warning"].to_list() == [None, None]
+    command = ["ledger", "append", str(tmp_path / "other"), str(logs), "--thresholds", "uniform:11"]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 0
+    assert done.stderr.splitlines() == [f"warning: {told}"]
+    rebuilt = CliRunner().invoke(main, ["ledger", "rebuild", str(tmp_path / "other")])
+    assert rebuilt.stderr.splitlines() == [f"warning: {told}"]
+
+
+def off_scale_night(folder: Path) -> None:
+    (path,) = write_nights(folder / "logs", 1)
+    pl.read_parquet(path).with_columns(score=(pl.col("score") - 0.45) * 40).write_parquet(path)
+
+
+@pytest.mark.thorough
+def test_a_scheduled_job_says_that_its_grid_is_off_the_scores(tmp_path: Path) -> None:
+    off_scale_night(tmp_path)
+    grid = SMALL.replace("[0.0, 0.25, 0.5, 0.75]", "[0.0, 0.2, 0.4, 0.5, 0.6, 0.8]")
+    events = []
+    job = read_job(small_job(tmp_path, text=grid))
+    outcome = run_job(job, run="one", tell=lambda event, **facts: events.append((event, facts)))
+    (note,) = outcome.arrived["note"]
+    assert "the scores of model 'forest' in " in note
+    assert "a.parquet' are not probabilities" in note
+    assert next(facts["note"] for event, facts in events if event == "source") == note
+    page = (outcome.folder / "history.html").read_text(encoding="utf-8")
+    assert "a.parquet&#39; are not probabilities" in page
+    (seen,) = json.loads((outcome.folder / "manifest.json").read_text())["files_seen"]
+    assert seen["warning"] == note
+
+
+@pytest.mark.thorough
+def test_a_scheduled_job_says_that_it_judges_off_the_scale(tmp_path: Path) -> None:
+    off_scale_night(tmp_path)
+    events = []
+    for extra in ("", "[report]\nthreshold = 2.0\n"):
+        text = SMALL.replace("[0.0, 0.25, 0.5, 0.75]", '"exact"').replace("[report]\n", extra or "[report]\n")
+        job = read_job(
+            small_job(tmp_path / f"job{len(extra)}", text=text.replace('"logs', f'"{tmp_path}/logs'))
+        )
+        outcome = run_job(job, tell=lambda event, **facts: events.append((event, facts)))
+        told = json.loads((outcome.folder / "report.json").read_text())["off_scale"]
+        if extra:
+            assert told is None
+        else:
+            assert "so decisions at 0.5 may not be those that are made" in told
+            assert ("doubtful threshold", {"why": told}) in events
+            events.clear()
+    assert "doubtful threshold" not in [event for event, _ in events]

@@ -13,8 +13,8 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.cli import main as command
 from nci_frames.counting.logs.units import unit_sizes
+from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.comparison.tables import Comparison
-from nci_frames.evaluation.comparison.units import at_thresholds
 from nci_frames.jobs import counting_units
 from nci_frames.jobs.counting_units import count_for_comparison
 from nci_frames.reporting.findings.verdicts import read_independence
@@ -55,7 +55,7 @@ def test_counts_at_thresholds_that_are_no_score_of_a_bucket(thresholds: Any) -> 
     rows = nf.unit_buckets(log(), buckets=64).collect()
     counts = nf.pool_counts(counted(thresholds), over="country")
     points = pl.DataFrame({"model": ["a", "a", "b"], "threshold": [0.31, 1.0, 2.0]})
-    found = at_thresholds(counts, points)
+    found = at_thresholds(counts, points, "bucket")
     expected = (
         rows.select("model", "bucket", "label", "score")
         .join(points, on="model")

@@ -43,6 +43,7 @@ NAMES: dict[str, Any] = {
     "other": nf.count_confusion(LOG, thresholds=[0.4], by=[]),
     "folds": nf.count_confusion(LOG, thresholds=[0.5], by="fold"),
     "rates": nf.compute_rates(nf.count_confusion(LOG, thresholds=[0.25, 0.5], by=[])),
+    "apart": nf.compute_rates(nf.count_confusion(LOG, thresholds=[0.5], by="country")),
     "bounded": nf.compute_rates(
         nf.count_confusion(LOG, thresholds=[0.25, 0.5], by=[]), interval="clopper_pearson"
     ),
@@ -94,6 +95,12 @@ PYTHON = (
     'nf.project_rates(rates, metrics="precison", prevalence=0.01)',
     'nf.project_rates(rates, metrics="precision", prevalence=1.5)',
     'nf.project_rates(rates, metrics="precision", prevalence="observd")',
+    'nf.project_rates(rates, metrics="precision", prevalence={"country": {"at": 0.01}})',
+    'nf.project_rates(apart, metrics="precision", prevalence={"country": {"at": 0.01}})',
+    'nf.project_rates(apart, metrics="precision", prevalence={"country": {"at": 0.01, "de": 1, "fr": 0.1}})',
+    'nf.compute_areas(apart, prevalence=pl.DataFrame({"country": ["at", "at"], "prevalence": 0.1}))',
+    'nf.compute_areas(apart, prevalence=pl.DataFrame({"country": ["at", "de"], "prevalence": [0.1, 1.2]}))',
+    'nf.compute_areas(apart, prevalence=pl.DataFrame({"prevalence": [0.1]}))',
     'nf.project_rates(rates, metrics="f_beta", prevalence=0.01, beta=-1)',
     'nf.project_rates(rates, metrics="precision", prevalence=0.01, band=True)',
     'nf.register_metric("precision", pl.col("tpr"), range=(0, 1))',

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.checked import checked
-from nci_frames.counting.engine.exact import TooManyRowsError, count_exact
-from nci_frames.counting.engine.grid import count_grid
-from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
+from nci_frames.counting.engine.counted import Counted
+from nci_frames.counting.engine.exact import TooManyRowsError
 from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.engine.passes import count_at
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
@@ -49,7 +48,8 @@ def count_confusion(
     ----------
     predictions
         What ``scan_predictions`` returned, also filtered or changed since; or a frame or Arrow table with the
-        columns of predictions, of which all other columns are keys.
+        columns of predictions, of which all other columns are keys. Of a Spark DataFrame the rows are counted
+        in Spark.
     thresholds
         Strictly ascending numbers (infinities are allowed), such as ``uniform_thresholds(101)`` makes;
         "exact" for every distinct score of each group; or "auto": as fine as needed for an error of at most
@@ -88,7 +88,7 @@ def count_confusion(
     SchemaError
         If *predictions* lacks a column, or has no such key.
     SourceError
-        If the rows counted and dropped are not the rows of the footers.
+        If the rows counted and dropped are not the rows of the footers; or if Spark cannot count.
 
     Warns
     -----
@@ -173,9 +173,8 @@ def tally_scan(
         As ``count_confusion`` does.
     """
     group = ["model", *kept_keys(scan.keys, by)]
-    chosen, (counts, rows_by_code, groups) = _counted(
-        scan, group, thresholds, Budget.of(memory_limit), progress
-    )
+    chosen, counted_rows = _counted(scan, group, thresholds, Budget.of(memory_limit), progress)
+    counts, rows_by_code, groups = counted_rows.counts, counted_rows.rows_by_code, counted_rows.groups
     scan.need_all_rows(rows_by_code)
     if scan.rows is None and not sum(rows_by_code.values()):
         raise SourceError.no_rows(scan.source.where)
@@ -203,28 +202,25 @@ def tally_scan(
     )
 
 
-Counted = tuple[pl.DataFrame, dict[int, int], pl.DataFrame]
-
-
 def _counted(
     scan: Scan, group: list[str], thresholds: Thresholds, budget: Budget, progress: bool
 ) -> tuple[Chosen, Counted]:
     """Count at the requested thresholds; a small log is read only once."""
     if isinstance(thresholds, str) and thresholds == "exact":
-        return Chosen(None), _count(scan, group, None, budget, progress)
+        return Chosen(None), count_at(scan, group, None, budget=budget, progress=progress)
     if isinstance(thresholds, str) and thresholds == "auto":
         thresholds = auto_thresholds()
     if not isinstance(thresholds, AutoThresholds):
         grid = check_thresholds(thresholds)
-        return Chosen(grid), _count(scan, group, with_marks(grid), budget, progress)
+        return Chosen(grid), count_at(scan, group, with_marks(grid), budget=budget, progress=progress)
     most_rows = min(EXACT_ROWS, budget.most_rows(len(group)))
     if scan.rows is None or scan.rows <= most_rows:
         with contextlib.suppress(TooManyRowsError):
-            return Chosen(None, None, 0.0, thresholds.tolerance), _count(
-                scan, group, None, budget, progress, most_rows=most_rows
+            return Chosen(None, None, 0.0, thresholds.tolerance), count_at(
+                scan, group, None, budget=budget, progress=progress, most_rows=most_rows
             )
     chosen = choose_thresholds(scan, thresholds, progress=progress, budget=budget)
-    return chosen, _count(scan, group, chosen.grid, budget, progress)
+    return chosen, count_at(scan, group, chosen.grid, budget=budget, progress=progress)
 
 
 def _resolution(chosen: Chosen, rows: int) -> pl.Expr | pl.Series:
@@ -232,27 +228,6 @@ def _resolution(chosen: Chosen, rows: int) -> pl.Expr | pl.Series:
         return pl.lit("exact" if chosen.grid is None else "grid").alias("resolution")
     words = np.where(chosen.resolved, "exact", "grid")
     return pl.Series("resolution", np.tile(words, rows // len(words)), dtype=pl.String)
-
-
-def _count(
-    scan: Scan,
-    group: list[str],
-    grid: NDArray[np.float64] | None,
-    budget: Budget,
-    progress: bool,
-    *,
-    most_rows: int | None = None,
-) -> Counted:
-    schema = scan.raw.collect_schema()
-
-    def count(groups: GroupNumbers) -> Counted:
-        if grid is None:
-            counted = count_exact(scan, groups, progress=progress, most_rows=most_rows, budget=budget)
-        else:
-            counted = count_grid(scan, groups, grid, progress=progress, budget=budget)
-        return *counted, groups.frame()
-
-    return with_group_numbers({key: schema[key] for key in group}, count)
 
 
 def _tolerance_missed(chosen: Chosen, where: str) -> ToleranceWarning | None:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -12,14 +12,9 @@ from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.errors import ParameterError
 from nci_frames.extras import require
 from nci_frames.schemas import RESERVED
+from nci_frames.typing import Dialect
 
-__all__ = ["DIALECTS", "counting_sql"]
-
-Dialect = Literal[
-    "bigquery", "clickhouse", "databricks", "duckdb", "postgres", "redshift", "snowflake", "spark", "trino"
-]
-#: Engines that compare doubles as IEEE 754 does, except that for some NaN equals NaN.
-DIALECTS: tuple[str, ...] = get_args(Dialect)
+__all__ = ["counting_sql"]
 
 Label = str | float | bool
 

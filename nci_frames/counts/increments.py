@@ -119,11 +119,11 @@ def counts_of(
         "threshold",
         tp=pl.col("positives").cum_sum(reverse=True).over(keys),
         fp=pl.col("negatives").cum_sum(reverse=True).over(keys),
-        fn=pl.col("positives").sum().over(keys),
-        tn=pl.col("negatives").sum().over(keys),
-    ).filter(pl.col("threshold").is_not_null())
-    return reached.with_columns(
-        fn=pl.col("fn") - pl.col("tp"),
-        tn=pl.col("tn") - pl.col("fp"),
-        resolution=pl.lit("exact" if thresholds is None else "grid"),
+    )
+    # All rows, in the same order: in another, the sum of weights could be less than that of some of them.
+    below = reached.with_columns(
+        fn=pl.col("tp").first().over(keys) - pl.col("tp"), tn=pl.col("fp").first().over(keys) - pl.col("fp")
+    )
+    return below.filter(pl.col("threshold").is_not_null()).with_columns(
+        resolution=pl.lit("exact" if thresholds is None else "grid")
     )

@@ -133,8 +133,8 @@ def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
 def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.DataFrame:
     """Sum tp, fp, fn and tn over the rows of counts or rates that share *by*, with further aggregates.
 
-    A null adds nothing. The further aggregates must not depend on the order of the rows. The rows are sorted
-    by *by*; weights are added in one order, so that their sums are the same to the bit in every run.
+    The aggregates must not depend on the order of rows. A null adds nothing. The result is sorted by
+    *by*, and rows are added in one order, so that sums of weights are the same to the bit in every run.
 
     Raises
     ------
@@ -142,12 +142,13 @@ def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.Data
         If a sum is more than a count can hold.
     """
     check_sums(frame, _CELLS, by)
+    sums = [pl.col(_CELLS).sum(), *also]
     if all(frame.schema[cell].is_integer() for cell in _CELLS):
-        # Sums of whole numbers are the same in any order, and there are far fewer rows to sort after it.
-        return frame.group_by(by).agg(pl.col(_CELLS).sum(), *also).sort(by)
+        # Whole numbers have the same sum in any order, and there are fewer sums to sort than rows.
+        return frame.group_by(by).agg(sums).sort(by)
     keys = [key for key in COUNTS.keys(frame.columns) if key not in by]
     ordered = frame.sort(*by, *(name for name in ("model", *keys, "threshold", *_CELLS) if name not in by))
-    return ordered.group_by(by, maintain_order=True).agg(pl.col(_CELLS).sum(), *also)
+    return ordered.group_by(by, maintain_order=True).agg(sums)
 
 
 def _counts_alone(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:

@@ -1,13 +1,12 @@
 """Increments that another engine counted -> counts."""
 
-import itertools
 import warnings
 from collections.abc import Sequence
 from typing import Literal
 
 import polars as pl
 
-from nci_frames.arguments import number_list
+from nci_frames.arguments import threshold_grid
 from nci_frames.checked import checked
 from nci_frames.counts.increments import counts_of
 from nci_frames.errors import InvalidRowsError, InvalidRowsWarning, ParameterError, SchemaError
@@ -59,7 +58,8 @@ def read_counts(
     InvalidRowsError
         If there are rows that cannot be counted, and *on_invalid* is "raise".
     ParameterError
-        If *thresholds* are not ascending, or lack one of the increments; or if they are needed.
+        If *thresholds* are not strictly ascending, too many, or lack one of the increments; or if they are
+        needed.
     SchemaError
         If a column is missing, of another type, null or negative.
 
@@ -127,9 +127,7 @@ def _grid(increments: pl.DataFrame, thresholds: Sequence[float] | None) -> list[
             msg = "thresholds are needed: no row of the increments reaches one"
             raise ParameterError(msg, hint="give the thresholds of the query")
         return seen
-    grid = number_list(thresholds)
-    if not grid or any(not low < high for low, high in itertools.pairwise(grid)):
-        raise ParameterError.out_of_range("thresholds", thresholds, "strictly ascending numbers")
+    grid: list[float] = threshold_grid(thresholds).tolist()
     missing = set(seen) - set(grid)
     if missing:
         msg = "thresholds lack some that occur in the increments"

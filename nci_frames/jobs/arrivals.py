@@ -30,8 +30,9 @@ def arrivals(
     Returns
     -------
     ``path``, ``window_start``, ``arrival`` (one of ``ARRIVALS``), ``rows`` (null where they were not counted
-    now) and ``note`` (null if there is none). A file is "late" if the run before had a window as new or
-    newer, and "delivered again" if its content was counted from another path.
+    now) and ``note``: why it failed, or what is doubtful (null if there is nothing). A file is "late" if the
+    run before had a window as new or newer, and "delivered again" if its content was counted from another
+    path.
     """
     seen = {file["path"] for file in previous["files_seen"]} if previous else set()
     newest: str | None = previous["newest_window"] if previous else None
@@ -39,7 +40,7 @@ def arrivals(
     rows = []
     for file in appended.iter_rows(named=True):
         source = known.get(file["source"] or "", {"path": None, "window_start": None})
-        start, note = source["window_start"], file["reason"]
+        start, note = source["window_start"], file["reason"] or file["warning"]
         if file["event"] in _BECAME:
             arrival = _BECAME[file["event"]]
         elif file["event"] == "counted":

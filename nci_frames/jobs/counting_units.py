@@ -1,7 +1,7 @@
 """Predictions -> the counts of a report, by buckets of units where the log has units."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -10,6 +10,7 @@ from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.units import BUCKET, UnitSizes, unit_buckets, unit_sizes
 from nci_frames.counting.thresholds.auto import EXACT_ROWS
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
+from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 
 __all__ = ["MOST_COUNTS", "REPEAT", "Counted", "count_for_comparison"]
 
@@ -30,9 +31,20 @@ class Counted:
     by_unit: pl.DataFrame | None
     units: UnitSizes | None
 
+    def without_small_segments(self, segments: Sequence[str], *, positives: int) -> "Counted":
+        """Return the counts with all segments of fewer positives as one, "other"."""
+        small = small_segments(self.tally.counts, segments, positives=positives)
+        if small.is_empty():
+            return self
+        counts = with_small_pooled(self.tally.counts, small)
+        by_unit = self.by_unit
+        if by_unit is not None and set(segments) <= set(by_unit.columns):
+            by_unit = with_small_pooled(by_unit, small)
+        return replace(self, tally=replace(self.tally, counts=counts), by_unit=by_unit)
+
 
 def count_for_comparison(
-    predictions: pl.LazyFrame, thresholds: AutoThresholds, segments: Sequence[str]
+    predictions: pl.LazyFrame, thresholds: Thresholds, segments: Sequence[str]
 ) -> Counted:
     """Count a log for a report: in one pass, or for a large log with units in two."""
     if "unit" not in predictions.collect_schema():
@@ -47,7 +59,9 @@ def count_for_comparison(
     repeats = [REPEAT] if REPEAT in tally.counts.columns else []
     by, buckets = _affordable(tally.counts, segments, repeats, len(grid))
     bucketed = unit_buckets(predictions, buckets=buckets)
-    same: Thresholds = grid if tally.reached else "exact"
+    same: Thresholds = grid if tally.reached or not isinstance(thresholds, AutoThresholds) else "exact"
+    if thresholds == "exact":
+        same = "exact"
     by_unit = tally_predictions(bucketed, thresholds=same, by=[*by, BUCKET], progress=True)
     return Counted(tally, by_unit.counts, sizes)
 

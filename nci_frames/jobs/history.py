@@ -34,6 +34,17 @@ _RUNS: dict[str, Any] = {
     "rows": pl.Int64,
     **dict.fromkeys(ARRIVALS, pl.Int64),
 }
+_UNUSUAL: dict[str, Any] = {
+    "run": pl.String,
+    "sequence": pl.Int64,
+    "path": pl.String,
+    "window_start": pl.Datetime("us", "UTC"),
+    "arrival": pl.String,
+    "rows": pl.Int64,
+    "note": pl.String,
+}
+#: Runs whose unusual files are remembered.
+_REMEMBERED = 100
 #: The metrics whose change is split into class balance and model.
 _SPLIT = ("precision", "f_beta")
 
@@ -45,6 +56,8 @@ class History:
     table: pl.DataFrame
     #: A row for each run: its newest window, verdict and what arrived.
     runs: pl.DataFrame
+    #: The files of the last runs that were late, delivered again, changed or unreadable.
+    unusual: pl.DataFrame
     #: That of the latest run; None before the first.
     manifest: Mapping[str, Any] | None
     #: None before the first good run.
@@ -61,16 +74,18 @@ class History:
             If a file of theirs is not what their manifest says.
         """
         if pointer is None:
-            return cls(pl.DataFrame(schema=_HISTORY), pl.DataFrame(schema=_RUNS), None, None, None)
+            table, runs, unusual = (pl.DataFrame(schema=schema) for schema in (_HISTORY, _RUNS, _UNUSUAL))
+            return cls(table, runs, unusual, None, None, None)
         latest = _whole(folder / str(pointer["path"]))
-        table = pl.read_parquet(latest / "history.parquet", glob=False)
-        runs = pl.read_parquet(latest / "runs.parquet", glob=False)
+        table = _read(latest / "history.parquet", _HISTORY)
+        runs = _read(latest / "runs.parquet", _RUNS)
+        unusual = _read(latest / "unusual.parquet", _UNUSUAL)
         manifest = json.loads((latest / MANIFEST).read_text(encoding="utf-8"))
         if pointer.get("last_good") is None:
-            return cls(table, runs, manifest, None, None)
+            return cls(table, runs, unusual, manifest, None, None)
         good = _whole(folder / str(pointer["last_good"]["path"]))
         frames = [pl.read_parquet(good / name, glob=False) for name in ("verdicts.parquet", "points.parquet")]
-        return cls(table, runs, manifest, *frames)
+        return cls(table, runs, unusual, manifest, *frames)
 
     def with_run(
         self,
@@ -94,8 +109,14 @@ class History:
         own = {**facts, "verdict": pl.lit(overall(verdicts)), "rows": pl.lit(arrived["rows"].sum(), pl.Int64)}
         counted = {name: pl.lit(number, pl.Int64) for name, number in count_arrivals(arrived).items()}
         run_row = pl.select([(own | counted)[name].alias(name) for name in _RUNS])
+        doubtful = (pl.col("arrival") != "new") | pl.col("note").is_not_null()
+        strange = arrived.filter(doubtful).with_columns(**facts)
+        recent = self.unusual.filter(pl.col("sequence") > sequence - _REMEMBERED)
         return dataclasses.replace(
-            self, table=pl.concat([self.table, rows]), runs=pl.concat([self.runs, run_row])
+            self,
+            table=pl.concat([self.table, rows]),
+            runs=pl.concat([self.runs, run_row]),
+            unusual=pl.concat([recent, strange.select(*_UNUSUAL)]),
         )
 
 
@@ -125,6 +146,15 @@ def changes_since(good: pl.DataFrame | None, now: pl.DataFrame) -> pl.DataFrame 
         decompose_difference(both, metric=metric, over="run", reference="last good run") for metric in _SPLIT
     ]
     return pl.concat(parts).filter(run="this run").drop("run")
+
+
+def _read(path: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
+    """Read a table of a run; columns that its version did not have are null."""
+    found = pl.read_parquet(path, glob=False) if path.exists() else pl.DataFrame(schema=dict(schema))
+    return found.select(
+        (pl.col(name) if name in found.columns else pl.lit(None)).cast(dtype).alias(name)
+        for name, dtype in schema.items()
+    )
 
 
 def _whole(folder: Path) -> Path:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import structlog
@@ -34,9 +35,13 @@ def teller(form: str) -> Callable[..., object]:
     )
 
     def tell(event: str, **facts: object) -> None:
-        logger.info(event, **facts)
+        logger.info(event, **{name: _plain(value) for name, value in facts.items()})
 
     return tell
+
+
+def _plain(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _as_text(_: object, __: str, facts: dict[str, Any]) -> str:

@@ -2,21 +2,27 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from nci_frames.counting.count import Tally
 from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counting.logs.units import UnitSizes
-from nci_frames.counting.thresholds.grids import auto_thresholds
+from nci_frames.counting.thresholds.grids import Thresholds, auto_thresholds
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.comparison.answers import answer_question
 from nci_frames.evaluation.comparison.compare import comparison_of
+from nci_frames.evaluation.comparison.questions import Answer, Question
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.folders import check_apart, publishing
 from nci_frames.jobs.counting_units import REPEAT, Counted, count_for_comparison
+from nci_frames.jobs.field_file import read_field, segments_of
 from nci_frames.reporting.files.save_chart import CHART_KINDS, save_chart
 from nci_frames.reporting.files.save_table import TABLE_KINDS, save_table
+from nci_frames.reporting.findings.answer_lines import short_answer
 from nci_frames.reporting.findings.summary import TITLE
 from nci_frames.reporting.pages.figures import report_charts
 from nci_frames.reporting.pages.write import REPORT_KINDS, write_report
@@ -30,9 +36,16 @@ class ReportJob:
 
     source: str | Sequence[str]
     out: Path
-    prevalence: Sequence[float]
+    #: Several numbers, or a file with the prevalence of each segment.
+    prevalence: Sequence[float] | Path
     beta: Sequence[float]
     threshold: float = 0.5
+    #: What the first lines answer.
+    question: Question = field(default_factory=Question)
+    #: At which thresholds to count; None as fine as the areas need.
+    thresholds: Thresholds | None = None
+    #: Segments with fewer positives become one segment, "other".
+    min_positives: int = 0
     segments: Sequence[str] = ()
     title: str | None = None
     #: Further arguments of ``scan_predictions``: which column plays which part.
@@ -50,6 +63,7 @@ class Published:
     """What a job found, and the files that it wrote."""
 
     comparison: Comparison
+    answer: Answer
     tally: Tally
     #: The report in each of its formats; the first is the one that was asked for first.
     reports: tuple[Path, ...]
@@ -81,26 +95,41 @@ def run_report(job: ReportJob) -> Published:
     if math.isnan(job.threshold):
         raise ParameterError.out_of_range("threshold", job.threshold, "a number")
     check_apart([job.source] if isinstance(job.source, str) else job.source, job.out)
+    at: Sequence[float] | pl.DataFrame
+    if isinstance(job.prevalence, Path):
+        known = at = read_field(job.prevalence)
+        etas: Sequence[float] = known["prevalence"].to_list()
+    else:
+        asked = [] if job.question.prevalence is None else [job.question.prevalence]
+        known, etas = None, sorted({*job.prevalence, *asked})
+        at = etas
+    # What has a prevalence of its own is a segment.
+    segments = list(dict.fromkeys([*job.segments, *segments_of(known)]))
     with publishing(job.out) as folder:
-        predictions = scan_predictions(job.source, segments=job.segments, **job.columns)
-        wish = auto_thresholds(prevalence=[eta for eta in job.prevalence if eta > 0], also=[job.threshold])
-        counted = count_for_comparison(predictions, wish, job.segments)
+        predictions = scan_predictions(job.source, segments=segments, **job.columns)
+        wish: Thresholds = auto_thresholds(prevalence=[eta for eta in etas if eta > 0], also=[job.threshold])
+        if job.thresholds is not None:
+            wish = job.thresholds
+        counted = count_for_comparison(predictions, wish, segments)
+        counted = counted.without_small_segments(segments, positives=job.min_positives)
         tally = counted.tally
         comparison = comparison_of(
             tally.counts,
-            prevalence=job.prevalence,
+            prevalence=at,
             beta=job.beta,
             threshold=job.threshold,
-            segments=job.segments,
+            segments=segments,
             # Whatever the log calls its folds, the key of the predictions is "fold".
             fold=None if job.columns.get("fold") is None else "fold",
             repeat=None if job.columns.get("repeat") is None else REPEAT,
             unit_counts=counted.by_unit,
             unit_rows=None if counted.units is None else counted.units.repeated,
         )
-        written = _write(job, counted, comparison, folder)
+        question = replace(job.question, beta=comparison.main_beta)
+        answer = answer_question(question, comparison, tally.counts, unit_counts=counted.by_unit)
+        written = _write(job, counted, comparison, answer, folder)
     reports, tables, charts = (tuple(job.out / name for name in names) for names in written)
-    return Published(comparison, tally, reports, tables, charts)
+    return Published(comparison, answer, tally, reports, tables, charts)
 
 
 def _check_kinds(job: ReportJob) -> None:
@@ -117,17 +146,19 @@ def _check_kinds(job: ReportJob) -> None:
         raise ParameterError.out_of_range("formats", job.formats, f"one or more of {', '.join(REPORT_KINDS)}")
 
 
-def _write(job: ReportJob, counted: Counted, comparison: Comparison, folder: Path) -> tuple[list[str], ...]:
+def _write(
+    job: ReportJob, counted: Counted, comparison: Comparison, answer: Answer, folder: Path
+) -> tuple[list[str], ...]:
     """Write all files of a job into a folder; return their names there: reports, tables, charts."""
     tally = counted.tally
-    facts = _facts(counted, comparison)
+    facts = _facts(counted, comparison, answer)
     reports = [f"report.{kind}" for kind in dict.fromkeys(job.formats)]
     for name in reports:
         write_report(comparison, folder / name, title=job.title or TITLE, facts=facts)
     frames = {
         f"tables/{name}.{kind}": table
         for kind in dict.fromkeys(job.tables)
-        for name, table in {"counts": tally.counts, **comparison.tables}.items()
+        for name, table in _tables(tally.counts, comparison, answer).items()
     }
     for name, frame in frames.items():
         save_table(frame, folder / name)
@@ -141,9 +172,14 @@ def _write(job: ReportJob, counted: Counted, comparison: Comparison, folder: Pat
     return reports, list(frames), list(charts)
 
 
-def _facts(counted: Counted, comparison: Comparison) -> list[tuple[str, str]]:
+def _tables(counts: pl.DataFrame, comparison: Comparison, answer: Answer) -> dict[str, pl.DataFrame]:
+    return {"counts": counts, "answer": answer.models, "answer_winners": answer.winners, **comparison.tables}
+
+
+def _facts(counted: Counted, comparison: Comparison, answer: Answer) -> list[tuple[str, str]]:
     tally, observed = counted.tally, comparison.observed_prevalence
     return [
+        ("answer", short_answer(answer)),
         ("source", tally.where),
         *([("files", f"{tally.files:,}")] if tally.files else []),
         ("rows counted", f"{tally.counted:,}"),

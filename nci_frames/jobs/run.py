@@ -1,6 +1,6 @@
 """One run of a job: count what is new, build the report, judge the gates, publish."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 
 from nci_frames.counting.logs.units import BUCKET
-from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
@@ -27,6 +26,8 @@ from nci_frames.jobs.ledger.sources import LogFile, Window
 from nci_frames.jobs.manifest import data_facts, manifest_of
 from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.reported import Reported, Scope
+from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
+from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.reporting.files.save_table import save_table
 from nci_frames.reporting.pages.history import write_history
 from nci_frames.reporting.pages.write import write_report
@@ -79,7 +80,8 @@ def plan_job(file: JobFile, *, until: datetime | None = None) -> Plan:
     settings = file.job.counting_settings()
     files = _files(file, until=until, everything=not _known(ledger, settings))
     windows = sorted({found.window for found in files if found.window is not None})
-    return Plan(ledger.plan(files, settings), tuple(windows), settings)
+    planned = ledger.plan(files, settings, on_changed=file.job.source.on_changed)
+    return Plan(planned, tuple(windows), settings)
 
 
 def run_job(
@@ -135,7 +137,9 @@ def run_job(
         for row in verdicts.iter_rows(named=True):
             tell("gate", **{key: value for key, value in row.items() if value is not None})
         with shelf.building(name) as folder:
-            changes = _write(file, counts, folder, appended)
+            facts = data_facts(counts, appended) + scenario_facts(job)
+            changes = _write(file, counts, folder, facts, tell)
+            scenarios = scenario_values(job, lambda keys: counts.by(keys, "all"))
             good: dict[str, Any] = {
                 "run": name,
                 "path": f"runs/{name}",
@@ -149,19 +153,22 @@ def run_job(
             save_table(history.table, folder / "history.parquet")
             save_table(history.runs, folder / "runs.parquet")
             save_table(arrived, folder / "arrivals.parquet")
+            save_table(history.unusual, folder / "unusual.parquet")
+            save_table(scenarios, folder / "scenarios.parquet")
             write_history(
                 folder / "history.html",
                 title=job.report.title or job.name,
                 history=history.table,
                 runs=history.runs,
-                arrived=arrived,
+                unusual=history.unusual,
                 last_good=(last_good or {}).get("run"),
                 verdicts=verdicts,
                 changes=changes_since(history.good_points, changes),
-                facts=data_facts(counts, appended),
+                scenarios=scenarios,
+                facts=facts,
             )
-            facts = manifest_of(file, name, sequence, started, verdict, counts, appended)
-            shelf.audit(folder, facts | {"last_good": last_good})
+            manifest = manifest_of(file, name, sequence, started, verdict, counts, appended)
+            shelf.audit(folder, manifest | {"last_good": last_good})
             shelf.publish(
                 folder,
                 name,
@@ -198,14 +205,19 @@ def _files(file: JobFile, *, until: datetime | None, everything: bool) -> list[L
     return find_windows(resolved, lookback=source.lookback, until=until, everything=everything)
 
 
-def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame) -> pl.DataFrame:
+def _write(
+    file: JobFile, counts: Reported, folder: Path, facts: Sequence[tuple[str, str]], tell: Tell
+) -> pl.DataFrame:
     """Write the report and its tables; return the operating points of the newest window."""
     job = file.job
     keys = [*(["fold"] if job.columns.fold else []), *job.segments.keys]
     table = counts.by(keys, "all")
-    small = _small_segments(table, job)
+    least = {"positives": job.segments.min_positives, "negatives": job.segments.min_negatives}
+    small = small_segments(table, job.segments.keys, **least)
     by_unit = None if job.columns.unit is None else _by_unit(counts, table, job)
-    table = _with_small_pooled(table, small, job)
+    if by_unit is not None and {*small.columns} <= {*by_unit.columns}:
+        by_unit = with_small_pooled(by_unit, small)
+    table = with_small_pooled(table, small)
     named = {name: eta for name, eta in job.scenarios.items() if isinstance(eta, float)}
     comparison = comparison_of(
         table,
@@ -214,14 +226,16 @@ def _write(file: JobFile, counts: Reported, folder: Path, appended: pl.DataFrame
         threshold=job.report.threshold,
         segments=job.segments.keys,
         fold="fold" if job.columns.fold else None,
-        unit_counts=None if by_unit is None else _with_small_pooled(by_unit, small, job),
+        unit_counts=by_unit,
     )
+    if comparison.off_scale is not None:
+        tell("doubtful threshold", why=comparison.off_scale)
     for kind in job.report.formats:
         write_report(
             comparison,
             folder / f"report.{kind}",
             title=job.report.title or job.name,
-            facts=data_facts(counts, appended),
+            facts=facts,
             scenarios=named,
         )
     for name, frame in {"counts": table, **comparison.tables}.items():
@@ -240,37 +254,6 @@ def _by_unit(counts: Reported, table: pl.DataFrame, job: Job) -> pl.DataFrame:
     groups = table.select("model", *job.segments.keys).n_unique()
     fits = job.thresholds == "exact" or groups * buckets * table["threshold"].n_unique() <= MOST_COUNTS
     return counts.by([*(job.segments.keys if fits else ()), BUCKET], "all")
-
-
-def _small_segments(counts: pl.DataFrame, job: Job) -> pl.DataFrame | None:
-    """Return the segments with too few rows of a class; None if none is put with others."""
-    keys = list(job.segments.keys)
-    least = {"positives": job.segments.min_positives, "negatives": job.segments.min_negatives}
-    if not keys or not any(least.values()):
-        return None
-    group = [name for name in counts.columns if name in ("model", "fold") or name in keys]
-    totals = counts.group_by(group).agg(
-        positives=(pl.col("tp") + pl.col("fn")).first(), negatives=(pl.col("fp") + pl.col("tn")).first()
-    )
-    of_segment = totals.group_by(keys).agg(pl.col("positives", "negatives").max())
-    small = of_segment.filter(
-        (pl.col("positives") < least["positives"]) | (pl.col("negatives") < least["negatives"])
-    )
-    return None if small.is_empty() else small
-
-
-def _with_small_pooled(counts: pl.DataFrame, small: pl.DataFrame | None, job: Job) -> pl.DataFrame:
-    """Put small segments into one, "other"."""
-    keys = [key for key in job.segments.keys if key in counts.columns]
-    if small is None or not keys:
-        return counts
-    marked = counts.join(small.select(*keys, __small=True), on=keys, how="left", nulls_equal=True)
-    before = {f"was_{place}": pl.col(key) for place, key in enumerate(keys)}
-    other = pl.when(pl.col("__small")).then(pl.lit("other"))
-    renamed = marked.with_columns(**before).with_columns(
-        other.otherwise(pl.col(key).cast(pl.String)).alias(key) for key in keys
-    )
-    return pool_counts(renamed.drop("__small"), over=list(before))
 
 
 def _reference(counts: Reported, history: History, pointer: Mapping[str, Any] | None) -> Reference | None:

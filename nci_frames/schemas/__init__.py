@@ -6,6 +6,7 @@ their values (a folder ``seg=01`` is the String ``"01"``) and null is a key valu
 
 from nci_frames.schemas.contests import (
     AGNOSTIC,
+    CERTIFIED_MAP,
     CROSSOVERS,
     DECISION_MAP,
     DECOMPOSITION,
@@ -16,10 +17,11 @@ from nci_frames.schemas.contests import (
     SURFACE,
     WINNERS,
 )
-from nci_frames.schemas.field import PREVALENCES, SCORE_COUNTS
+from nci_frames.schemas.field import CHOICES, EXPECTATIONS, FIELD, PREVALENCES, REGRETS, SCORE_COUNTS
 from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema, collect
 from nci_frames.schemas.pairs import PAIR_COMPARISONS, PAIRS
 from nci_frames.schemas.pipeline import AREAS, COUNTS, INCREMENTS, PREDICTIONS, PROJECTION, RANKING, RATES
+from nci_frames.schemas.segments import SEGMENT_RANKS
 from nci_frames.schemas.uncertainty import (
     AUC_COMPARISONS,
     AUC_INTERVALS,
@@ -50,12 +52,16 @@ __all__ = [
     "BEST_COMPARISONS",
     "BEST_MODELS",
     "BOOTSTRAP",
+    "CERTIFIED_MAP",
+    "CHOICES",
     "COUNTS",
     "CROSSOVERS",
     "CROSSOVER_INTERVALS",
     "CROSS_FITS",
     "DECISION_MAP",
     "DECOMPOSITION",
+    "EXPECTATIONS",
+    "FIELD",
     "FINITE",
     "FOLD_COMPARISONS",
     "FOLD_SUMMARIES",
@@ -72,10 +78,12 @@ __all__ = [
     "PROJECTION",
     "RANKING",
     "RATES",
+    "REGRETS",
     "RESERVED",
     "ROLL_UP",
     "SAMPLES",
     "SCORE_COUNTS",
+    "SEGMENT_RANKS",
     "SENSITIVITY",
     "SHIFTS",
     "SUBSAMPLES",
@@ -99,6 +107,7 @@ FRAMES = (
     CROSSOVERS,
     WINNERS,
     DECISION_MAP,
+    CERTIFIED_MAP,
     NEVER_BEST,
     SURFACE,
     SENSITIVITY,
@@ -121,12 +130,17 @@ FRAMES = (
     CROSS_FITS,
     SUBSAMPLES,
     SHIFTS,
+    SEGMENT_RANKS,
     INTERVAL_COVERAGE,
     BAND_COVERAGE,
     PAIRS,
     PAIR_COMPARISONS,
     SCORE_COUNTS,
     PREVALENCES,
+    FIELD,
+    EXPECTATIONS,
+    CHOICES,
+    REGRETS,
 )
 
 RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)

@@ -19,6 +19,7 @@ from nci_frames.schemas.frame import FINITE, Column, FrameSchema
 
 __all__ = [
     "AGNOSTIC",
+    "CERTIFIED_MAP",
     "CROSSOVERS",
     "DECISION_MAP",
     "DECOMPOSITION",
@@ -67,6 +68,17 @@ DECISION_MAP = FrameSchema(
         POINT,
         SUPPORTED,
         REASON,
+    ),
+)
+CERTIFIED_MAP = FrameSchema(
+    "certified map",
+    "certify_decision_map(counts)",
+    (
+        number("lambda_start", "where the range of lambda = (1-eta)/(eta·beta²) begins", minimum=0),
+        number("lambda_end", "where it ends; infinity in the last", minimum=0),
+        Column("verdict", (pl.String,), '"certified": one model is the best; "several" may be; "unknown"'),
+        Column("model", (pl.String,), "a model that may be the best", "unknown, or a model of its own"),
+        Column("reason", (pl.String,), "why nobody knows", "somebody does"),
     ),
 )
 NEVER_BEST = FrameSchema(

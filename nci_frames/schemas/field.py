@@ -2,10 +2,10 @@
 
 import polars as pl
 
-from nci_frames.schemas.columns import COUNT, MODEL, number, share
+from nci_frames.schemas.columns import BETA, COUNT, METRIC, MODEL, POINT, REASON, number, share, whole
 from nci_frames.schemas.frame import FINITE, Column, FrameSchema
 
-__all__ = ["PREVALENCES", "SCORE_COUNTS"]
+__all__ = ["CHOICES", "EXPECTATIONS", "FIELD", "PREVALENCES", "REGRETS", "SCORE_COUNTS"]
 
 _NONE = "there is no estimate: reason says why"
 
@@ -42,5 +42,80 @@ PREVALENCES = FrameSchema(
         share("fit_p_value", "probability of such a distance if the scores are a mixture", "too few rows"),
         Column("supported", (pl.Boolean,), "whether there is an estimate"),
         Column("reason", (pl.String,), "why there is no estimate", "there is one"),
+    ),
+)
+FIELD = FrameSchema(
+    "field",
+    'polars.DataFrame({"country": [...], "prevalence": [...]})',
+    (
+        share("prevalence", "P(y=1) of the segment"),
+        number(
+            "share",
+            "rows of the segment among all traffic, in any unit",
+            minimum=0,
+            maximum=FINITE,
+            required=False,
+        ),
+    ),
+    tuple(name for name in PREVALENCES.fixed if name not in ("model", "prevalence")),
+)
+_UNSUPPORTED = share("unsupported", "mass of the prevalences at which the log cannot tell the value")
+_SUPPORTED = Column("supported", (pl.Boolean,), "whether that is 0.05 or less")
+EXPECTATIONS = FrameSchema(
+    "expectations",
+    "expected_values(rates, metric=..., prevalence=...)",
+    (
+        MODEL,
+        POINT,
+        METRIC,
+        share("prevalence", "mean of the distribution"),
+        BETA,
+        number("value", "expected value of the metric", "undefined at some prevalence"),
+        _UNSUPPORTED,
+        _SUPPORTED,
+        REASON,
+    ),
+)
+CHOICES = FrameSchema(
+    "choices",
+    "choose_under_uncertainty(rates, metric=..., prevalence=...)",
+    (
+        MODEL,
+        number("threshold", "the threshold of the model that is best on average", "no value is defined"),
+        METRIC,
+        share("prevalence", "mean of the distribution"),
+        BETA,
+        number("value", "expected value of the metric there", "no value is defined"),
+        whole("rank", "1 is the model with the best expected value", "no value is defined", minimum=1),
+        share("probability_best", "mass of the prevalences at which the model is best, at any threshold"),
+        number(
+            "expected_regret",
+            "how much better on average the best model at each prevalence is",
+            "no value is defined",
+            minimum=0,
+        ),
+        share("start", "where the range of the largest regret begins"),
+        share("end", "where it ends"),
+        number("max_regret", "the largest distance to the best within that range", "as for value", minimum=0),
+        _UNSUPPORTED,
+        _SUPPORTED,
+        REASON,
+    ),
+)
+REGRETS = FrameSchema(
+    "regrets",
+    "minimax_regret(rates, metric=..., start=..., end=...)",
+    (
+        MODEL,
+        number("threshold", "the threshold with the smallest of the largest regrets", "no value is defined"),
+        METRIC,
+        BETA,
+        share("start", "where the range begins"),
+        share("end", "where it ends"),
+        number("max_regret", "the largest distance to the best within the range", "as above", minimum=0),
+        share("prevalence", "where that distance is", "no value is defined"),
+        whole("rank", "1 is the model with the smallest of them", "no value is defined", minimum=1),
+        Column("supported", (pl.Boolean,), "whether the log can tell the values from start on"),
+        REASON,
     ),
 )

@@ -156,12 +156,13 @@ _RANKS = (
 )
 RANKING = FrameSchema(
     "ranking",
-    "rank_models(projection or areas)",
+    "rank_models(projection, areas or roll-up)",
     (
         MODEL,
         number("threshold", "as in the projection", "as in the projection", required=False),
         METRIC,
         Column("method", (pl.String,), "as in the areas", "the area has one rule", required=False),
+        Column("average", (pl.String,), "as in the roll-up", required=False),
         PREVALENCE,
         number("beta", "as in the projection", "it plays no part", minimum=0, required=False),
         VALUE,

@@ -77,6 +77,7 @@ def calls() -> dict[str, Call]:
     decisions = nf.decision_map(rates)
     surface = nf.metric_surface("precision", resolution=5)
     areas = nf.compute_areas(counts, prevalence=etas)
+    field = nf.beta_prevalence(2, 98)
     few: dict[str, Any] = {"repeats": 20}
     increments = pl.DataFrame(
         {"model": "a", "threshold": [None, 0.0, 0.5], "positives": [1, 2, 3], "negatives": [4, 5, 6]}
@@ -96,6 +97,19 @@ def calls() -> dict[str, Call]:
         Call("merge_counts", (counts, counts), {}, "counts"),
         Call("count_scores", (rows.drop("unit", "label"),), {"thresholds": grid}, "predictions"),
         Call("estimate_prevalence", (counts, scores), {}, "reference"),
+        Call("correct_partial_labels", (counts, scores), {}, "counts"),
+        Call("beta_prevalence", (), {"a": 2, "b": 98}),
+        Call("prevalence_between", (), {"low": 0.01, "high": 0.2}),
+        Call("prevalence_draws", (), {"draws": [0.01, 0.2]}),
+        Call("expected_values", (rates,), {"metric": "f_beta", "prevalence": field}, "rates"),
+        Call("choose_under_uncertainty", (rates,), {"metric": "f_beta", "prevalence": field}, "rates"),
+        Call("minimax_regret", (rates,), {"metric": "f_beta", "start": 0.01, "end": 0.2}, "rates"),
+        Call(
+            "project_traffic",
+            (points, nf.estimate_prevalence(counts, scores)),
+            {"metrics": "f_beta"},
+            "rates",
+        ),
         Call("counting_sql", (), {"table": "log", "thresholds": [0.5], "dialect": "duckdb"}),
         Call("read_counts", (increments,), {"thresholds": [0.0, 0.5]}, "increments"),
         Call("pool_counts", (folds,), {"over": "fold"}, "counts"),
@@ -137,8 +151,15 @@ def calls() -> dict[str, Call]:
         Call("subsample_study", (counts,), {"prevalence": 0.3, "repeats": 5}, "counts"),
         Call("auc_interval", (counts,), {}, "counts"),
         Call("compare_best", (buckets,), {"threshold": 0.5, "units": "bucket", "repeats": 100}, "counts"),
+        Call("certify_decision_map", (buckets,), {"units": "bucket", "repeats": 100}, "counts"),
         Call("compare_folds", (fold_points,), {"repeats": 100}, "rates"),
         Call("summarise_folds", (fold_points,), {"metrics": "f_beta"}, "rates"),
+        Call(
+            "rank_segments",
+            (folds,),
+            {"segments": "fold", "threshold": 0.5, "prevalence": 0.2, "min_positives": 5},
+            "counts",
+        ),
         Call("check_projection", (folds,), {"over": "fold"}, "counts"),
         Call("chart_contingency_space", (points,), {}, "rates"),
         Call("chart_cost", (nf.project_rates(points, metrics="normalised_cost", prevalence=etas),)),

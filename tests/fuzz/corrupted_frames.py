@@ -112,5 +112,5 @@ def _random(seed: int, number: int) -> Case:
     return Case(label, lambda _folder: judged(attempt))
 
 
-FIXED = Campaign("corrupted frames", 1_000, 20, _fixed)
+FIXED = Campaign("corrupted frames", 1_200, 20, _fixed)
 RANDOM = Campaign("randomly changed frames", 3_000, 20, _random)

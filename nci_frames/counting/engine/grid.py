@@ -15,7 +15,7 @@ from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 
-__all__ = ["count_grid", "holds_one_score"]
+__all__ = ["count_cells", "count_grid", "holds_one_score", "table_of_cells"]
 
 
 def count_grid(
@@ -58,6 +58,23 @@ def count_grid(
     ParameterError
         If the counts take more memory than the budget has.
     """
+    cells, rows_by_code = count_cells(
+        scan, groups, grid, progress=progress, batch_rows=batch_rows, dense_cells=dense_cells, budget=budget
+    )
+    return table_of_cells(groups, grid, cells), rows_by_code
+
+
+def count_cells(
+    scan: Scan,
+    groups: GroupNumbers,
+    grid: NDArray[np.float64],
+    *,
+    progress: bool = False,
+    batch_rows: int = BATCH_ROWS,
+    dense_cells: int = DENSE_CELLS,
+    budget: Budget | None = None,
+) -> tuple[Counts, dict[int, int]]:
+    """Return the cells (group, bin, class) as an array, and the rows by code; as ``count_grid`` does."""
     budget = budget or Budget.of(None)
     known = 0
     schema = scan.raw.collect_schema()
@@ -76,7 +93,7 @@ def count_grid(
         codes += batch.labels
         cells.add(codes, batch.weights)
     counted = cells.take(2 * digitise.bins * len(groups)).reshape(len(groups), digitise.bins, 2)
-    return _table(groups, grid, counted), rows_by_code
+    return counted, rows_by_code
 
 
 def holds_one_score(grid: NDArray[np.float64], dtype: type[np.floating]) -> NDArray[np.bool_]:
@@ -85,8 +102,11 @@ def holds_one_score(grid: NDArray[np.float64], dtype: type[np.floating]) -> NDAr
     return np.append(edges[1:] <= np.nextafter(edges[:-1], dtype(np.inf)), np.isinf(edges[-1:]))
 
 
-def _table(groups: GroupNumbers, grid: NDArray[np.float64], in_bins: Counts) -> pl.DataFrame:
-    """Accumulate the cells (group, bin, class) from the highest bin down, and lay them out by group."""
+def table_of_cells(groups: GroupNumbers, grid: NDArray[np.float64], in_bins: Counts) -> pl.DataFrame:
+    """Accumulate the cells (group, bin, class) from the highest bin down, and lay them out by group.
+
+    The cells are used up.
+    """
     order = groups.order()
     # In place, and a column at a time: the table is larger than all the cells.
     np.cumsum(in_bins[:, ::-1], axis=1, out=in_bins[:, ::-1])

@@ -64,8 +64,7 @@ def check_labels(source: Source, column: str, dtype: pl.DataType, positive: obje
     if positive is None:
         if dtype == pl.Boolean or dtype.is_numeric() or dtype == pl.Null:
             return False
-        with source.reading():
-            seen = source.frame.select(pl.col(column).drop_nulls().unique()).head(5).collect()[column]
+        seen = source.distinct(column, most=5)
         values = sorted(seen.cast(pl.String, strict=False))
         msg = "it is not clear which label is the positive one"
         raise ParameterError(
@@ -75,10 +74,7 @@ def check_labels(source: Source, column: str, dtype: pl.DataType, positive: obje
             hint=f"say which value is positive, e.g. {Option('positive', values[-1] if values else 'yes')}; "
             "labels that are 0/1 or Boolean need none",
         )
-    known = pl.col(column).drop_nulls()
-    with source.reading():
-        labels = source.frame.select((known.drop_nans() if dtype.is_float() else known).unique())
-        seen = labels.collect()[column].sort()
+    seen = source.distinct(column).sort()
     found = ", ".join(map(repr, seen.head(10).to_list())) + (" and more" if len(seen) > 10 else "")
     if len(seen) > 2:
         msg = f"the log has {len(seen)} different labels, but a classifier here has two classes"
@@ -96,9 +92,8 @@ def check_labels(source: Source, column: str, dtype: pl.DataType, positive: obje
 
 def positive_hint(source: Source, column: str) -> str | None:
     """Return the hint for a log with two labels that are not 0 and 1; None if there are not two."""
-    with source.reading():
-        seen = source.frame.select(pl.col(column).drop_nulls().unique()).head(3).collect()[column].sort()
+    seen = source.distinct(column, most=3).sort()
     if len(seen) != 2 or not seen.dtype.is_numeric():
         return None
-    low, high = (int(value) if value == int(value) else value for value in seen.fill_nan(0).to_list())
+    low, high = (int(value) if value == int(value) else value for value in seen.to_list())
     return f"the labels are {low} and {high}: say which is positive, e.g. {Option('positive', high)}"

@@ -8,7 +8,7 @@ a hidden column in ``select``.
 
 import functools
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NoReturn
 
@@ -45,15 +45,22 @@ class Scan:
     source: Source
     keys: tuple[str, ...]
     on_invalid: OnInvalid
-    #: The predictions, also the invalid ones, and the column ``REASON``.
-    raw: pl.LazyFrame
-    #: The same with the file that each row is from.
-    raw_with_files: pl.LazyFrame | None
+    #: Brings a frame with the columns of the source to ``raw``, in this process or in another one.
+    prepare: Callable[[pl.LazyFrame], pl.LazyFrame]
     #: Rows that ``raw`` must have according to the footers; None where only reading tells.
     rows: int | None
     #: The column of the source that has the labels.
     label: str | None = "label"
     passes: Passes = field(default_factory=Passes)
+    #: The predictions, also the invalid ones, and the column ``REASON``.
+    raw: pl.LazyFrame = field(init=False)
+    #: The same with the file that each row is from; None where there are no files.
+    raw_with_files: pl.LazyFrame | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        with_files = self.source.frame_with_files
+        object.__setattr__(self, "raw", self.prepare(self.source.frame))
+        object.__setattr__(self, "raw_with_files", None if with_files is None else self.prepare(with_files))
 
     def reasons(self, rows_by_code: Mapping[int, int]) -> dict[str, int]:
         """Return the number of invalid rows by reason."""
@@ -72,10 +79,14 @@ class Scan:
                 files = count_rows(invalid, FILE).collect()
                 where = f"{len(files)} of {len(self.source.files)} files: {listed(map(repr, files[FILE]))}"
             rows_by_code = dict(count_rows(invalid, REASON).collect().rows())
+        raise self.refusal(rows_by_code, where)
+
+    def refusal(self, rows_by_code: Mapping[int, int], where: str) -> InvalidRowsError:
+        """Return the error for invalid rows, of which so many were found."""
         hint = f"fix the log, or skip these rows with {Option('on_invalid', 'drop')}"
         if NEITHER in rows_by_code and self.label is not None:
             hint = positive_hint(self.source, self.label) or hint
-        raise InvalidRowsError.from_reasons(self.reasons(rows_by_code), where, hint)
+        return InvalidRowsError.from_reasons(self.reasons(rows_by_code), where, hint)
 
     def batches(
         self, frame: pl.LazyFrame, *, chunk_size: int, maintain_order: bool

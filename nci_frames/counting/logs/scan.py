@@ -1,5 +1,6 @@
 """Files, frames, Arrow objects -> one checked ``predictions`` LazyFrame."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -53,7 +54,8 @@ def scan_predictions(
     source
         A path, glob, folder (``key=value`` folders below it are columns) or URL of Parquet files, or of CSV
         files; the folder of a Delta table (with the extra ``delta``); a LazyFrame; a DataFrame; any object
-        with the Arrow PyCapsule interface (pandas, pyarrow, DuckDB); or a list of them.
+        with the Arrow PyCapsule interface (pandas, pyarrow, DuckDB); or a list of them. A Spark DataFrame
+        (with the extra ``spark``): its rows stay in Spark, where they can only be counted.
     model, label, score
         The columns with the model's name, the true class and the score (higher is more positive). Of a log
         without labels, ``label=None``: ``count_scores`` counts it.
@@ -106,7 +108,7 @@ def scan_predictions(
     ------
     SourceError
         If nothing matches, or a file is empty, or neither Parquet nor CSV; or, when the frame is read, if a
-        page has another checksum than was written with it.
+        page has another checksum than was written with it, or the rows are in Spark.
     SchemaError
         If a column is missing, has an unusable type, or types in different files that have none in common.
     InvalidRowsError
@@ -170,15 +172,12 @@ def _scan(opened: Source, columns: Columns, positive: Positive, on_invalid: OnIn
         positive = as_label(positive, schema[columns.label], opened.where)
         met = check_labels(opened, columns.label, schema[columns.label], positive)
 
-    def raw(frame: pl.LazyFrame) -> pl.LazyFrame:
-        once = opened.rows is None and not opened.files
-        return raw_predictions(frame, schema, columns, positive, once=once)
-
-    with_files = None if opened.frame_with_files is None else raw(opened.frame_with_files)
+    once = opened.rows is None and not opened.files
+    # Of values that can be sent to another process.
+    prepare = functools.partial(raw_predictions, schema=schema, columns=columns, positive=positive, once=once)
     rows = None if opened.rows is None else opened.rows * len(columns.scores)
     keys = tuple(columns.keys)
-    passes = Passes(least=int(met))
-    return Scan(opened, keys, on_invalid, raw(opened.frame), with_files, rows, columns.label, passes)
+    return Scan(opened, keys, on_invalid, prepare, rows, columns.label, Passes(least=int(met)))
 
 
 def _columns_of_predictions(names: Sequence[str], label: str | None) -> Columns:

@@ -8,6 +8,7 @@ import polars as pl
 
 from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.footers import Stamp, stamp_of
+from nci_frames.counting.logs.spark_rows import SparkRows
 from nci_frames.errors import SourceError
 
 __all__ = ["FILE", "Source"]
@@ -39,10 +40,23 @@ class Source:
     warnings: tuple[UserWarning, ...] = ()
     #: Whether the pages of the files are those that were written is known after the first reading.
     checksums: PageChecksums = field(default_factory=PageChecksums)
+    #: The rows, if they are in Spark; ``frame`` then has only their columns.
+    spark: SparkRows | None = None
 
     def schema(self) -> pl.Schema:
         """Return the columns and their types."""
         return self.frame.collect_schema()
+
+    def distinct(self, column: str, *, most: int | None = None) -> pl.Series:
+        """Return the values of a column, neither null nor NaN, each once; at most *most* of them."""
+        if self.spark is not None:
+            return self.spark.distinct(column, most)
+        known = pl.col(column).drop_nulls()
+        if self.schema()[column].is_float():
+            known = known.drop_nans()
+        values = self.frame.select(known.unique())
+        with self.reading():
+            return (values if most is None else values.head(most)).collect()[column]
 
     def need_unchanged(self) -> None:
         """Raise SourceError if a file is not the one whose footer was read."""

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,6 +13,8 @@ from nci_frames.counting.logs.checksums import Hashes, need_hashes
 from nci_frames.counting.logs.local import open_files
 from nci_frames.counting.logs.paths import find_files
 from nci_frames.counting.logs.source import Source
+from nci_frames.counting.logs.spark_files import need_columns_in_files
+from nci_frames.counting.logs.spark_rows import SparkRows, is_spark, placeholder
 from nci_frames.counting.logs.types import common_types
 from nci_frames.errors import ParameterError, SchemaError, SourceError
 from nci_frames.extras import require
@@ -77,6 +80,10 @@ def open_source(
 
 def frame_source(source: Predictions) -> Source:
     """Open a frame or an Arrow table."""
+    if is_spark(source):
+        # It is an Arrow stream as well, which would bring all rows to this process.
+        rows = SparkRows.of(source)
+        return Source(placeholder(rows.schema(), rows.where), rows.where, spark=rows)
     if isinstance(source, pl.LazyFrame):
         return Source(source, "the LazyFrame")
     if isinstance(source, pl.DataFrame):
@@ -167,9 +174,21 @@ def _open_delta(path: str) -> Source:
 
 
 def need_columns(source: Source, needed: Mapping[str, str]) -> Source:
-    """Return the source, or raise SchemaError if it lacks a column."""
+    """Return the source, or raise what is wrong with its columns; of rows in Spark, with those of the files.
+
+    Raises
+    ------
+    SchemaError
+        If it lacks a column.
+    """
     schema = source.schema()
     for column, role in needed.items():
         if column not in schema:
             raise SchemaError.missing_column(column, role, source.where, list(schema))
-    return source
+    if source.spark is None:
+        return source
+    rows = source.spark.only(needed)
+    stamps = need_columns_in_files(rows, needed)
+    return replace(
+        source, frame=placeholder(rows.schema(), rows.where), spark=rows, stamps=stamps, rows=rows.count()
+    )

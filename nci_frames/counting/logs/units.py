@@ -4,6 +4,8 @@ Neither Python's hash nor Polars' promises that, so the hash is written out here
 of a text, or a whole number as it is, then the finaliser of SplitMix64.
 """
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -84,18 +86,17 @@ def unit_buckets(predictions: Predictions, /, *, buckets: int = 256) -> pl.LazyF
         raise SchemaError.missing_column("unit", "unit", scan.source.where, list(schema))
     if "bucket" in scan.keys:
         raise ParameterError("the predictions already have a key 'bucket'", hint="rename it in the log")
+    prepare = functools.partial(_with_bucket, prepare=scan.prepare, buckets=buckets)
+    return predictions_of(replace(scan, keys=(*scan.keys, "bucket"), prepare=prepare))
+
+
+def _with_bucket(
+    frame: pl.LazyFrame, *, prepare: Callable[[pl.LazyFrame], pl.LazyFrame], buckets: int
+) -> pl.LazyFrame:
     bucket = pl.col("unit").map_batches(
-        lambda units: bucket_of_units(units, buckets), return_dtype=pl.Int64, is_elementwise=True
+        functools.partial(bucket_of_units, buckets=buckets), return_dtype=pl.Int64, is_elementwise=True
     )
-    with_files = scan.raw_with_files
-    return predictions_of(
-        replace(
-            scan,
-            keys=(*scan.keys, "bucket"),
-            raw=scan.raw.with_columns(bucket=bucket),
-            raw_with_files=None if with_files is None else with_files.with_columns(bucket=bucket),
-        )
-    )
+    return prepare(frame).with_columns(bucket=bucket)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nci_frames.arguments import number_list
+from nci_frames.arguments import MOST_THRESHOLDS, number_list, threshold_grid
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 
@@ -20,9 +20,6 @@ __all__ = [
     "named_thresholds",
     "uniform_thresholds",
 ]
-
-#: More thresholds than this are better counted as "exact".
-MOST_THRESHOLDS = 65_535
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,23 +160,7 @@ def check_thresholds(thresholds: Sequence[float] | AutoThresholds | str) -> NDAr
         grid = np.empty((0, 0))
     if grid.ndim != 1:
         raise ParameterError.out_of_range("thresholds", thresholds, 'a list of numbers, "exact" or "auto"')
-    if not 1 <= len(grid) <= MOST_THRESHOLDS:
-        msg = f"thresholds must be 1 to {MOST_THRESHOLDS:,} numbers"
-        raise ParameterError(msg, found=f"{len(grid):,} of them", hint='"exact" takes every distinct score')
-    if np.isnan(grid).any():
-        msg = "thresholds must be numbers"
-        raise ParameterError(msg, found=f"NaN at position {int(np.isnan(grid).argmax())}")
-    wrong = np.flatnonzero(np.diff(grid) <= 0)
-    if len(wrong):
-        at = int(wrong[0])
-        before, after = float(grid[at]), float(grid[at + 1])
-        msg = "thresholds must be strictly ascending"
-        raise ParameterError(
-            msg,
-            found=f"{before!r} {'twice' if before == after else f'before {after!r}'}, at position {at}",
-            hint="sorted(set(thresholds)) fixes that",
-        )
-    return grid
+    return threshold_grid(grid, '"exact" takes every distinct score')
 
 
 def named_thresholds(text: str) -> list[float] | Literal["exact"]:

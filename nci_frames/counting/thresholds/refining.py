@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.arguments import MOST_THRESHOLDS
 from nci_frames.counting.engine.grid import holds_one_score
-from nci_frames.counting.thresholds.grids import MOST_THRESHOLDS
 from nci_frames.typing import Floats
 
 __all__ = ["CountOnGrid", "ModelCounts", "fewest", "first_grid", "refine", "worst"]

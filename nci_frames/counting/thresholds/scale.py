@@ -24,6 +24,8 @@ __all__ = ["off_scale", "with_marks"]
 #: of scores of any other scale, where a few thresholds may be meant for a few places.
 _MANY_THRESHOLDS, _MANY_ELSEWHERE = 5, 15
 
+_ADVICE = "thresholds='auto' (in a ledger or a job: 'exact') fits any scores"
+
 
 def with_marks(grid: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the thresholds to count at, so that ``off_scale`` can judge the thresholds of *grid*."""
@@ -64,7 +66,7 @@ def _warning(shares: pl.DataFrame, grid: NDArray[np.float64], where: str) -> Out
         return None
     return OutsideGridWarning(
         f"all scores of {named_models(within)} in {where} lie from 0 to 1, but only {inside:,} of "
-        f"{len(grid):,} thresholds do; thresholds='auto' fits any scores"
+        f"{len(grid):,} thresholds do; {_ADVICE}"
     )
 
 
@@ -72,6 +74,4 @@ def _no_probabilities(shares: pl.DataFrame, where: str) -> OutsideGridWarning | 
     told = no_probabilities(shares, f" in {where}")
     if told is None:
         return None
-    return OutsideGridWarning(
-        f"{told}: thresholds from 0 to 1 cannot distinguish them; thresholds='auto' fits any scores"
-    )
+    return OutsideGridWarning(f"{told}: thresholds from 0 to 1 cannot distinguish them; {_ADVICE}")

@@ -16,9 +16,11 @@ from deltalake._internal import DeltaFileSystemHandler
 
 from nci_frames.errors import LedgerError, OutputError
 
-__all__ = ["Storage", "content_hash", "file_hash", "fsync_folder"]
+__all__ = ["Storage", "content_hash", "file_hash", "fsync_folder", "store_problem"]
 
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
+#: How the store draws a chain of causes.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LOG = "_delta_log"
 _HASHES = "_hashes"
 
@@ -35,6 +37,16 @@ def content_hash(content: bytes) -> str:
 def file_hash(path: str | os.PathLike[str]) -> str:
     """Return the BLAKE3 hash of a file without holding it in memory."""
     return blake3().update_mmap(os.fspath(path)).hexdigest()
+
+
+def store_problem(error: Exception) -> str:
+    r"""Write the causes of a store's error on one line, the last of which says what is wrong.
+
+    >>> store_problem(OSError("Generic error\n \x1b[31m↳\x1b[0m Unable to copy\n  ↳ No space left\n"))
+    'Generic error: Unable to copy: No space left'
+    """
+    causes = _COLOUR.sub("", str(error)).partition("Debug source")[0].splitlines()
+    return ": ".join(filter(None, (cause.strip(" \t↳") for cause in causes)))[:500]
 
 
 def fsync_folder(folder: Path) -> None:

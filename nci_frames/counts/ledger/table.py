@@ -32,7 +32,7 @@ from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Tr
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
-from nci_frames.counts.ledger.storage import Storage, content_hash
+from nci_frames.counts.ledger.storage import Storage, content_hash, store_problem
 from nci_frames.errors import LedgerError, OutputError, SchemaError
 
 __all__ = ["COLUMNS", "CommitFailedError", "LedgerTable", "Snapshot"]
@@ -84,7 +84,7 @@ class LedgerTable:
             return _snapshot(DeltaTable(self.storage.uri, storage_options=self.storage.options))
         except (DeltaError, OSError, ValueError) as error:
             raise LedgerError.damaged_ledger(
-                self.storage.uri, {"_delta_log": str(error).splitlines()[0]}
+                self.storage.uri, {"_delta_log": store_problem(error)}
             ) from error
 
     def create(self) -> Snapshot:
@@ -210,7 +210,7 @@ class LedgerTable:
             if isinstance(error, CommitFailedError) and self._version() > version:
                 raise
             msg = "the ledger cannot be written"
-            raise OutputError(msg, where=repr(self.storage.uri), found=str(error).splitlines()[0]) from error
+            raise OutputError(msg, where=repr(self.storage.uri), found=store_problem(error)) from error
 
     def _version(self) -> int:
         """Return the newest version; -1 where it cannot be read."""

@@ -1,21 +1,27 @@
 """Counts -> areas under the ROC and PR curves, at any prevalence, with certified bounds."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
+from math import sqrt
+from typing import Literal, cast
 
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, prevalence_values
+from nci_frames.arguments import Prevalences, check_level
 from nci_frames.checked import checked
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.areas.banded import Band, band_parts, highest_average_precision
 from nci_frames.evaluation.areas.pr_rules import PR_RULES, Method, Steps
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curves
+from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
 from nci_frames.evaluation.metrics import MEAN_PR_AUC, PARTIAL_ROC_AUC, PR_AUC, ROC_AUC
 from nci_frames.evaluation.rates.clusters import class_worth
+from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.support.curves import with_curve_flags, with_curve_support
-from nci_frames.schemas import AREAS, COUNTS, collect
+from nci_frames.schemas import AREAS, COUNTS, RATES, collect
 from nci_frames.typing import Floats
 
 __all__ = ["Areas", "areas_of", "compute_areas", "enclosed", "mean_pr_auc"]
@@ -28,9 +34,11 @@ def compute_areas(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
     *,
-    prevalence: Prevalences,
+    prevalence: Prevalences | Field,
     method: Method = "average_precision",
     fpr_range: tuple[float, float] | None = None,
+    interval: Literal["simultaneous"] | None = None,
+    level: float = 0.95,
     units: str | None = None,
 ) -> pl.DataFrame:
     """Return ROC-AUC, and PR-AUC at each prevalence, of every group of counts.
@@ -41,7 +49,8 @@ def compute_areas(
         A counts frame. The rows between two thresholds are treated as tied, which is true if ``resolution``
         is "exact".
     prevalence
-        P(y=1), each in [0, 1]; or "observed": each group's own.
+        P(y=1), each in [0, 1]; or "observed": each group's own; or the prevalence of each segment, as in
+        ``project_rates``.
     method
         The rule of the PR area. "average_precision": the step sum of precision over recall, as in
         scikit-learn, without interpolation and without an anchor point. "interpolated": the exact integral,
@@ -50,10 +59,16 @@ def compute_areas(
         comparison with older work.
     fpr_range
         A range of FPR within [0, 1]: adds the area under the ROC curve within it, not normalised.
+    interval
+        What ``lower`` and ``upper`` are. None: certified bounds of the log's own area, which may be unknown
+        between two thresholds. "simultaneous": confidence bounds of the area of the population, from a band
+        of the ROC curve. They hold at every prevalence at once, also where the log does not support it.
+    level
+        Confidence of the band, in (0, 1).
     units
-        None takes the rows as independent. A key, such as the ``bucket`` of ``unit_buckets``, is summed away;
-        then ``supported`` counts as many independent rows as the rows of the units are worth. It needs at
-        least 20 values.
+        None takes the rows as independent; a key, such as the ``bucket`` of ``unit_buckets``, takes its
+        values as independent instead, at least 20 of them, and is summed away: for the band, and for
+        ``supported``, which counts as many independent rows as the rows of the units are worth.
 
     Returns
     -------
@@ -69,9 +84,10 @@ def compute_areas(
     prevalence  Float64 P(y=1) the area belongs to             it does not depend on it
     value       Float64 area, in [0, 1]                        the group lacks a class; or 0/0, where
                                                                prevalence is 0 and a recall has FPR 0
-    lower,      Float64 the area of the rows behind the counts as for value
-    upper               lies between them, whatever they were;
-                        equal to value where exact
+    lower,      Float64 the area of the rows behind the counts as for value; with *interval* also where
+    upper               lies between them, whatever they were; TPR or FPR has no bounds
+                        equal to value where exact; or the
+                        band, with *interval*
     supported   Boolean whether the log can tell the area at   never
                         this prevalence
     reason      String  why not                                supported
@@ -80,15 +96,21 @@ def compute_areas(
     Raises
     ------
     ParameterError
-        If a prevalence is outside [0, 1], the method unknown, the range of FPR empty, or there are too few
-        values of *units*.
+        If a prevalence or the level is out of range, a segment has no prevalence or several, the method is
+        unknown, or the range of FPR empty; if there are too few values of *units*; with *interval*, if counts
+        are sums of weights, or the method is "trapezoid", which no band encloses.
     SchemaError
-        If *counts* is not a counts frame, or lacks the key *units*.
+        If *counts* is not a counts frame, or lacks the key *units* or a key of the segments.
 
     Notes
     -----
     With k = (1-eta)/eta, precision is TPR/(TPR + k·FPR). ROC-AUC counts ties as half. scikit-learn's
     ``max_fpr`` is the partial area from 0, standardised.
+
+    The band is ``compute_rates(interval="simultaneous")``, with level √level for each of TPR and FPR. If it
+    holds at every threshold, the curve lies between that of (lowest TPR, highest FPR) and that of (highest
+    TPR, lowest FPR), and so do all its areas. It is wide, since it holds for all of them: at one prevalence
+    that the log supports, ``bootstrap`` and ``auc_interval`` are narrower.
 
     References
     ----------
@@ -108,41 +130,58 @@ def compute_areas(
     """
     if fpr_range is not None and not 0 <= fpr_range[0] < fpr_range[1] <= 1:
         raise ParameterError.out_of_range("fpr_range", fpr_range, "(low, high) with 0 <= low < high <= 1")
-    frame, worth = collect(counts, COUNTS), None
-    if units is not None:
-        frame = whole_counts(frame)
-        frame, worth = pool_counts(frame, over=units), class_worth(frame, units)
-    return areas_of(frame, prevalence, method=method, fpr_range=fpr_range, worth=worth)
+    check_level(level)
+    if interval is not None and method == "trapezoid":
+        msg = "the rule 'trapezoid' has no band: between two points it may leave the curves of the band"
+        raise ParameterError(msg, hint="use method='average_precision' or 'interpolated'")
+    frame = collect(counts, COUNTS)
+    whole = frame if units is None else whole_counts(frame)
+    worth = None if units is None else class_worth(whole, units)
+    if interval is not None:
+        keys = ["model", *(key for key in COUNTS.keys(frame.columns) if key != units)]
+        rates = compute_rates(frame, interval=interval, level=sqrt(level), units=units)
+        frame = rates.sort(*keys, "threshold", maintain_order=True)
+    elif units is not None:
+        frame = pool_counts(whole, over=units)
+    return areas_of(
+        frame, prevalence, method=method, fpr_range=fpr_range, banded=interval is not None, worth=worth
+    )
 
 
 def areas_of(
     frame: pl.DataFrame,
-    prevalence: Prevalences,
+    prevalence: Prevalences | Field,
     *,
     method: Method = "average_precision",
     fpr_range: tuple[float, float] | None = None,
+    banded: bool = False,
     worth: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Return what ``compute_areas`` does, of checked counts.
+    """Return what ``compute_areas`` does, of checked counts; if *banded*, of rates with simultaneous bounds.
 
     With *worth*, a table of ``class_worth``, rows count as so many independent ones for ``supported``.
     """
-    keys = ["model", *COUNTS.keys(frame.columns)]
-    grid = prevalence_values(prevalence)
+    keys = ["model", *RATES.keys(frame.columns)]
+    ranges = [(0.0, 1.0)] if fpr_range is None else [(0.0, 1.0), fpr_range]
+    grid = numbers_of(prevalence)
+    if is_field(prevalence):
+        prevalence = field_of(cast("Field", prevalence), frame, keys[1:])
 
-    def of_curves(curves: Curves) -> tuple[pl.DataFrame, list[Areas]]:
-        rising = curves.rising()
-        etas: list[float | Floats] = [curves.observed_prevalence] if grid is None else list(grid)
-        ranges = [(0.0, 1.0)] if fpr_range is None else [(0.0, 1.0), fpr_range]
-        found = [_roc_auc(curves, inside) for inside in ranges]
-        found += [_pr_auc(rising, eta, method) for eta in etas]
-        observed = pl.Series("__observed", curves.observed_prevalence, nan_to_null=True)
-        return with_curve_support(curves, "pr", worth).with_columns(observed), found
+    def of_curves(curves: Curves, band: Band | None) -> tuple[pl.DataFrame, list[Areas]]:
+        own = own_prevalence(curves.groups, prevalence, curves.observed_prevalence, keys[1:])
+        etas: list[float | Floats] = [own] if grid is None else list(grid)
+        found = _areas(curves, ranges, etas, method)
+        if band is not None:
+            found = _within(found, band, ranges, etas, method)
+        beside = pl.Series("__own", own, nan_to_null=True)
+        return with_curve_support(curves, "pr", worth).with_columns(beside), found
 
     # NumPy releases the GIL while it computes, and the parts are independent.
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        parts = list(threads.map(lambda part: of_curves(part()), curve_parts(frame, keys)))
-    nothing, _ = of_curves(no_curves(frame, keys))
+        bands = band_parts(frame, keys) if banded else repeat(None)
+        pairs = zip(curve_parts(frame, keys), bands, strict=False)
+        parts = list(threads.map(lambda part: of_curves(part[0](), part[1] and part[1]()), pairs))
+    nothing, _ = of_curves(no_curves(frame, keys), None)
     groups = pl.concat([nothing, *(part for part, _ in parts)])
     labels: list[tuple[str, str | None, float | None]] = [(ROC_AUC.name, None, None)]
     labels += [(PARTIAL_ROC_AUC.name, None, None)] if fpr_range else []
@@ -151,7 +190,7 @@ def areas_of(
         labels, schema={column: AREAS.dtypes()[column] for column in AREAS.fixed[1:4]}, orient="row"
     )
     areas = asked.join(groups, how="cross", maintain_order="left_right").with_columns(
-        pl.col("prevalence").fill_nan(pl.col("__observed"))
+        pl.col("prevalence").fill_nan(pl.col("__own"))
     )
     for side, column in enumerate(("value", "lower", "upper")):
         # A row per label and a column per group, as the labels and groups were crossed.
@@ -160,7 +199,7 @@ def areas_of(
         areas = areas.with_columns(pl.Series(column, values, nan_to_null=True))
     order = [*keys, "metric", "method", "prevalence"]
     is_pr = pl.col("metric") == PR_AUC.name
-    return AREAS.finish(with_curve_flags(areas.sort(order, maintain_order=True), is_pr).drop("__observed"))
+    return AREAS.finish(with_curve_flags(areas.sort(order, maintain_order=True), is_pr).drop("__own"))
 
 
 @checked
@@ -243,6 +282,35 @@ def mean_pr_auc(
         )
     )
     return AREAS.finish(means)
+
+
+def _areas(
+    curves: Curves, ranges: list[tuple[float, float]], etas: list[float | Floats], method: Method
+) -> list[Areas]:
+    """Return ROC-AUC within each range of FPR, then PR-AUC at each prevalence, with certified bounds."""
+    rising = curves.rising()
+    found = [_roc_auc(curves, inside) for inside in ranges]
+    return found + [_pr_auc(rising, eta, method) for eta in etas]
+
+
+def _within(
+    areas: list[Areas],
+    band: Band,
+    ranges: list[tuple[float, float]],
+    etas: list[float | Floats],
+    method: Method,
+) -> list[Areas]:
+    """Put the bounds of a band in place of certified ones."""
+    lower = [low for _, low, _ in _areas(band.lowest, ranges, etas, method)]
+    upper = [high for _, _, high in _areas(band.highest, ranges, etas, method)]
+    if method == "average_precision":
+        rising = band.highest.rising()
+        upper[len(ranges) :] = [highest_average_precision(rising, eta) for eta in etas]
+    # Only rounding can put the value outside.
+    return [
+        (value, np.minimum(low, value), np.maximum(high, value))
+        for (value, _, _), low, high in zip(areas, lower, upper, strict=True)
+    ]
 
 
 def _roc_auc(curves: Curves, fpr_range: tuple[float, float]) -> Areas:

@@ -32,7 +32,8 @@ def average_precisions(positives: Rows, negatives: Rows, prevalence: Sequence[fl
     -------
     Array of shape (logs, prevalences); NaN where a class is missing, or precision is 0/0.
     """
-    areas = np.empty((len(positives), len(prevalence)))
+    etas = np.asarray(prevalence, np.float64)
+    areas = np.empty((len(positives), len(etas)))
     # A bin without positives adds nothing to recall, whatever its precision.
     steps = np.flatnonzero(positives.any(axis=0))
     some = max(1, _CELLS_IN_CACHE // max(1, len(steps)))
@@ -44,13 +45,14 @@ def average_precisions(positives: Rows, negatives: Rows, prevalence: Sequence[fl
             tpr, fpr = true[:, steps] / true[:, -1:], false[:, steps] / false[:, -1:]
             ratio = np.where((recall == 0) & ~np.isnan(fpr), 1.0, fpr / tpr)
             recall = recall / true[:, -1:]
-            work = np.empty_like(ratio)
-            for place, eta in enumerate(prevalence):
-                # Precision is 1/(1 + k·FPR/TPR).
-                np.multiply(ratio, np.divide(1 - eta, eta), out=work)
+            # Precision is 1/(1 + k·FPR/TPR).
+            odds = np.divide(1 - etas, etas)
+            many = max(1, _CELLS_IN_CACHE // max(1, ratio.size))
+            for place in range(0, len(etas), many):
+                work = ratio[:, np.newaxis] * odds[place : place + many, np.newaxis]
                 work += 1
-                np.divide(recall, work, out=work)
-                areas[logs, place] = work.sum(axis=1)
+                np.divide(recall[:, np.newaxis], work, out=work)
+                areas[logs, place : place + many] = work.sum(axis=2)
     areas[~positives.any(axis=1) | ~negatives.any(axis=1)] = np.nan
     return areas
 

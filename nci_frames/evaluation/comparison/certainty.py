@@ -6,7 +6,8 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.evaluation.comparison.units import Drawn, at_thresholds
+from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
+from nci_frames.evaluation.comparison.units import Drawn
 from nci_frames.evaluation.resampling.probability_best import shares_of_best, with_reasons
 from nci_frames.schemas import BEST_MODELS
 
@@ -45,7 +46,8 @@ class Resampled:
 
     #: The models that are resampled.
     models: tuple[str, ...]
-    #: Their counts by *units*.
+    #: Their counts without further keys, and by *units*.
+    counts: pl.DataFrame
     by_unit: pl.DataFrame
     #: The key whose values are drawn whole; None draws rows.
     units: str | None
@@ -72,14 +74,14 @@ class Resampled:
         kept = counts.filter(some)
         steps = _fewer_steps(kept)
         if drawn.units is not None:
-            steps = at_thresholds(by_repeat, steps) if len(steps) < len(kept) else by_repeat
-        return cls(models, by_unit, drawn.units, steps, drawn.repeat, repeats)
+            steps = at_thresholds(by_repeat, steps, drawn.units) if len(steps) < len(kept) else by_repeat
+        return cls(models, kept, by_unit, drawn.units, steps, drawn.repeat, repeats)
 
     def at(self, points: pl.DataFrame) -> pl.DataFrame:
         """Return the counts at the thresholds of operating points."""
         # A threshold that was not counted has no rows to resample.
         cells = points.filter(pl.col("model").is_in(self.models)).select(_CELLS).drop_nulls("tp")
-        return cells if self.units is None else at_thresholds(self.by_unit, cells)
+        return cells if self.units is None else at_thresholds(self.by_unit, cells, self.units)
 
     def areas(self, prevalence: Sequence[float]) -> pl.DataFrame:
         """Return the probability of being best by PR-AUC."""

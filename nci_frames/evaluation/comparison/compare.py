@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from typing import cast
 
 import polars as pl
 
@@ -18,8 +19,9 @@ from nci_frames.evaluation.comparison.certainty import (
     ranking_certainty,
 )
 from nci_frames.evaluation.comparison.curves import project_curves, report_curves
+from nci_frames.evaluation.comparison.field_tables import field_grid, field_tables
 from nci_frames.evaluation.comparison.log_counts import LogCounts
-from nci_frames.evaluation.comparison.own_thresholds import best_values, own_maps
+from nci_frames.evaluation.comparison.own_thresholds import best_values
 from nci_frames.evaluation.comparison.places import (
     main_beta,
     main_prevalences,
@@ -27,23 +29,25 @@ from nci_frames.evaluation.comparison.places import (
     prevalence_range,
     tested_prevalences,
 )
-from nci_frames.evaluation.comparison.possible_best import possible_best
+from nci_frames.evaluation.comparison.possible_best import LEAST_REPEATS, possible_best
 from nci_frames.evaluation.comparison.repeats import compared_folds, fold_areas
 from nci_frames.evaluation.comparison.segment_tables import (
     segment_differences,
+    segment_order,
     segment_shifts,
     segment_sizes,
 )
 from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
 from nci_frames.evaluation.comparison.undefined import observed_prevalence, uncounted, undefined_groups
-from nci_frames.evaluation.crossovers.decision_map import decision_map
+from nci_frames.evaluation.crossovers.decision_map import decision_map, own_maps
 from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
 from nci_frames.evaluation.crossovers.winners import winner_ranges
+from nci_frames.evaluation.field.prevalences import Field, field_of, is_field
 from nci_frames.evaluation.projection.bands import max_precision_uncertainty, precision_band
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.significance.certified_map import certified_ranges
 from nci_frames.schemas import COUNTS, collect
 
 __all__ = ["compare_models", "comparison_of"]
@@ -63,7 +67,7 @@ def compare_models(
     counts: pl.DataFrame | pl.LazyFrame,
     /,
     *,
-    prevalence: float | Sequence[float],
+    prevalence: float | Sequence[float] | Field,
     beta: float | Sequence[float] = (1.0,),
     threshold: float = PROBABLE,
     segments: str | Sequence[str] = (),
@@ -81,7 +85,10 @@ def compare_models(
         ``unit_buckets``, the rows of a unit are kept together in every interval and test; otherwise rows are
         taken as independent.
     prevalence
-        The class balances to compare at, each in [0, 1]; at most 10,000.
+        The class balances to compare at, each in [0, 1]; at most 10,000. Or the prevalence of each segment,
+        as in ``project_rates``, whose keys are among *segments*: each is then also judged at its own
+        (``field_projection``, ``field_areas``), and rolled up (``field_averages``). The other tables are then
+        at log steps from the lowest of them to the highest.
     beta
         The weights of recall in F-beta, each in [0, inf].
     threshold
@@ -109,7 +116,8 @@ def compare_models(
     Raises
     ------
     ParameterError
-        If a prevalence, beta, threshold or *repeats* is out of range.
+        If a prevalence, beta, threshold or *repeats* is out of range, or a segment has no prevalence or
+        several.
     SchemaError
         If *counts* is not a counts frame, or has no such key.
 
@@ -149,7 +157,7 @@ def compare_models(
 def comparison_of(
     counts: pl.DataFrame | pl.LazyFrame,
     *,
-    prevalence: float | Sequence[float],
+    prevalence: float | Sequence[float] | Field,
     beta: float | Sequence[float] = (1.0,),
     threshold: float = PROBABLE,
     segments: str | Sequence[str] = (),
@@ -169,9 +177,9 @@ def comparison_of(
         As ``compare_models`` does.
     """
     frame = collect(counts, COUNTS)
-    grid, betas = _grid(frame, prevalence), beta_values(beta)
     segments = [segments] if isinstance(segments, str) else list(segments)
     log = LogCounts.of(frame, unit_counts, segments=segments, fold=fold, repeat=repeat)
+    (grid, field), betas = _grid(frame, prevalence, segments), beta_values(beta)
     check_repeats(repeats, 2)
 
     def tables(rates: pl.DataFrame, keys: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
@@ -192,7 +200,7 @@ def comparison_of(
         undefined = undefined_groups(by_segment[0], by_rates, segments)
         sizes = segment_sizes(by_rates, segments)
         differences = segment_differences(by_segment[0], sizes, segments, beta=main_beta(betas))
-    maps = own_maps(rates)
+    maps, decisions = own_maps(rates), decision_map(rates)
     own = rates.join(maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi")
     best_points = log.bounded(own.sort("model", "threshold"))
     # Models that share thresholds still compete at different ones.
@@ -205,15 +213,18 @@ def comparison_of(
     at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
     by_area = areas.filter(metric="pr_auc")
     leading = contenders(best.filter(at_beta), by_area, projection.filter(at_beta))
-    certainty = best_certainty = possible = logs = None
+    certainty = best_certainty = possible = certified = logs = None
     if log.resampled and best.height:
         logs = Resampled.of(log.total, log.drawn, leading, repeats=repeats)
         certainty = ranking_certainty(logs, points, areas, projection, prevalence=grid, beta=main)
         best_certainty = own_threshold_certainty(logs, best_points, best, prevalence=grid, beta=main)
         tested = tested_prevalences(grid, observed)
         possible = possible_best(logs, best_points, threshold=threshold, prevalence=tested, beta=main)
-    curves = report_curves(rates, leading[:MOST_MODELS])
-    span = prevalence_range(grid, observed)
+        certified = certified_ranges(
+            logs.at(best_points), logs.counts, decisions, units=logs.units, level=0.95,
+            repeats=max(repeats, LEAST_REPEATS),
+        )  # fmt: skip
+    curves, span = report_curves(rates, leading[:MOST_MODELS]), prevalence_range(grid, observed)
     nodes = log.areas((), area_nodes(*span)).filter(metric="pr_auc")
     support = log.support()
     return Comparison(
@@ -229,6 +240,7 @@ def comparison_of(
         segment_points=by_segment[0],
         segment_projection=by_segment[1],
         segment_areas=by_segment[2],
+        **field_tables(by_segment[0], log.by_segment, field, segments, metrics=METRICS, beta=betas),
         undefined=undefined,
         uncounted=uncounted(points, rates),
         off_scale=_off_scale(log.total, threshold),
@@ -255,7 +267,8 @@ def comparison_of(
         ),
         folds=compared_folds(frame, log.folds, threshold=threshold, betas=betas, prevalence=middle),
         fold_areas=fold_areas(frame, log.folds, mains),
-        decisions=decision_map(rates),
+        decisions=decisions,
+        certified=certified,
         area_nodes=nodes,
         area_winners=with_intervals(area_winners(nodes, support, *span), logs, None, fixed=None),
         support=support,
@@ -272,18 +285,27 @@ def comparison_of(
         area_errors=_area_errors(by_area),
         segment_sizes=sizes,
         differences=differences,
+        segment_ranks=segment_order(
+            log.by_segment, by_segment[0], segments, threshold=threshold, prevalence=middle, beta=main
+        )
+        if log.whole and log.drawn.units is None and repeat is None
+        else None,
     )
 
 
-def _grid(counts: pl.DataFrame, prevalence: float | Sequence[float]) -> list[float]:
-    asked = prevalence_values(prevalence)
-    if asked is not None and len(asked) > _MOST_PREVALENCES:
+def _grid(
+    frame: pl.DataFrame, prevalence: float | Sequence[float] | Field, segments: Sequence[str]
+) -> tuple[list[float], pl.DataFrame | None]:
+    """Return the prevalences of the tables over prevalence, and those of the segments, if they have some."""
+    if is_field(prevalence):
+        field = field_of(cast("Field", prevalence), frame, segments)
+        return field_grid(field), field
+    asked = prevalence_values(cast("float", prevalence)) or []
+    if len(asked) > _MOST_PREVALENCES:
         msg = f"a comparison takes at most {_MOST_PREVALENCES:,} prevalences"
         hint = "its borders are exact whatever the grid is; project_rates takes longer grids"
         raise ParameterError(msg, found=f"{len(asked):,}", hint=hint)
-    if asked is not None:
-        return asked
-    return compute_rates(counts)["observed_prevalence"].drop_nulls().unique().sort().to_list()
+    return asked, None
 
 
 def _off_scale(counts: pl.DataFrame, threshold: float) -> str | None:

@@ -79,10 +79,14 @@ class LogCounts:
         """Whether other logs can be drawn."""
         return self.whole and self.drawn.resampled
 
+    @property
+    def by_segment(self) -> pl.DataFrame:
+        """The counts by segments, of all repeats together."""
+        return pool_counts(self.apart, over=[] if self.repeat is None else [self.repeat])
+
     def rates(self, keys: Sequence[str]) -> pl.DataFrame:
         """Return the rates by segments or of all rows; those of repeats are averaged."""
-        over = [] if self.repeat is None else [self.repeat]
-        rates = compute_rates(pool_counts(self.apart, over=over) if keys else self.total)
+        rates = compute_rates(self.by_segment if keys else self.total)
         return self.drawn.weighed(rates) if self.whole else rates
 
     def bounded(self, points: pl.DataFrame) -> pl.DataFrame:

@@ -4,18 +4,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.evaluation.crossovers.decision_map import decision_map
 from nci_frames.evaluation.metrics import f_beta
 from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
 from nci_frames.evaluation.support.flags import point_flags
 
-__all__ = ["best_values", "own_maps"]
-
-
-def own_maps(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return the decision map of each model alone: its own best threshold for every lambda."""
-    return decision_map(rates.with_columns(pl.col("model").alias("alone"))).drop("alone")
+__all__ = ["best_values"]
 
 
 def best_values(

@@ -11,10 +11,10 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.schemas import COUNTS
 
-__all__ = ["possible_best"]
+__all__ = ["LEAST_REPEATS", "possible_best"]
 
 #: With fewer resampled logs than this a p-value near 0.05 is too uncertain.
-_LEAST_REPEATS = 200
+LEAST_REPEATS = 200
 
 
 def possible_best(
@@ -31,7 +31,7 @@ def possible_best(
     ) -> pl.DataFrame:
         return compare_best(
             frame, metric=metric, prevalence=prevalence, beta=beta, threshold=own, units=logs.units,
-            over=over, repeats=max(logs.repeats, _LEAST_REPEATS),
+            over=over, repeats=max(logs.repeats, LEAST_REPEATS),
         )  # fmt: skip
 
     points = select_operating_points(compute_rates(logs.by_unit), threshold=threshold).drop_nulls("tp")

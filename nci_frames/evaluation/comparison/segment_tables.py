@@ -8,10 +8,11 @@ import polars as pl
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.metrics import f_beta
 from nci_frames.evaluation.projection.segments import KeyValue, decompose_difference
+from nci_frames.evaluation.significance.segment_ranks import rank_segments
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.schemas import SHIFTS
 
-__all__ = ["segment_differences", "segment_shifts", "segment_sizes"]
+__all__ = ["segment_differences", "segment_order", "segment_shifts", "segment_sizes"]
 
 
 def segment_sizes(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
@@ -40,6 +41,23 @@ def segment_differences(
     largest = cast("KeyValue | None", sizes[key].drop_nulls().first())
     metric = f_beta(beta=beta).alias(f"F{beta:g}")
     return decompose_difference(points, metric=metric, over=key, reference=largest)
+
+
+def segment_order(
+    counts: pl.DataFrame,
+    points: pl.DataFrame | None,
+    segments: Sequence[str],
+    *,
+    threshold: float,
+    prevalence: float,
+    beta: float,
+) -> pl.DataFrame | None:
+    """Rank the segments of the best model; None unless there are two, counted at the threshold."""
+    if points is None or points["tp"].null_count() or points.select(segments).n_unique() < 2:
+        return None
+    return rank_segments(
+        counts, segments=segments, threshold=threshold, metric="f_beta", prevalence=prevalence, beta=beta
+    )
 
 
 def segment_shifts(

@@ -54,6 +54,14 @@ class Comparison:
     segment_points: pl.DataFrame | None
     segment_projection: pl.DataFrame | None
     segment_areas: pl.DataFrame | None
+    #: The prevalence of each segment in the field, and perhaps its share of the traffic; None where all
+    #: segments are compared at the same prevalences.
+    field: pl.DataFrame | None
+    #: The same as segment_projection and segment_areas with each segment at its own prevalence in the field.
+    field_projection: pl.DataFrame | None
+    field_areas: pl.DataFrame | None
+    #: Their averages over the segments, ranked; "micro" is the metric of the traffic: a ranking frame.
+    field_averages: pl.DataFrame | None
     #: Groups whose rates are undefined: model, segments, positives, negatives, reason.
     undefined: pl.DataFrame
     #: Every operating point of every model, pooled over all keys: a rates frame.
@@ -82,6 +90,9 @@ class Comparison:
     fold_areas: pl.DataFrame | None
     #: The model with the highest F-beta at each prevalence and beta, over all thresholds: a decision map.
     decisions: pl.DataFrame
+    #: Where one model is certified to have it, and where several may, as ``certify_decision_map`` says; None
+    #: as for ``contenders``.
+    certified: pl.DataFrame | None
     #: PR-AUC at the prevalences of ``area_nodes``, from which it is known between the lowest and the highest
     #: prevalence compared: an areas frame.
     area_nodes: pl.DataFrame
@@ -120,6 +131,10 @@ class Comparison:
     #: Why F-beta at ``main_beta`` differs between the segments and the largest of them: the columns of
     #: ``decompose_difference``; None unless there is one key of segments.
     differences: pl.DataFrame | None
+    #: Segments by how much worse the best model is there, at the threshold of the points, by F-beta at
+    #: ``main_beta`` and ``middle_prevalence``: the columns of ``rank_segments``; None for sums of weights,
+    #: where the counts have buckets of units, or where there are not two segments.
+    segment_ranks: pl.DataFrame | None
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:

@@ -1,4 +1,4 @@
-"""Counts by buckets of units -> bounds of operating points, and counts at a few thresholds."""
+"""Counts by buckets of units -> bounds of operating points."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,18 +7,16 @@ import polars as pl
 
 from nci_frames.arguments import LEAST_BUCKETS
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.counts.resolution import one_score
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
 from nci_frames.schemas import COUNTS, RATES
 
-__all__ = ["BUCKET", "Drawn", "at_thresholds"]
+__all__ = ["BUCKET", "Drawn"]
 
 #: The key of ``unit_buckets``.
 BUCKET = "bucket"
 
 _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
-_CELLS = ("tp", "fp", "fn", "tn")
 _SHARES = ("positives_worth", "negatives_worth")
 
 
@@ -128,47 +126,3 @@ class Drawn:
 
 def _pooled(counts: pl.DataFrame, over: Sequence[str]) -> pl.DataFrame:
     return pool_counts(counts, over=over) if over else counts
-
-
-def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame) -> pl.DataFrame:
-    """Return the counts of each bucket at the thresholds of its model, which may be no score of the bucket.
-
-    Parameters
-    ----------
-    counts
-        Counts by model and keys, such as buckets of units, at every score or on a grid that has the
-        thresholds.
-    points
-        model, threshold.
-    """
-    cells = pl.col(_CELLS)
-    group = ["model", *COUNTS.keys(counts.columns)]
-    wanted = points.select("model", "threshold")
-    if not counts.select(one_score(counts.columns)).to_series().all():
-        # On a grid every bucket has every threshold.
-        found = counts.join(wanted, on=["model", "threshold"], how="semi", nulls_equal=True)
-        return found.select(*group, "threshold", cells)
-    numbered = counts.with_columns(__group=pl.struct(group).rank("dense")).select(
-        *group, "__group", "threshold", cells
-    )
-    totals = numbered.group_by(*group, "__group").agg(
-        positives=(pl.col("tp") + pl.col("fn")).first(), negatives=(pl.col("fp") + pl.col("tn")).first()
-    )
-    asked = totals.join(wanted, on="model", nulls_equal=True)
-    found = asked.sort("threshold").join_asof(
-        numbered.select("__group", "threshold", "tp", "fp").sort("threshold"),
-        on="threshold",
-        by="__group",
-        strategy="forward",
-        check_sortedness=False,
-    )
-    # No score of the bucket reaches such a threshold.
-    hits = found.with_columns(pl.col("tp", "fp").fill_null(0))
-    return hits.select(
-        *group,
-        "threshold",
-        "tp",
-        "fp",
-        fn=pl.col("positives") - pl.col("tp"),
-        tn=pl.col("negatives") - pl.col("fp"),
-    ).sort(*group, "threshold")

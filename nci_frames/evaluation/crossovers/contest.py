@@ -16,11 +16,14 @@ from nci_frames.evaluation.projection.projection import require_columns
 from nci_frames.schemas import RATES
 from nci_frames.typing import Floats
 
-__all__ = ["Contest", "Over", "Points", "contests", "points_of", "repeated_keys"]
+__all__ = ["Contest", "Over", "Points", "check_pairs", "contests", "points_of", "repeated_keys"]
 
 Over = Literal["prevalence", "beta"]
 
 _VALUES_AT_A_TIME = 1 << 22
+
+#: Pairs of models that are compared; with more, a caller would wait for many minutes.
+_MOST_PAIRS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,17 @@ class Contest:
             row = np.where(largest > value, mine[place], row)
             value = np.maximum(value, largest)
         return np.where(np.isneginf(value), np.nan, value), row
+
+
+def check_pairs(models: int) -> None:
+    """Raise ParameterError if there are too many models to compare every two of them."""
+    pairs = models * (models - 1) // 2
+    if pairs > _MOST_PAIRS:
+        raise ParameterError(
+            f"find_crossovers compares at most {_MOST_PAIRS:,} pairs of models",
+            found=f"{models:,} models, which are {pairs:,} pairs",
+            hint="take fewer models, or winner_ranges, which compares each model with the best one only",
+        )
 
 
 def contests(

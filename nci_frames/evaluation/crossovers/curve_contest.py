@@ -7,8 +7,9 @@ import polars as pl
 
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.areas import compute_areas
-from nci_frames.evaluation.crossovers.contest import Over, repeated_keys
-from nci_frames.evaluation.crossovers.pr_auc_crossovers import AreaCurves, area_curves
+from nci_frames.evaluation.crossovers.contest import Over, check_pairs, repeated_keys
+from nci_frames.evaluation.crossovers.pr_auc_crossovers import area_meetings
+from nci_frames.evaluation.crossovers.pr_auc_curves import AreaCurves, area_curves
 from nci_frames.evaluation.crossovers.search import axis_value
 from nci_frames.evaluation.crossovers.supported_ranges import area_support, supported_prevalences
 from nci_frames.evaluation.metrics import PR_AUC, ROC_AUC, Metric
@@ -26,7 +27,8 @@ def curve_crossovers(
     Raises
     ------
     ParameterError
-        If the area does not depend on what it is asked over, or has no search.
+        If the area does not depend on what it is asked over, or has no search; or if there are too many
+        models.
     SchemaError
         If *counts* is not a counts frame.
     """
@@ -34,8 +36,11 @@ def curve_crossovers(
     frame = collect(counts, COUNTS)
     if metric is ROC_AUC:
         return
+    models = frame.select("model", *COUNTS.keys(frame.columns)).unique()
+    among = models.group_by(pl.exclude("model")).len()["len"] if models.width > 1 else [len(models)]
+    check_pairs(max(among, default=0))
     for keys, curves in area_curves(frame):
-        found = curves.meetings(*np.triu_indices(len(curves.models), 1))
+        found = area_meetings(curves, *np.triu_indices(len(curves.models), 1))
         below = np.where(found.first_is_better_below, found.first, found.second)
         above = np.where(found.first_is_better_below, found.second, found.first)
         table = pl.DataFrame(
@@ -119,7 +124,7 @@ def _leaders(curves: AreaCurves) -> tuple[list[int], list[float]]:
     leaders, places = [curves.best_at_first()], [-np.inf]
     while True:
         others = everyone[everyone != leaders[-1]]
-        met = curves.meetings(np.full(len(others), leaders[-1]), others)
+        met = area_meetings(curves, np.full(len(others), leaders[-1]), others)
         overtaken = met.first_is_better_below & (met.place > places[-1])
         if not overtaken.any():
             return leaders, places[1:]

@@ -13,7 +13,7 @@ from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import point_reason, point_support
 from nci_frames.schemas import DECISION_MAP, NEVER_BEST, RATES, collect
 
-__all__ = ["decision_map", "find_never_best"]
+__all__ = ["decision_map", "find_never_best", "own_maps"]
 
 
 @checked
@@ -65,6 +65,10 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
     1/TPR + lambda·FPR/TPR: the map is their lower envelope. In (logit eta, log beta) the borders are straight
     lines of slope -1/2: a beta is a prevalence in disguise.
 
+    Exact for these counts. With several thresholds for each model, a winner's threshold is chosen on the rows
+    that judge it: its F-beta is too high for new rows (``cross_fit`` returns an honest value), and another
+    log may have other winners (``certify_decision_map`` returns where a model is certified to be the best).
+
     References
     ----------
     Flach and Kull (2015), Precision-Recall-Gain curves, for F-beta as harmonic mean, NIPS 28; Wojciechowski
@@ -107,6 +111,11 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
         )
         maps.append(supported_lambdas(winners).select(list(schema)))
     return DECISION_MAP.finish(pl.concat(maps))
+
+
+def own_maps(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the decision map of each model alone: its own best threshold for every lambda."""
+    return decision_map(rates.with_columns(pl.col("model").alias("alone"))).drop("alone")
 
 
 @checked

@@ -1,34 +1,28 @@
-"""Counts -> where the average precisions of models change places, without missing any.
+"""Curves of average precision -> where models change places, without missing any.
 
-With t = logit eta, precision p grows by p·(1-p) per unit of t, so average precision by at most 1/4, by at
-most itself, and by at most what it lacks to 1. An interval is proven free of crossovers if the difference at
-its ends is too large to reach zero and return; every other interval is bisected.
+On a piece of the axis the difference of two models is a Chebyshev series. It has no zero if what lies beyond
+its straight part is too small to reach zero, and at most one if its slope cannot vanish; every other piece is
+halved.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.evaluation.areas.replicated import average_precisions
+from nci_frames.evaluation.crossovers.pr_auc_curves import ROUNDING, AreaCurves, halves
 from nci_frames.evaluation.crossovers.search import axis_value, roots
-from nci_frames.schemas import COUNTS
 from nci_frames.typing import Floats
 
-__all__ = ["AreaCurves", "AreaMeetings", "area_curves"]
+__all__ = ["AreaMeetings", "area_meetings"]
 
 Indices = NDArray[np.intp]
 
-#: The search covers logit eta from minus this to plus this: eta from 1e-12 to 1 - 1e-12.
-_END = float(-np.log(1e-12))
-_FIRST_PLACES = 257
-#: Undecided intervals of logit eta are not bisected below this width.
+#: Undecided intervals of logit eta are not halved below this width.
 _SHORTEST = 1e-5
-#: A difference within the rounding error of a sum of precisions has no sign.
-_ROUNDING = 1e-13
-_PAIRS_AT_A_TIME = 1 << 12
+_PAIRS_AT_A_TIME = 1 << 14
+_PAIRS_IN_CACHE = 1 << 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,114 +41,113 @@ class AreaMeetings:
 
 
 @dataclass(frozen=True, slots=True)
-class AreaCurves:
-    """The models of one comparison that have both classes, by average precision over logit eta."""
+class _Leads:
+    """By how much the first model of some pairs leads, each at a place."""
 
-    models: pl.Series
-    rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # positives and negatives, as falls the score
-    at_first: Floats  # of each model, the area at each of the first points
+    pair: Indices
+    place: Floats
+    lead: Floats
+    rounding: Floats
 
-    def at(self, model: Indices, place: Floats) -> Floats:
-        """Return the area of each model at its own point."""
-        areas = np.empty(len(place))
-        order = np.argsort(model, kind="stable")
-        for mine in np.split(order, np.flatnonzero(np.diff(model[order])) + 1):
-            if len(mine):
-                # Neighbouring pairs need the same points.
-                unique, back = np.unique(place[mine], return_inverse=True)
-                areas[mine] = _areas(self.rows[model[mine[0]]], unique)[back]
-        return areas
 
-    def best_at_first(self) -> int:
-        """Return the model with the largest area at the lowest prevalence."""
-        best = np.arange(len(self.models))
-        for areas in self.at_first.T:
-            # As prevalence tends to 0, areas may be equal except for rounding; the next point decides.
-            best = best[areas[best] >= areas[best].max() * (1 - 2 * _ROUNDING)]
-        return int(best[0])
+def area_meetings(curves: AreaCurves, first: Indices, second: Indices) -> AreaMeetings:
+    """Return where the models of some pairs change places."""
+    found = [(first[:0], first[:0], np.empty(0), np.empty(0), np.empty(0, np.bool_))]
+    for start in range(0, len(first), _PAIRS_AT_A_TIME):
+        one, other = first[start : start + _PAIRS_AT_A_TIME], second[start : start + _PAIRS_AT_A_TIME]
+        found.append(_changes(_leads(curves, one, other), one, other))
+    one, other, low, high, below = (np.concatenate(column) for column in zip(*found, strict=True))
 
-    def meetings(self, first: Indices, second: Indices) -> AreaMeetings:
-        """Return where the models of some pairs change places."""
-        found = [
-            self._meetings(first[some], second[some])
-            for some in np.array_split(np.arange(len(first)), -(-len(first) // _PAIRS_AT_A_TIME) or 1)
-        ]
-        one, other, place, below = (np.concatenate(column) for column in zip(*found, strict=True))
-        return AreaMeetings(one, other, place, below)
+    def lead_at(place: Floats, pair: Indices) -> Floats:
+        return curves.lead(one[pair], other[pair], place)
 
-    def _meetings(
-        self, first: Indices, second: Indices
-    ) -> tuple[Indices, Indices, Floats, NDArray[np.bool_]]:
-        places = np.linspace(-_END, _END, _FIRST_PLACES)
-        one, other = self.at_first[first], self.at_first[second]
-        difference = np.where(np.abs(one - other) > _ROUNDING * (one + other), one - other, 0.0)
-        # Between neighbouring points at which the difference has a sign.
-        pair, at = np.nonzero(difference)
-        same = np.flatnonzero(pair[1:] == pair[:-1])
-        pair, left, right = pair[same], at[same], at[same + 1]
-        low, high = (
-            np.stack([places[at], difference[pair, at], *_extremes(one[pair, at], other[pair, at])])
-            for at in (left, right)
+    place = roots(lead_at, low, high, np.arange(len(low)))
+    return AreaMeetings(one, other, place, below)
+
+
+def _leads(curves: AreaCurves, first: Indices, second: Indices) -> _Leads:
+    """Return enough leads that between neighbouring places, the order of a pair changes at most once.
+
+    It changes only where their signs differ.
+    """
+    borders, at_borders = curves.borders, curves.at_borders
+    pair, piece = _not_quiet(curves, first, second)
+    one, other = first[pair], second[pair]
+    ends = [piece, piece + 1]
+    samples = [
+        _Leads(
+            np.tile(pair, 2),
+            np.concatenate([borders[end] for end in ends]),
+            np.concatenate([at_borders[one, end] - at_borders[other, end] for end in ends]),
+            ROUNDING * np.concatenate([at_borders[one, end] + at_borders[other, end] for end in ends]),
         )
-        found = [(pair[:0], np.empty((3, 0)))]
-        while low.shape[1]:
-            length = high[0] - low[0]
-            same = np.sign(low[1]) == np.sign(high[1])
-            steepest = np.minimum(0.25, np.minimum(high[2], 1 - low[3]))
-            proven = same & (np.abs(low[1]) + np.abs(high[1]) > length * steepest)
-            settled = proven | (length < _SHORTEST)
-            change = settled & ~same
-            found.append((pair[change], np.stack([low[0], high[0], low[1]])[:, change]))
-            pair, low, high = pair[~settled], low[:, ~settled], high[:, ~settled]
-            middle = self._middle(first[pair], second[pair], low, high)
-            pair = np.concatenate([pair, pair])
-            low, high = np.hstack([low, middle]), np.hstack([middle, high])
-        pairs = np.concatenate([pair for pair, _ in found])
-        left, right, before = np.hstack([stretch for _, stretch in found])
-
-        def lead(place: Floats, pair: Indices) -> Floats:
-            return self.at(first[pair], place) - self.at(second[pair], place)
-
-        return first[pairs], second[pairs], roots(lead, left, right, pairs), before > 0
-
-    def _middle(self, first: Indices, second: Indices, low: Floats, high: Floats) -> Floats:
-        """Return the areas and differences in the middle of intervals."""
-        places = (low[0] + high[0]) / 2
-        one, other = self.at(first, places), self.at(second, places)
-        # A zero takes the sign before it.
-        difference = np.where(one == other, np.sign(low[1]) * np.finfo(float).tiny, one - other)
-        return np.stack([places, difference, *_extremes(one, other)])
+    ]
+    series = curves.series[one, piece] - curves.series[other, piece]
+    rounding = ROUNDING * (at_borders[one, piece + 1] + at_borders[other, piece + 1])
+    start, width = borders[piece], borders[1] - borders[0]
+    in_the_middle = np.cos(np.arange(series.shape[1]) * np.pi / 2)
+    to_left, to_right = halves()
+    while width > _SHORTEST and len(pair):
+        straight = _Straight.of(series)
+        undecided = ~(straight.apart | straight.one_way | (straight.size <= rounding))
+        pair, series = pair[undecided], series[undecided]
+        rounding, start = rounding[undecided], start[undecided]
+        width /= 2
+        samples.append(_Leads(pair, start + width, series @ in_the_middle, rounding))
+        series = np.concatenate([series @ to_left, series @ to_right])
+        pair, rounding = np.tile(pair, 2), np.tile(rounding, 2)
+        start = np.concatenate([start, start + width])
+    columns = (tuple(getattr(sample, name) for sample in samples) for name in _Leads.__slots__)
+    return _Leads(*map(np.concatenate, columns))
 
 
-def _extremes(one: Floats, other: Floats) -> tuple[Floats, Floats]:
-    return np.maximum(one, other), np.minimum(one, other)
+def _not_quiet(curves: AreaCurves, first: Indices, second: Indices) -> tuple[Indices, Indices]:
+    """Return the pieces in which the order of a pair may change: the places of the pairs, and the pieces."""
+    at_borders = curves.at_borders
+    found = [(first[:0], first[:0])]
+    for start in range(0, len(first), _PAIRS_IN_CACHE):
+        one, other = first[start : start + _PAIRS_IN_CACHE], second[start : start + _PAIRS_IN_CACHE]
+        series = curves.series[one] - curves.series[other]
+        straight = _Straight.of(series.reshape(-1, series.shape[2]))
+        lead = at_borders[one] - at_borders[other]
+        rounding = ROUNDING * (at_borders[one] + at_borders[other])
+        signs = np.where(np.abs(lead) > rounding, np.sign(lead), 0)
+        same = (signs[:, 1:] == signs[:, :-1]) & (signs[:, 1:] != 0)
+        quiet = same.ravel() & (straight.apart | straight.one_way)
+        quiet |= straight.size <= rounding[:, 1:].ravel()
+        pair, piece = np.nonzero(~quiet.reshape(same.shape))
+        found.append((pair + start, piece))
+    pair, piece = (np.concatenate(column) for column in zip(*found, strict=True))
+    return pair, piece
 
 
-def _areas(rows: tuple[NDArray[np.int64], NDArray[np.int64]], places: Floats) -> Floats:
-    positives, negatives = rows
-    prevalence: list[float] = axis_value("prevalence", places).tolist()
-    areas: Floats = average_precisions(positives[np.newaxis], negatives[np.newaxis], prevalence)[0]
-    return areas
+@dataclass(frozen=True, slots=True)
+class _Straight:
+    """What the straight part of some differences, and the size of the rest, say about the whole."""
+
+    #: No zero: the rest is smaller than the straight part at both ends, which have one sign.
+    apart: NDArray[np.bool_]
+    #: At most one zero: the slope of the rest is smaller than that of the straight part.
+    one_way: NDArray[np.bool_]
+    #: Nowhere is the difference larger.
+    size: Floats
+
+    @classmethod
+    def of(cls, series: Floats) -> Self:
+        # Chebyshev's polynomials are within 1, and the slope of the k-th is within k².
+        orders = np.arange(series.shape[1], dtype=np.float64)
+        beyond = np.abs(series) @ np.column_stack([orders > 1, orders**2 * (orders > 1)])
+        level, slope = series[:, 0], np.abs(series[:, 1])
+        lower_end = np.abs(level) - slope
+        return cls(lower_end > beyond[:, 0], slope > beyond[:, 1], np.abs(level) + slope + beyond[:, 0])
 
 
-def area_curves(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, AreaCurves]]:
-    """Yield the models of every value of the keys, with the keys: one row."""
-    keys = COUNTS.keys(counts.columns)
-    ordered = counts.sort(*keys, "model", -pl.col("threshold"), maintain_order=True)
-    groups = ordered.partition_by(keys, maintain_order=True) if keys else [ordered]
-    places = np.linspace(-_END, _END, _FIRST_PLACES)
-    for group in groups:
-        models, rows = [], []
-        for part in group.partition_by("model", maintain_order=True):
-            classes = [
-                np.diff(part[reached].to_numpy(), prepend=0, append=part[reached][0] + part[missed][0])
-                for reached, missed in (("tp", "fn"), ("fp", "tn"))
-            ]
-            if all(of_class.sum() > 0 for of_class in classes):
-                models.append(part["model"][0])
-                rows.append((classes[0], classes[1]))
-        at_first = np.array([_areas(mine, places) for mine in rows]).reshape(len(rows), len(places))
-        yield (
-            group[:1].select(keys),
-            AreaCurves(pl.Series("model", models, dtype=group.schema["model"]), rows, at_first),
-        )
+def _changes(
+    leads: _Leads, first: Indices, second: Indices
+) -> tuple[Indices, Indices, Floats, Floats, NDArray[np.bool_]]:
+    """Return where signs differ: both models, the places before and after, and whether the first led."""
+    signed = np.flatnonzero(np.abs(leads.lead) > leads.rounding)
+    order = signed[np.lexsort((leads.place[signed], leads.pair[signed]))]
+    pair, place, ahead = leads.pair[order], leads.place[order], leads.lead[order] > 0
+    at = np.flatnonzero((pair[1:] == pair[:-1]) & (ahead[1:] != ahead[:-1]))
+    return first[pair[at]], second[pair[at]], place[at], place[at + 1], ahead[at]

@@ -21,7 +21,7 @@ from nci_frames.evaluation.support.rule import class_reason, point_reason, point
 from nci_frames.schemas import COUNTS, RATES, WINNERS, collect
 from nci_frames.typing import Floats
 
-__all__ = ["winner_ranges"]
+__all__ = ["best_rows", "winner_ranges"]
 
 _ENDS = {"prevalence": 1.0, "beta": np.inf}
 
@@ -95,6 +95,10 @@ def winner_ranges(
     ``find_crossovers`` does, within 1e-12 <= eta <= 1 - 1e-12; "roc_auc" has one range. For the others,
     winners between two of 4,001 places along the axis are not seen if they are the same at both.
 
+    Exact for these counts. With several thresholds for each model, a winner's threshold is chosen on the rows
+    that judge it: its value is too high for new rows (``cross_fit`` returns an honest one), and another log
+    may have other winners (``compare_best`` tests them, ``crossover_intervals`` bounds the borders).
+
     References
     ----------
     Wojciechowski and Woźniak (2024), F-beta-plot, arXiv:2404.08709.
@@ -128,7 +132,7 @@ def winner_ranges(
             raise ParameterError(
                 f"winner_ranges takes one {fixed}", found=f"{len(asked)} of them", hint="call it for each"
             )
-        ends, rows = _winners(points, asked[0], begin, stop)
+        ends, rows = best_rows(points, asked[0], begin, stop)
         ranges = points.frame[rows].with_columns(
             metric=pl.lit(asked[0].metric.label),
             over=pl.lit(over),
@@ -161,7 +165,7 @@ def _with_support(ranges: pl.DataFrame, contest: Contest) -> pl.DataFrame:
     return supported_prevalences(ranges.with_columns(lowest.alias(LOWEST), reason_text(why).alias(WHY)))
 
 
-def _winners(points: Points, contest: Contest, begin: float, stop: float) -> tuple[Floats, Places]:
+def best_rows(points: Points, contest: Contest, begin: float, stop: float) -> tuple[Floats, Places]:
     """Return the ends of the ranges, one more than there are ranges, and the best row in each."""
     everyone = np.arange(len(points.frame))
     if contest.constant:

@@ -1,6 +1,5 @@
 """Counts of a labelled log, score counts of traffic -> the prevalence of the traffic."""
 
-import itertools
 from collections.abc import Sequence
 from typing import Literal
 
@@ -10,18 +9,18 @@ import polars as pl
 from nci_frames.arguments import check_level
 from nci_frames.checked import checked
 from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.prevalence.estimates import estimate, misfit
-from nci_frames.evaluation.prevalence.mixtures import Mixture
+from nci_frames.evaluation.prevalence.common_bins import Bins, common_bins
+from nci_frames.evaluation.prevalence.estimates import estimates, misfits
+from nci_frames.evaluation.prevalence.mixtures import Mixtures
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.normal import normal_quantile
-from nci_frames.schemas import COUNTS, PREVALENCES, SCORE_COUNTS, collect
-from nci_frames.schemas.runs import group_starts
+from nci_frames.schemas import COUNTS, PREVALENCES, collect
 
 __all__ = ["estimate_prevalence"]
 
-_LEAST_ROWS = 10
 _MISFIT = (
     "the scores are no mixture of the two classes: "
     "positives or negatives score otherwise than in the reference"
@@ -114,7 +113,7 @@ def estimate_prevalence(
     (0.2, 0.169, 0.236)
     """
     check_level(level)
-    field = _as_counts(collect(traffic, SCORE_COUNTS))
+    field = scores_as_counts(traffic)
     keys = COUNTS.keys(field.columns)
     kept = keys if by is None else [by] if isinstance(by, str) else list(dict.fromkeys(by))
     for key in kept:
@@ -126,39 +125,13 @@ def estimate_prevalence(
     labelled = _pooled(labelled, shared)
     whole_counts(field)
     whole_counts(labelled)
-    group = ["model", *kept]
-    groups = field.select(group).unique().sort(group)
-    both = labelled.select("model", *shared, "threshold", "tp", "fp", "fn", "tn").join(
-        field.select(*group, "threshold", above="fp", below="tn"),
-        on=["model", *shared, "threshold"],
-        nulls_equal=True,
-    )
-    both = both.sort(*group, "threshold")
-    z = normal_quantile(level)
-    starts = group_starts(both, group)
-    parts = np.append(starts, len(both))
-    rows = [_one(both[begin:end], method, z) for begin, end in itertools.pairwise(parts.tolist())]
-    found = both[starts].select(group).hstack(pl.DataFrame(rows, schema=_FOUND, orient="row"))
-    table = groups.join(found, on=group, how="left", nulls_equal=True, maintain_order="left")
+    groups, found = common_bins(labelled, field, shared=shared, kept=kept)
+    numbers = _numbers([bins for bins in found if not isinstance(bins, str)], method, level)
+    reason = pl.Series("reason", [bins if isinstance(bins, str) else None for bins in found], pl.String)
+    table = groups.with_columns(reason).with_row_index("__group")
+    known = table.filter(pl.col("reason").is_null()).select("__group").hstack(numbers)
+    table = table.join(known, on="__group", how="left", maintain_order="left").drop("__group")
     return PREVALENCES.finish(_refused(table, level))
-
-
-_FOUND = {
-    "prevalence": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "fit_statistic": pl.Float64,
-    "fit_p_value": pl.Float64,
-    "reason": pl.String,
-}
-_Found = tuple[float | None, float | None, float | None, float | None, float | None, str | None]
-
-
-def _as_counts(traffic: pl.DataFrame) -> pl.DataFrame:
-    """Return score counts as counts without positives, which are checked and pooled as such."""
-    none = 0 * pl.col("above")
-    counts = traffic.with_columns(tp=none, fp="above", fn=none, tn="below")
-    return collect(counts.drop("above", "below"), COUNTS)
 
 
 def _pooled(counts: pl.DataFrame, kept: Sequence[str]) -> pl.DataFrame:
@@ -166,44 +139,31 @@ def _pooled(counts: pl.DataFrame, kept: Sequence[str]) -> pl.DataFrame:
     return pool_counts(counts, over=others) if others else counts
 
 
-def _one(group: pl.DataFrame, method: str, z: float) -> _Found:
-    """Return the estimate of one group, whose thresholds ascend."""
-    tp, fp, fn, tn, above, below = (
-        group[name].to_numpy() for name in ("tp", "fp", "fn", "tn", "above", "below")
-    )
-    rows = {
-        "positives in the reference": (tp, fn),
-        "negatives in the reference": (fp, tn),
-        "rows of traffic": (above, below),
-    }
-    for what, (reached, missed) in rows.items():
-        if reached[0] + missed[0] < _LEAST_ROWS:
-            return None, None, None, None, None, f"fewer than {_LEAST_ROWS} {what}"
-    bins = [np.append(missed[0], -np.diff(np.append(reached, 0))) for reached, missed in rows.values()]
-    mixture = Mixture(*bins).coarse()
-    if len(mixture.traffic) == 1:
-        return None, None, None, None, None, "no threshold has enough rows on both sides"
-    result = estimate(mixture, method, z)
-    if result is None:
-        return None, None, None, None, None, "the scores do not separate the classes of the reference"
-    statistic, p_value = None, None
-    if len(mixture.traffic) > 2:
-        from scipy.special import chdtrc  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
+def _numbers(groups: Sequence[Bins], method: str, level: float) -> pl.DataFrame:
+    """Return the estimate of each group that has bins, and whether a mixture fits."""
+    from scipy.special import chdtrc  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
-        statistic, freedom = misfit(mixture, result.prevalence)
-        p_value = float(chdtrc(freedom, statistic))
-    return result.prevalence, result.lower, result.upper, statistic, p_value, None
+    mixtures = Mixtures.of(groups)
+    found = estimates(mixtures, method, normal_quantile(level))
+    statistic, freedom = misfits(mixtures, found.prevalence)
+    tested = freedom > 0
+    columns = {
+        **found._asdict(),
+        "fit_statistic": np.where(tested, statistic, np.nan),
+        "fit_p_value": np.where(tested, chdtrc(np.maximum(freedom, 1), statistic), np.nan),
+    }
+    return pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in columns.items()})
 
 
 def _refused(table: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Take away the numbers of groups that no mixture fits, or that the reference lacks."""
+    """Take away the numbers of groups that no mixture fits, and say why others have none."""
     adjusted = holm(table["fit_p_value"].cast(pl.Float64).fill_null(np.nan).to_numpy())
     misfits = pl.Series(np.nan_to_num(adjusted, nan=1.0) < 1 - level)
     reason = (
         pl.when(misfits)
         .then(pl.lit(_MISFIT))
         .when(pl.col("prevalence").is_null() & pl.col("reason").is_null())
-        .then(pl.lit("the reference has no counts at these thresholds for this group"))
+        .then(pl.lit("the scores do not separate the classes of the reference"))
         .otherwise("reason")
     )
     numbers = [pl.when(~misfits).then(name).alias(name) for name in ("prevalence", "lower", "upper")]

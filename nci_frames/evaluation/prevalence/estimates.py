@@ -1,18 +1,18 @@
-"""A mixture -> the share of positives in it, with bounds, and a test of whether it is a mixture at all.
+"""Mixtures -> the share of positives in each, with bounds, and a test of whether it is a mixture at all.
 
 Every method here weighs the bins, and solves sum(weights * (traffic - eta * positives - (1 - eta) *
 negatives)) = 0, where the three are shares of the bins. They differ in the weights alone.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from nci_frames.evaluation.prevalence.mixtures import Mixture
+from nci_frames.evaluation.prevalence.mixtures import Mixtures
 from nci_frames.typing import Floats
 
-__all__ = ["METHODS", "Estimate", "estimate", "misfit"]
+__all__ = ["METHODS", "Estimates", "estimates", "misfits"]
 
 _ROUNDS = 200
 _CLOSE = 1e-9
@@ -20,88 +20,105 @@ _CLOSE = 1e-9
 _MOST = 1 - 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A prevalence with its bounds."""
+class Estimates(NamedTuple):
+    """The prevalence of each group with its bounds; NaN where the classes are not separated."""
 
-    prevalence: float
-    lower: float
-    upper: float
+    prevalence: Floats
+    lower: Floats
+    upper: Floats
 
 
-def _likelihood_weights(mixture: Mixture) -> Floats:
+def _quotient(above: Floats, below: Floats) -> Floats:
+    """Return above / below, and 0 in bins that a group does not have."""
+    return np.divide(above, below, out=np.zeros(above.shape), where=below > 0)
+
+
+def _likelihood_weights(mixtures: Mixtures) -> Floats:
     """Return the weights with which the solution is that of maximum likelihood."""
-    p, n, t = mixture.laws
-    eta = 0.5
+    p, n, t = mixtures.laws
+    eta = np.full((len(t), 1), 0.5)
     for _ in range(_ROUNDS):
         # Newton's method on the log-likelihood, which is concave: EM has the same limit, in more steps.
-        weights = (p - n) / (eta * p + (1 - eta) * n)
-        slope, curve = float(weights @ t), float(weights**2 @ t)
-        new = min(max(eta + slope / curve, 0.0), _MOST) if curve else eta
-        if abs(new - eta) <= _CLOSE * eta:
+        weights = _quotient(p - n, eta * p + (1 - eta) * n)
+        slope = (weights * t).sum(axis=1, keepdims=True)
+        curve = (weights**2 * t).sum(axis=1, keepdims=True)
+        new = np.clip(eta + _quotient(slope, curve), 0.0, _MOST)
+        moving = np.abs(new - eta) > _CLOSE * eta
+        if not moving.any():
             break
-        eta = new
-    return np.asarray((p - n) / (eta * p + (1 - eta) * n))
+        eta = np.where(moving, new, eta)
+    return _quotient(p - n, eta * p + (1 - eta) * n)
 
 
-def _threshold_weights(mixture: Mixture) -> Floats:
+def _threshold_weights(mixtures: Mixtures) -> Floats:
     """Return 1 for the bins above the threshold at which TPR - FPR is largest, and 0 below."""
-    p, n, _ = mixture.laws
-    differences = (p - n)[::-1].cumsum()[::-1]
-    return np.asarray(np.arange(len(p)) >= np.argmax(differences), np.float64)
+    p, n, _ = mixtures.laws
+    differences = (p - n)[:, ::-1].cumsum(axis=1)[:, ::-1]
+    above = np.arange(p.shape[1]) >= differences.argmax(axis=1)[:, None]
+    return np.asarray(above & mixtures.used, np.float64)
 
 
-def _matching_weights(mixture: Mixture) -> Floats:
+def _matching_weights(mixtures: Mixtures) -> Floats:
     """Return the weights with which the solution is the mixture at the least squared distance."""
-    p, n, _ = mixture.laws
-    return np.asarray((p - n) / (p + n))
+    p, n, _ = mixtures.laws
+    return _quotient(p - n, p + n)
 
 
-METHODS: Mapping[str, Callable[[Mixture], Floats]] = {
+METHODS: Mapping[str, Callable[[Mixtures], Floats]] = {
     "em": _likelihood_weights,
     "adjusted_count": _threshold_weights,
     "matching": _matching_weights,
 }
 
 
-def estimate(mixture: Mixture, method: str, z: float) -> Estimate | None:
-    """Return the share of positives, and the shares that are not rejected; None if none is.
+def estimates(mixtures: Mixtures, method: str, z: float) -> Estimates:
+    """Return the share of positives in each mixture, and the shares that are not rejected.
 
     A share is rejected if the weighted difference is more than *z* of its standard errors. They are those
     that this share implies, as in Wilson's interval, and include the noise of the reference.
     """
-    weights = METHODS[method](mixture)
-    p, n, t = mixture.laws
-    rows_p, rows_n, rows_t = mixture.rows
-    of_p, of_n = float(weights @ p), float(weights @ n)
-    squares_p, squares_n = float(weights**2 @ p), float(weights**2 @ n)
+    weights = METHODS[method](mixtures)
+    p, n, t = mixtures.laws
+    rows_p, rows_n, rows_t = mixtures.rows
+    of_p, of_n = (weights * p).sum(axis=1), (weights * n).sum(axis=1)
+    squares_p, squares_n = (weights**2 * p).sum(axis=1), (weights**2 * n).sum(axis=1)
     var_p, var_n = (squares_p - of_p**2) / rows_p, (squares_n - of_n**2) / rows_n
-    slope, start = of_p - of_n, float(weights @ (t - n))
+    slope, start = of_p - of_n, (weights * (t - n)).sum(axis=1)
     # (start - slope eta)^2 <= z^2 (var_t(eta) + eta^2 var_p + (1 - eta)^2 var_n), all quadratic in eta.
     a = slope**2 - z**2 * (var_p + var_n - slope**2 / rows_t)
     b = -2 * slope * start - z**2 * ((squares_p - squares_n - 2 * of_n * slope) / rows_t - 2 * var_n)
     c = start**2 - z**2 * ((squares_n - of_n**2) / rows_t + var_n)
-    if a <= 0 or slope <= 0:
-        return None
-    middle, half = -b / (2 * a), np.sqrt(max(b * b - 4 * a * c, 0.0)) / (2 * a)
-    lower, upper = (min(max(float(side), 0.0), 1.0) for side in (middle - half, middle + half))
-    return Estimate(min(max(start / slope, lower), upper), lower, upper)
+    separated = (a > 0) & (slope > 0)
+    a, slope = np.where(separated, a, np.nan), np.where(separated, slope, np.nan)
+    middle, half = -b / (2 * a), np.sqrt(np.maximum(b * b - 4 * a * c, 0.0)) / (2 * a)
+    lower, upper = (np.clip(side, 0.0, 1.0) for side in (middle - half, middle + half))
+    return Estimates(np.minimum(np.maximum(start / slope, lower), upper), lower, upper)
 
 
-def misfit(mixture: Mixture, prevalence: float) -> tuple[float, int]:
-    """Return the squared distance of the traffic from the nearest mixture, and its degrees of freedom.
+def misfits(mixtures: Mixtures, prevalence: Floats) -> tuple[Floats, Floats]:
+    """Return the squared distance of each traffic from the nearest mixture, and its degrees of freedom.
 
     Measured in the covariance of the difference, reference included, it follows a chi-squared distribution
     if the traffic is a mixture of the two classes.
     """
-    p, n, t = mixture.laws
-    eta = min(prevalence, _MOST)
-    mixed = eta * p + (1 - eta) * n
-    shares = zip((1.0, eta, 1 - eta), (mixed, p, n), mixture.rows[::-1][:1] + mixture.rows[:2], strict=True)
-    covariance = sum(share**2 * (np.diag(law) - np.outer(law, law)) / rows for share, law, rows in shares)
+    p, n, t = mixtures.laws
+    # Where there is no estimate, the result is not used.
+    eta = np.minimum(np.nan_to_num(prevalence, nan=0.5), _MOST)
+    mixed = eta[:, None] * p + (1 - eta[:, None]) * n
+    bins = np.arange(t.shape[1])
+    covariance = np.zeros((*t.shape, t.shape[1]))
+    rows_p, rows_n, rows_t = mixtures.rows
+    for share, law, rows in ((np.ones(len(t)), mixed, rows_t), (eta, p, rows_p), (1 - eta, n, rows_n)):
+        factor = (share**2 / rows)[:, None, None]
+        covariance -= factor * law[:, :, None] * law[:, None, :]
+        covariance[:, bins, bins] += factor[:, :, 0] * law
+    # Bins that a group does not have are independent of the others, and without a difference.
+    covariance[:, bins, bins] += ~mixtures.used
     # One bin follows from the others.
-    rest, direction = (t - mixed)[1:], (p - n)[1:]
-    solved = np.linalg.solve(np.asarray(covariance)[1:, 1:], np.stack([rest, direction], axis=1))
-    along, across = float(direction @ solved[:, 1]), float(direction @ solved[:, 0])
-    distance = float(rest @ solved[:, 0]) - (across**2 / along if along > 0 else 0.0)
-    return max(distance, 0.0), len(t) - 2
+    rest, direction = (t - mixed)[:, 1:], (p - n)[:, 1:]
+    solved = np.linalg.solve(covariance[:, 1:, 1:], np.stack([rest, direction], axis=2))
+    along = (direction * solved[:, :, 1]).sum(axis=1)
+    across = (direction * solved[:, :, 0]).sum(axis=1)
+    distance = (rest * solved[:, :, 0]).sum(axis=1) - _quotient(across**2, along)
+    distance = np.where(np.isnan(prevalence), np.nan, np.maximum(distance, 0.0))
+    return distance, mixtures.used.sum(axis=1) - 2.0

@@ -6,6 +6,7 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences
 from nci_frames.checked import checked
+from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.projection.projection import project_rates, require_bounds
 from nci_frames.schemas import BAND, RATES, UNCERTAINTY, collect
 
@@ -14,7 +15,7 @@ __all__ = ["max_precision_uncertainty", "precision_band"]
 
 @checked
 def precision_band(
-    rates: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences | Literal["selected"]
+    rates: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences | Literal["selected"] | Field
 ) -> pl.DataFrame:
     """Return precision over prevalence, and its bounds if TPR and FPR are within theirs.
 
@@ -23,7 +24,8 @@ def precision_band(
     rates
         A rates frame with bounds: ``compute_rates(counts, interval="wilson")``.
     prevalence
-        P(y=1), each in [0, 1]; or "observed" or "selected", as in ``project_rates``.
+        P(y=1), each in [0, 1]; "observed", "selected", or the prevalence of each segment, as in
+        ``project_rates``.
 
     Returns
     -------

@@ -12,6 +12,7 @@ import polars as pl
 from nci_frames.arguments import Prevalences, beta_values, check_whole, prevalence_values
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError, SchemaError, listed
+from nci_frames.evaluation.field.prevalences import Field, with_prevalence
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.evaluation.support.flags import defined_flags, flags, hidden_flags, log_cost, log_rarity
 from nci_frames.evaluation.support.rule import independent_rows, point_reason, point_support
@@ -35,7 +36,7 @@ def project_rates(
     /,
     *,
     metrics: Metrics,
-    prevalence: Prevalences | Literal["selected"],
+    prevalence: Prevalences | Literal["selected"] | Field,
     beta: float | Sequence[float] = (1.0,),
     band: bool = False,
 ) -> pl.DataFrame:
@@ -56,7 +57,9 @@ def project_rates(
         no direction, so it must be registered (``register_metric``) before ``rank_models`` accepts it.
     prevalence
         P(y=1), each in [0, 1]; or "observed": each row's own ``observed_prevalence``; or "selected": the one
-        that ``select_operating_points`` selected the row for.
+        that ``select_operating_points`` selected the row for; or the prevalence of each segment: a dict such
+        as ``{"country": {"at": 0.01, "de": 0.002}}``, or a field frame with the columns of the segments and
+        ``prevalence``.
     beta
         Weights of recall, each in [0, inf], for the metrics that have one.
     band
@@ -87,8 +90,8 @@ def project_rates(
     Raises
     ------
     ParameterError
-        If a prevalence is outside [0, 1], a beta negative or NaN, two metrics share a label, or an expression
-        has the name of a metric that it is not.
+        If a prevalence is outside [0, 1], a segment has no prevalence or several, a beta is negative or NaN,
+        two metrics share a label, or an expression has the name of a metric that it is not.
     UnknownMetricError
         If a name is neither a metric nor an alias.
     SchemaError
@@ -129,7 +132,7 @@ def project_checked(
     rates: pl.DataFrame,
     *,
     metrics: Metrics,
-    prevalence: Prevalences | Literal["selected"],
+    prevalence: Prevalences | Literal["selected"] | Field,
     beta: float | Sequence[float] = (1.0,),
     band: bool = False,
     flagged: bool = True,
@@ -143,7 +146,8 @@ def project_checked(
     ParameterError
         As ``project_rates`` does.
     """
-    grids = _plan(rates, metrics, prevalence, beta, band=band)
+    rates, own = with_prevalence(rates, prevalence, RATES.keys(rates.columns))
+    grids = _plan(rates, metrics, own, beta, band=band)
     each = sum(grid.size for grid in grids)
     # Texts take two numbers; bounds are the extremes of four corners.
     columns = 2 * len(_identity(rates)) + 5 + (6 if band else 0)
@@ -162,7 +166,7 @@ def project_in_parts(
     /,
     *,
     metrics: Metrics,
-    prevalence: Prevalences | Literal["selected"],
+    prevalence: Prevalences | Literal["selected"] | Field,
     beta: float | Sequence[float] = (1.0,),
     band: bool = False,
     rows: int = 1_000_000,
@@ -209,7 +213,8 @@ def project_in_parts(
     """
     check_whole("rows", rows, 1)
     frame = collect(rates, RATES)
-    grids = _plan(frame, metrics, prevalence, beta, band=band)
+    frame, own = with_prevalence(frame, prevalence, RATES.keys(frame.columns))
+    grids = _plan(frame, metrics, own, beta, band=band)
     frame = frame.sort(_identity(frame), maintain_order=True)
     points = min(max(1, rows // sum(grid.size for grid in grids)), max(1, len(frame)))
     return (_project(part, grids, band=band) for part in frame.iter_slices(points))

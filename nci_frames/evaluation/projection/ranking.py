@@ -9,11 +9,13 @@ from nci_frames.checked import checked
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.metrics import Direction, find_metric
 from nci_frames.evaluation.metrics.rounding import rounding, tie_leaders
-from nci_frames.schemas import AREAS, PROJECTION, RANKING, FrameSchema, collect
+from nci_frames.schemas import AREAS, PROJECTION, RANKING, ROLL_UP, FrameSchema, collect
 from nci_frames.schemas.runs import group_starts
 
 __all__ = ["rank_models"]
 
+#: Of a roll-up.
+_SIZES = ("segments", "skipped")
 _RESULTS = (
     "value", "optimistic", "lower", "upper", "std", "repeats", "skipped", "rank", "gap", "supported",
     "reason",
@@ -22,15 +24,15 @@ _RESULTS = (
 
 @checked
 def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | None = None) -> pl.DataFrame:
-    """Rank the models in every comparison of a projection or of areas.
+    """Rank the models in every comparison of a projection, of areas or of a roll-up.
 
     Parameters
     ----------
     table
-        A projection or an areas frame.
+        A projection, an areas frame or a roll-up; of the latter without the numbers of segments.
     by
         The columns whose values make one comparison. By default all but the model and the results: metric,
-        method, prevalence, beta and keys. The threshold is one of them if all models have the same
+        method, average, prevalence, beta and keys. The threshold is one of them if all models have the same
         thresholds; if not, as with operating points or exact counts, each (model, threshold) competes.
 
     Returns
@@ -52,7 +54,7 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
         If a metric is not registered, so that its direction is unknown: the label of a user-defined
         expression, unless registered with ``register_metric``.
     SchemaError
-        If *table* is neither a projection nor areas, or lacks a column of *by*.
+        If *table* is neither a projection nor areas nor a roll-up, or lacks a column of *by*.
 
     Notes
     -----
@@ -77,7 +79,9 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
     """
     frame = table.collect() if isinstance(table, pl.LazyFrame) else table
     schema: FrameSchema = AREAS if "method" in frame.columns else PROJECTION
-    frame = collect(frame, schema).drop("rank", "gap", strict=False)
+    if {"average", "segments", "skipped"} <= set(frame.columns):
+        schema = ROLL_UP
+    frame = collect(frame, schema).drop("rank", "gap", *_SIZES, strict=False)
     comparison = _comparison(frame, schema) if by is None else list(by)
     for column in comparison:
         if column not in frame.columns:

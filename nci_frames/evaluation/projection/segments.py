@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, cast
 
 import polars as pl
 
-from nci_frames.arguments import Prevalences, prevalence_values
+from nci_frames.arguments import Prevalences
 from nci_frames.checked import checked
 from nci_frames.counts.pooling import add_cells
 from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, with_prevalence
 from nci_frames.evaluation.projection.projection import Metrics, project_checked, require_selected
+from nci_frames.evaluation.projection.traffic import mixed_rates
 from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.schemas import DECOMPOSITION, RATES, ROLL_UP, collect
 
@@ -28,7 +30,7 @@ def decompose_difference(
     metric: str | pl.Expr,
     over: str,
     reference: KeyValue | None = None,
-    prevalence: Literal["observed", "selected"] = "observed",
+    prevalence: Literal["observed", "selected"] | Field = "observed",
     beta: float = 1.0,
 ) -> pl.DataFrame:
     """Split the difference of a metric between segments or periods into prevalence and rates.
@@ -50,7 +52,7 @@ def decompose_difference(
         The value of *over* that the others are compared with; by default the first in order.
     prevalence
         "observed": each segment's own in the log; "selected": the one in the column ``prevalence``, which
-        ``select_operating_points`` adds. Set that column to compare segments at prevalences known otherwise.
+        ``select_operating_points`` adds; or the prevalence of each segment, as in ``project_rates``.
     beta
         Weight of recall in [0, inf], for a metric that has one.
 
@@ -110,12 +112,15 @@ def decompose_difference(
     >>> parts.select(pl.col("difference", "due_to_prevalence", "due_to_rates").round(4)).row(0)
     (-0.2571, -0.2571, 0.0)
     """
-    if prevalence not in ("observed", "selected"):
-        raise ParameterError.unknown_choice("prevalence", prevalence, ("observed", "selected"))
     frame = collect(rates, RATES)
     keys = _require_keys(frame, [over])
-    if prevalence == "selected":
+    if is_field(prevalence):
+        frame, _ = with_prevalence(frame, prevalence, keys)
+        frame = frame.with_columns(observed_prevalence="prevalence")
+    elif prevalence == "selected":
         frame = _at_selected(frame, keys)
+    elif prevalence != "observed":
+        raise ParameterError.unknown_choice("prevalence", prevalence, ("observed", "selected"))
     known = frame[over].unique().sort().to_list()
     if reference is not None and reference not in known:
         raise ParameterError.unknown_choice("reference", reference, [str(value) for value in known])
@@ -210,7 +215,7 @@ def roll_up(
     *,
     over: str | Sequence[str],
     metrics: Metrics,
-    prevalence: Prevalences = "observed",
+    prevalence: Prevalences | Field = "observed",
     beta: float | Sequence[float] = (1.0,),
 ) -> pl.DataFrame:
     """Summarise metrics over segments: macro, micro and weighted averages side by side.
@@ -225,7 +230,8 @@ def roll_up(
         As in ``project_rates``.
     prevalence
         P(y=1) in [0, 1]: every segment at this common class balance; or "observed": each at its own, the
-        pool at that of the pool.
+        pool at that of the pool; or the prevalence of each segment, as in ``project_rates``, perhaps with the
+        column ``share``, its rows among all traffic in any unit.
     beta
         As in ``project_rates``.
 
@@ -240,11 +246,12 @@ def roll_up(
     threshold   Float64 as in *rates*                                      it differs between segments
     metric      String  name of the metric, or label                       never
     average     String  "macro": mean of the segments; "micro": metric of  never
-                        their summed counts; "weighted": mean weighted by
-                        positives
+                        their summed counts, or of the traffic;
+                        "weighted": mean weighted by positives
     prevalence  Float64 P(y=1) the value belongs to                        it differs between segments
     beta        Float64 weight of recall                                   it plays no part
-    value       Float64 average of the metric                              undefined in every segment
+    value       Float64 average of the metric                              undefined in every segment, or
+                                                                           the shares are unknown
     segments    Int64   segments that the value is made of                 never
     skipped     Int64   segments skipped, as the metric is undefined       never
     supported   Boolean whether the log can tell the values of all         the prevalence is unknown
@@ -255,12 +262,17 @@ def roll_up(
     Raises
     ------
     ParameterError
-        If the segments have different thresholds, or as in ``project_rates``.
+        If the segments have different thresholds; if a segment has no prevalence or several; or as in
+        ``project_rates``.
     SchemaError
         If *rates* is not a rates frame, or lacks a key of *over*.
 
     Notes
     -----
+    With prevalences and shares of the segments, "micro" is the metric of the traffic: with shares w, its
+    prevalence is Σw·eta, its TPR Σw·eta·TPR/Σw·eta, its FPR Σw·(1-eta)·FPR/Σw·(1-eta); and the weights of
+    "weighted" are w·eta. Without shares both are null.
+
     "weighted" has the meaning of scikit-learn: each segment is weighted by its positives, hence weighted
     recall is micro recall. At one common prevalence, macro averages do not depend on the class balances of
     the segments.
@@ -279,7 +291,7 @@ def roll_up(
     >>> averages.select("average", pl.col("value").round(4)).rows()
     [('macro', 0.7), ('micro', 0.8636), ('weighted', 0.8636)]
     """
-    prevalence_values(prevalence)
+    own = numbers_of(prevalence) is None
     frame = collect(rates, RATES)
     segments = [over] if isinstance(over, str) else list(over)
     keys = _require_keys(frame, segments)
@@ -287,18 +299,27 @@ def roll_up(
     same = _threshold(frame, keys)
     _require_equal_thresholds(frame, groups, segments, same)
 
+    at: Prevalences | Literal["selected"] = (
+        "selected" if is_field(prevalence) else cast("Prevalences", prevalence)
+    )
+    positives = pl.col("positives").cast(pl.Float64)
+    if is_field(prevalence):
+        field = field_of(cast("Field", prevalence), frame, keys)
+        frame = _beside(frame, field)
+        positives = pl.col("share") * pl.col("prevalence")
+
     def project(of: pl.DataFrame) -> pl.DataFrame:
-        return project_checked(of, metrics=metrics, prevalence=prevalence, beta=beta)
+        return project_checked(of, metrics=metrics, prevalence=at, beta=beta)
 
     point = [*groups, "threshold"]
-    weights = frame.select("model", *keys, "threshold", __weight=pl.col("positives").cast(pl.Float64))
+    weights = frame.select("model", *keys, "threshold", __weight=positives)
     each = (
-        project(frame)
+        project(frame.drop("share", strict=False))
         .join(weights, on=["model", *keys, "threshold"], nulls_equal=True)
         .with_columns(__weight=pl.when(pl.col("value").is_not_null()).then("__weight"))
         .sort("model", *keys, "threshold")
     )
-    grid = [*groups, *same, "metric", "beta", *([] if isinstance(prevalence, str) else ["prevalence"])]
+    grid = [*groups, *same, "metric", "beta", *([] if own else ["prevalence"])]
     weight = pl.col("__weight").sum()
     means = each.group_by(grid, maintain_order=True).agg(
         *(_common(name) for name in ("threshold", "prevalence") if name not in grid),
@@ -313,19 +334,36 @@ def roll_up(
         means.with_columns(average=pl.lit(name), value=name).drop("macro", "weighted")
         for name in ("macro", "weighted")
     ]
-    pooled = add_cells(
-        frame,
-        [*groups, *same],
-        *([] if same else [_common("threshold")]),
-        pl.col("tp").count().cast(pl.Int64).alias("segments"),
-        pl.col("tp").null_count().cast(pl.Int64).alias("skipped"),
-    )
-    whole = project(rates_of(pooled.drop("segments", "skipped"))).with_columns(average=pl.lit("micro"))
+    if is_field(prevalence):
+        told = ["supported", "reason"]
+        pooled = mixed_rates(frame, [*groups, *same], threshold=None if same else _common("threshold"))
+        whole = project(pooled.drop("segments", "skipped")).drop(told)
+        on = [*groups, *same, "metric", "beta"]
+        whole = whole.join(means.select(*on, *told), on=on, how="left", nulls_equal=True)
+    else:
+        pooled = add_cells(
+            frame,
+            [*groups, *same],
+            *([] if same else [_common("threshold")]),
+            pl.col("tp").count().cast(pl.Int64).alias("segments"),
+            pl.col("tp").null_count().cast(pl.Int64).alias("skipped"),
+        )
+        whole = project(rates_of(pooled.drop("segments", "skipped")))
+    whole = whole.with_columns(average=pl.lit("micro"))
     micro = whole.join(pooled.select(*point, "segments", "skipped"), on=point, nulls_equal=True)
     names = [*point, "metric", "average", "prevalence", "beta"]
     results = ["value", "segments", "skipped", "supported", "reason"]
     table = pl.concat([part.select(*names, *results) for part in [*averaged, micro]]).sort(names)
     return ROLL_UP.finish(table)
+
+
+def _beside(frame: pl.DataFrame, field: pl.DataFrame) -> pl.DataFrame:
+    """Return rates with the prevalence and the share of their segments; null if the shares are unknown."""
+    if "share" not in field.columns:
+        field = field.with_columns(share=pl.lit(None, pl.Float64))
+    on = [name for name in field.columns if name not in ("prevalence", "share")]
+    bare = frame.drop("prevalence", strict=False)
+    return bare.join(field, on=on, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _common(name: str) -> pl.Expr:

@@ -1,13 +1,15 @@
 """Rates -> the operating points that meet a criterion."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 import polars as pl
 
-from nci_frames.arguments import Prevalences, prevalence_values
+from nci_frames.arguments import Prevalences
 from nci_frames.checked import checked
 from nci_frames.counts.resolution import without_claims
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.field.prevalences import Field, is_field, numbers_of, with_prevalence
 from nci_frames.evaluation.rates.criteria import Wish, wish_for
 from nci_frames.evaluation.rates.selection import Runs, interpolated_points, picked_points
 from nci_frames.schemas import RATES, collect
@@ -28,7 +30,7 @@ def select_operating_points(
     volume: float | None = None,
     threshold: float | None = None,
     metric: str | pl.Expr | None = None,
-    prevalence: Prevalences | None = None,
+    prevalence: Prevalences | Field | None = None,
     beta: float = 1.0,
     interpolate: bool = False,
 ) -> pl.DataFrame:
@@ -54,7 +56,8 @@ def select_operating_points(
     metric
         The best of a metric: a name, an alias, or a called metric; "distance" is the distance to (0, 1).
     prevalence
-        P(y=1), each in [0, 1], or "observed"; for the criteria that depend on it.
+        P(y=1), each in [0, 1], or "observed", or the prevalence of each segment, as in ``project_rates``; for
+        the criteria that depend on it.
     beta
         Weight of recall in [0, inf], if *metric* has one.
     interpolate
@@ -82,8 +85,8 @@ def select_operating_points(
     Raises
     ------
     ParameterError
-        If there is not exactly one criterion, a prevalence is missing or not used, or a number is out of
-        range.
+        If there is not exactly one criterion, a prevalence is missing or not used, a segment has no
+        prevalence or several, or a number is out of range.
     UnknownMetricError
         If there is no such metric.
     SchemaError
@@ -123,22 +126,29 @@ def select_operating_points(
         interpolate=interpolate,
     )
     etas = _prevalences(wish, prevalence)
+    keys = RATES.keys(frame.columns)
+    columns = frame.columns
+    if prevalence is not None:
+        frame, _ = with_prevalence(frame, prevalence, keys)
     runs = Runs.of(frame)
 
     def pick(eta: pl.Expr | None) -> pl.DataFrame:
-        columns = {} if eta is None else {"prevalence": eta}
+        axis = {} if eta is None else {"prevalence": eta}
         picked = interpolated_points(runs, wish, eta) if interpolate else picked_points(runs, wish, eta)
-        return picked.with_columns(**columns)
+        return picked.with_columns(**axis)
 
     # The selections at different prevalences are independent.
     with ThreadPoolExecutor() as threads:
         points = pl.concat(threads.map(pick, etas))
     axis = ["prevalence"] if wish.needs_prevalence else []
-    ordered = points.sort("model", *RATES.keys(frame.columns), *axis, maintain_order=True)
-    return RATES.finish(without_claims(ordered.select(*frame.columns, *axis, "reason")))
+    if is_field(prevalence):
+        # Also where there is no such point.
+        points, _ = with_prevalence(points, cast("Field", prevalence), keys)
+    ordered = points.sort("model", *keys, *axis, maintain_order=True)
+    return RATES.finish(without_claims(ordered.select(*columns, *axis, "reason")))
 
 
-def _prevalences(wish: Wish, prevalence: Prevalences | None) -> list[pl.Expr | None]:
+def _prevalences(wish: Wish, prevalence: Prevalences | Field | None) -> list[pl.Expr | None]:
     """Return the prevalence of each selection; None if it is not used."""
     if not wish.needs_prevalence:
         if prevalence is not None:
@@ -148,5 +158,7 @@ def _prevalences(wish: Wish, prevalence: Prevalences | None) -> list[pl.Expr | N
     if prevalence is None:
         msg = f"the criterion {wish.name!r} depends on the prevalence"
         raise ParameterError(msg, hint="pass prevalence=, one or several, or 'observed'")
-    etas = prevalence_values(prevalence)
-    return [pl.col("observed_prevalence")] if etas is None else [pl.lit(eta) for eta in etas]
+    etas = numbers_of(prevalence)
+    if etas is None:
+        return [pl.col("prevalence" if is_field(prevalence) else "observed_prevalence")]
+    return [pl.lit(eta) for eta in etas]

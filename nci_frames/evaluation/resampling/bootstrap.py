@@ -8,6 +8,7 @@ import polars as pl
 from nci_frames.arguments import Prevalences, check_level, number_list
 from nci_frames.checked import checked
 from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.resampling.honest_bounds import with_honest_bounds
 from nci_frames.evaluation.resampling.replicates import Metrics, Replicates, resample
 from nci_frames.schemas import BOOTSTRAP, COUNTS
@@ -21,7 +22,7 @@ def bootstrap(
     /,
     *,
     metric: Metrics,
-    prevalence: Prevalences = "observed",
+    prevalence: Prevalences | Field = "observed",
     beta: float | Sequence[float] = (1.0,),
     threshold: float | Sequence[float] | None = None,
     repeats: int = 1000,
@@ -43,7 +44,8 @@ def bootstrap(
         precision), "roc_auc" and "pr_gain_auc" can be resampled; "partial_roc_auc" and "mean_pr_auc" cannot,
         since they belong to a range.
     prevalence
-        P(y=1), each in [0, 1]; or "observed": each group's own, held fixed.
+        P(y=1), each in [0, 1]; or "observed": each group's own, held fixed; or the prevalence of each
+        segment, as in ``project_rates``.
     beta
         Weights of recall, each in [0, inf], for the metrics that have one.
     threshold

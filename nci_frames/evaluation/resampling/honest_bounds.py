@@ -11,6 +11,7 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences
 from nci_frames.counts.pooling import pool_counts
+from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import PR_AUC, PR_GAIN_AUC, curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import class_worth
@@ -33,7 +34,7 @@ def with_honest_bounds(
     counts: pl.DataFrame,
     metrics: Sequence[str | pl.Expr],
     *,
-    prevalence: Prevalences,
+    prevalence: Prevalences | Field,
     beta: float | Sequence[float],
     thresholds: Sequence[float] | None,
     level: float,

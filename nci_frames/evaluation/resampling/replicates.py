@@ -7,15 +7,17 @@ rows and for a billion. Either rows are resampled within each class, or whole bu
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import Prevalences, beta_values, check_repeats, check_seed, prevalence_values
+from nci_frames.arguments import Prevalences, beta_values, check_repeats, check_seed
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.replicated import REPLICATED
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
+from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
 from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.rates import rates_of
@@ -23,6 +25,7 @@ from nci_frames.evaluation.resampling.best_f_beta import best_f_beta, has_no_lim
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
 from nci_frames.evaluation.resampling.samplers import samplers_of
+from nci_frames.schemas import COUNTS
 from nci_frames.typing import Floats
 
 __all__ = ["Metrics", "Replicates", "resample"]
@@ -67,7 +70,7 @@ def resample(
     counts: pl.DataFrame | pl.LazyFrame,
     metric: Metrics,
     *,
-    prevalence: Prevalences,
+    prevalence: Prevalences | Field,
     beta: float | Sequence[float],
     threshold: float | Sequence[float] | None,
     repeats: int,
@@ -147,7 +150,7 @@ def _resampled(
     counts: pl.DataFrame | pl.LazyFrame,
     metric: Metrics,
     *,
-    prevalence: Prevalences,
+    prevalence: Prevalences | Field,
     beta: float | Sequence[float],
     threshold: float | Sequence[float] | None,
     repeats: int,
@@ -165,16 +168,19 @@ def _resampled(
     asked = [metric] if isinstance(metric, str | pl.Expr) else list(metric)
     if not asked:
         raise ParameterError.out_of_range("metric", metric, "at least one metric")
-    grid, betas = prevalence_values(prevalence), beta_values(beta)
+    grid, betas = numbers_of(prevalence), beta_values(beta)
     curves = _curves(asked, grid)
     frame = whole_counts(counts)
+    keys = [key for key in COUNTS.keys(frame.columns) if key not in (units, over)]
+    if is_field(prevalence):
+        prevalence = field_of(cast("Field", prevalence), frame, keys)
 
     for given in samplers_of(frame, units, over):
         whole = given.coarser(steps_of_recall(given.histogram)) if own else given
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
-        wanted = _Wanted(
-            asked, curves, grid, betas, points.tolist(), whole.histogram.observed_prevalence, own=own
-        )
+        observed = np.array([whole.histogram.observed_prevalence])
+        (eta,) = own_prevalence(whole.histogram.group, prevalence, observed, keys)
+        wanted = _Wanted(asked, curves, grid, betas, points.tolist(), float(eta), own=own)
         # Bins that no result distinguishes are merged before drawing: between thresholds, or between
         # positives.
         sampler = whole
@@ -225,15 +231,15 @@ class _Wanted:
         grid: list[float] | None,
         betas: list[float],
         points: list[float],
-        observed_prevalence: float,
+        own_prevalence: float,
         *,
         own: int,
     ) -> None:
         self._curves = curves
         self.metrics = [metric for metric in asked if curve_asked(metric) is None]
-        self._etas = [observed_prevalence] if grid is None else grid
+        self._etas = [own_prevalence] if grid is None else grid
         self._grid, self._betas, self._points = grid, betas, points
-        self._observed = observed_prevalence
+        self._prevalence = own_prevalence
         self._own = own
 
     def of(self, positives: Rows, negatives: Rows, reached: Rows) -> tuple[pl.DataFrame, Floats]:
@@ -280,7 +286,7 @@ class _Wanted:
                     },
                 }
             )
-            rates = rates_of(frame).with_columns(observed_prevalence=pl.lit(self._observed).fill_nan(None))
+            rates = rates_of(frame).with_columns(observed_prevalence=pl.lit(self._prevalence).fill_nan(None))
             parts.append(
                 project_checked(
                     rates,

@@ -4,7 +4,7 @@ import numpy as np
 
 from nci_frames.typing import Floats
 
-__all__ = ["holm"]
+__all__ = ["benjamini_hochberg", "holm"]
 
 
 def holm(p_values: Floats) -> Floats:
@@ -26,3 +26,27 @@ def holm(p_values: Floats) -> Floats:
     result = np.empty_like(p_values)
     np.put_along_axis(result, order, adjusted, axis=-1)
     return result
+
+
+def benjamini_hochberg(p_values: Floats) -> Floats:
+    """Return the adjusted p-values of Benjamini and Hochberg; NaN means no test and stays NaN.
+
+    The k-th smallest of n p-values is multiplied by n / k; then each is lowered to the smallest after it. If
+    those below a level are called findings, the false ones are on average at most that share of them.
+
+    References
+    ----------
+    Benjamini and Hochberg (1995), Controlling the false discovery rate: a practical and powerful approach to
+    multiple testing, doi:10.1111/j.2517-6161.1995.tb02031.x.
+
+    Examples
+    --------
+    >>> benjamini_hochberg(np.array([0.01, 0.04, np.nan, 0.03])).round(3).tolist()
+    [0.03, 0.04, nan, 0.04]
+    """
+    adjusted = np.full(len(p_values), np.nan)
+    tested = np.flatnonzero(~np.isnan(p_values))
+    order = tested[np.argsort(p_values[tested])]
+    scaled = p_values[order] * len(order) / np.arange(1, len(order) + 1)
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return adjusted

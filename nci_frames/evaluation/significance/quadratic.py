@@ -4,9 +4,9 @@ import numpy as np
 
 from nci_frames.typing import Floats
 
-__all__ = ["exceedance"]
+__all__ = ["exceedance", "exceedances"]
 
-_STEPS = 200
+_STEPS = 60
 #: Of the largest weight: smaller ones are rounding of an eigenvalue that is 0.
 _ROUNDING = 1e-12
 #: So near to the mean the approximation divides 0 by 0; its limit is within 1e-4 of it.
@@ -29,32 +29,42 @@ def exceedance(value: float, weights: Floats, freedom: float = 1.0) -> float:
     >>> round(exceedance(3.841459, np.array([1.0])), 3)
     0.05
     """
+    return float(exceedances(np.array([value]), weights, freedom)[0])
+
+
+def exceedances(values: Floats, weights: Floats, freedom: float = 1.0) -> Floats:
+    """Return the probability of ``exceedance`` for each of several values."""
     from scipy.special import chdtrc, ndtr  # noqa: PLC0415  (what does not need it does not wait for it)
 
     large = weights > _ROUNDING * weights.max(initial=0)
-    weights, each = weights[large], np.full(int(large.sum()), float(freedom))
-    if not len(weights) or value <= 0:
-        return 1.0
+    weights = weights[large]
+    found = np.ones(len(values))
+    if not len(weights):
+        return found
     if weights.max() - weights.min() <= _ROUNDING * weights.max():
-        return float(chdtrc(each.sum(), value / weights[0]))
+        above = values > 0
+        found[above] = chdtrc(freedom * len(weights), values[above] / weights[0])
+        return found
     # In units of the largest weight.
-    value, weights = value / weights.max(), weights / weights.max()
-    mean = float(each @ weights)
-    second, third = 2 * float(each @ weights**2), 8 * float(each @ weights**3)
-    if abs(value - mean) < _NEAR * np.sqrt(second):
-        return float(0.5 - third / (6 * np.sqrt(2 * np.pi) * second**1.5))
-
-    def slope(t: float) -> float:
-        return float(each @ (weights / (1 - 2 * t * weights)))
+    values, weights = values / weights.max(), weights / weights.max()
+    mean = freedom * float(weights.sum())
+    second, third = 2 * freedom * float(weights @ weights), 8 * freedom * float((weights**3).sum())
+    near = np.abs(values - mean) < _NEAR * np.sqrt(second)
+    found[near] = 0.5 - third / (6 * np.sqrt(2 * np.pi) * second**1.5)
+    other = (values > 0) & ~near
+    value = values[other]
 
     # The slope of the cumulant function grows without end towards t = 1/2, and to 0 for t -> -inf.
-    low, high = (0.0, 0.5) if value > mean else (-0.5 * each.sum() / value - 1, 0.0)
+    low = np.where(value > mean, 0.0, -0.5 * freedom * len(weights) / value - 1)
+    high = np.where(value > mean, 0.5, 0.0)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if slope(middle) < value else (low, middle)
+        below = freedom * (weights / (1 - 2 * middle[:, None] * weights)).sum(axis=1) < value
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
     t = (low + high) / 2
-    cumulant = -0.5 * float(each @ np.log1p(-2 * t * weights))
-    curvature = 2 * float(each @ ((weights / (1 - 2 * t * weights)) ** 2))
-    w = np.sign(t) * np.sqrt(max(2 * (t * value - cumulant), 0))
+    cumulant = -0.5 * freedom * np.log1p(-2 * t[:, None] * weights).sum(axis=1)
+    curvature = 2 * freedom * ((weights / (1 - 2 * t[:, None] * weights)) ** 2).sum(axis=1)
+    w = np.sign(t) * np.sqrt(np.maximum(2 * (t * value - cumulant), 0))
     v = t * np.sqrt(curvature)
-    return float(np.clip(ndtr(-(w + np.log(v / w) / w)), 0, 1))
+    found[other] = np.clip(ndtr(-(w + np.log(v / w) / w)), 0, 1)
+    return found

@@ -19,11 +19,12 @@ from nci_frames.evaluation.significance.quadratic import exceedance
 from nci_frames.schemas import COUNTS, SHIFTS
 from nci_frames.typing import Floats
 
-__all__ = ["check_projection", "corrected_shifts", "shift_tests"]
+__all__ = ["LEAST_ROWS", "check_projection", "corrected_shifts", "joined_cells", "shift_tests"]
 
 Rows = NDArray[np.int64]
 
-_LEAST_ROWS = 10
+#: Of a class in a segment that is compared.
+LEAST_ROWS = 10
 _MOST_CELLS = 64
 
 
@@ -170,7 +171,7 @@ def _tested(pooled: Histogram, members: list[_Member], values: pl.Series, over: 
     for name in ("negatives", "positives"):
         whole = getattr(pooled, name)
         by_bin = np.zeros((len(segments), len(whole)), np.int64)
-        cell = _cells(whole)
+        cell = joined_cells(whole)
         by_bucket = np.zeros(
             (0 if first is None else first.buckets, len(segments), cell.max(initial=0) + 1), np.int64
         )
@@ -182,14 +183,14 @@ def _tested(pooled: Histogram, members: list[_Member], values: pl.Series, over: 
                 cells = getattr(by_unit, name).tocoo()
                 place = (cells.row, np.full(len(cells.row), segment), cell[at[cells.col]])
                 np.add.at(by_bucket, place, cells.data.astype(np.int64))
-        compared = np.flatnonzero(by_bin.sum(axis=1) >= _LEAST_ROWS)
+        compared = np.flatnonzero(by_bin.sum(axis=1) >= LEAST_ROWS)
         row: dict[str, object] = {
             "class": name[:-1],
             "segments": len(compared),
             "rows": int(by_bin[compared].sum()),
         }
         if len(compared) < 2:
-            row["reason"] = f"fewer than two values of {over!r} have {_LEAST_ROWS} {name}"
+            row["reason"] = f"fewer than two values of {over!r} have {LEAST_ROWS} {name}"
         else:
             by_cell = np.stack(
                 [np.bincount(cell, weights=rows, minlength=cell.max() + 1) for rows in by_bin]
@@ -208,7 +209,7 @@ def _tested(pooled: Histogram, members: list[_Member], values: pl.Series, over: 
 _DECIDED = ("adjusted", "distinguishable")
 
 
-def _cells(whole: Rows) -> Rows:
+def joined_cells(whole: Rows) -> Rows:
     """Return the cell of each bin: at most so many cells of about equal size."""
     total = max(int(whole.sum()), 1)
     middle = whole.cumsum() - whole / 2

@@ -11,11 +11,13 @@ from nci_frames.arguments import Prevalences
 from nci_frames.counting.logs.units import BUCKET
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
-from nci_frames.jobs.gates.difference import UNKNOWN, difference, shared_correlation
-from nci_frames.jobs.gates.measure import AREAS, Measurement, measure, segment_text
+from nci_frames.jobs.gates.changes import change_limits
+from nci_frames.jobs.gates.difference import UNKNOWN, difference
+from nci_frames.jobs.gates.measure import Measurement, measure, segment_text
 from nci_frames.jobs.gates.sequential import log_martingale
-from nci_frames.jobs.job_file.gates import Gate
+from nci_frames.jobs.job_file.gates import AREAS, Gate
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
+from nci_frames.jobs.job_file.scenarios import key_text
 from nci_frames.jobs.reported import Scope
 
 __all__ = ["VERDICTS", "Verdict", "judge_gates", "overall"]
@@ -41,6 +43,10 @@ VERDICTS: dict[str, Any] = {
     "reference": pl.Float64,
     "reference_lower": pl.Float64,
     "reference_upper": pl.Float64,
+    "difference": pl.Float64,
+    "difference_lower": pl.Float64,
+    "difference_upper": pl.Float64,
+    "rival": pl.String,
     "positives": pl.Int64,
     "negatives": pl.Int64,
     "tp": pl.Int64,
@@ -126,10 +132,11 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
         return measure(frame, gate.segments, _at(what, scenario), units=units).to_dicts()
     rows: list[dict[str, Any]] = []
     for (value,), part in frame.partition_by(scenario.by, as_dict=True, maintain_order=True).items():
-        eta = (scenario.prevalence or {}).get(_text(value))
+        eta = (scenario.prevalence or {}).get(key_text(value))
         here = _at(what, "observed" if eta is None else eta)
         measured = measure(part, gate.segments, here, units=units).to_dicts()
-        none = {} if eta is not None else UNKNOWN | {"prevalence": None}
+        reason = f"scenario {gate.scenario} has no prevalence for {scenario.by} = {_shown(value)}"
+        none = {} if eta is not None else UNKNOWN | {"prevalence": None, "reason": reason}
         rows += [row | none for row in measured]
     return sorted(rows, key=lambda row: (row["model"] or "", row["segment"] or ""))
 
@@ -138,9 +145,8 @@ def _threshold(job: Job, gate: Gate) -> float:
     return job.report.threshold if gate.threshold is None else gate.threshold
 
 
-def _text(value: object) -> str:
-    """Write the value of a key as a job file, or a table, does."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _shown(value: object) -> str:
+    return "missing" if value is None else key_text(value)
 
 
 def _at(what: Measurement, prevalence: Prevalences) -> Measurement:
@@ -159,19 +165,31 @@ def _champion_rows(
         values = measure(frame, gate.segments, _at(what, eta), units=units)
         for group in values.partition_by("segment", maintain_order=True):
             own = next(iter(group.filter(model=champion.model).to_dicts()), None)
-            if own is None:
-                continue
-            leads = [
-                difference(own, rival) for rival in group.filter(pl.col("model") != champion.model).to_dicts()
-            ]
-            known = [lead for lead in leads if lead["lower"] is not None]
-            nearest = min(known, key=lambda lead: lead["lower"], default=UNKNOWN)
-            if len(known) < len(leads):
-                nearest = UNKNOWN
-            # The promise is broken as soon as one rival is certainly ahead.
-            behind = [lead for lead in known if lead["upper"] < 0]
-            rows.append(own | (behind[0] if behind else nearest) | ({} if leads else {"reason": "no rival"}))
+            if own is not None:
+                rivals = group.filter(pl.col("model") != champion.model).to_dicts()
+                rows.append(own | _lead(own, rivals, minimized=gate.minimized))
     return rows
+
+
+def _lead(own: Mapping[str, Any], rivals: Sequence[Mapping[str, Any]], *, minimized: bool) -> dict[str, Any]:
+    """Return by how much a champion is ahead of its nearest rival, and which that is."""
+    leads = [
+        {
+            **(difference(rival, own) if minimized else difference(own, rival)),
+            "rival": rival["model"],
+            "reason": own["reason"] or rival["reason"],
+        }
+        for rival in rivals
+    ]
+    known = [lead for lead in leads if lead["lower"] is not None]
+    # The promise is broken as soon as one rival is certainly ahead.
+    behind = [lead for lead in known if lead["upper"] < 0]
+    if behind:
+        return min(behind, key=lambda lead: lead["upper"])
+    unknown = [lead for lead in leads if lead["lower"] is None]
+    if unknown:
+        return unknown[0]
+    return min(known, key=lambda lead: lead["lower"], default={**UNKNOWN, "reason": "no rival"})
 
 
 def _before(
@@ -180,14 +198,16 @@ def _before(
     """Return what the last good run said of a gate by model and segment, with the rows that both count."""
     if reference is None or gate.change_threshold is None:
         return {}
-    shared: dict[Place, dict[str, int]] = {}
+    shared: dict[Place, dict[str, Any]] = {}
     counts = reference.shared(gate.segments, gate.window)
-    if gate.metric not in AREAS and len(counts):
+    if gate.metric in AREAS:
+        shared = {(row["model"], row["segment"]): row for row in _measured(job, gate, lambda *_: counts)}
+    elif len(counts):
         points = select_operating_points(compute_rates(counts), threshold=_threshold(job, gate))
         for row in points.iter_rows(named=True):
             segment = segment_text(gate.segments, [row[key] for key in gate.segments])
             shared[row["model"], segment] = row
-    none = dict.fromkeys(("tp", "positives", "fp", "negatives"), 0)
+    none = dict.fromkeys(("tp", "positives", "fp", "negatives"), 0) | UNKNOWN
     places = {}
     for row in reference.verdicts.filter(gate=gate.name).to_dicts():
         place = row["model"], row["segment"]
@@ -246,23 +266,7 @@ def _limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] | None
         return {"limit_lower": gate.value_threshold.lower, "limit_upper": gate.value_threshold.upper}
     if gate.champion is not None:
         return {"limit_lower": 0.0, "limit_upper": None}
-    change = gate.change_threshold
-    if change is None or before is None or before["value"] is None or before["lower"] is None:
-        return {"limit_lower": None, "limit_upper": None, "reason": "no good run before to compare with"}
-    allowed = (
-        change.absolute if change.absolute is not None else (change.relative or 0.0) * abs(before["value"])
-    )
-    known = {
-        "reference": before["value"],
-        "reference_lower": before["lower"],
-        "reference_upper": before["upper"],
-        "judged": difference(row, before, correlation=shared_correlation(before["shared"], row, before)),
-    }
-    # The limits of the difference; those of the value are what a chart shows.
-    if known["judged"]["lower"] is None:
-        return {"limit_lower": None, "limit_upper": None, **known, "reason": "the value has no bounds"}
-    higher = change.direction == "higher_is_better"
-    return {"limit_lower": -allowed if higher else None, "limit_upper": None if higher else allowed, **known}
+    return change_limits(gate, row, before)
 
 
 def _sequential(gate: Gate, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,13 +14,15 @@ from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
+from nci_frames.jobs.job_file.gates import AREAS
 
-__all__ = ["AREAS", "Measurement", "measure", "segment_text"]
+__all__ = ["Measurement", "measure", "segment_text"]
 
-AREAS = ("pr_auc", "roc_auc")
 #: Resampled logs behind the bounds of an area.
 _REPEATS = 400
-_NO_BOUNDS = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}
+_NO_BOUNDS = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")} | {
+    "reason": pl.lit(f"fewer than {LEAST_BUCKETS} buckets of units have rows")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,10 @@ def measure(
     Returns
     -------
     ``model``, ``segment`` (JSON, null for all rows), ``prevalence``, ``value``, ``lower``, ``upper`` (null
-    where undefined), ``tp``, ``fp``, ``positives``, ``negatives``, and with *units* ``positives_worth`` and
-    ``negatives_worth``: how many independent rows a row is worth; sorted. Bounds of a metric are extremes
-    over the box of the rates' intervals; those of an area are percentiles of resampled logs.
+    where undefined), ``tp``, ``fp``, ``positives``, ``negatives``, ``reason`` (why there are no bounds, null
+    where there are), and with *units* ``positives_worth`` and ``negatives_worth``: how many independent rows
+    a row is worth; sorted. Bounds of a metric are extremes over the box of the rates' intervals; those of an
+    area are percentiles of resampled logs.
     """
     group = ["model", *keys]
     pooled = counts if units is None else pool_counts(counts, over=units)
@@ -104,7 +107,8 @@ def measure(
             prevalence=what.prevalence,
             beta=what.beta,
             band=True,
-        ).select(*group, "prevalence", "value", "lower", "upper")
+        ).select(*group, "prevalence", "value", "lower", "upper", "reason")
+        points = points.drop("reason")
         if not enough:
             values = values.with_columns(**_NO_BOUNDS)
         table = points.join(values, on=group, how="left", nulls_equal=True)
@@ -123,4 +127,5 @@ def measure(
         prevalence.alias("prevalence"),
         *("value", "lower", "upper", "tp", "fp", "positives", "negatives"),
         *worth,
+        reason=pl.when(pl.any_horizontal(pl.col("lower", "upper").is_null())).then("reason"),
     ).sort("model", "segment")

@@ -7,11 +7,57 @@ import polars as pl
 
 from nci_frames.jobs.arrivals import count_arrivals
 from nci_frames.jobs.gates.judge import overall
+from nci_frames.jobs.job_file.gates import Gate
 
-__all__ = ["VERDICTS_VERSION", "chat_line", "limit_text", "verdicts_json"]
+__all__ = ["VERDICTS_VERSION", "chat_line", "gate_text", "limit_text", "verdicts_json"]
 
 #: Grows when a field of the JSON changes its meaning or goes away.
 VERDICTS_VERSION = 1
+
+
+def gate_text(gate: Gate) -> str:
+    """Write what a gate promises, and what happens if it fails.
+
+    >>> from nci_frames.jobs.job_file.gates import Gate
+    >>> gate = {"name": "x", "metric": "recall", "models": ["forest"], "segments": ["country"]}
+    >>> gate_text(Gate.model_validate(gate | {"value_threshold": {"lower": 0.5}}))
+    "'recall' of 'forest' by 'country' >= 0.5; a failure is exit code 10"
+    >>> change = {"name": "x", "metric": "precision", "scenario": "EU", "severity": "warn"}
+    >>> gate_text(Gate.model_validate(change | {"change_threshold": {"relative": 0.2}}))
+    "'precision' of every model in scenario 'EU' at most 20 % below the last good run; a failure is a warning"
+    >>> gate_text(Gate.model_validate({"name": "x", "champion": {"model": "a", "prevalence": [0.01]}}))
+    "'pr_auc': 'a' leads at prevalence 0.01; a failure is exit code 10"
+    """
+    models = ", ".join(map(repr, gate.models)) or "every model"
+    where = f" by {', '.join(map(repr, gate.segments))}" if gate.segments else ""
+    if gate.scenario is not None:
+        where += f" in scenario {gate.scenario!r}"
+    elif gate.prevalence != "observed":
+        where += f" at prevalence {gate.prevalence:g}"
+    if gate.champion is not None:
+        etas = ", ".join(f"{eta:g}" for eta in gate.champion.prevalence)
+        text = f"{gate.metric!r}: {gate.champion.model!r} leads at prevalence {etas}{where}"
+    else:
+        text = f"{gate.metric!r} of {models}{where} {_promised(gate)}"
+    if gate.window == "last":
+        text += ", in the newest window"
+    if gate.sequential:
+        text += ", whenever looked at"
+    ends = "a failure is exit code 10" if gate.severity == "block" else "a failure is a warning"
+    return f"{text}; {ends}" + (", undecided is exit code 11" if gate.undecided == "fail" else "")
+
+
+def _promised(gate: Gate) -> str:
+    if gate.value_threshold is not None:
+        limits = {"limit_lower": gate.value_threshold.lower, "limit_upper": gate.value_threshold.upper}
+        return limit_text({"kind": "value_threshold", **limits})
+    change = gate.change_threshold
+    if change is None:
+        return ""
+    allowed = f"{change.absolute:g}" if change.relative is None else f"{100 * change.relative:g} %"
+    lower = change.direction == "lower_is_better" or (change.direction is None and gate.minimized)
+    side = "above" if lower else "below"
+    return f"at most {allowed} {side} the last good run"
 
 
 def limit_text(row: dict[str, Any]) -> str:

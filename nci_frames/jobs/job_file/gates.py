@@ -2,11 +2,17 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-__all__ = ["Champion", "ChangeThreshold", "Gate", "Model", "Probability", "ValueThreshold"]
+from nci_frames.errors import NciFramesError
+from nci_frames.evaluation.metrics import asked_metric, called_metric
+
+__all__ = ["AREAS", "Champion", "ChangeThreshold", "Gate", "Model", "Probability", "ValueThreshold"]
 
 Probability = Annotated[float, Field(ge=0, le=1)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+#: Areas that have bounds, by resampling.
+AREAS = ("pr_auc", "pr_gain_auc", "roc_auc")
 
 
 class Model(BaseModel):
@@ -18,8 +24,8 @@ class Model(BaseModel):
 class ValueThreshold(Model):
     """The value must not be below `lower`, nor above `upper`."""
 
-    lower: float | None = None
-    upper: float | None = None
+    lower: Finite | None = None
+    upper: Finite | None = None
 
     @model_validator(mode="after")
     def _some_bound(self) -> "ValueThreshold":
@@ -33,10 +39,13 @@ class ValueThreshold(Model):
 class ChangeThreshold(Model):
     """The value must not be worse than in the last good run by more than this."""
 
-    absolute: Annotated[float, Field(ge=0)] | None = None
+    absolute: Annotated[Finite, Field(ge=0)] | None = None
     #: Share of the earlier value.
-    relative: Annotated[float, Field(ge=0)] | None = None
-    direction: Literal["higher_is_better", "lower_is_better"] = "higher_is_better"
+    relative: Annotated[Finite, Field(ge=0)] | None = None
+    direction: Annotated[
+        Literal["higher_is_better", "lower_is_better"] | None,
+        Field(description="Which way is worse; that of the metric if absent."),
+    ] = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "ChangeThreshold":
@@ -91,6 +100,41 @@ class Gate(Model):
     value_threshold: ValueThreshold | None = None
     change_threshold: ChangeThreshold | None = None
     champion: Champion | None = None
+
+    @field_validator("metric")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            found = asked_metric(name)
+            bounded = name in AREAS if found.kind == "curve" else found.monotone
+            if found.kind != "curve":
+                called_metric(name)
+        except NciFramesError as error:
+            raise ValueError(f"{error.what}{f'; {error.hint}' if error.hint else ''}") from error
+        if not bounded:
+            raise ValueError(f"{name} has no bounds that a gate could be judged on")
+        return name
+
+    @property
+    def minimized(self) -> bool:
+        """Whether a smaller value of the metric is better."""
+        return asked_metric(self.metric).direction == "minimize"
+
+    @model_validator(mode="after")
+    def _within_range(self) -> "Gate":
+        found, promise = asked_metric(self.metric), self.value_threshold
+        if promise is not None:
+            for bound in (promise.lower, promise.upper):
+                if bound is not None and not found.lower <= bound <= found.upper:
+                    raise ValueError(
+                        f"{bound:g} is no value of {self.metric}, which is {found.lower:g} to {found.upper:g}"
+                    )
+        undirected = self.champion is not None or (
+            self.change_threshold is not None and self.change_threshold.direction is None
+        )
+        if undirected and found.direction == "target":
+            raise ValueError(f"{self.metric} is neither better nor worse when higher")
+        return self
 
     @model_validator(mode="after")
     def _one_promise(self) -> "Gate":

@@ -131,7 +131,7 @@ class Report(Model):
         int | None, Field(ge=1, description="Newest windows that are reported; all if absent.")
     ] = None
     prevalence: Annotated[Prevalences, Field(validate_default=True, min_length=1)] = cast(
-        "Any", "1e-4:0.5:log:50"
+        "Any", "1e-4:0.5:round"
     )
     beta: Annotated[Betas, Field(validate_default=True, min_length=1)] = cast("Any", "0.25:4:log:33")
     threshold: float = 0.5
@@ -208,6 +208,9 @@ class Job(Model):
     def _names_exist(self) -> "Job":
         if self.buckets is not None and self.columns.unit is None:
             raise ValueError("buckets divide units, and columns.unit names none")
+        for name, scenario in self.scenarios.items():
+            if isinstance(scenario, SegmentScenario) and scenario.by not in self.segments.keys:
+                raise ValueError(f"scenario {name!r}: {scenario.by!r} is not among segments.keys")
         names = [gate.name for gate in self.gates]
         for name in names:
             if names.count(name) > 1:
@@ -218,10 +221,10 @@ class Job(Model):
             for key in gate.segments:
                 if key not in self.segments.keys:
                     raise ValueError(f"gate {gate.name!r}: {key!r} is not among segments.keys")
-            scenario = self.scenarios.get(gate.scenario or "")
-            if isinstance(scenario, SegmentScenario) and scenario.by not in gate.segments:
+            taken = self.scenarios.get(gate.scenario or "")
+            if isinstance(taken, SegmentScenario) and taken.by not in gate.segments:
                 raise ValueError(
-                    f"gate {gate.name!r}: scenario {gate.scenario!r} needs the segment {scenario.by!r}"
+                    f"gate {gate.name!r}: scenario {gate.scenario!r} needs the segment {taken.by!r}"
                 )
         return self
 

@@ -5,11 +5,10 @@ from collections.abc import Callable
 import polars as pl
 
 from nci_frames.errors import SHOWN_FILES, ParameterError, listed
+from nci_frames.jobs.field_file import read_table
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 
-__all__ = ["with_tables"]
-
-_READ_ERRORS = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+__all__ = ["key_text", "with_tables"]
 
 
 def with_tables(job: Job, resolve: Callable[[str], str]) -> Job:
@@ -36,21 +35,16 @@ def with_tables(job: Job, resolve: Callable[[str], str]) -> Job:
     return job.model_copy(update={"scenarios": scenarios})
 
 
+def key_text(value: object) -> str:
+    """Write the value of a key as a job file, or a table, does."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _read(scenario: SegmentScenario, path: str, key: str) -> SegmentScenario:
     where = f"{key}, {path!r}"
     columns = [scenario.by, "prevalence"]
-    try:
-        # As texts: a segment "01" is not the number 1.
-        frame = (
-            pl.read_csv(path, glob=False, infer_schema=False)
-            if path.lower().endswith(".csv")
-            else pl.read_parquet(path, glob=False, hive_partitioning=False)
-        )
-    except _READ_ERRORS as error:
-        found = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        msg = "the table of a scenario cannot be read"
-        hint = "it is a Parquet or CSV file, relative to the job file"
-        raise ParameterError(msg, where=where, found=found, hint=hint) from error
+    hint = "it is a Parquet or CSV file, relative to the job file"
+    frame = read_table(path, "the table of a scenario", where=where, hint=hint)
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         msg = f"the table of a scenario lacks the column {missing[0]!r}"

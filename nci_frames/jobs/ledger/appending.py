@@ -12,7 +12,7 @@ from nci_frames.counts.ledger.key_types import dtype_of, stored_type
 from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.errors import SHOWN_FILES, LedgerError, NciFramesError, SchemaError, SourceError, listed
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import LogFile, SourceCounts, count_file, identify
+from nci_frames.jobs.ledger.sources import LogFile, SourceCounts, check_columns, count_file, identify
 
 __all__ = ["Generation", "Item", "OnChanged", "Work", "log_file_of", "path_of", "settings_of"]
 
@@ -29,6 +29,7 @@ _APPENDED = {
     "counted": pl.Int64,
     "dropped": pl.Int64,
     "reason": pl.String,
+    "warning": pl.String,
 }
 
 
@@ -153,6 +154,15 @@ class Work:
                 item.event = "recounted" if again else "counted"
             taken.add(item.identity)
 
+    def look(self) -> None:
+        """See whether the new files have the columns that are needed, without counting them."""
+        for item in self.items:
+            if item.event in ("counted", "recounted") and item.error is None:
+                try:
+                    check_columns(item.file, self.settings)
+                except NciFramesError as error:
+                    item.error = error
+
     def count(self, generation: Generation | None) -> None:
         """Count the new files that are not counted yet."""
         dtypes = generation.dtypes if generation else None
@@ -190,6 +200,10 @@ class Work:
         if problems and not keep_going:
             raise SourceError.all_of(problems)
 
+    def warnings(self) -> list[UserWarning]:
+        """Return what a user should be told of the files that were counted."""
+        return [told for item in self.items if item.done and item.counts for told in item.counts.warnings]
+
     def batches(self) -> list[list[Item]]:
         """Return what is to be committed, in parts of bounded size."""
         batches: list[list[Item]] = []
@@ -219,6 +233,7 @@ class Work:
                     counts and counts.counted,
                     counts and sum(counts.dropped.values()),
                     None if item.error is None else str(item.error),
+                    "; ".join(map(str, counts.warnings)) or None if counts else None,
                 )
             )
         return pl.DataFrame(rows, schema=_APPENDED, orient="row")

@@ -1,5 +1,6 @@
 """The ledger of counts: files in, each counted once; counts of any of them out."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
+from nci_frames.counting.logs.sources import ArrowStream
+from nci_frames.counting.logs.spark_rows import is_spark
 from nci_frames.counts.ledger.storage import Storage
 from nci_frames.counts.ledger.table import LedgerTable
 from nci_frames.counts.ledger.view import View
@@ -15,7 +18,7 @@ from nci_frames.jobs.ledger.appending import OnChanged, Work, log_file_of, path_
 from nci_frames.jobs.ledger.committing import append
 from nci_frames.jobs.ledger.contents import Contents, generations_in
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import LogFile, PathLike, Window, check_window, find_logs
+from nci_frames.jobs.ledger.sources import LogFile, NamedFrame, PathLike, Window, check_window, find_logs
 from nci_frames.jobs.ledger.tidying import compact, retire
 from nci_frames.jobs.ledger.verifying import find_damage
 
@@ -66,8 +69,9 @@ class CountsLedger:
 
     def append(
         self,
-        source: PathLike | Sequence[PathLike],
+        source: PathLike | Sequence[PathLike] | ArrowStream,
         *,
+        name: str | None = None,
         thresholds: Sequence[float] | Literal["exact"] = "exact",
         run: str | None = None,
         window: Window | None = None,
@@ -80,7 +84,10 @@ class CountsLedger:
         Parameters
         ----------
         source
-            A Parquet or CSV file, a folder, a glob, or a list of them.
+            A Parquet or CSV file, a folder, a glob, or a list of them; or a Spark DataFrame, which is
+            counted in Spark.
+        name
+            By which a Spark DataFrame is known: one of a known name is not counted again, whatever is in it.
         thresholds
             Strictly ascending numbers, or "exact" for every distinct score.
         run
@@ -107,7 +114,7 @@ class CountsLedger:
         ======= ====== ====================================================== =======================
         path    String where the file is                                      never
         source  String its identity: the hash of its content, and of keys     it could not be read
-                       that its folders spell out
+                       that its folders spell out; or of its name
         event   String "counted"; "known": it was counted before;             never
                        "recounted": in place of older counts; "changed": the
                        older content counts; "failed"
@@ -115,6 +122,8 @@ class CountsLedger:
         counted Int64  predictions that were counted                          not counted this time
         dropped Int64  invalid predictions that were dropped                  not counted this time
         reason  String why it failed                                          it did not
+        warning String what is doubtful, such as scores that are not on the   nothing, or not counted
+                       scale of the thresholds                                this time
         ======= ====== ====================================================== =======================
 
         Raises
@@ -130,12 +139,29 @@ class CountsLedger:
             If other writers always come first.
         OutputError
             If the ledger cannot be written.
+
+        Warns
+        -----
+        NearlyUniqueKeyWarning, OutsideGridWarning
+            Of each file, as ``count_confusion`` does.
         """
         if on_changed not in get_args(OnChanged):
             raise ParameterError.unknown_choice("on_changed", on_changed, get_args(OnChanged))
         settings = CountingSettings.of(thresholds=thresholds, **columns)
-        files = find_logs(source, check_window(window))
-        return self.append_files(files, settings, run=run, on_changed=on_changed, keep_going=keep_going)
+        files: list[LogFile]
+        if is_spark(source):
+            files = [NamedFrame.of(source, name, check_window(window))]
+        elif name is not None:
+            raise ParameterError("only a Spark DataFrame has a name; files are known by their content")
+        else:
+            files = list(find_logs(source, check_window(window)))
+        work = Work(settings, run or _run_now(), on_changed)
+        for file in files:
+            work.identify(file)
+        appended = append(self._table, work, keep_going=keep_going)
+        for warning in work.warnings():
+            warnings.warn(warning, stacklevel=2)
+        return appended
 
     def append_files(
         self,
@@ -147,7 +173,10 @@ class CountsLedger:
         keep_going: bool = False,
         anew: bool = False,
     ) -> pl.DataFrame:
-        """Count files that were found already, as ``append`` does; *anew*: also those that are known."""
+        """Count files that were found already, as ``append`` does; *anew*: also those that are known.
+
+        What is doubtful is told in the column ``warning`` alone.
+        """
         work = Work(settings, run or _run_now(), on_changed, anew=anew)
         for file in files:
             work.identify(file)
@@ -157,14 +186,20 @@ class CountsLedger:
         """Return what the ledger says now, for several questions about one version."""
         return Contents(View.newest(self._table, generation))
 
-    def plan(self, files: Sequence[LogFile], settings: CountingSettings) -> pl.DataFrame:
-        """Say of each file what ``append_files`` would do; files that it would count are "new"."""
+    def plan(
+        self, files: Sequence[LogFile], settings: CountingSettings, *, on_changed: OnChanged = "raise"
+    ) -> pl.DataFrame:
+        """Say of each file what ``append_files`` would do; files that it would count are "new".
+
+        Of a file that is new, the columns are looked at, and none of its rows.
+        """
         snapshot = self._table.snapshot()
         states = View(self._table, snapshot, settings.generation).states() if snapshot else {}
-        work = Work(settings, "", "keep")
+        work = Work(settings, "", on_changed)
         for file in files:
             work.identify(file)
         work.compare(states)
+        work.look()
         return work.report().with_columns(pl.col("event").replace("counted", "new"))
 
     def read(

@@ -2,28 +2,51 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nci_frames.counting.count import tally_predictions
+from nci_frames.counting.count import Tally, tally_scan
 from nci_frames.counting.logs.paths import NULL_KEY, find_files, is_csv
-from nci_frames.counting.logs.scan import scan_predictions
-from nci_frames.counting.logs.sources import open_source
+from nci_frames.counting.logs.scan import scan_behind, scan_predictions
+from nci_frames.counting.logs.sources import ArrowStream, open_source
 from nci_frames.counting.logs.units import unit_buckets
+from nci_frames.counting.thresholds.grids import Thresholds
 from nci_frames.counts.increments import check_cells, increments_of
 from nci_frames.counts.ledger.storage import content_hash, file_hash
-from nci_frames.errors import InvalidRowsError, NciFramesError, ParameterError, SchemaError, SourceError
+from nci_frames.errors import (
+    InvalidRowsError,
+    InvalidRowsWarning,
+    NciFramesError,
+    ParameterError,
+    SchemaError,
+    SourceError,
+)
 from nci_frames.jobs.ledger.settings import CountingSettings
 
-__all__ = ["LogFile", "SourceCounts", "Window", "check_window", "count_file", "find_logs", "identify"]
+__all__ = [
+    "LogFile",
+    "NamedFrame",
+    "SourceCounts",
+    "Window",
+    "check_columns",
+    "check_window",
+    "count_file",
+    "find_logs",
+    "has_name",
+    "identify",
+]
 
 PathLike = str | os.PathLike[str]
 Window = tuple[datetime, datetime]
+
+#: Stands before a name, where files have a path, which is absolute.
+_NAMED = "frame:"
 
 _READ_ERRORS = (
     OSError,
@@ -44,6 +67,32 @@ class LogFile:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedFrame(LogFile):
+    """A frame of Spark: it has no content of its own by which it could be known again, but a name."""
+
+    frame: Any = None
+
+    @classmethod
+    def of(cls, frame: Any, name: str | None, window: Window | None) -> "NamedFrame":
+        """Give a frame its name.
+
+        Raises
+        ------
+        ParameterError
+            If there is none.
+        """
+        if not name:
+            msg = "a Spark DataFrame needs a name, by which the ledger knows it again"
+            raise ParameterError(msg, hint="for example name='predictions/2026-11-22'; it is counted once")
+        return cls(f"{_NAMED}{name}", (), window, frame)
+
+
+def has_name(path: str) -> bool:
+    """Return whether a source of a ledger is known by its name and not by the content of a file."""
+    return path.startswith(_NAMED)
+
+
+@dataclass(frozen=True, slots=True)
 class SourceCounts:
     """What one file adds to the ledger, with its control totals."""
 
@@ -58,6 +107,8 @@ class SourceCounts:
     increments: pl.DataFrame
     #: Types of the keys, and of the score.
     dtypes: Mapping[str, pl.DataType]
+    #: What a user should be told of it, besides the rows that were dropped.
+    warnings: tuple[UserWarning, ...]
 
 
 def check_window(window: Window | None) -> Window | None:
@@ -80,7 +131,9 @@ def check_window(window: Window | None) -> Window | None:
     return start.astimezone(UTC), end.astimezone(UTC)
 
 
-def find_logs(source: PathLike | Sequence[PathLike], window: Window | None = None) -> list[LogFile]:
+def find_logs(
+    source: PathLike | Sequence[PathLike] | ArrowStream, window: Window | None = None
+) -> list[LogFile]:
     """Return the Parquet and CSV files of paths, folders and globs, each real file once.
 
     Raises
@@ -88,7 +141,7 @@ def find_logs(source: PathLike | Sequence[PathLike], window: Window | None = Non
     SourceError
         If a path, folder or glob has none, or *source* is not made of paths.
     """
-    given: Sequence[object] = [source] if isinstance(source, str | os.PathLike) else source
+    given: Sequence[object] = [source] if isinstance(source, str | os.PathLike | ArrowStream) else source
     paths = []
     for item in given:
         if not isinstance(item, str | os.PathLike):
@@ -106,11 +159,15 @@ def find_logs(source: PathLike | Sequence[PathLike], window: Window | None = Non
 def identify(file: LogFile, settings: CountingSettings) -> str:
     """Return the identity of a file: the hash of its content, and of the keys that its folders spell out.
 
+    Of a frame with a name it is the hash of the name.
+
     Raises
     ------
     SourceError
         If it cannot be read.
     """
+    if isinstance(file, NamedFrame):
+        return content_hash(repr(file.path).encode())
     try:
         content = file_hash(file.path)
     except OSError as error:
@@ -133,6 +190,8 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
     ParameterError
         If it has too many groups.
     """
+    if isinstance(file, NamedFrame):
+        return _count_frame(file, identity, settings)
     try:
         frame = _read(file, settings)
         size = Path(file.path).stat().st_size
@@ -147,9 +206,12 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
         if settings.thresholds is not None:
             groups = predictions.select(keys).unique().collect()
             check_cells(groups, len(settings.thresholds), repr(file.path))
-        tally = tally_predictions(predictions, thresholds=settings.thresholds or "exact")
+        scan = scan_behind(predictions)
+        # A frame is counted, but a file is what a warning is about.
+        scan = replace(scan, source=replace(scan.source, where=repr(file.path)))
+        thresholds: Thresholds = settings.thresholds or "exact"
+        tally = tally_scan(scan, thresholds=thresholds, by=None, memory_limit=None, progress=False)
     except NciFramesError as error:
-        # A frame was counted, but a file is what must be looked at.
         raise type(error)(error.what, where=repr(file.path), found=error.found, hint=error.hint) from error
     if identify(file, settings) != identity:
         msg = "a file of the source changed while it was read"
@@ -166,6 +228,7 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
         dropped=tally.dropped,
         increments=increments_of(tally.counts, keys),
         dtypes={name: schema[name] for name in [*keys, "score"]},
+        warnings=_warnings(tally),
     )
 
 
@@ -179,6 +242,63 @@ def _check_units(frame: pl.DataFrame, unit: str) -> None:
         )
 
 
+def _count_frame(file: NamedFrame, identity: str, settings: CountingSettings) -> SourceCounts:
+    if settings.unit is not None:
+        msg = "a ledger counts files by units, not frames"
+        raise ParameterError(msg, found=f"unit={settings.unit!r}", hint="write the frame to Parquet files")
+    predictions = scan_predictions(file.frame, **settings.scan_options())
+    scan = scan_behind(predictions)
+    thresholds: Thresholds = settings.thresholds or "exact"
+    tally = tally_scan(scan, thresholds=thresholds, by=None, memory_limit=None, progress=False)
+    schema = predictions.collect_schema()
+    return SourceCounts(
+        identity=identity,
+        file=file,
+        bytes=0,
+        rows=tally.counted + sum(tally.dropped.values()),
+        counted=tally.counted,
+        dropped=tally.dropped,
+        increments=increments_of(tally.counts, settings.keys),
+        dtypes={name: schema[name] for name in [*settings.keys, "score"]},
+        warnings=_warnings(tally),
+    )
+
+
+def _warnings(tally: Tally) -> tuple[UserWarning, ...]:
+    return tuple(told for told in tally.warnings if not isinstance(told, InvalidRowsWarning))
+
+
+def check_columns(file: LogFile, settings: CountingSettings) -> None:
+    """Look at the columns of a file, and at none of its rows.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be read.
+    SchemaError
+        If a column is missing, or has another type than its part needs.
+    """
+    keys = _keys_of_path(file, settings)
+    needed = {column: role for column, role in settings.roles().items() if column not in keys}
+    try:
+        if is_csv(file.path):
+            frame = _read_csv(file, needed, rows=0)
+        else:
+            with Path(file.path).open("rb") as opened:
+                schema = _schema(file, pq.ParquetFile(opened), needed, keys)
+            empty = schema.empty_table()
+            frame = pl.DataFrame(pa.Table.from_arrays(empty.columns, names=empty.column_names))
+    except _READ_ERRORS as error:
+        raise _unreadable(file, error) from error
+    try:
+        scan_predictions(
+            frame.with_columns(pl.lit(value, pl.String).alias(key) for key, value in keys.items()),
+            **settings.scan_options(),
+        )
+    except NciFramesError as error:
+        raise type(error)(error.what, where=repr(file.path), found=error.found, hint=error.hint) from error
+
+
 def _read(file: LogFile, settings: CountingSettings) -> pl.DataFrame:
     """Read the columns that are needed."""
     keys = _keys_of_path(file, settings)
@@ -189,8 +309,9 @@ def _read(file: LogFile, settings: CountingSettings) -> pl.DataFrame:
     )
 
 
-def _read_csv(file: LogFile, needed: Mapping[str, str]) -> pl.DataFrame:
-    return open_source(file.path, needed).frame.select(list(needed)).collect()
+def _read_csv(file: LogFile, needed: Mapping[str, str], rows: int | None = None) -> pl.DataFrame:
+    found = open_source(file.path, needed).frame.select(list(needed))
+    return (found if rows is None else found.head(rows)).collect()
 
 
 def _read_parquet(file: LogFile, needed: Mapping[str, str], keys: Mapping[str, str]) -> pl.DataFrame:
@@ -198,15 +319,23 @@ def _read_parquet(file: LogFile, needed: Mapping[str, str], keys: Mapping[str, s
     # Opened here: pyarrow takes no path that is not UTF-8, and others for URLs.
     with Path(file.path).open("rb") as opened:
         parquet = pq.ParquetFile(opened, page_checksum_verification=True)
-        names = parquet.schema_arrow.names
-        for column, role in needed.items():
-            if column not in names:
-                raise SchemaError.missing_column(column, role, repr(file.path), [*names, *sorted(keys)])
+        _schema(file, parquet, needed, keys)
         table = parquet.read(columns=list(needed))
     # A changed bit may leave a text that is no UTF-8.
     table.validate(full=True)
     # Without the metadata of the file, which may be no UTF-8 either: Polars reads it and panics.
     return pl.DataFrame(pa.Table.from_arrays(table.columns, names=table.column_names))
+
+
+def _schema(
+    file: LogFile, parquet: pq.ParquetFile, needed: Mapping[str, str], keys: Mapping[str, str]
+) -> pa.Schema:
+    """Return the columns of a Parquet file that are needed."""
+    schema = parquet.schema_arrow
+    for column, role in needed.items():
+        if column not in schema.names:
+            raise SchemaError.missing_column(column, role, repr(file.path), [*schema.names, *sorted(keys)])
+    return pa.schema([schema.field(column) for column in needed])
 
 
 def _keys_of_path(file: LogFile, settings: CountingSettings) -> dict[str, str]:

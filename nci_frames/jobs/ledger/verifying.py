@@ -10,7 +10,7 @@ from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.errors import LedgerError, SourceError
 from nci_frames.jobs.ledger.appending import log_file_of, settings_of
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import identify
+from nci_frames.jobs.ledger.sources import has_name, identify
 
 __all__ = ["find_damage"]
 
@@ -65,6 +65,8 @@ def _of_files(states: Iterable[SourceState], settings: CountingSettings) -> list
         if not state.active:
             continue
         file = log_file_of(state)
+        if has_name(file.path):
+            continue
         if not Path(file.path).exists():
             damage.append(("source", shown_path(file.path), "it vanished"))
             continue

@@ -17,8 +17,8 @@ from nci_frames.reporting.charts.curves import (
 from nci_frames.reporting.charts.decision_map import chart_decision_map
 from nci_frames.reporting.charts.decomposition import chart_decomposition
 from nci_frames.reporting.charts.f_beta_plot import chart_f_beta_plot
+from nci_frames.reporting.charts.forest import chart_intervals
 from nci_frames.reporting.charts.imbalance import chart_imbalance_sensitivity
-from nci_frames.reporting.charts.intervals import chart_intervals
 from nci_frames.reporting.charts.parts.selection import MAX_ROWS, check_rows, finite
 from nci_frames.reporting.charts.pos_fraction import chart_pos_fraction
 from nci_frames.reporting.charts.ranks import chart_rank_over_prevalence

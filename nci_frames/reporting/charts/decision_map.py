@@ -1,7 +1,7 @@
 """Decision maps -> the best model at every prevalence and beta."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import altair as alt
 import polars as pl
@@ -19,7 +19,7 @@ from nci_frames.reporting.charts.parts.selection import (
     one_comparison,
     unsupported_ranges,
 )
-from nci_frames.reporting.charts.parts.theme import GROUND, model_style
+from nci_frames.reporting.charts.parts.theme import GROUND, LINE, model_style
 
 __all__ = ["chart_decision_map"]
 
@@ -33,6 +33,7 @@ def chart_decision_map(
     decisions: pl.DataFrame | pl.LazyFrame,
     /,
     *,
+    certified: pl.DataFrame | pl.LazyFrame | None = None,
     models: Sequence[str] = (),
     observed: float | None = None,
 ) -> alt.LayerChart:
@@ -42,6 +43,9 @@ def chart_decision_map(
     ----------
     decisions
         The result of ``decision_map``, for one value of each key.
+    certified
+        The result of ``certify_decision_map`` for the same counts: colours are full only where one model is
+        certified, and grey hides them where nobody knows.
     models
         %(models)s
     observed
@@ -51,7 +55,8 @@ def chart_decision_map(
     -------
     altair.LayerChart
         Bands, coloured by model, over the odds of the prevalence and beta, both logarithmic: on these axes
-        the borders are exactly straight. Hover for the model and the threshold.
+        the borders are exactly straight. Pale bands are those of a model that the log does not support; with
+        *certified*, those where several may be the best. Hover for the model and the threshold.
 
     Raises
     ------
@@ -74,6 +79,7 @@ def chart_decision_map(
     observed = checked_observed(observed)
     on_map = observed is not None and _ODDS[0] <= observed <= 0.5
     one_comparison(frame, schemas.DECISION_MAP)
+    told = None if certified is None else _verdicts(schemas.collect(certified, schemas.CERTIFIED_MAP))
     style = model_style(frame["model"], among=models)
     ends = pl.DataFrame({"t": [math.log(odds) for odds in _ODDS]})
     # lambda = 1/(odds·beta²): at fixed odds, a range of lambda is a range of log beta.
@@ -95,7 +101,7 @@ def chart_decision_map(
             .with_columns(odds=pl.col("t").exp())
         )
 
-    rows = placed(frame)
+    rows = placed(frame if told is None else _cut(frame, told))
     check_rows(rows)
     base = alt.Chart(finite(rows)).encode(
         x=log_x("odds", "odds", *_ODDS),
@@ -116,13 +122,58 @@ def chart_decision_map(
     )
     # The thresholds of one model change too often to be drawn; the tooltips show them.
     numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
-    targets = base.mark_area(clip=True, opacity=0).encode(tooltip=tooltip(numbers)).properties(name="targets")
-    cover, note = veil(placed(unsupported_ranges(frame, "lambda_start", "lambda_end")), base)
+    names = ("model",) if told is None else ("model", "verdict", "may be best")
+    shown = tooltip(numbers, names=names)
+    targets = base.mark_area(clip=True, opacity=0).encode(tooltip=shown).properties(name="targets")
+    if told is None:
+        cover, note = veil(placed(unsupported_ranges(frame, "lambda_start", "lambda_end")), base)
+    else:
+        cover, note = _veiled(told, placed, base), ""
+    says = "the best model at every point; borders are exact; hover for thresholds" + note
+    if told is not None:
+        says = "the best model of this log; solid: certified; pale: one of several; grey: nobody knows"
     return compose(
         [bands, *cover, targets, *observed_rule(observed if on_map else None, "odds", *_ODDS)],
         style=style,
         title="Decision map of F-beta",
-        subtitle="the best model at every point; borders are exact; hover for thresholds" + note,
+        subtitle=says,
         says="Bands over the odds of the prevalence and beta, both logarithmic.",
         height=380,
     )
+
+
+def _verdicts(certified: pl.DataFrame) -> pl.DataFrame:
+    """Return a row per range, with all models that may be the best there."""
+    one_comparison(certified, schemas.CERTIFIED_MAP)
+    named = pl.col("model").fill_null("null").str.join(", ")
+    return certified.group_by("lambda_start", "lambda_end", "verdict", maintain_order=True).agg(
+        pl.when(pl.col("verdict").first() != "unknown").then(named).alias("may be best")
+    )
+
+
+def _cut(frame: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
+    """Cut the ranges of a decision map where the verdict changes."""
+    inside = frame.join_where(
+        told.rename({"lambda_start": "from", "lambda_end": "to"}),
+        pl.col("lambda_start") < pl.col("to"),
+        pl.col("from") < pl.col("lambda_end"),
+    )
+    parts = inside.with_columns(
+        lambda_start=pl.max_horizontal("lambda_start", "from"),
+        lambda_end=pl.min_horizontal("lambda_end", "to"),
+    )
+    return parts.drop("from", "to").sort("lambda_start")
+
+
+def _veiled(
+    told: pl.DataFrame, placed: Callable[[pl.DataFrame], pl.DataFrame], base: alt.Chart
+) -> list[alt.Chart]:
+    """Return what makes bands pale where several models may be the best, and hides what nobody knows."""
+    covers = []
+    for verdict, colour, opacity in (("several", GROUND, 0.6), ("unknown", LINE, 1.0)):
+        ranges = told.filter(verdict=verdict)
+        if not ranges.is_empty():
+            data = finite(placed(ranges.select("lambda_start", "lambda_end")))
+            area = base.properties(data=data, name=verdict)
+            covers.append(area.mark_area(clip=True, color=colour, opacity=opacity))
+    return covers

@@ -46,8 +46,11 @@ class Summary:
     tables: tuple[RankedTable, ...]
     answers: tuple[Answer, ...]
     orders: Mapping[Measure, Order]
-    #: The key values of each segment, and its PR-AUC rows at ``prevalence``.
+    #: The key values of each segment, and its PR-AUC rows at ``prevalence``, or at its own in the field.
     segments: tuple[tuple[Mapping[str, object], pl.DataFrame], ...]
+    #: F-beta at ``beta`` of the traffic, each segment at its own prevalence in the field: rows of a ranking;
+    #: None where the shares of the segments are unknown.
+    traffic: pl.DataFrame | None
 
 
 def summarise(comparison: Comparison, /) -> Summary:
@@ -87,6 +90,7 @@ def summarise(comparison: Comparison, /) -> Summary:
         answers=_answers(comparison, rankings),
         orders=orders,
         segments=_segments(comparison, prevalence),
+        traffic=_traffic(comparison),
     )
 
 
@@ -150,7 +154,17 @@ def _segments(
         return ()
     keys = list(comparison.segments)
     rows = comparison.segment_areas.filter(metric="pr_auc", prevalence=prevalence)
+    if comparison.field_areas is not None:
+        rows = comparison.field_areas.filter(metric="pr_auc")
     groups = rows.sort(*keys, "rank", "model", nulls_last=True).partition_by(
         keys, as_dict=True, maintain_order=True
     )
     return tuple((dict(zip(keys, values, strict=True)), group) for values, group in groups.items())
+
+
+def _traffic(comparison: Comparison) -> pl.DataFrame | None:
+    """Return F-beta of the traffic, ranked; None unless the shares of the segments are known."""
+    averages = comparison.field_averages
+    if averages is None or comparison.field is None or "share" not in comparison.field.columns:
+        return None
+    return averages.filter(average="micro", metric="f_beta", beta=comparison.main_beta)

@@ -91,11 +91,11 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
         ),
         "decisions": (
             "Decision map of F-beta",
-            lambda: charts.chart_decision_map(comparison.decisions, **shared),
+            lambda: charts.chart_decision_map(comparison.decisions, certified=comparison.certified, **shared),
             {"points": "odds beta"},
         ),
         "winners": (
-            f"Best model by F{beta:g} over prevalence",
+            f"Best model of this log by F{beta:g} over prevalence",
             lambda: charts.chart_winner_ranges(comparison.best_winners, **shared),
             {"rule": "prevalence"},
         ),
@@ -193,7 +193,8 @@ def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figu
         return table.filter(among).join(largest, on=key, how="semi", nulls_equal=True)
 
     leading = comparison.best_winners["model"].unique(maintain_order=True).head(_MOST_REASONS).to_list()
-    return [
+    reasons = shown(differences).filter(pl.col("model").is_in(leading))
+    figures = [
         Figure(
             "segments",
             f"PR-AUC over prevalence by segment{some}",
@@ -202,17 +203,16 @@ def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figu
             ),
             "segments",
             {},
-        ),
-        Figure(
-            "differences",
-            f"Why segments differ in F{comparison.main_beta:g}{some}",
-            lambda: charts.chart_decomposition(
-                shown(differences).filter(pl.col("model").is_in(leading)), over=key
-            ),
-            "segments",
-            {},
-        ),
+        )
     ]
+    if reasons["due_to_rates"].drop_nulls().len():
+        title = f"Why segments differ in F{comparison.main_beta:g}{some}"
+        figures.append(
+            Figure(
+                "differences", title, lambda: charts.chart_decomposition(reasons, over=key), "segments", {}
+            )
+        )
+    return figures
 
 
 def report_charts(comparison: Comparison, /) -> dict[str, Chart]:

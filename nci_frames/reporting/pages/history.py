@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from importlib import resources
 from pathlib import Path
@@ -26,6 +26,20 @@ _RUNS = 90
 _RUNS_LISTED = 14
 #: Rows of a table.
 _ROWS = 200
+#: Values of scenarios that are listed.
+_VALUES = 600
+_NUMBERS = (
+    "value",
+    "lower",
+    "upper",
+    "limit_lower",
+    "limit_upper",
+    "reference",
+    "prevalence",
+    "difference",
+    "difference_lower",
+    "difference_upper",
+)
 _ORDER = {"fail": 0, "undecided": 1, "pass": 2}
 
 
@@ -41,10 +55,11 @@ def render_history(
     title: str,
     history: pl.DataFrame,
     runs: pl.DataFrame,
-    arrived: pl.DataFrame,
+    unusual: pl.DataFrame,
     last_good: str | None,
     verdicts: pl.DataFrame,
     changes: pl.DataFrame | None,
+    scenarios: pl.DataFrame,
     facts: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return the page as text.
@@ -57,18 +72,21 @@ def render_history(
         A row for each run, gate, model and segment.
     runs
         A row for each run.
-    arrived
-        A row for each file that arrived since the run before.
+    unusual
+        A row for each file of the last runs that was late, delivered again, changed or unreadable.
     last_good
         The last run whose gates passed; None if there is none.
     verdicts
         Those of the run itself.
     changes
         What changed since the last good run, as ``decompose_difference`` splits it; None if there is none.
+    scenarios
+        A row for each scenario, segment, model and metric.
     facts
         Pairs of label and value about the data.
     """
-    unusual = arrived.filter(pl.col("arrival") != "new")
+    listed = runs.tail(_RUNS_LISTED)
+    shown = unusual.filter(pl.col("run").is_in(listed["run"].implode())).reverse()
     return _template().render(
         title=title,
         css=_own("report.css"),
@@ -79,14 +97,18 @@ def render_history(
         this=runs.row(-1, named=True),
         last_good=last_good,
         kinds=_kinds(runs),
-        runs=[_run(row) for row in runs.tail(_RUNS_LISTED).reverse().to_dicts()],
-        arrived=[_file(row) for row in unusual.head(_ROWS).to_dicts()],
-        hidden_files=max(0, len(unusual) - _ROWS),
+        runs=[_run(row, history) for row in listed.reverse().to_dicts()],
+        listed=len(listed),
+        unusual=[_file(row) for row in shown.head(_ROWS).to_dicts()],
+        hidden_files=max(0, len(shown) - _ROWS),
         trends=list(_trends(history, verdicts)),
         hidden_trends=max(0, _groups(verdicts).height - _DRAWN),
         keys=[] if changes is None else _keys(changes),
         changes=[] if changes is None else [_change(row) for row in changes.head(_ROWS).to_dicts()],
         compared=changes is not None,
+        scenarios=list(_scenarios(scenarios.head(_VALUES))),
+        scenario_metrics=scenarios["metric"].unique(maintain_order=True).to_list(),
+        hidden_values=max(0, len(scenarios) - _VALUES),
     )
 
 
@@ -95,8 +117,12 @@ def _kinds(runs: pl.DataFrame) -> list[str]:
     return runs.columns[runs.columns.index("rows") + 1 :]
 
 
-def _run(row: dict[str, Any]) -> dict[str, Any]:
-    return {**row, "window": _time(row["window_start"]), "began": _time(row["time"])}
+def _run(row: dict[str, Any], history: pl.DataFrame) -> dict[str, Any]:
+    failed = (
+        history.filter(run=row["run"], verdict="fail").select("gate", "segment").unique(maintain_order=True)
+    )
+    gates = [gate if segment is None else f"{gate} ({_segment(segment)})" for gate, segment in failed.rows()]
+    return {**row, "window": _time(row["window_start"]), "failed_gates": gates}
 
 
 def _file(row: dict[str, Any]) -> dict[str, Any]:
@@ -134,17 +160,47 @@ def _trends(history: pl.DataFrame, verdicts: pl.DataFrame) -> Any:
 
 
 def _verdict(row: dict[str, Any]) -> dict[str, Any]:
-    numbers = ("value", "lower", "upper", "limit_lower", "limit_upper", "reference", "prevalence")
+    numbers = {name: _number(row[name]) for name in _NUMBERS}
+    limits = [
+        f"{sign} {numbers[name]}"
+        for name, sign in (("limit_lower", "≥"), ("limit_upper", "≤"))
+        if numbers[name]
+    ]
+    kind = {"change_threshold": "change ", "champion": "lead "}.get(row["kind"], "")
     return {
         **row,
-        **{name: format_value(row[name]) if row[name] is not None else "" for name in numbers},
+        **numbers,
         "segment": _segment(row["segment"]),
+        "promise": kind + " and ".join(limits) if limits else "",
     }
+
+
+def _scenarios(values: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield a row of the table of scenarios: the values of one model in one segment."""
+    for rows in values.partition_by("scenario", "segment", "model", maintain_order=True):
+        first = rows.row(0, named=True)
+        cells = {
+            row["metric"]: f"{_number(row['value'])} ({_number(row['lower'])} to {_number(row['upper'])})"
+            for row in rows.iter_rows(named=True)
+            if row["value"] is not None
+        }
+        reasons = rows["reason"].drop_nulls().unique(maintain_order=True)
+        yield {
+            **first,
+            "segment": _segment(first["segment"]),
+            "prevalence": _number(first["prevalence"]),
+            "cells": cells,
+            "note": "; ".join(reasons),
+        }
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else format_value(value)
 
 
 def _change(row: dict[str, Any]) -> dict[str, Any]:
     names = ("value", "reference_value", "difference", "due_to_prevalence", "due_to_rates")
-    return {**row, **{name: format_value(row[name]) if row[name] is not None else "" for name in names}}
+    return {**row, **{name: _number(row[name]) for name in names}}
 
 
 def _keys(changes: pl.DataFrame) -> list[str]:

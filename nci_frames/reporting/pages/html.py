@@ -19,6 +19,7 @@ from nci_frames.reporting.findings.ranked_tables import own_threshold_words
 from nci_frames.reporting.findings.spread import fold_spread
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
+from nci_frames.reporting.findings.worst_segments import worst_segments
 from nci_frames.reporting.pages.figures import Figure, report_figures, shown_models
 from nci_frames.reporting.pages.live import live_numbers
 from nci_frames.reporting.tables import great_tables, numbers
@@ -84,6 +85,8 @@ def render_report(
         dark=_script_json(DARK),
         segments=_segments(summary),
         shown_segments=_SEGMENTS,
+        traffic=_traffic(comparison, summary),
+        worst=worst_segments(comparison),
         points=_points(comparison),
         spread=fold_spread(comparison),
         undefined=comparison.undefined.to_dicts(),
@@ -166,6 +169,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
     except ParameterError as error:
         # No model has a value, or too many have one: the tables still show the values.
         return {**shown, "missing": error.what}
+    spec["datasets"] = _short(spec.get("datasets", {}))
     heading = spec.pop("title")
     panels = "layer" not in spec
     if not panels:
@@ -179,6 +183,15 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "wide": panels,
         "missing": None,
     }
+
+
+def _short(node: Any) -> Any:
+    """Write numbers with seven digits: a tooltip shows six, and a page of curves would be twice as large."""
+    if isinstance(node, dict):
+        return {key: _short(part) for key, part in node.items()}
+    if isinstance(node, list):
+        return [_short(part) for part in node]
+    return float(f"{node:.7g}") if isinstance(node, float) else node
 
 
 def _points(comparison: Comparison) -> list[dict[str, Any]]:
@@ -198,20 +211,32 @@ def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
 
 def _segments(summary: Summary) -> list[dict[str, Any]]:
     """Return the models by PR-AUC for each segment at one prevalence, so that segments can be compared."""
-    caption = f"PR-AUC at η = {numbers.format_grid(summary.prevalence)}"
     return [
         {
             "names": list(names.items()),
             "table": great_tables.table_html(
                 great_tables.ranked_list(rows, value_title="PR-AUC"),
                 name=f"segment-{number}",
-                caption=caption,
+                caption=f"PR-AUC at η = {numbers.format_grid(rows['prevalence'][0])}",
             )
             if number < _SEGMENTS
             else None,
         }
         for number, (names, rows) in enumerate(summary.segments)
     ]
+
+
+def _traffic(comparison: Comparison, summary: Summary) -> str | None:
+    """Return the models by F-beta of all traffic; None where the shares of the segments are unknown."""
+    if summary.traffic is None or summary.traffic.is_empty():
+        return None
+    name, eta = f"F{summary.beta:g}", summary.traffic["prevalence"][0]
+    caption = f"{name} at threshold {numbers.format_threshold(comparison.threshold)}"
+    return great_tables.table_html(
+        great_tables.ranked_list(summary.traffic.drop("average"), value_title=name),
+        name="traffic",
+        caption=f"{caption}, η = {numbers.format_grid(eta)}",
+    )
 
 
 @cache

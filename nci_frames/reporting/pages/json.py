@@ -71,6 +71,7 @@ def render_json(
         "prevalence": comparison.prevalence,
         "beta": comparison.beta,
         "threshold": comparison.threshold,
+        "off_scale": comparison.off_scale,
         "observed_prevalence": comparison.observed_prevalence,
         "segment_keys": comparison.segments,
         "models": sorted(comparison.points["model"].unique()),
@@ -79,9 +80,16 @@ def render_json(
         "main": {"prevalence": summary.prevalence, "beta": summary.beta},
         "tables": _tables(comparison, summary),
         "segments": [
-            {"segment": names, "pr_auc": rows.select("model", "value", "rank", "gap", *_SUPPORT).to_dicts()}
+            {
+                "segment": names,
+                "prevalence": rows["prevalence"].first(),
+                "pr_auc": rows.select("model", "value", "rank", "gap", *_SUPPORT).to_dicts(),
+            }
             for names, rows in summary.segments
         ],
+        "traffic": None
+        if summary.traffic is None
+        else summary.traffic.select("model", "prevalence", "value", "rank", "gap", *_SUPPORT).to_dicts(),
         "undefined": _undefined(comparison),
         "assumption": read_assumption(comparison.shifts),
         "independence": read_independence(

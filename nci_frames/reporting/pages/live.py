@@ -13,7 +13,7 @@ from nci_frames.reporting.tables.names import drawable
 __all__ = ["live_numbers"]
 
 #: At most so many ratios of all models are sent; of a larger grid every few.
-_MOST_RATIOS = 1 << 17
+_MOST_RATIOS = 1 << 16
 
 
 def live_numbers(comparison: Comparison, /) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.spread import fold_spread
 from nci_frames.reporting.findings.summary import TITLE, Role, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
+from nci_frames.reporting.findings.worst_segments import worst_segments
 from nci_frames.reporting.tables.markdown import literal
 from nci_frames.reporting.tables.numbers import (
     format_count,
@@ -64,6 +65,7 @@ def render_markdown(
         facts=[(str(label), str(value)) for label, value in facts],
         shown_overtakings=_OVERTAKINGS,
         shown_segments=_SEGMENTS,
+        worst=worst_segments(comparison),
     )
 
 

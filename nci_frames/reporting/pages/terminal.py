@@ -1,6 +1,6 @@
 """A comparison -> ranked tables for a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 from rich.console import Console
@@ -8,14 +8,51 @@ from rich.table import Table
 from rich.text import Text
 
 from nci_frames.evaluation.comparison.cells import Cell, RankedCells
+from nci_frames.evaluation.comparison.questions import Answer
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.findings.answer_lines import answer_lines, conclusion_lines
 from nci_frames.reporting.findings.ranked_tables import ranked_tables
 from nci_frames.reporting.findings.summary import summarise
 from nci_frames.reporting.findings.verdicts import name_best, read_assumption, read_independence
 from nci_frames.reporting.tables.names import printable
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid
 
-__all__ = ["print_comparison", "print_frame"]
+__all__ = ["print_answer", "print_comparison", "print_conclusion", "print_frame"]
+
+
+def print_answer(answer: Answer, console: Console) -> None:
+    """Print an answer: what to choose, who cannot be told from it, where the order changes.
+
+    Parameters
+    ----------
+    answer
+        What to say.
+    console
+        Where to.
+    """
+    for place, line in enumerate(map(printable, answer_lines(answer))):
+        indent = "  " if place else ""
+        text = Text(line, style="" if place else "bold")
+        for part in text.wrap(console, console.width - len(indent)):
+            part.rstrip()
+            console.print(Text.assemble(indent, part))
+
+
+def print_conclusion(answers: Mapping[str, Answer], console: Console) -> None:
+    """Print the answers of several logs, three lines each.
+
+    Parameters
+    ----------
+    answers
+        The answer of each log, by its name.
+    console
+        Where to. Lines that are too long are cut.
+    """
+    for name, answer in answers.items():
+        first, *rest = map(printable, conclusion_lines(answer))
+        lines = [Text(f"{printable(name)}: {first}", style="bold"), *(Text(f"  {line}") for line in rest)]
+        for line in lines:
+            console.print(line, no_wrap=True, overflow="ellipsis")
 
 
 def print_comparison(comparison: Comparison, console: Console, *, title: str = "") -> None:

@@ -88,6 +88,7 @@ def chart_intervals(
     )
     y = alt.Y(field="model", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240))
     base = alt.Chart(finite(shown)).encode(y=y, color=colour(style, legend=None))
+    scale = alt.Scale(domain=list(style.models), range=list(style.colours))
     layers = []
     if len(bounds) == 2:
         bars = base.mark_rule(strokeWidth=3, opacity=0.55).encode(
@@ -99,7 +100,7 @@ def chart_intervals(
         x=x,
         tooltip=tooltip(numbers),
         fillOpacity=alt.condition("datum.supported", alt.value(1), alt.value(0)),
-        stroke=alt.Stroke(**colour(style, legend=None).to_dict()),
+        stroke=alt.Stroke(field="model", type="nominal", legend=None, scale=scale),
         strokeWidth=alt.value(2),
     )
     prevalence = rows["prevalence"].drop_nulls().unique()

@@ -1,0 +1,67 @@
+"""One pass over a scan, in this process or where its rows are."""
+
+from nci_frames.counting.engine.counted import Counted
+from nci_frames.counting.engine.exact import count_exact
+from nci_frames.counting.engine.grid import count_grid
+from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
+from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.engine.score_range import ScoreRange, score_range
+from nci_frames.counting.engine.spark import count_in_spark, score_range_in_spark
+from nci_frames.counting.logs.reading import Scan
+from nci_frames.typing import Floats
+
+__all__ = ["count_at", "find_scores"]
+
+
+def count_at(
+    scan: Scan,
+    group: list[str],
+    grid: Floats | None,
+    *,
+    budget: Budget,
+    progress: bool = False,
+    most_rows: int | None = None,
+) -> Counted:
+    """Count the groups of a scan at every threshold of a grid, or at every distinct score.
+
+    Parameters
+    ----------
+    scan
+        What to count.
+    group
+        The model and the keys to keep.
+    grid
+        Thresholds, strictly ascending; None stands for every distinct score.
+    budget
+        How much memory the counts may take.
+    progress
+        Whether to show progress; Spark shows its own.
+    most_rows
+        On no grid, how many valid rows the log may have.
+
+    Raises
+    ------
+    InvalidRowsError
+        If a row is not valid and the scan is not told to drop such rows.
+    ParameterError
+        If the counts take more memory than the budget has.
+    TooManyRowsError
+        If there are more rows than *most_rows*.
+    """
+    if scan.source.spark is not None:
+        return count_in_spark(scan, group, grid, budget)
+
+    def count(groups: GroupNumbers) -> Counted:
+        if grid is None:
+            counted = count_exact(scan, groups, progress=progress, most_rows=most_rows, budget=budget)
+        else:
+            counted = count_grid(scan, groups, grid, progress=progress, budget=budget)
+        return Counted(*counted, groups.frame())
+
+    schema = scan.raw.collect_schema()
+    return with_group_numbers({key: schema[key] for key in group}, count)
+
+
+def find_scores(scan: Scan) -> ScoreRange:
+    """Find the range of the scores of a scan, and all of them if they are few."""
+    return score_range(scan) if scan.source.spark is None else score_range_in_spark(scan)

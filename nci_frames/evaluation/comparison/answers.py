@@ -1,0 +1,269 @@
+"""A comparison and its counts -> the answer to one question."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from nci_frames.counts.pooling import pool_counts
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.areas.areas import compute_areas
+from nci_frames.evaluation.comparison.certainty import Resampled
+from nci_frames.evaluation.comparison.questions import Answer, Question
+from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.evaluation.comparison.units import Drawn
+from nci_frames.evaluation.crossovers.winners import winner_ranges
+from nci_frames.evaluation.metrics import called_metric
+from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.projection.ranking import rank_models
+from nci_frames.evaluation.rates.hull import roc_convex_hull
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.resampling.bootstrap import bootstrap
+from nci_frames.evaluation.significance.best import compare_best
+from nci_frames.evaluation.significance.cross_fitting import cross_fit
+from nci_frames.evaluation.support.flags import point_flags
+from nci_frames.schemas import COUNTS, collect
+
+__all__ = ["answer_question"]
+
+#: With fewer resampled logs than this a p-value near 0.05 is too uncertain.
+_LEAST_REPEATS = 200
+_BESIDES = ("recall", "precision", "pos_fraction")
+_COLUMNS = (
+    "model", "threshold", "metric", "prevalence", "beta", "value", "lower", "upper", "rank",
+    "distinguishable", *_BESIDES, "supported", "reason",
+)  # fmt: skip
+
+
+def answer_question(
+    question: Question,
+    comparison: Comparison,
+    counts: pl.DataFrame,
+    *,
+    unit_counts: pl.DataFrame | None = None,
+    repeats: int = 400,
+) -> Answer:
+    """Return which model is best at the prevalence of a question, how sure that is, and where it changes.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    comparison
+        The comparison of the same counts; its prevalences are those over which a change of order is searched.
+    counts, unit_counts
+        What ``compare_models`` was given.
+    repeats
+        Number of resampled logs.
+
+    Raises
+    ------
+    ParameterError
+        If the log has no prevalence and the question none either, or the metric cannot be ranked.
+    UnknownMetricError
+        If there is no such metric.
+    """
+    frame = collect(counts, COUNTS)
+    eta = comparison.observed_prevalence if question.prevalence is None else question.prevalence
+    if eta is None or not 0 < eta < 1:
+        msg = "the log has rows of one class, so the prevalence of the field must be given"
+        raise ParameterError(msg, hint="name it with --at")
+    units = Drawn.of(frame if unit_counts is None else collect(unit_counts, COUNTS), ())
+    keys = COUNTS.keys(frame.columns)
+    total = pool_counts(frame, over=keys) if keys else frame
+    asker = _Asker(question, comparison, eta, total, units, repeats)
+    models = asker.models()
+    label = models["metric"][0]
+    observed = question.prevalence is None
+    return Answer(question, eta, observed, label, models, asker.winners(), asker.span)
+
+
+class _Asker:
+    """The counts of a log, and what is asked of them."""
+
+    def __init__(
+        self,
+        question: Question,
+        comparison: Comparison,
+        eta: float,
+        total: pl.DataFrame,
+        drawn: Drawn,
+        repeats: int,
+    ) -> None:
+        self._question, self._comparison, self._eta = question, comparison, eta
+        self._total, self._drawn, self._repeats = total, drawn, max(repeats, _LEAST_REPEATS)
+        self._asked = question.asked
+        self._curve = question.area
+        self._label = question.area.name if question.area is not None else called_metric(self._asked).label
+        self._rates = comparison.rates
+        grid = [value for value in (*comparison.prevalence, eta) if 0 < value < 1]
+        self.span = min(grid), max(grid)
+        # Sums of weights are not resampled, nor are logs of few units.
+        self._judged = drawn.total if not comparison.weighted and drawn.enough else None
+
+    def models(self) -> pl.DataFrame:
+        """Return the models, the best first."""
+        table = self._areas() if self._curve is not None else self._values()
+        ranked = rank_models(table, by=["metric", "prevalence", "beta"])
+        best = ranked.filter(pl.col("rank") == 1)["model"].to_list()
+        told = self._distinguishable(ranked["model"].to_list())
+        ranked = ranked.join(told, on="model", how="left", nulls_equal=True)
+        # The best cannot be told from itself.
+        differs = pl.when(pl.col("model").is_in(best)).then(statement=False).otherwise("distinguishable")
+        missing = {name: pl.lit(None, pl.Float64) for name in _COLUMNS if name not in ranked.columns}
+        shown = ranked.with_columns(**missing).with_columns(
+            distinguishable=differs, prevalence=pl.lit(self._eta)
+        )
+        return shown.select(_COLUMNS).sort("rank", "model", nulls_last=True)
+
+    def _points(self, prevalence: float | Sequence[float]) -> pl.DataFrame:
+        """Return the operating point of each model."""
+        question = self._question
+        if question.alerts is not None:
+            return select_operating_points(
+                self._rates, alerts=question.alerts, volume=question.volume, prevalence=prevalence
+            )
+        if question.threshold is not None:
+            return select_operating_points(self._rates, threshold=question.threshold)
+        needed = "prevalence" in called_metric(self._asked).meta.root_names()
+        at = prevalence if needed else None
+        return select_operating_points(self._rates, metric=self._asked, beta=question.beta, prevalence=at)
+
+    def _values(self) -> pl.DataFrame:
+        points = self._points(self._eta)
+        weighted = self._comparison.weighted
+        bounded = points if weighted else self._drawn.bounded(points)
+        table = self._projected(bounded, self._label, self._asked, band=not weighted)
+        for name in _BESIDES:
+            one = self._projected(points, name, name, band=False).select("model", pl.col("value").alias(name))
+            table = table.join(one, on="model", how="left", nulls_equal=True)
+        if not self._question.own or self._judged is None:
+            return table
+        fitted = self._judged_apart(self._eta).select("model", pl.col("value").alias("__judged"))
+        judged = table.join(fitted, on="model", how="left", nulls_equal=True)
+        value = pl.col("__judged")
+        known = pl.col("lower").is_not_null() & value.is_not_null()
+        # The bounds are those of the threshold of the log, widened to hold the value on other rows.
+        return judged.with_columns(
+            value=value,
+            lower=pl.when(known).then(pl.min_horizontal("lower", value)),
+            upper=pl.when(known).then(pl.max_horizontal("upper", value)),
+        ).drop("__judged")
+
+    def _projected(
+        self, points: pl.DataFrame, label: str, metric: str | pl.Expr, *, band: bool
+    ) -> pl.DataFrame:
+        frame = points.drop("reason", "prevalence", strict=False)
+        table = project_rates(
+            frame, metrics=metric, prevalence=self._eta, beta=self._question.beta, band=band
+        )
+        return table.filter(metric=label)
+
+    def _areas(self) -> pl.DataFrame:
+        name = self._label
+        areas = compute_areas(self._total, prevalence=self._eta).filter(metric=name)
+        table = areas.with_columns(beta=pl.lit(None, pl.Float64)).drop("lower", "upper")
+        none = pl.lit(None, pl.Float64)
+        if self._judged is None:
+            return table.with_columns(lower=none, upper=none)
+        logs = self._logs(table["model"].to_list())
+        found = bootstrap(
+            logs.steps, metric=name, prevalence=self._eta, repeats=self._repeats, units=logs.units
+        )
+        return table.join(found.select("model", "lower", "upper"), on="model", how="left", nulls_equal=True)
+
+    def _logs(self, leading: Sequence[str]) -> Resampled:
+        return Resampled.of(self._total, self._drawn, leading, repeats=self._repeats)
+
+    def _distinguishable(self, leading: Sequence[str]) -> pl.DataFrame:
+        """Return which models differ from the best; null where that cannot be said."""
+        if self._judged is None:
+            return pl.DataFrame(schema={"model": pl.String, "distinguishable": pl.Boolean})
+        logs = self._logs(leading)
+        if self._curve is not None:
+            frame = logs.steps
+        else:
+            frame = logs.at(roc_convex_hull(self._rates) if self._question.own else self._points(self._eta))
+        found = compare_best(
+            frame,
+            metric=self._asked,
+            prevalence=self._eta,
+            beta=self._question.beta,
+            threshold="own" if self._question.own else None,
+            units=logs.units,
+            repeats=self._repeats,
+        )
+        return found.select("model", "distinguishable")
+
+    def winners(self) -> pl.DataFrame:
+        """Return the best model over prevalence."""
+        columns = ["start", "end", "model", "supported"]
+        bounds = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}
+        question, comparison = self._question, self._comparison
+        start, end = self.span
+        if self._curve is not None:
+            return comparison.area_winners.select(*columns, *bounds)
+        if question.threshold is None:
+            return self._leaders().with_columns(**bounds)
+        if question.f_beta and (question.beta, question.threshold) == (
+            comparison.main_beta,
+            comparison.threshold,
+        ):
+            return comparison.winners.select(*columns, *bounds)
+        found = winner_ranges(
+            self._points(self._eta).drop("reason"),
+            metric=self._asked,
+            over="prevalence",
+            beta=question.beta,
+            start=start,
+            end=end,
+        )
+        return found.select(columns).with_columns(**bounds)
+
+    def _leaders(self) -> pl.DataFrame:
+        """Return the best model at each prevalence of the comparison, each with its threshold chosen anew.
+
+        A range ends at the next prevalence. Thresholds that are chosen for the metric are judged on other
+        rows, as they are at the prevalence of the question.
+        """
+        grid = sorted({eta for eta in (*self._comparison.prevalence, self._eta) if 0 < eta < 1})
+        called, beta = called_metric(self._asked), pl.lit(self._question.beta)
+        points = self._points(grid)
+        if "prevalence" not in points.columns:
+            points = points.join(pl.DataFrame({"prevalence": grid}), how="cross")
+        table = points.drop("reason").with_columns(
+            beta=beta, **point_flags(points.columns, needs_fpr=called.needs_fpr is not False)
+        )
+        table = table.with_columns(called.cast(pl.Float64).alias("value"), metric=pl.lit(self._label))
+        table = table.select(
+            "model", "threshold", "metric", "prevalence", "beta", "value", "supported", "reason"
+        )
+        if self._question.own and self._judged is not None:
+            judged = self._judged_apart(grid)
+            at = ["model"] if judged["prevalence"].null_count() else ["model", "prevalence"]
+            judged = judged.drop("prevalence") if len(at) == 1 else judged
+            table = table.drop("value").join(judged, on=at, how="left", nulls_equal=True)
+        ranked = rank_models(table, by=["metric", "prevalence", "beta"]).filter(rank=1)
+        leaders: list[tuple[float, str | None, bool]] = []
+        for (eta,), tied in ranked.partition_by("prevalence", as_dict=True, maintain_order=True).items():
+            models = tied["model"].to_list()
+            # Of equally good models, the one that led before.
+            before = leaders[-1][1] if leaders else None
+            model = before if leaders and before in models else models[0]
+            leaders.append((float(eta), model, bool(tied["supported"].any())))
+        schema = {"start": pl.Float64, "model": pl.String, "supported": pl.Boolean}
+        first = pl.DataFrame(leaders, schema=schema, orient="row")
+        ends = [*first["start"].to_list()[1:], self.span[1]] if leaders else []
+        whole = first.with_columns(end=pl.Series(ends, dtype=pl.Float64))
+        return whole.select("start", "end", "model", "supported")
+
+    def _judged_apart(self, prevalence: float | Sequence[float]) -> pl.DataFrame:
+        """Return the value of each model at its best threshold, on other rows than that was chosen on."""
+        counts = self._total if self._judged is None else self._judged
+        fitted = cross_fit(
+            counts,
+            metric=self._asked,
+            prevalence=prevalence,
+            beta=self._question.beta,
+            units=self._drawn.units,
+        )
+        return fitted.select("model", "prevalence", "value")

@@ -1,0 +1,1 @@
+"""What the field is like: the prevalence of its segments."""

@@ -1,0 +1,201 @@
+"""What a prevalence argument means: numbers for all, each group's own, or the field, segment by segment."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import polars as pl
+
+from nci_frames.arguments import Prevalences, prevalence_values
+from nci_frames.errors import ParameterError, SchemaError, listed
+from nci_frames.schemas import FIELD
+from nci_frames.typing import Floats
+
+__all__ = ["Field", "field_of", "is_field", "numbers_of", "own_prevalence", "with_prevalence"]
+
+#: The prevalence of each segment: ``{"country": {"at": 0.01, "de": 0.002}}``, or a frame.
+Field = Mapping[str, Mapping[Any, float]] | pl.DataFrame | pl.LazyFrame
+
+_MAKER = 'a field frame has the columns of the segments and "prevalence", e.g. country, prevalence'
+
+
+def is_field(prevalence: object) -> bool:
+    """Return whether a prevalence argument names a prevalence for each segment."""
+    return isinstance(prevalence, Mapping | pl.DataFrame | pl.LazyFrame)
+
+
+def numbers_of(prevalence: Prevalences | Literal["selected"] | Field) -> list[float] | None:
+    """Return the prevalences that all groups share, ascending; None where each group has its own.
+
+    Raises
+    ------
+    ParameterError
+        If there is none, or one is outside [0, 1].
+    """
+    return None if is_field(prevalence) else prevalence_values(prevalence)  # type: ignore[arg-type]
+
+
+def with_prevalence(
+    frame: pl.DataFrame, prevalence: Prevalences | Literal["selected"] | Field, keys: Sequence[str]
+) -> tuple[pl.DataFrame, Prevalences | Literal["selected"]]:
+    """Return a frame that has the prevalence of its segments, and the prevalence argument for it.
+
+    Parameters
+    ----------
+    frame
+        Any frame with the model and keys.
+    prevalence
+        Numbers or a word, which are returned as they are; or a field, which becomes the column
+        ``prevalence`` and the word "selected".
+    keys
+        The keys of *frame*.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        As ``field_of`` does.
+    """
+    if not is_field(prevalence):
+        return frame, prevalence  # type: ignore[return-value]
+    field = field_of(prevalence, frame, keys).drop("share", strict=False)  # type: ignore[arg-type]
+    on = [name for name in field.columns if name != "prevalence"]
+    bare = frame.drop("prevalence", strict=False)
+    return bare.join(field, on=on, how="left", nulls_equal=True, maintain_order="left"), "selected"
+
+
+def own_prevalence(
+    groups: pl.DataFrame, prevalence: Prevalences | Field, observed: Floats, keys: Sequence[str]
+) -> Floats:
+    """Return each group's own prevalence: the observed one, or that of the field.
+
+    Parameters
+    ----------
+    groups
+        The model and the keys of each group: all groups, or some of those that *prevalence* was checked for.
+    prevalence
+        "observed", or the field as ``field_of`` returned it.
+    observed
+        The share of positives of each group.
+    keys
+        The keys of the groups.
+    """
+    if not isinstance(prevalence, pl.DataFrame):
+        return observed
+    on = [name for name in prevalence.columns if name in ("model", *keys)]
+    beside = groups.select(on).join(prevalence, on=on, how="left", nulls_equal=True, maintain_order="left")
+    found: Floats = beside["prevalence"].to_numpy()
+    return found
+
+
+def field_of(prevalence: Field, frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return the prevalence of each segment of a frame, and its share of the traffic if that is known.
+
+    Parameters
+    ----------
+    prevalence
+        For each value of a key its prevalence; or a frame with columns that are keys (or ``model``),
+        ``prevalence`` and perhaps ``share``. A frame of ``estimate_prevalence`` is one.
+    frame
+        Any frame with the model and keys.
+    keys
+        The keys of *frame*.
+
+    Returns
+    -------
+    The keys of the segments, with their types in *frame*; ``prevalence``; and ``share``, if given.
+    A text stands for a key of another type that is written so, as in a CSV file.
+
+    Raises
+    ------
+    ParameterError
+        If a segment of *frame* has no prevalence or several, a prevalence is outside [0, 1], a segment is not
+        in *frame*, or shares are not finite numbers >= 0, at least one above 0.
+    SchemaError
+        If a column is missing, or is no key of *frame*.
+    """
+    given = _as_frame(prevalence)
+    on = FIELD.keys(given.columns)
+    if not on:
+        msg = "a field frame needs the columns of its segments"
+        raise SchemaError(msg, found=f"columns {listed(map(repr, given.columns))}", hint=_MAKER)
+    for name in on:
+        if name not in ("model", *keys):
+            where = "what is judged, whose keys are those of its segments"
+            raise SchemaError.missing_column(name, "segments", where, ["model", *keys])
+    numbers = [name for name in ("prevalence", "share") if name in given.columns]
+    given = given.with_columns(
+        pl.col(name).cast(pl.Float64) for name in numbers if given.schema[name].is_numeric()
+    )
+    FIELD.check_types(given)
+    _check_rows(given, on, numbers)
+    segments = frame.select(on).unique(maintain_order=True)
+    # A text may stand for a key of another type.
+    texts = {name: f"__{name}" for name in on if given.schema[name] != segments.schema[name]}
+    for name in texts:
+        for dtype in (given.schema[name], segments.schema[name]):
+            if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+                where = "the prevalence of each segment"
+                raise SchemaError.wrong_type(name, where, str(dtype), str(segments.schema[name]))
+    left = segments.with_columns(pl.col(name).cast(pl.String).alias(text) for name, text in texts.items())
+    right = given.select(*on, *numbers).with_columns(
+        pl.col(name).cast(pl.String).alias(text) for name, text in texts.items()
+    )
+    at = [texts.get(name, name) for name in on]
+    extra = right.join(left, on=at, how="anti", nulls_equal=True)
+    if len(extra):
+        raise ParameterError(
+            "the prevalences name a segment that is not judged",
+            found=_named(extra, on),
+            hint=f"remove it; the segments are {_named(segments.sort(on), on)}",
+        )
+    found = left.join(right.drop(texts), on=at, how="left", nulls_equal=True, maintain_order="left")
+    missing = found.filter(pl.col("prevalence").is_null())
+    if len(missing):
+        hint = "give each segment a prevalence, or keep only the rows of those that have one"
+        raise ParameterError("a segment has no prevalence", found=_named(missing, on), hint=hint)
+    return found.select(*on, *numbers)
+
+
+def _as_frame(prevalence: Field) -> pl.DataFrame:
+    if isinstance(prevalence, pl.LazyFrame):
+        return prevalence.collect()
+    if isinstance(prevalence, pl.DataFrame):
+        return prevalence
+    if len(prevalence) != 1:
+        hint = 'for several keys pass a frame with their columns and "prevalence"'
+        raise ParameterError(
+            "a dict of prevalences has one key", found=listed(map(repr, prevalence)), hint=hint
+        )
+    ((key, etas),) = prevalence.items()
+    if key in FIELD.fixed:
+        raise ParameterError.out_of_range("the key of the prevalences", key, "the name of a segment column")
+    try:
+        values = pl.Series(key, list(etas), strict=True)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        msg = f"the values of the segment {key!r} must be of one type"
+        raise ParameterError(msg, found=listed(map(repr, etas))) from error
+    return pl.DataFrame([values, pl.Series("prevalence", list(map(float, etas.values())), pl.Float64)])
+
+
+def _check_rows(given: pl.DataFrame, on: Sequence[str], numbers: Sequence[str]) -> None:
+    """Raise ParameterError unless each segment stands once, with a prevalence and a share in range."""
+    twice = given.filter(pl.struct(on).is_duplicated()).unique(on, maintain_order=True)
+    if len(twice):
+        hint = "give each segment one prevalence"
+        raise ParameterError("a segment has more than one prevalence", found=_named(twice, on), hint=hint)
+    wrong = given.filter(~pl.col("prevalence").is_between(0, 1).fill_null(value=False))
+    if len(wrong):
+        value = wrong["prevalence"][0]
+        raise ParameterError("the prevalence of each segment must be within [0, 1]",
+                             where=_named(wrong.head(1), on), found=repr(value))  # fmt: skip
+    if "share" in numbers:
+        finite = pl.col("share").is_finite() & (pl.col("share") >= 0)
+        wrong = given.filter(~finite.fill_null(value=False))
+        if len(wrong) or (len(given) and given["share"].sum() == 0):
+            first = wrong if len(wrong) else given
+            raise ParameterError("shares of the traffic must be finite and >= 0, one of them above 0",
+                                 where=_named(first.head(1), on), found=repr(first["share"][0]))  # fmt: skip
+
+
+def _named(segments: pl.DataFrame, on: Sequence[str]) -> str:
+    rows = segments.select(on).iter_rows(named=True)
+    return listed(" ".join(f"{name} {value!r}" for name, value in row.items()) for row in rows)

@@ -1,0 +1,299 @@
+"""Rates and what is known of the prevalence -> what to choose, and what a wrong choice costs."""
+
+import numpy as np
+import polars as pl
+
+from nci_frames.arguments import check_level
+from nci_frames.checked import checked
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.crossovers.contest import Contest, Points, contests, points_of, repeated_keys
+from nci_frames.evaluation.crossovers.winners import best_rows
+from nci_frames.evaluation.metrics.rounding import tie_leaders
+from nci_frames.evaluation.prevalence.distributions import PrevalenceDistribution
+from nci_frames.evaluation.prevalence.means import mean_values, with_support
+from nci_frames.evaluation.prevalence.regrets import Regrets
+from nci_frames.evaluation.support.flags import point_flags
+from nci_frames.schemas import CHOICES, RATES, REGRETS, collect
+from nci_frames.typing import Floats
+
+__all__ = ["choose_under_uncertainty", "minimax_regret"]
+
+#: Means and largest regrets are computed to this relative error; what differs by less is a tie.
+_ROUNDING = 1e-12
+_RATES = ("positives", "negatives", "tpr", "fpr")
+
+
+@checked
+def choose_under_uncertainty(
+    rates: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str | pl.Expr,
+    prevalence: PrevalenceDistribution,
+    beta: float = 1.0,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Return each model's threshold that is best on average, and the price of not knowing the prevalence.
+
+    Parameters
+    ----------
+    rates
+        A rates frame with the thresholds to choose from, any number for each model.
+    metric
+        Name or alias of a metric, or a called metric without a prevalence.
+    prevalence
+        What is known of the prevalence: ``beta_prevalence``, ``prevalence_between`` or ``prevalence_draws``.
+    beta
+        Weight of recall in [0, inf], for a metric that has one.
+    level
+        The largest regret is that within the central range of this mass, in (0, 1).
+
+    Returns
+    -------
+    A row per model, sorted by keys, rank and model:
+
+    ================ ======= =========================================== ==============================
+    column           dtype   meaning                                     null where
+    ================ ======= =========================================== ==============================
+    model, keys               as in *rates*                              as in *rates*
+    threshold        Float64 the threshold with the best expected value  no value is defined
+    metric           String  name of the metric, or label                never
+    prevalence       Float64 mean of the distribution                    never
+    beta             Float64 weight of recall                            it plays no part
+    value            Float64 expected value of the metric there          no value is defined
+    rank             Int64   1 is the model with the best expected value no value is defined
+    probability_best Float64 mass of the prevalences at which the model  never
+                             is best, at any threshold
+    expected_regret  Float64 how much better on average the best model   no value is defined
+                             and threshold at each prevalence are, >= 0
+    start, end       Float64 the central range of *level*                never
+    max_regret       Float64 the largest distance to the best within it, undefined within it
+                             >= 0
+    unsupported      Float64 mass of the prevalences at which the log    never
+                             cannot tell the value
+    supported        Boolean whether that is 0.05 or less                never
+    reason           String  why not                                     supported
+    ================ ======= =========================================== ==============================
+
+    Raises
+    ------
+    ParameterError
+        If the metric cannot be ranked, an option is out of range, or the metric was called with a prevalence.
+    UnknownMetricError
+        If there is no such metric.
+    SchemaError
+        If *rates* is not a rates frame.
+
+    Notes
+    -----
+    The probability of being best is the mass of the ranges of ``winner_ranges``: differences of the
+    distribution function, without draws. The log is taken as it is; ``probability_best`` resamples it. The
+    expected regret is the mean of the best value over the distribution minus that of the choice, so it is the
+    expected value of knowing the prevalence exactly.
+
+    References
+    ----------
+    Howard (1966), Information value theory, doi:10.1109/TSSC.1966.300074; Adams and Hand (1999), Comparing
+    classifiers when the misallocation costs are uncertain, doi:10.1016/S0031-3203(98)00154-X.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> field = nf.prevalence_between(0.01, 0.2, level=0.9)
+    >>> chosen = nf.choose_under_uncertainty(nf.compute_rates(counts), metric="f_beta", prevalence=field)
+    >>> chosen.select("model", pl.col("value", "probability_best", "expected_regret").round(3)).rows()
+    [('a', 0.736, 0.544, 0.027), ('b', 0.695, 0.456, 0.068)]
+    """
+    check_level(level)
+    frame = collect(rates, RATES).drop("reason", strict=False)
+    tables = []
+    for points in points_of(frame):
+        contest = _contest(points, metric, beta)
+        tables.append(repeated_keys(_chosen(points, contest, prevalence, level), points.keys))
+    if not tables:
+        return CHOICES.empty(frame.select("model", *RATES.keys(frame.columns)))
+    found = CHOICES.finish(pl.concat(tables))
+    order = [*CHOICES.keys(found.columns), "rank", "model"]
+    return found.sort(order, nulls_last=[name == "rank" for name in order], maintain_order=True)
+
+
+def _chosen(points: Points, contest: Contest, law: PrevalenceDistribution, level: float) -> pl.DataFrame:
+    ends, rows = best_rows(points, contest, 0.0, 1.0)
+    nodes, weights = law.nodes(ends[1:-1])
+    piece = np.clip(np.searchsorted(ends, nodes, side="right") - 1, 0, len(rows) - 1)
+    best = contest.values(points.frame.select("tpr", "fpr")[rows[piece]], nodes) @ weights
+    means = mean_values(points, contest, nodes, weights)
+    start, end = (law.quantile(share) for share in ((1 - level) / 2, (1 + level) / 2))
+    regrets = Regrets(points, contest, start, end)
+    winners = points.frame["model"].gather(rows)
+    masses = law.masses(ends)
+    parts = []
+    names = points.frame["model"]
+    for model in names.unique(maintain_order=True):
+        mine = np.flatnonzero(names.eq_missing(model).to_numpy())
+        signed = np.where(np.isnan(means[mine]), -np.inf, contest.sign * means[mine])
+        # Of points that are equally good, the one with the highest threshold, as in operating points.
+        row = int(mine[len(mine) - 1 - np.argmax(signed[::-1])])
+        value = means[row]
+        worst, _ = regrets.largest(np.array([row]))
+        parts.append(
+            points.frame[[row]].select(
+                "model",
+                "threshold",
+                *_RATES,
+                value=pl.lit(value),
+                probability_best=pl.lit(min(1.0, float(masses[winners.eq_missing(model).to_numpy()].sum()))),
+                # Rounding aside, never negative.
+                expected_regret=pl.lit(float(np.maximum(contest.sign * (best - value), 0.0))),
+                max_regret=pl.lit(float(worst[0])),
+            )
+        )
+    table = pl.concat(parts).with_columns(
+        pl.col("value", "expected_regret", "max_regret").fill_nan(None),
+        metric=pl.lit(contest.metric.label),
+        prevalence=pl.lit(law.mean),
+        beta=pl.lit(contest.beta, pl.Float64),
+        start=pl.lit(start),
+        end=pl.lit(end),
+    )
+    ranked = _ranked(table, contest.sign * table["value"].fill_null(np.nan).to_numpy())
+    return with_support(ranked, contest, law).select(CHOICES.fixed)
+
+
+@checked
+def minimax_regret(
+    rates: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str | pl.Expr,
+    start: float,
+    end: float,
+    beta: float = 1.0,
+) -> pl.DataFrame:
+    """Return each model's threshold that is never far behind the best in a range of prevalence.
+
+    Use it if no prevalence of the range is more likely than another: "at most 0.02 F1 below the best anywhere
+    in 0.0001 to 0.01".
+
+    Parameters
+    ----------
+    rates
+        A rates frame with the thresholds to choose from, any number for each model.
+    metric
+        Name or alias of a metric, or a called metric without a prevalence.
+    start, end
+        The range of the prevalence, 0 <= start < end <= 1.
+    beta
+        Weight of recall in [0, inf], for a metric that has one.
+
+    Returns
+    -------
+    A row per model, sorted by keys, rank and model:
+
+    =========== ======= ===================================================== =========================
+    column      dtype   meaning                                               null where
+    =========== ======= ===================================================== =========================
+    model, keys          as in *rates*                                        as in *rates*
+    threshold   Float64 the threshold whose largest regret is the smallest    undefined in the range
+    metric      String  name of the metric, or label                          never
+    beta        Float64 weight of recall                                      it plays no part
+    start, end  Float64 as given                                              never
+    max_regret  Float64 the largest distance to the best point of any model   undefined in the range
+                        within the range, >= 0
+    prevalence  Float64 where that distance is                                undefined in the range
+    rank        Int64   1 is the model with the smallest of them              undefined in the range
+    supported   Boolean whether the log can tell the values from *start* on   never
+    reason      String  why not                                               supported
+    =========== ======= ===================================================== =========================
+
+    Raises
+    ------
+    ParameterError
+        If the range is empty or outside [0, 1], the metric cannot be ranked, or an option is out of range.
+    UnknownMetricError
+        If there is no such metric.
+    SchemaError
+        If *rates* is not a rates frame.
+
+    Notes
+    -----
+    The best point is that of ``winner_ranges``. The regret is looked at from border to border, at nine places
+    or more, and where it is largest ever more closely.
+
+    References
+    ----------
+    Savage (1951), The theory of statistical decision, doi:10.1080/01621459.1951.10500768.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> found = nf.minimax_regret(nf.compute_rates(counts), metric="f_beta", start=0.05, end=0.5)
+    >>> found.select("model", pl.col("max_regret", "prevalence").round(3)).rows()
+    [('b', 0.007, 0.05), ('a', 0.13, 0.5)]
+    """
+    if not 0 <= start < end <= 1:
+        raise ParameterError("start and end must be a range of prevalence", found=f"{start:g} to {end:g}",
+                             hint="0 <= start < end <= 1")  # fmt: skip
+    frame = collect(rates, RATES).drop("reason", strict=False)
+    tables = []
+    for points in points_of(frame):
+        contest = _contest(points, metric, beta)
+        tables.append(repeated_keys(_safest(points, contest, float(start), float(end)), points.keys))
+    if not tables:
+        return REGRETS.empty(frame.select("model", *RATES.keys(frame.columns)))
+    found = REGRETS.finish(pl.concat(tables))
+    order = [*REGRETS.keys(found.columns), "rank", "model"]
+    return found.sort(order, nulls_last=[name == "rank" for name in order], maintain_order=True)
+
+
+def _safest(points: Points, contest: Contest, start: float, end: float) -> pl.DataFrame:
+    regrets = Regrets(points, contest, start, end)
+    names = points.frame["model"]
+    parts = []
+    for model in names.unique(maintain_order=True):
+        mine = np.flatnonzero(names.eq_missing(model).to_numpy())
+        # Of points that are equally good, the one with the highest threshold.
+        row, worst, where = regrets.smallest(mine[::-1])
+        point = points.frame[[row if row >= 0 else int(mine[0])]].select("model", "threshold", *_RATES)
+        if row < 0:
+            point = point.with_columns(threshold=pl.lit(None, pl.Float64))
+        parts.append(point.with_columns(max_regret=pl.lit(worst), __where=pl.lit(where)))
+    table = pl.concat(parts).with_columns(
+        pl.col("max_regret", "__where").fill_nan(None),
+        metric=pl.lit(contest.metric.label),
+        beta=pl.lit(contest.beta, pl.Float64),
+        start=pl.lit(start),
+        end=pl.lit(end),
+        prevalence=pl.lit(start),
+    )
+    ranked = _ranked(table, -table["max_regret"].fill_null(np.nan).to_numpy())
+    told = ranked.with_columns(**point_flags(ranked.columns, needs_fpr=contest.metric.needs_fpr is not False))
+    return told.with_columns(prevalence="__where").select(REGRETS.fixed)
+
+
+def _contest(points: Points, metric: str | pl.Expr, beta: float) -> Contest:
+    (contest,) = contests(points, metric, "prevalence", "observed", beta)
+    return contest
+
+
+def _ranked(table: pl.DataFrame, values: Floats) -> pl.DataFrame:
+    """Add the rank of values of which the highest is best; ties share the smaller rank, NaN has none."""
+    order = np.argsort(-values, kind="stable")
+    order = order[~np.isnan(values[order])]
+    sorted_values = values[order]
+    moved = _ROUNDING * np.abs(sorted_values)
+    ranks = np.full(len(values), -1)
+    if len(order):
+        ranks[order] = tie_leaders(sorted_values, moved, np.zeros(1, np.intp)) + 1
+    rank = pl.Series("rank", ranks, pl.Int64)
+    return table.with_columns(rank.set(rank < 0, None))

@@ -1,0 +1,188 @@
+"""Rates with bounds, the estimated prevalence of traffic -> metrics in that traffic, with bounds."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from nci_frames.checked import checked
+from nci_frames.errors import SchemaError
+from nci_frames.evaluation.metrics.metric import CalledMetric
+from nci_frames.evaluation.projection.projection import (
+    Metrics,
+    labelled_metrics,
+    project_checked,
+    require_bounds,
+)
+from nci_frames.schemas import PREVALENCES, PROJECTION, RATES, collect
+from nci_frames.typing import Floats
+
+__all__ = ["project_traffic"]
+
+_NO_ESTIMATE = "the prevalence of the traffic was not estimated"
+
+
+@checked
+def project_traffic(
+    rates: pl.DataFrame | pl.LazyFrame,
+    prevalences: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metrics: Metrics,
+    beta: float | Sequence[float] = (1.0,),
+) -> pl.DataFrame:
+    """Return the metrics of operating points in traffic whose prevalence was estimated, with all its noise.
+
+    Parameters
+    ----------
+    rates
+        The operating points, with bounds, as ``compute_rates(..., interval="wilson")`` makes them.
+    prevalences
+        What ``estimate_prevalence`` returns. All models score the same traffic, so the estimate with the
+        narrowest interval is taken for all of them; keep the rows of one model to choose another.
+    metrics, beta
+        As in ``project_rates``.
+
+    Returns
+    -------
+    A row per operating point, keys of the traffic, metric and beta, sorted by the columns left of ``value``:
+
+    ============ ======= ============================================ ===============================
+    column       dtype   meaning                                      null where
+    ============ ======= ============================================ ===============================
+    model, keys          as in *rates*, and the keys of *prevalences* as there
+    threshold    Float64 as in *rates*                                as in *rates*
+    metric       String  name of the metric, or label                 never
+    prevalence   Float64 the estimate                                 there is none, or the metric
+                                                                      has its own or none
+    beta         Float64 weight of recall                             it plays no part
+    value        Float64 the metric at the estimate                   undefined, or no estimate
+    lower, upper Float64 its bounds                                   as value, or the metric is not
+                                                                      monotone in each rate
+    supported    Boolean whether log and traffic can tell the value   the expression hides the
+                                                                      prevalence
+    reason       String  why not                                      supported
+    ============ ======= ============================================ ===============================
+
+    It is a projection frame: ``rank_models`` ranks the models of each traffic.
+
+    Raises
+    ------
+    ParameterError, UnknownMetricError
+        As ``project_rates`` does.
+    SchemaError
+        If a frame is of another kind, rates have no bounds, or the two have no group in common.
+
+    Notes
+    -----
+    TPR, FPR and the prevalence are each moved to their bounds while the others stay. The changes due to the
+    two rates, which come from different rows, are added as squares. Rates and prevalence may have their noise
+    from the same reference, so the change due to the prevalence is added as it is. The bounds are then those
+    of the worst case, and hold more often than each of the three intervals does.
+
+    References
+    ----------
+    Zou and Donner (2008), doi:10.1002/sim.3095.
+
+    Examples
+    --------
+    About 20 % of the traffic is positive, so two thirds of the alerts are right.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> labelled = pl.DataFrame({
+    ...     "model": "a", "threshold": [0.5], "tp": [80], "fp": [100], "fn": [20], "tn": [900],
+    ... })
+    >>> traffic = pl.DataFrame({"model": "a", "threshold": [0.5], "above": [2400], "below": [7600]})
+    >>> rates = nf.compute_rates(labelled, interval="wilson")
+    >>> found = nf.project_traffic(rates, nf.estimate_prevalence(labelled, traffic), metrics="precision")
+    >>> found.select(pl.col("prevalence", "value", "lower", "upper").round(2)).row(0)
+    (0.2, 0.67, 0.57, 0.76)
+    """
+    frame = collect(rates, RATES).drop("prevalence", "reason", strict=False)
+    require_bounds(frame)
+    points = _in_traffic(frame, collect(prevalences, PREVALENCES))
+    expressions = labelled_metrics(metrics)
+
+    def moved(**columns: pl.Expr) -> Floats:
+        return _values(_projected(points.with_columns(**columns), metrics, beta))
+
+    table = _projected(points, metrics, beta)
+    value = _values(table)
+    of_rates = [
+        _changes(value, [moved(**{rate: pl.col(f"{rate}_{side}")}) for side in ("lower", "upper")])
+        for rate in ("tpr", "fpr")
+    ]
+    # A metric need not be monotone in the prevalence.
+    between = [
+        (pl.col(side) * part + pl.col("prevalence") * (1 - part)) for side in _SIDES for part in (0.5, 1)
+    ]
+    of_eta = _changes(value, [moved(prevalence=eta) for eta in between])
+    down, up = (np.hypot(tpr, fpr) + eta for tpr, fpr, eta in zip(*of_rates, of_eta, strict=True))
+    least, most = (
+        table["metric"].replace_strict(list(expressions), limits, return_dtype=pl.Float64).to_numpy()
+        for limits in zip(*map(_range, expressions.values()), strict=True)
+    )
+    columns = {"lower": np.clip(value - down, least, most), "upper": np.clip(value + up, least, most)}
+    estimated = points.select(*_identity(points), __known="__reason")
+    bounded = table.with_columns(pl.Series(name, side, nan_to_null=True) for name, side in columns.items())
+    told = bounded.join(estimated, on=_identity(points), how="left", nulls_equal=True, maintain_order="left")
+    unknown = pl.col("__known").is_not_null()
+    supported = pl.when(unknown).then(pl.lit(value=False)).otherwise("supported")
+    found = told.with_columns(supported=supported, reason=pl.coalesce("__known", "reason"))
+    return PROJECTION.finish(found.drop("__known"))
+
+
+_SIDES = ("__lower", "__upper")
+
+
+def _identity(points: pl.DataFrame) -> list[str]:
+    return ["model", *RATES.keys([name for name in points.columns if not name.startswith("__")]), "threshold"]
+
+
+def _in_traffic(frame: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
+    """Return the operating points with the prevalence of each traffic that their keys belong to."""
+    keys = PREVALENCES.keys(estimates.columns)
+    width = (pl.col("upper") - pl.col("lower")).fill_null(np.inf)
+    # Of estimates that are equally narrow the first model's.
+    best = estimates.sort(*keys, width, "model", maintain_order=True).unique(keys or None, keep="first")
+    best = best.sort(keys) if keys else estimates.sort(width, "model").head(1)
+    best = best.select(
+        *keys,
+        "prevalence",
+        __lower="lower",
+        __upper="upper",
+        __reason=pl.when(pl.col("prevalence").is_null()).then(pl.coalesce("reason", pl.lit(_NO_ESTIMATE))),
+    )
+    shared = [key for key in keys if key in frame.columns]
+    if shared:
+        points = frame.join(best, on=shared, how="inner", nulls_equal=True, maintain_order="left")
+    else:
+        points = frame.join(best, how="cross", maintain_order="left")
+    if len(frame) and points.is_empty():
+        hint = "estimate_prevalence(reference, traffic, by=...) keeps some keys of the traffic"
+        raise SchemaError("the rates and the estimated prevalences have no group in common", hint=hint)
+    return points.sort(_identity(points))
+
+
+def _projected(points: pl.DataFrame, metrics: Metrics, beta: float | Sequence[float]) -> pl.DataFrame:
+    plain = points.drop(name for name in points.columns if name.startswith("__"))
+    return project_checked(plain, metrics=metrics, prevalence="selected", beta=beta)
+
+
+def _values(table: pl.DataFrame) -> Floats:
+    return table["value"].fill_null(np.nan).to_numpy()
+
+
+def _changes(value: Floats, moved: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Return how far a value falls, and how far it rises; where a moved one is undefined it does not move."""
+    with np.errstate(invalid="ignore"):
+        changes = np.nan_to_num(np.stack(moved) - value, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    return -np.minimum(changes.min(axis=0), 0), np.maximum(changes.max(axis=0), 0)
+
+
+def _range(expression: pl.Expr) -> tuple[float, float]:
+    """Return the range of a metric; NaN if its extremes need not be where rates are at their bounds."""
+    if isinstance(expression, CalledMetric) and expression.metric.monotone:
+        return expression.metric.lower, expression.metric.upper
+    return np.nan, np.nan

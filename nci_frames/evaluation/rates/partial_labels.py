@@ -1,0 +1,243 @@
+"""Counts of the rows that were reviewed, and of all rows -> the rates of all rows."""
+
+import itertools
+import math
+from collections.abc import Mapping
+from typing import NamedTuple, Self
+
+import numpy as np
+import polars as pl
+
+from nci_frames.arguments import check_level
+from nci_frames.checked import checked
+from nci_frames.counts.scores_as_counts import scores_as_counts
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.rates.rates import rates_of
+from nci_frames.evaluation.rates.weighted_sums import split_sums
+from nci_frames.normal import normal_quantile
+from nci_frames.schemas import COUNTS, RATES
+from nci_frames.schemas.runs import group_starts
+from nci_frames.typing import Floats
+
+__all__ = ["correct_partial_labels"]
+
+_CELLS = ("tp", "fp", "fn", "tn")
+
+
+@checked
+def correct_partial_labels(
+    counts: pl.DataFrame | pl.LazyFrame,
+    scored: pl.DataFrame | pl.LazyFrame | None = None,
+    /,
+    *,
+    shares: Mapping[float, float] | None = None,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Return the rates of a log of which only some rows have labels, such as the alerts and a sample.
+
+    Where mostly high scores are reviewed, the positives with low scores are missing from the labels, and
+    recall looks far too good. Here each labelled row stands for all rows with such a score.
+
+    Parameters
+    ----------
+    counts
+        The counts frame of the rows with labels, of whole rows.
+    scored
+        What ``count_scores`` returns for all rows, labelled or not, with the same keys and thresholds.
+    shares
+        In place of *scored*, the share of the rows that were labelled, if the design of the review fixed it:
+        {threshold: share} holds from that threshold up to the next, ``-math.inf`` from the lowest score.
+    level
+        Confidence of each rate's interval, in (0, 1).
+
+    Returns
+    -------
+    A row per group and threshold, sorted, with the columns of ``compute_rates``:
+
+    =================== ======= =========================================== =================
+    column              dtype   meaning                                     null where
+    =================== ======= =========================================== =================
+    model, keys                 as in *counts*                              as there
+    threshold           Float64 as in *counts*                              never
+    tp, fp, fn, tn      Float64 expected counts, if all rows had labels     never
+    positives           Float64 tp + fn                                     never
+    negatives           Float64 fp + tn                                     never
+    observed_prevalence Float64 the expected share of positives among all   there are no rows
+    tpr, fpr            Float64 rates of all rows                           no row of the class
+    tpr_lower,          Float64 bounds of the true rates                    no row of the class
+    tpr_upper,
+    fpr_lower,
+    fpr_upper
+    =================== ======= =========================================== =================
+
+    It is a rates frame with bounds: projections, areas, operating points and rankings take it. Whatever
+    needs counts of rows refuses its expected counts, since their spread is not that of counts.
+
+    Raises
+    ------
+    ParameterError
+        If there are rows without any label between two thresholds, fewer rows than labels, a share outside
+        (0, 1] or at no threshold, not exactly one of *scored* and *shares*, or a level outside (0, 1).
+    SchemaError
+        If a frame is of another kind, or the two have different groups or thresholds.
+
+    Notes
+    -----
+    With N rows between two thresholds, of which m have labels, k of them positive, N·k/m are expected to be
+    positive; with *shares*, k / share. TPR at a threshold is the sum of these above it over that of all,
+    and FPR that of the negatives.
+
+    It is assumed that the review depends on the score alone: of the rows between two neighbouring thresholds,
+    those with labels are like the others. That fails if reviewers pick rows by what they know besides, or by
+    the score of another model.
+
+    The positives above and below a threshold are weighted sums of Poisson variables, each with the bounds of
+    Fay and Feuer, which hold for few rows and for none. The bounds of a rate combine those of the two sums
+    (MOVER). They count the rows, too, as drawn from more traffic, so they are those of the true rates.
+
+    References
+    ----------
+    Begg and Greenes (1983), Assessment of diagnostic tests when disease verification is subject to selection
+    bias, doi:10.2307/2530820; Fay and Feuer (1997), Confidence intervals for directly standardized rates,
+    doi:10.1002/(SICI)1097-0258(19970415)16:7<791::AID-SIM500>3.0.CO;2-#; Zou and Donner (2008),
+    doi:10.1002/sim.3095.
+
+    Examples
+    --------
+    All 200 rows with a score of 0.5 or more were reviewed, and 100 of the 9,800 others.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> labelled = pl.DataFrame({
+    ...     "model": "a", "threshold": [0.5], "tp": [120], "fp": [80], "fn": [1], "tn": [99],
+    ... })
+    >>> scored = pl.DataFrame({"model": "a", "threshold": [0.5], "above": [200], "below": [9800]})
+    >>> nf.compute_rates(labelled)["tpr"].round(3).item()
+    0.992
+    >>> nf.correct_partial_labels(labelled, scored).select(pl.col("tpr", "fn", "fpr").round(3)).row(0)
+    (0.55, 98.0, 0.008)
+    """
+    check_level(level)
+    frame = whole_counts(counts)
+    group = ["model", *COUNTS.keys(frame.columns)]
+    frame = frame.select(*group, "threshold", *_CELLS).sort(*group, "threshold")
+    if scored is not None and shares is None:
+        rows = _all_rows(frame, scores_as_counts(scored), group)
+    elif scored is None and shares is not None:
+        rows, steps = None, _steps(shares)
+    else:
+        msg = "the share of the rows with labels is given by the score counts of all rows, or by shares"
+        found = "neither" if shares is None else "both"
+        hint = "count_scores(predictions, thresholds=...) counts all rows"
+        raise ParameterError(msg, found=found, hint=hint)
+    z = normal_quantile(level)
+    ends = np.append(group_starts(frame, group), len(frame))
+    parts = [frame.clear().with_columns(_NUMBERS)]
+    for begin, end in itertools.pairwise(ends.tolist()):
+        part = frame[begin:end]
+        labels = _Bins.of(part)
+        known = np.zeros(len(part) + 1)
+        if rows is None:
+            weights = _designed(part, *steps)
+        else:
+            weights = _seen(part, labels, rows[begin:end], group)
+            np.divide(weights - 1, weights, out=known, where=weights > 0)
+        parts.append(part.with_columns(_expected(labels, weights, known, z)))
+    return RATES.finish(rates_of(pl.concat(parts)))
+
+
+_NUMBERS = [
+    pl.lit(None, pl.Float64).alias(name)
+    for name in (*_CELLS, "tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
+]
+
+
+class _Bins(NamedTuple):
+    """The rows of a group between its thresholds, lowest scores first: one bin more than thresholds."""
+
+    positives: Floats
+    negatives: Floats
+
+    @classmethod
+    def of(cls, part: pl.DataFrame) -> Self:
+        """Return the bins of the counts of a group, whose thresholds ascend."""
+        found = []
+        for reached, missed in (("tp", "fn"), ("fp", "tn")):
+            between = -np.diff(np.append(part[reached].to_numpy(), 0))
+            found.append(np.append(part[missed][0], between).astype(np.float64))
+        return cls(*found)
+
+
+def _all_rows(labelled: pl.DataFrame, scored: pl.DataFrame, group: list[str]) -> pl.DataFrame:
+    """Return the counts of all rows in the order of those with labels."""
+    place = [*group, "threshold"]
+    msg = "the counts of labelled rows and those of all rows have different"
+    keys = ["model", *COUNTS.keys(scored.columns)]
+    if sorted(keys) != sorted(group):
+        hint = "count both with the same keys, or sum a key away with pool_counts"
+        raise SchemaError(f"{msg} keys", found=f"{', '.join(group)}; {', '.join(keys)}", hint=hint)
+    counted = scored.select(*place, *_CELLS).sort(place)
+    if not counted.select(place).equals(labelled.select(place)):
+        hint = "count both with the same list of thresholds, and all rows of each group"
+        raise SchemaError(f"{msg} groups or thresholds", hint=hint)
+    return counted
+
+
+def _seen(part: pl.DataFrame, labels: _Bins, rows: pl.DataFrame, group: list[str]) -> Floats:
+    """Return how many rows each labelled row of a bin stands for."""
+    known, total = labels.positives + labels.negatives, _Bins.of(rows).negatives
+    more, none = known > total, (known == 0) & (total > 0)
+    if more.any():
+        msg, place = "there are more labels than rows", int(more.argmax())
+        hint = "score counts are those of all rows, with labels and without"
+    elif none.any():
+        msg, place = "there are rows, but no labels, between two thresholds", int(none.argmax())
+        hint = "count at fewer thresholds, or give shares=, if the design of the review fixed them"
+    else:
+        return np.divide(total, known, out=np.zeros(len(total)), where=known > 0)
+    ends = ["-inf", *(f"{threshold:g}" for threshold in part["threshold"]), "inf"]
+    names = ", ".join(f"{key} {value!r}" for key, value in part.select(group).row(0, named=True).items())
+    raise ParameterError(
+        msg,
+        where=f"{names}, scores from {ends[place]} to {ends[place + 1]}",
+        found=f"{total[place]:,.0f} rows, {known[place]:,.0f} labels",
+        hint=hint,
+    )
+
+
+def _steps(shares: Mapping[float, float]) -> tuple[Floats, Floats]:
+    """Return where the share of labelled rows changes, ascending, and the shares."""
+    for share in shares.values():
+        if not 0 < share <= 1:
+            raise ParameterError.out_of_range("shares", share, "within (0, 1]")
+    if -math.inf not in shares:
+        allowed = "given from the lowest score on, with the key -math.inf"
+        raise ParameterError.out_of_range("shares", dict(shares), allowed)
+    begins = sorted(shares)
+    return np.array(begins, np.float64), np.array([shares[begin] for begin in begins], np.float64)
+
+
+def _designed(part: pl.DataFrame, begins: Floats, shares: Floats) -> Floats:
+    """Return how many rows each labelled row of a bin stands for by design."""
+    lowest = np.append(-np.inf, part["threshold"].to_numpy())
+    unknown = np.setdiff1d(begins, lowest)
+    if len(unknown):
+        raise ParameterError.out_of_range("shares", unknown.tolist()[0], "given at thresholds of the counts")
+    return np.asarray(1 / shares[np.searchsorted(begins, lowest, side="right") - 1])
+
+
+def _expected(labels: _Bins, weights: Floats, known: Floats, z: float) -> list[pl.Series]:
+    """Return the expected counts of a group at its thresholds, and the bounds of its rates.
+
+    With N rows in a bin, of which m have labels, k of them of the class, the variance of N·k/m is k·(N/m)²
+    times 1 - k/m·(1 - m/N), the rows being drawn as well; *known* is 1 - m/N, or 0 where N is not known.
+    """
+    found: dict[str, Floats] = {}
+    names = (("tp", "fn", "tpr"), ("fp", "tn", "fpr"))
+    for rows, (reached, missed, rate) in zip(labels, names, strict=True):
+        # One row more, so that a bin whose few labels are all of the class is not taken for certain.
+        spread = 1 - rows / (labels.positives + labels.negatives + 1) * known
+        above, below, lower, upper = split_sums(rows, weights, spread, z)
+        found |= {reached: above, missed: below, f"{rate}_lower": lower, f"{rate}_upper": upper}
+    return [pl.Series(name, column, nan_to_null=True) for name, column in found.items()]

@@ -1,0 +1,165 @@
+"""Intervals of a rate at every threshold that hold all at once: a band with equal local levels.
+
+If the scores of a class are independent, the shares of the population above them are order statistics of
+uniform numbers, whatever the distribution of the scores is. The interval at each threshold is that of Clopper
+and Pearson at one local level, such that all intervals hold at once with the level asked for. Ties and few
+thresholds only leave out some of the intervals, so the band holds there as well.
+"""
+
+import math
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+
+from nci_frames.typing import Floats
+
+__all__ = ["local_alpha", "simultaneous_interval"]
+
+#: Up to so many rows the local level is exact; of more rows, where their number is a power of 2, up to 1024.
+_EXACT = 64
+_LARGEST_NODE = 10
+#: Above this level all intervals together are as uncertain as the sum of each, but for rounding.
+_CERTAIN = 1 - 1e-8
+
+
+def simultaneous_interval(
+    hits: pl.Expr, trials: pl.Expr, rows: pl.Expr, *, level: float
+) -> tuple[pl.Expr, pl.Expr]:
+    """Return the bounds of a rate at every threshold as expressions; null where there are no trials.
+
+    Parameters
+    ----------
+    hits, trials
+        Numbers, hits <= trials; not whole where rows are worth fewer independent ones.
+    rows
+        How many rows the class has: so many intervals hold at once.
+    level
+        Confidence of all intervals together, in (0, 1).
+    """
+
+    def bound(columns: list[pl.Series], *, upper: bool) -> pl.Series:
+        from scipy.special import betainccinv, betaincinv  # noqa: PLC0415  (slow to import, and seldom needed)
+
+        hit, of, size = (column.cast(pl.Float64).fill_null(math.nan).to_numpy() for column in columns)
+        sizes, place = np.unique(size, return_inverse=True)
+        tail = np.array([local_alpha(int(n), level) / 2 if n >= 1 else math.nan for n in sizes])[place]
+        known = of > 0
+        with np.errstate(invalid="ignore"):
+            miss = of - hit
+            # A parameter is 0 only where the bound is known.
+            if upper:
+                found = betainccinv(hit + 1, np.where(miss > 0, miss, 1.0), tail)
+                found = np.where(miss > 0, found, 1.0)
+            else:
+                found = betaincinv(np.where(hit > 0, hit, 1.0), miss + 1, tail)
+                found = np.where(hit > 0, found, 0.0)
+        return pl.Series(np.where(known, found, math.nan), nan_to_null=True)
+
+    def side(*, upper: bool) -> pl.Expr:
+        return pl.map_batches(
+            [hits, trials, rows],
+            cast("Any", lambda columns: bound(columns, upper=upper)),
+            return_dtype=pl.Float64,
+        )
+
+    return side(upper=False), side(upper=True)
+
+
+@lru_cache(maxsize=4096)
+def local_alpha(rows: int, level: float) -> float:
+    """Return how often each interval may fail, so that all of them hold at once with probability *level*.
+
+    >>> round(local_alpha(1, 0.95), 4), round(local_alpha(1000, 0.95), 6)
+    (0.05, 0.001071)
+    """
+    if level > _CERTAIN:
+        return (1 - level) / rows
+    return min(-math.log(level) / _effective_number(rows, level), 1.0)
+
+
+def _effective_number(rows: int, level: float) -> float:
+    """Return -log(level) over the local level: how many independent intervals the band is worth.
+
+    It is nearly linear in x·log(x) with x = log(rows), between the numbers of rows for which it is computed
+    and beyond them: within 1 % up to 100,000 rows.
+    """
+    if rows <= _EXACT:
+        return -math.log(level) / _exact_alpha(rows, level)
+    nodes = np.array([2**power for power in range(int(math.log2(_EXACT)), _LARGEST_NODE + 1)])
+    values = np.array([_effective_number_at(int(node), level) for node in nodes])
+    place = min(int(np.searchsorted(nodes, rows)), len(nodes) - 1)
+    begin, end, at = (_scale(n) for n in (nodes[place - 1], nodes[place], rows))
+    share = (at - begin) / (end - begin)
+    return float(values[place - 1] + share * (values[place] - values[place - 1]))
+
+
+@lru_cache(maxsize=256)
+def _effective_number_at(rows: int, level: float) -> float:
+    return -math.log(level) / _exact_alpha(rows, level)
+
+
+def _scale(rows: float) -> float:
+    x = math.log(rows)
+    return x * math.log(x)
+
+
+def _exact_alpha(rows: int, level: float) -> float:
+    from scipy.optimize import brentq  # noqa: PLC0415  (slow to import, and seldom needed)
+
+    def excess(log_alpha: float) -> float:
+        return _probability(rows, math.exp(log_alpha)) - level
+
+    # Of n order statistics, each fails with probability alpha: together with at most n·alpha.
+    lowest, highest = math.log((1 - level) / rows) - 1e-3, min(math.log(1 - level) + 1e-3, 0.0)
+    return math.exp(brentq(excess, lowest, highest, xtol=1e-9))
+
+
+def _probability(rows: int, alpha: float) -> float:
+    """Return with which probability all order statistics of uniform numbers are within their intervals.
+
+    The numbers below t are followed as t rises past the bounds of all intervals: as a Poisson process, of
+    which the states are kept that no interval excludes, given that it ends with that many numbers. This is
+    the recursion of Moscovich and Nadler (2017), doi:10.1016/j.spl.2016.11.027, with plain convolutions.
+    """
+    from scipy.special import betainccinv, betaincinv, gammaln  # noqa: PLC0415  (as above)
+
+    rank = np.arange(1, rows + 1)
+    lower = betaincinv(rank, rows + 1 - rank, alpha / 2)
+    upper = betainccinv(rank, rows + 1 - rank, alpha / 2)
+    times = np.concatenate([lower, upper])
+    order = np.argsort(times, kind="stable")
+    log_factorial = gammaln(np.arange(8 * rows + 64) + 1.0)
+    state, least, most, now, log_scale = np.ones(1), 0, 0, 0.0, 0.0
+    for event in order:
+        mean = (times[event] - now) * rows
+        now = times[event]
+        state = np.convolve(state, _poisson(mean, log_factorial))
+        if event < rows:
+            # Before its lower bound, the next number has not come.
+            state = state[: most - least + 1]
+            most += 1
+        else:
+            state = state[1:][: most - least]
+            least += 1
+        total = state.sum()
+        if not total > 0:
+            return 0.0
+        state /= total
+        log_scale += math.log(total)
+    missing = rows - least - np.arange(len(state))
+    last = _poisson((1 - now) * rows, log_factorial, int(missing.max(initial=0)) + 1)
+    left = float((state * np.where(missing >= 0, last[np.maximum(missing, 0)], 0.0)).sum())
+    if left <= 0:
+        return 0.0
+    log_total = -rows + rows * math.log(rows) - float(gammaln(rows + 1.0))
+    return math.exp(log_scale + math.log(left) - log_total)
+
+
+def _poisson(mean: float, log_factorial: Floats, size: int | None = None) -> Floats:
+    """Return the probabilities of so many events, as many as matter."""
+    number = np.arange(int(mean + 12 * math.sqrt(mean) + 16) if size is None else size)
+    if mean <= 0:
+        return np.asarray(number == 0, np.float64)
+    return np.asarray(np.exp(number * math.log(mean) - mean - log_factorial[: len(number)]))

@@ -1,0 +1,250 @@
+"""Counts -> where one model is certified to have the best F-beta, and where several may, or nobody knows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from nci_frames.arguments import check_level, check_repeats
+from nci_frames.checked import checked
+from nci_frames.counts.pooling import pool_counts
+from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
+from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.crossovers.decision_map import decision_map, own_maps
+from nci_frames.evaluation.rates.rates import rates_of
+from nci_frames.evaluation.significance.best import compare_best
+from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
+from nci_frames.schemas import CERTIFIED_MAP, COUNTS
+from nci_frames.typing import Floats
+
+__all__ = ["certified_ranges", "certify_decision_map"]
+
+#: So many values of lambda are tested, from the first change of the best point to where support ends.
+_TESTED = 32
+#: The smallest of them above 0; and how far beyond the last border one is, where support never ends.
+_SMALLEST, _FAR = 1e-6, 1e6
+_CELLS = ("tp", "fp", "fn", "tn")
+_TOO_FEW = "this log cannot tell: its negatives are too few above lambda {}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The models that may be the best at a value or in a range of lambda, or why nobody knows."""
+
+    models: tuple[str | None, ...]
+    reason: str | None
+
+    @property
+    def verdict(self) -> str:
+        if self.reason is not None:
+            return "unknown"
+        return "certified" if len(self.models) == 1 else "several"
+
+
+@checked
+def certify_decision_map(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    units: str | None = None,
+    level: float = 0.95,
+    repeats: int = 1000,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Return which models may have the highest F-beta at every prevalence and beta, at own thresholds.
+
+    ``decision_map`` names the best model of the log; another log might name another one. Here a model is
+    named alone only where all others are significantly worse.
+
+    Parameters
+    ----------
+    counts
+        A counts frame of whole rows, with the thresholds that models may choose from.
+    units
+        None resamples the rows of each model separately, as if the models had scored different rows. A key
+        such as the ``bucket`` of ``unit_buckets`` resamples the same units for all models: the paired
+        comparison.
+    level
+        Confidence of the whole map, in (0, 1).
+    repeats
+        Number of resampled logs, 100 to 1,000,000.
+    seed
+        Seed of the draws.
+
+    Returns
+    -------
+    A row per range of lambda = (1-eta)/(eta·beta²) and model that may be the best there, sorted by these; the
+    first range begins at 0, the last ends at infinity:
+
+    ============ ======= ============================================== ===========================
+    column       dtype   meaning                                        null where
+    ============ ======= ============================================== ===========================
+    keys                  as in *counts*, without *units*               as in *counts*
+    lambda_start Float64 where the range begins, >= 0                   never
+    lambda_end   Float64 where it ends; infinity in the last            never
+    verdict      String  "certified": this model alone may be the best; never
+                         "several": it is one of several;
+                         "unknown": the log cannot tell
+    model        String  a model that may be the best                   unknown, or a model of its
+                                                                        own
+    reason       String  why nobody knows                               the verdict is another one
+    ============ ======= ============================================== ===========================
+
+    Raises
+    ------
+    ParameterError
+        If an option is out of range, the counts are sums of weights, or there are too few values of *units*.
+    SchemaError
+        If *counts* is not a counts frame, or lacks the key *units*.
+
+    Notes
+    -----
+    The models are compared by ``compare_best`` (the model confidence set) at 32 values of lambda at once. Of
+    the thresholds that are best somewhere in the log, the best one is chosen anew in every resampled log. The
+    probability that a certified model is not the best one at any of these values is at most 1 - *level*.
+    A range between two values has the models of both ends. Between them F-beta of each model changes little,
+    so that a model which is the best there only is hardly worse at the ends, and is kept.
+
+    "unknown" begins where the log has too few negatives for the best threshold of its best model
+    (``lowest_supported_prevalence``). docs/honesty.md gives the error rate in simulated logs.
+
+    References
+    ----------
+    Hansen, Lunde and Nason (2011), The model confidence set, doi:10.3982/ECTA5771.
+
+    Examples
+    --------
+    Model a has fewer false positives, b more true ones. They change places at lambda 17.9 in this log.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [600, 800], "fp": [10, 200], "fn": [400, 200], "tn": [9990, 9800],
+    ... })
+    >>> ranges = nf.certify_decision_map(counts)
+    >>> for row in ranges.select(pl.col("lambda_start", "lambda_end").round(1), "verdict", "model").rows():
+    ...     print(row)
+    (0.0, 12.9, 'certified', 'b')
+    (12.9, 26.8, 'several', 'a')
+    (12.9, 26.8, 'several', 'b')
+    (26.8, 240.0, 'certified', 'a')
+    (240.0, inf, 'unknown', None)
+    """
+    check_level(level)
+    check_repeats(repeats, 100)
+    frame = whole_counts(counts)
+    total = frame if units is None else pool_counts(frame, over=units)
+    rates = rates_of(total)
+    maps = own_maps(rates)
+    if maps.is_empty():
+        return CERTIFIED_MAP.empty(total.select(COUNTS.keys(total.columns)))
+    keys = ["model", *COUNTS.keys(total.columns)]
+    at = [*keys, "threshold"]
+    points = total.join(maps.select(at).unique(), on=at, how="semi", nulls_equal=True).select(*at, *_CELLS)
+    few = points if units is None else at_thresholds(frame, points, units)
+    decisions = decision_map(rates)
+    return certified_ranges(few, total, decisions, units=units, level=level, repeats=repeats, seed=seed)
+
+
+def certified_ranges(
+    points: pl.DataFrame,
+    total: pl.DataFrame,
+    decisions: pl.DataFrame,
+    *,
+    units: str | None,
+    level: float,
+    repeats: int,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Return the certified map of counts at the few points that matter.
+
+    Parameters
+    ----------
+    points
+        These counts, by *units* if there are any.
+    total
+        The counts at all thresholds, with all units pooled.
+    decisions
+        Their decision map.
+    units, level, repeats, seed
+        As for ``certify_decision_map``.
+    """
+    keys = COUNTS.keys(total.columns)
+    support = lowest_supported_prevalence(total, metric="f_beta").select(
+        "model", *keys, reach=(1 - pl.col("prevalence")) / pl.col("prevalence"), why="reason"
+    )
+    tested = _tested(decisions, support["reach"])
+    etas = 1 / (1 + tested)
+    found = compare_best(
+        points, metric="f_beta", prevalence=etas.tolist(), threshold="own", units=units, level=level,
+        simultaneous=True, repeats=repeats, seed=seed,
+    )  # fmt: skip
+    known = found.join(support, on=["model", *keys], nulls_equal=True, maintain_order="left")
+    schema = {key: total.schema[key] for key in keys} | CERTIFIED_MAP.dtypes()
+    tables = [pl.DataFrame(schema=schema)]
+    for group in known.partition_by(keys) if keys else [known]:
+        places = [_place(group.filter(prevalence=eta), at) for eta, at in zip(etas, tested, strict=True)]
+        ranges = _merged(places, tested.tolist())
+        tables.append(group.head(1).select(keys).join(ranges, how="cross") if keys else ranges)
+    return CERTIFIED_MAP.finish(pl.concat(tables).sort(*keys, "lambda_start", "model"))
+
+
+def _tested(decisions: pl.DataFrame, reach: pl.Series) -> Floats:
+    """Return the values of lambda at which models are compared: 0, and from the first border to the last.
+
+    *reach* is up to where the log supports each model; null where it supports none.
+    """
+    borders = decisions["lambda_start"].to_numpy()
+    borders = borders[borders > 0]
+    reaches = reach.drop_nulls().to_numpy()
+    begin = max(float(borders.min(initial=1.0)), _SMALLEST)
+    finite = reaches[np.isfinite(reaches)]
+    end = float(finite.max(initial=0.0))
+    beyond = []
+    if len(finite) < len(reaches):
+        end = max(end, 10 * float(borders.max(initial=1.0)))
+        # F-beta depends on FPR/TPR alone from here on.
+        beyond = [end * _FAR]
+    inner = np.geomspace(begin, end, _TESTED - 1) if end > begin else np.array([end] if end > 0 else [])
+    return np.concatenate([[0.0], inner, beyond])
+
+
+def _place(models: pl.DataFrame, at: float) -> _Place:
+    """Return what is known at a value of lambda; *models* are its rows of ``compare_best``."""
+    named = models.filter(~pl.col("distinguishable").fill_null(value=False))["model"].to_list()
+    best = models.sort("value", descending=True, nulls_last=True).row(0, named=True)
+    why = best["why"]
+    if why is None and at > best["reach"] * (1 + 1e-9):
+        why = _TOO_FEW.format(f"{best['reach']:.2g}")
+    return _Place(tuple(named), why or best["reason"])
+
+
+def _merged(places: list[_Place], tested: list[float]) -> pl.DataFrame:
+    """Return the ranges between the tested values, with the models of both ends."""
+    last = places[-1]
+    ends = [*places[1:], last]
+    rows: list[tuple[float, float, _Place]] = []
+    for start, end, left, right in zip(tested, [*tested[1:], np.inf], places, ends, strict=True):
+        # Beyond the last value, support has ended unless it never does.
+        untold = left.reason or right.reason
+        if end == np.inf and untold is None and len(tested) > 1 and start < _FAR * tested[-2]:
+            untold = _TOO_FEW.format(f"{start:.2g}")
+        here = (
+            _Place((), untold)
+            if untold
+            else _Place(tuple(sorted({*left.models, *right.models}, key=str)), None)
+        )
+        if rows and rows[-1][2].models == here.models and (rows[-1][2].reason is None) == (untold is None):
+            rows[-1] = (rows[-1][0], end, rows[-1][2])
+        else:
+            rows.append((start, end, here))
+    return pl.DataFrame(
+        [
+            (start, end, here.verdict, model, here.reason)
+            for start, end, here in rows
+            for model in (here.models or (None,))
+        ],
+        schema=CERTIFIED_MAP.dtypes(),
+        orient="row",
+    )

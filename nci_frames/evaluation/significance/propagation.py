@@ -1,0 +1,79 @@
+"""Rates with so many trials each -> bounds of any function of them, and whether it differs from 0."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from nci_frames.normal import two_sided_p_values
+from nci_frames.typing import Floats
+
+__all__ = ["Function", "p_values", "propagated"]
+
+#: Takes rates of shape (rates, cases), and returns a value of each case; NaN is undefined.
+Function = Callable[[Floats], Floats]
+
+#: A normal variable is never farther from 0 than this, as a p-value of 1e-300 would be.
+_FARTHEST = 37.0
+_STEPS = 40
+
+
+def propagated(
+    function: Function, rates: Floats, trials: Floats, z: float | Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return the values of a function of independent rates, and their lower and upper bounds.
+
+    Each rate is moved to its Wilson bounds while the others stay; the changes that this makes downwards are
+    added as squares, and likewise those upwards. Where a moved rate makes the function undefined, that move
+    changes nothing.
+
+    Parameters
+    ----------
+    function
+        Monotone in each rate, or nearly so.
+    rates, trials
+        Of shape (rates, cases).
+    z
+        The normal quantile of the confidence, one or one of each case.
+
+    References
+    ----------
+    Zou and Donner (2008), Construction of confidence limits about effect measures, doi:10.1002/sim.3095.
+    """
+    several, cases = rates.shape
+    lower, upper = _wilson(rates, trials, z)
+    moved = np.repeat(rates[:, None, :], 1 + 2 * several, axis=1)
+    for place in range(several):
+        moved[place, 1 + 2 * place], moved[place, 2 + 2 * place] = lower[place], upper[place]
+    values = function(moved.reshape(several, -1)).reshape(1 + 2 * several, cases)
+    with np.errstate(invalid="ignore"):
+        changes = np.nan_to_num(values[1:] - values[0], nan=0.0, posinf=np.inf, neginf=-np.inf)
+    changes = changes.reshape(several, 2, cases)
+    down, up = np.minimum(changes.min(axis=1), 0), np.maximum(changes.max(axis=1), 0)
+    value = values[0]
+    return value, value - np.sqrt((down**2).sum(axis=0)), value + np.sqrt((up**2).sum(axis=0))
+
+
+def p_values(function: Function, rates: Floats, trials: Floats) -> Floats:
+    """Return 1 minus the highest confidence at which the bounds of ``propagated`` exclude 0.
+
+    NaN where the function is undefined.
+    """
+    low, high = np.zeros(rates.shape[1]), np.full(rates.shape[1], _FARTHEST)
+    value = function(rates)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        _, lower, upper = propagated(function, rates, trials, middle)
+        excluded = np.where(value > 0, lower > 0, upper < 0)
+        low, high = np.where(excluded, middle, low), np.where(excluded, high, middle)
+    return np.where(np.isnan(value), np.nan, two_sided_p_values(low))
+
+
+def _wilson(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Floats, Floats]:
+    """Return Wilson's bounds of each rate."""
+    z2 = np.square(z)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        half = np.sqrt(z2 * (trials * rates * (1 - rates) + z2 / 4))
+        upper = (trials * rates + z2 / 2 + half) / (trials + z2)
+        # From the known product of the bounds, which avoids cancellation.
+        lower = trials * rates * rates / ((trials + z2) * upper)
+    return np.where(rates > 0, lower, 0.0), np.where(rates < 1, upper, 1.0)

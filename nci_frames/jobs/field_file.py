@@ -1,0 +1,65 @@
+"""Small tables that users keep: the prevalence of each segment."""
+
+from pathlib import Path
+
+import polars as pl
+
+from nci_frames.errors import ParameterError, SchemaError, listed
+from nci_frames.schemas import FIELD
+
+__all__ = ["read_field", "read_table", "segments_of"]
+
+_READ_ERRORS = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+
+
+def read_table(path: str, what: str, *, where: str, hint: str) -> pl.DataFrame:
+    """Return a Parquet file, or a CSV file whose columns are texts: a segment "01" is not the number 1.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be read; *what* names it, *where* and *hint* say more.
+    """
+    try:
+        if path.lower().endswith(".csv"):
+            return pl.read_csv(path, glob=False, infer_schema=False)
+        return pl.read_parquet(path, glob=False, hive_partitioning=False)
+    except _READ_ERRORS as error:
+        found = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise ParameterError(f"{what} cannot be read", where=where, found=found, hint=hint) from error
+
+
+def read_field(path: Path) -> pl.DataFrame:
+    """Return the prevalence of each segment, as a field frame.
+
+    Raises
+    ------
+    ParameterError
+        If the file cannot be read, or a prevalence or share is no number.
+    SchemaError
+        If it has no column ``prevalence``, or none of segments.
+    """
+    what, where = "the file of prevalences", repr(str(path))
+    hint = "a CSV or Parquet file has the columns of the segments, prevalence and perhaps share"
+    table = read_table(str(path), what, where=where, hint=hint)
+    if "prevalence" not in table.columns or not FIELD.keys(table.columns):
+        lacks = "the column 'prevalence'" if "prevalence" not in table.columns else "a column of segments"
+        found = f"columns {listed(map(repr, table.columns), 20)}"
+        raise SchemaError(f"{what} lacks {lacks}", where=where, found=found, hint=hint)
+    for name in FIELD.fixed:
+        if name not in table.columns:
+            continue
+        numbers = table[name].cast(pl.Float64, strict=False)
+        wrong = table[name].filter(numbers.is_null())
+        if len(wrong):
+            found = "nothing" if wrong[0] is None else repr(wrong[0])
+            raise ParameterError(
+                f"{what} has a {name} that is no number", where=where, found=found, hint=hint
+            )
+        table = table.with_columns(numbers)
+    return table
+
+
+def segments_of(field: pl.DataFrame | None) -> list[str]:
+    """Return the columns by which a field has prevalences; the model is no segment."""
+    return [] if field is None else [name for name in FIELD.keys(field.columns) if name != "model"]

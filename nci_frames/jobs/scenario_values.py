@@ -1,0 +1,128 @@
+"""What each scenario of a job comes to: values of every model at the prevalences of the scenario."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+
+from nci_frames.evaluation.comparison.places import main_beta
+from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.jobs.gates.measure import segment_text
+from nci_frames.jobs.job_file.model import Job, SegmentScenario
+from nci_frames.jobs.job_file.scenarios import key_text
+from nci_frames.schemas import COUNTS
+
+__all__ = ["SCENARIO_METRICS", "SCENARIO_VALUES", "scenario_facts", "scenario_values"]
+
+#: What is said of each model in each scenario.
+SCENARIO_METRICS = ("precision", "f_beta", "pos_fraction")
+SCENARIO_VALUES: dict[str, Any] = {
+    "scenario": pl.String,
+    "segment": pl.String,
+    "model": pl.String,
+    "prevalence": pl.Float64,
+    "metric": pl.String,
+    "beta": pl.Float64,
+    "value": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "supported": pl.Boolean,
+    "reason": pl.String,
+}
+_PLACE = ["scenario", "segment", "model", "metric"]
+
+
+def scenario_values(job: Job, counts: Callable[[Sequence[str]], pl.DataFrame]) -> pl.DataFrame:
+    """Return precision, F-beta and the positive fraction of every model in every scenario.
+
+    Parameters
+    ----------
+    job
+        The job, whose scenarios hold their prevalences.
+    counts
+        Gives the counts that are reported, by keys.
+
+    Returns
+    -------
+    The columns of ``SCENARIO_VALUES``, sorted by scenario, segment, model and metric. Values are taken at the
+    threshold of the report, bounds at confidence 0.95 over the box of the rates' intervals. A scenario of one
+    prevalence has all rows together (``segment`` null); one with a prevalence for each value of a key has a
+    segment for each of them, and for each value in the logs that it does not name, whose ``reason`` says so.
+    """
+    tables = [pl.DataFrame(schema=SCENARIO_VALUES)]
+    for name, scenario in job.scenarios.items():
+        if isinstance(scenario, SegmentScenario):
+            tables += _by_segment(job, name, scenario, counts([scenario.by]))
+        else:
+            tables.append(_values(job, name, counts([]), pl.lit(scenario, pl.Float64)))
+    return pl.concat(tables).sort(_PLACE, nulls_last=True)
+
+
+def scenario_facts(job: Job) -> list[tuple[str, str]]:
+    """Return pairs of label and value that say what each scenario assumes.
+
+    >>> job = Job.model_validate(
+    ...     {"name": "x", "source": {"path": "x"}, "segments": {"keys": ["country"]}, "scenarios": {
+    ...         "EU": 0.0005, "markets": {"by": "country", "prevalence": {"at": 0.01, "de": 0.02}}}}
+    ... )
+    >>> scenario_facts(job)
+    [('scenario EU', 'prevalence 0.0005'), ('scenario markets', 'prevalence by country: at 0.01, de 0.02')]
+    """
+    facts = []
+    for name, scenario in job.scenarios.items():
+        if isinstance(scenario, SegmentScenario):
+            listed = ", ".join(f"{value} {eta:g}" for value, eta in (scenario.prevalence or {}).items())
+            facts.append((f"scenario {name}", f"prevalence by {scenario.by}: {listed}"))
+        else:
+            facts.append((f"scenario {name}", f"prevalence {scenario:g}"))
+    return facts
+
+
+def _by_segment(job: Job, name: str, scenario: SegmentScenario, counts: pl.DataFrame) -> list[pl.DataFrame]:
+    """Return the values of each segment at its own prevalence, and which segments lack one, or rows."""
+    given = scenario.prevalence or {}
+    found = {value: None if value is None else key_text(value) for value in counts[scenario.by].unique()}
+    known = {value: given[text] for value, text in found.items() if text in given}
+    old, new = list(known), list(known.values())
+    eta = pl.col(scenario.by).replace_strict(old, new, default=None, return_dtype=pl.Float64)
+    tables = [_values(job, name, counts.filter(pl.col(scenario.by).is_in(old)), eta)] if known else []
+    told: list[tuple[Any, float | None, str]] = [
+        (value, None, "the scenario has no prevalence for it") for value in found if value not in known
+    ]
+    told += [
+        (text, eta, "no row of the log is of it") for text, eta in given.items() if text not in found.values()
+    ]
+    rows = [
+        {
+            "scenario": name,
+            "segment": segment_text([scenario.by], [value]),
+            "prevalence": eta,
+            "metric": metric,
+            "supported": False,
+            "reason": reason,
+        }
+        for value, eta, reason in told
+        for metric in SCENARIO_METRICS
+    ]
+    missing = [{column: row.get(column) for column in SCENARIO_VALUES} for row in rows]
+    return [*tables, pl.DataFrame(missing, schema=SCENARIO_VALUES)]
+
+
+def _values(job: Job, name: str, counts: pl.DataFrame, eta: pl.Expr) -> pl.DataFrame:
+    keys = COUNTS.keys(counts.columns)
+    points = select_operating_points(compute_rates(counts), threshold=job.report.threshold)
+    bounded = compute_rates(points, interval=job.report.interval)
+    values = project_rates(
+        bounded.with_columns(prevalence=eta),
+        metrics=SCENARIO_METRICS,
+        prevalence="selected",
+        beta=main_beta(job.report.beta),
+        band=True,
+    )
+    segments = [segment_text(keys, row) for row in values.select(keys).iter_rows()]
+    segment = pl.Series("segment", segments if keys else [None] * len(values), pl.String)
+    return values.with_columns(segment, scenario=pl.lit(name)).select(
+        pl.col(column).cast(dtype) for column, dtype in SCENARIO_VALUES.items()
+    )

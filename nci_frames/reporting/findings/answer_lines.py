@@ -1,0 +1,199 @@
+"""An answer -> a few lines: the model, its threshold and value, its rivals, and where the order changes."""
+
+from collections.abc import Sequence
+from itertools import pairwise, zip_longest
+
+import polars as pl
+
+from nci_frames.evaluation.comparison.questions import Answer
+from nci_frames.evaluation.metrics import title_of
+from nci_frames.reporting.findings.verdicts import Lead, read_leads
+from nci_frames.reporting.tables.numbers import format_grid, format_threshold, format_value
+
+__all__ = ["answer_lines", "conclusion_lines", "short_answer"]
+
+_SOME = 4
+
+
+def answer_lines(answer: Answer, /) -> list[str]:
+    """Return an answer in at most six lines, the most important first.
+
+    >>> import nci_frames as nf
+    >>> from nci_frames.evaluation.comparison.answers import answer_question
+    >>> from nci_frames.evaluation.comparison.questions import Question
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": 0.5, "tp": [600, 800], "fp": [10, 200], "fn": [400, 200],
+    ...     "tn": [9990, 9800],
+    ... })
+    >>> comparison = nf.compare_models(counts, prevalence=[0.005, 0.5], repeats=20)
+    >>> question = Question(prevalence=0.01, threshold=0.5)
+    >>> for line in answer_lines(answer_question(question, comparison, counts)):
+    ...     print(line)
+    At prevalence 0.01, by F1 at threshold 0.5:
+    choose a, threshold 0.5: F1 0.706 (95 %: 0.650 to 0.748)
+    significantly better than the other model
+    it finds 60 % of the positives; 0.699 % of all rows are alerts, 85.8 % of them right
+    the order changes with the prevalence: a up to 0.053 (95 %: 0.0416 to 0.0671), then b
+    """
+    lines = [f"{_place(answer)}, by {_measure(answer)}:"]
+    ranked = answer.models.filter(pl.col("rank").is_not_null())
+    if ranked.is_empty():
+        return [*lines, "no model has a defined value"]
+    best = ranked.row(0, named=True)
+    tied = ranked.filter(rank=1)["model"].to_list()
+    thresholds = ranked.filter(rank=1)["threshold"].drop_nulls().unique()
+    at = f", threshold {format_threshold(thresholds[0])}" if len(thresholds) == 1 else ""
+    lines.append(f"choose {_some(tied)}{at}: {_value(answer, best)}")
+    if not best["supported"] and best["reason"] is not None:
+        lines.append(str(best["reason"]))
+    lines += [_rivals(ranked, tied)] if ranked.height > len(tied) else []
+    lines += [_work(answer, best)] if best["pos_fraction"] is not None else []
+    return [*lines, _order(answer)]
+
+
+def short_answer(answer: Answer, /) -> str:
+    """Return the answer as one sentence."""
+    ranked = answer.models.filter(pl.col("rank").is_not_null())
+    if ranked.is_empty():
+        return f"{_place(answer)}: no model has a defined value"
+    best = ranked.row(0, named=True)
+    tied = ranked.filter(rank=1)["model"].to_list()
+    rivals = f"; {_rivals(ranked, tied)}" if ranked.height > len(tied) else ""
+    return f"{_place(answer)}: {_some(tied)}, {_value(answer, best)}{rivals}; {_order(answer)}"
+
+
+def conclusion_lines(answer: Answer, /) -> list[str]:
+    """Return the answer in three lines that fit a narrow terminal."""
+    ranked = answer.models.filter(pl.col("rank").is_not_null())
+    where = f"prevalence {format_grid(answer.prevalence)}"
+    if ranked.is_empty():
+        return [f"{where}: no model has a defined value"]
+    best = ranked.row(0, named=True)
+    others = ranked.filter(pl.col("rank") > 1)
+    near = others.filter(pl.col("distinguishable").not_())["model"].to_list()
+    said = f"significantly better than {len(others) - len(near):,} of {len(others):,} others"
+    if near:
+        said = f"not significantly better than {near[0]}"
+        said += f" and {len(near) - 1:,} more of {len(others):,} others" if len(near) > 1 else ""
+    leads = read_leads(answer.winners, low=answer.span[0], high=answer.span[1])
+    known = [lead for lead in leads if lead.models]
+    changes = [format_grid(after.start) for lead, after in pairwise(known) if lead.models != after.models]
+    order = "which model is best at other prevalences, this log cannot tell"
+    if changes:
+        more = f" and {len(changes) - _SOME:,} more" if len(changes) > _SOME else ""
+        order = f"the best model changes at prevalence {', '.join(changes[:_SOME])}{more}"
+    elif known:
+        order = (
+            f"it is the best from prevalence {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
+        )
+    value = _value(answer, best).replace("(95 %: ", "(")
+    return [f"{where}: {best['model']}, {value}", said, order]
+
+
+def _place(answer: Answer) -> str:
+    own = ", that of the log" if answer.observed else ""
+    return f"At prevalence {format_grid(answer.prevalence)}{own}"
+
+
+def _measure(answer: Answer) -> str:
+    question, name = answer.question, _name(answer)
+    if question.cost is not None:
+        missed, false = question.cost
+        name += f" (a missed positive costs {missed:,.15g}, a false alarm {false:,.15g})"
+    if question.alerts is not None:
+        return f"{name} with at most {question.alerts:,.15g} alerts among {question.volume:,.15g} rows"
+    if question.threshold is not None:
+        return f"{name} at threshold {format_threshold(question.threshold)}"
+    return name if question.area is not None else f"{name}, each model at its own best threshold"
+
+
+def _name(answer: Answer) -> str:
+    if answer.question.f_beta:
+        return f"F{answer.question.beta:g}"
+    return "expected cost" if answer.question.cost is not None else title_of(answer.metric)
+
+
+def _value(answer: Answer, row: dict[str, float | None]) -> str:
+    """Name the metric and its value; a cost is that of the volume, if one was given."""
+    rows = answer.question.volume if answer.question.cost is not None else None
+    value, lower, upper = (
+        None if number is None else number * (rows or 1)
+        for number in (row["value"], row["lower"], row["upper"])
+    )
+    shown = format_value if rows is None else _amount
+    per = "" if answer.question.cost is None else " a row" if rows is None else f" for {rows:,.15g} rows"
+    bounds = "" if lower is None or upper is None else f" (95 %: {shown(lower)} to {shown(upper)})"
+    return f"{_name(answer)} {shown(value)}{per}{bounds}"
+
+
+def _amount(value: float | None) -> str:
+    return format_value(value) if value is None or value < 100 else f"{value:,.0f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _rivals(ranked: pl.DataFrame, tied: Sequence[str]) -> str:
+    others = ranked.filter(~pl.col("model").is_in(tied))
+    near = others.filter(pl.col("distinguishable").not_())["model"].to_list()
+    untold = others.filter(pl.col("distinguishable").is_null())["model"].to_list()
+    if len(untold) == len(others):
+        return "whether it is significantly better than others, this log cannot tell"
+    words = [f"not significantly better than {_some(near)}"] if near else []
+    words += [f"too few rows to tell: {_some(untold)}"] if untold else []
+    if words:
+        return "; ".join(words)
+    whom = "the other model" if len(others) == 1 else f"all {len(others):,} others"
+    return f"significantly better than {whom}"
+
+
+def _work(answer: Answer, row: dict[str, float | None]) -> str:
+    """Say what happens to the rows: in the user's own number, if there is one."""
+    recall, precision, flagged = (row[name] or 0.0 for name in ("recall", "precision", "pos_fraction"))
+    rows = answer.question.volume
+    if rows is None:
+        right = "" if row["precision"] is None else f", {_percent(precision)} of them right"
+        found = f"it finds {_percent(recall)} of the positives"
+        return f"{found}; {_percent(flagged)} of all rows are alerts{right}"
+    positives = rows * answer.prevalence
+    right = f"{_amount(positives * recall)} of {_amount(positives)} positives found"
+    return f"of {rows:,.15g} rows: {_amount(rows * flagged)} alerts, {right}"
+
+
+def _order(answer: Answer) -> str:
+    low, high = answer.span
+    leads = read_leads(answer.winners, low=low, high=high)
+    known = [lead for lead in leads if lead.models]
+    models = list(dict.fromkeys(lead.models[0] for lead in known))
+    unknown = [lead for lead in leads if not lead.models]
+    doubt = f"; the log cannot tell {_parts(unknown)}" if unknown else ""
+    if not known:
+        span = f"from {format_grid(low)} to {format_grid(high)}"
+        return f"which model is best at other prevalences, this log cannot tell ({span})"
+    if len(models) == 1:
+        span = f"from {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
+        return f"{models[0]} is the best at every prevalence {span}{doubt}"
+    steps = [
+        lead.models[0] + ("" if after is None else f" up to {format_grid(lead.end)}{_uncertain(after)}")
+        for lead, after in zip_longest(known, known[1:])
+    ]
+    if len(steps) > _SOME:
+        steps = [*steps[: _SOME - 1], f"{len(steps) - _SOME:,} more", steps[-1]]
+    return f"the order changes with the prevalence: {', then '.join(steps)}{doubt}"
+
+
+def _uncertain(after: Lead) -> str:
+    """Say where the border is in 95 % of the resampled logs, if that is known."""
+    if after.start_bounds is None:
+        return ""
+    return f" (95 %: {format_grid(after.start_bounds[0])} to {format_grid(after.start_bounds[1])})"
+
+
+def _parts(leads: Sequence[Lead]) -> str:
+    return " and ".join(f"from {format_grid(lead.start)} to {format_grid(lead.end)}" for lead in leads[:2])
+
+
+def _some(models: Sequence[str]) -> str:
+    shown = ", ".join(models[:_SOME])
+    return shown if len(models) <= _SOME else f"{shown} and {len(models) - _SOME:,} more"

@@ -1,0 +1,185 @@
+"""Partly labelled logs: the formula, its bias under a right and a wrong assumption, and coverage."""
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm, poisson
+
+import nci_frames as nf
+from nci_frames.evaluation.rates.weighted_sums import split_sums
+
+GRID = [-1.0, 0.0, 1.0, 2.0, 3.0]
+
+
+def laws(*means: float) -> np.ndarray[Any, Any]:
+    edges = np.array([-np.inf, *GRID, np.inf])
+    return np.stack([np.diff(norm.cdf(edges, mean)) for mean in means])
+
+
+def counts_of(positives: np.ndarray[Any, Any], negatives: np.ndarray[Any, Any]) -> pl.DataFrame:
+    """Counts of one model for each row of bins."""
+    cells: dict[str, Any] = {"model": np.repeat([f"{i:04}" for i in range(len(positives))], len(GRID))}
+    cells["threshold"] = np.tile(GRID, len(positives))
+    for (reached, missed), rows in zip((("tp", "fn"), ("fp", "tn")), (positives, negatives), strict=True):
+        hits = rows[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+        cells |= {reached: hits.ravel(), missed: (rows.sum(axis=1)[:, None] - hits).ravel()}
+    return pl.DataFrame(cells)
+
+
+def reviewed(
+    logs: int,
+    *,
+    rows: int = 50_000,
+    eta: float = 0.02,
+    share: float = 0.05,
+    found: float = 1.0,
+    seed: int = 0,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Logs whose alerts at 2.0 are all labelled, and a share of the others.
+
+    Positives below are picked *found* times as often as negatives with the same score.
+    """
+    rng = np.random.default_rng(seed)
+    law_p, law_n = laws(2.0, 0.0)
+    size = rng.binomial(rows, eta, logs)
+    positives, negatives = rng.multinomial(size, law_p), rng.multinomial(rows - size, law_n)
+    shares = np.where(np.append(-np.inf, GRID) >= 2.0, 1.0, share)
+    labelled = counts_of(
+        rng.binomial(positives, np.where(shares < 1, found * shares, 1.0)), rng.binomial(negatives, shares)
+    )
+    everyone = counts_of(0 * positives, positives + negatives)
+    return labelled, everyone.select("model", "threshold", above="fp", below="tn")
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=2, max_size=6))
+def test_rates_are_the_formula(bins: list[tuple[int, int, int]]) -> None:
+    """TPR(t) = sum over bins >= t of N·pi over that of all bins, in plain Python."""
+    grid = [float(i) for i in range(1, len(bins))]
+
+    def counted(positives: list[int], negatives: list[int]) -> dict[str, list[int]]:
+        return {
+            name: [sum(rows[i:]) if above else sum(rows[:i]) for i in range(1, len(rows))]
+            for name, rows, above in (
+                ("tp", positives, True), ("fn", positives, False),
+                ("fp", negatives, True), ("tn", negatives, False),
+            )
+        }  # fmt: skip
+
+    some = [(k, m, other) if k + m else (0, 0, 0) for k, m, other in bins]
+    labelled = pl.DataFrame(
+        {"model": "a", "threshold": grid, **counted([k for k, _, _ in some], [m for _, m, _ in some])}
+    )
+    total = [k + m + other for k, m, other in some]
+    scored = pl.DataFrame({"model": "a", "threshold": grid, **counted([0] * len(total), total)}).select(
+        "model", "threshold", above="fp", below="tn"
+    )
+    found = nf.correct_partial_labels(labelled, scored)
+    for place, row in enumerate(found.iter_rows(named=True), 1):
+        for index, (rate, hits) in enumerate((("tpr", "tp"), ("fpr", "fp"))):
+            expected = [
+                n * cell[index] / (cell[0] + cell[1]) if n else 0.0
+                for n, cell in zip(total, some, strict=True)
+            ]
+            assert row[hits] == pytest.approx(sum(expected[place:]))
+            if sum(expected):
+                assert row[rate] == pytest.approx(sum(expected[place:]) / sum(expected))
+                assert 0 <= row[f"{rate}_lower"] <= row[rate] + 1e-12
+                assert row[rate] <= row[f"{rate}_upper"] + 1e-12 <= 1 + 1e-11
+            else:
+                assert row[rate] is row[f"{rate}_lower"] is row[f"{rate}_upper"] is None
+
+
+def test_labels_of_all_rows_change_nothing() -> None:
+    labelled, scored = reviewed(3, share=1.0)
+    found = nf.correct_partial_labels(labelled, scored)
+    usual = nf.compute_rates(labelled, interval="wilson")
+    names = ["tp", "fp", "fn", "tn", "positives", "negatives", "tpr", "fpr", "observed_prevalence"]
+    np.testing.assert_allclose(found.select(names).to_numpy(), usual.select(names).to_numpy(), rtol=1e-12)
+    bounds = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
+    np.testing.assert_allclose(found.select(bounds).to_numpy(), usual.select(bounds).to_numpy(), atol=0.004)
+    assert found.equals(nf.correct_partial_labels(labelled, shares={-math.inf: 1.0}))
+
+
+def test_bounds_of_equal_weights_are_the_exact_ones_of_poisson() -> None:
+    """With nothing certain below, the sum above has Garwood's interval, which Fay and Feuer's contains."""
+    rows, weights = np.array([0.0, 7.0]), np.array([0.0, 1.0])
+    above, below, lower, upper = (side.item() for side in split_sums(rows, weights, np.ones(2), 1.959964))
+    assert (above, below, lower, upper) == (7, 0, 1, 1)
+    rows, weights = np.array([1e12, 7.0]), np.ones(2)
+    _, _, lower, upper = (side.item() for side in split_sums(rows, weights, np.ones(2), 1.959964))
+    assert poisson.sf(6, lower * 1e12) == pytest.approx(0.025, rel=1e-4)
+    assert poisson.cdf(7, upper * 1e12) == pytest.approx(0.025, rel=1e-4)
+
+
+def test_bias_under_the_right_and_under_a_wrong_assumption() -> None:
+    at = pl.col("threshold") == 2.0
+    for found, low, high in ((1.0, 0.49, 0.51), (2.0, 0.30, 0.37), (0.5, 0.63, 0.70)):
+        labelled, scored = reviewed(60, found=found)
+        rates = nf.correct_partial_labels(labelled, scored).filter(at)
+        assert low < rates["tpr"].mean() < high  # type: ignore[operator]
+        naive = nf.compute_rates(labelled).filter(at)
+        assert naive["tpr"].mean() > 0.9  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("by_design", [False, True])
+def test_intervals_cover(by_design: bool) -> None:
+    labelled, scored = reviewed(300, seed=1)
+    rates = (
+        nf.correct_partial_labels(labelled, shares={-math.inf: 0.05, 2.0: 1.0})
+        if by_design
+        else nf.correct_partial_labels(labelled, scored)
+    )
+    for threshold in (0.0, 1.0, 2.0, 3.0):
+        mine = rates.filter(pl.col("threshold") == threshold)
+        for rate, mean in (("tpr", 2.0), ("fpr", 0.0)):
+            true = pl.lit(float(norm.sf(threshold - mean)))
+            held = mine.select(true.is_between(f"{rate}_lower", f"{rate}_upper").mean()).item()
+            assert held >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / 300)
+
+
+def test_later_functions_take_the_rates() -> None:
+    labelled, scored = reviewed(2)
+    rates = nf.correct_partial_labels(labelled, scored)
+    values = nf.project_rates(rates, metrics="precision", prevalence=0.01, band=True)
+    assert values.filter(pl.col("threshold") == 2.0)["lower"].null_count() == 0
+    assert nf.compute_areas(rates, prevalence=0.02)["value"].null_count() == 0
+    chosen = nf.select_operating_points(rates, tpr=0.4)
+    assert chosen["threshold"].to_list() == [2.0, 2.0]
+    for function in (nf.bootstrap, nf.auc_interval):
+        with pytest.raises(nf.ParameterError, match="sums of weights"):
+            function(rates, **{"metric": "pr_auc"} if function is nf.bootstrap else {})  # type: ignore[operator]
+    empty = nf.correct_partial_labels(labelled.clear(), scored.clear())
+    assert empty.columns == rates.columns
+    assert not len(empty)
+
+
+def test_what_is_refused() -> None:
+    labelled, scored = reviewed(2)
+    none = labelled.with_columns(fn=pl.col("tp").first().over("model") - pl.col("tp"))
+    none = none.with_columns(tn=pl.col("fp").first().over("model") - pl.col("fp"))
+    with pytest.raises(nf.ParameterError, match=r"no labels, between two(.|\n)*-inf to -1(.|\n)* 0 labels"):
+        nf.correct_partial_labels(none, scored)
+    with pytest.raises(nf.ParameterError, match="more labels than rows"):
+        nf.correct_partial_labels(labelled, scored.with_columns(pl.col("above") * 0, pl.col("below") * 0 + 3))
+    with pytest.raises(nf.ParameterError, match=r"by shares(.|\n)*neither"):
+        nf.correct_partial_labels(labelled)
+    with pytest.raises(nf.ParameterError, match=r"by shares(.|\n)*both"):
+        nf.correct_partial_labels(labelled, scored, shares={-math.inf: 1.0})
+    with pytest.raises(nf.SchemaError, match="different groups or thresholds"):
+        nf.correct_partial_labels(labelled, scored.filter(pl.col("threshold") > 0))
+    with pytest.raises(nf.SchemaError, match="different keys"):
+        nf.correct_partial_labels(labelled.with_columns(day=pl.lit("1")), scored)
+    with pytest.raises(nf.ParameterError, match="sums of weights"):
+        nf.correct_partial_labels(labelled.with_columns(pl.col("tp", "fp", "fn", "tn") / 2), scored)
+    for shares, wanted in (
+        ({2.0: 1.0}, "key -math.inf"),
+        ({-math.inf: 0.0}, r"within \(0, 1\]"),
+        ({-math.inf: 0.1, 2.5: 1.0}, "at thresholds of the counts"),
+    ):
+        with pytest.raises(nf.ParameterError, match=wanted):
+            nf.correct_partial_labels(labelled, shares=shares)
