@@ -268,7 +268,7 @@ class _Wanted:
         true, false = (np.insert(rows.cumsum(axis=1), 0, 0, axis=1) for rows in (positives, negatives))
         tp, fp = (rows[:, reached] for rows in (true, false))
         fn, tn = true[:, -1:] - tp, false[:, -1:] - fp
-        if self._own and self.metrics == ["f_beta"] and logs > 1 and has_no_limits(self._etas, self._betas):
+        if self._own and _is_f_beta(self.metrics) and logs > 1 and has_no_limits(self._etas, self._betas):
             cases, _ = self._of_points(positives[:1], negatives[:1], reached)
             totals = true[:, -1], false[:, -1]
             return cases, best_f_beta(tp, fp, totals, self._etas, self._betas)
@@ -309,3 +309,9 @@ class _Wanted:
         signed = self._own * values.reshape(len(values), thresholds, -1)
         best = np.where(np.isnan(signed), -np.inf, signed).max(axis=1)
         return np.where(np.isneginf(best), np.nan, self._own * best)
+
+
+def _is_f_beta(metrics: Sequence[str | pl.Expr]) -> bool:
+    """Return whether F-beta is asked for by its name, and nothing else."""
+    # An expression cannot be compared with a text.
+    return len(metrics) == 1 and isinstance(metrics[0], str) and metrics[0] == "f_beta"
