@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
+TSC := $(VENV)/node/node_modules/.bin/tsc
 OUT ?= demo-output
 SEED ?= 1
 SCALE ?= 1
@@ -14,7 +15,7 @@ MARKS ?= spark
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-job test quick lint format bench coverage gallery api snapshots browser constraints clean fuzz spark faults
+.PHONY: help demo demo-job test quick lint format bench coverage types gallery api snapshots browser constraints clean fuzz spark faults
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +38,12 @@ lint: $(VENV)/.dev ## run ruff, mypy --strict, and the import rules of the layer
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory types; else echo "the scripts of the page are not checked: install Node.js"; fi
+
+types: ## check the types of the page's scripts (needs Node.js, and its package index once)
+	@test -x $(TSC) || npm install --prefix $(VENV)/node --no-save --no-package-lock --no-audit --no-fund --silent typescript@5.9 \
+		|| echo "the scripts of the page are not checked: TypeScript cannot be installed"
+	@if test -x $(TSC); then $(TSC) --project nci_frames/reporting/pages; fi
 
 format: $(VENV)/.dev ## fix and format the code with ruff
 	$(BIN)/ruff check --fix .
