@@ -7,7 +7,6 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level, number_list
 from nci_frames.checked import checked
-from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.resampling.honest_bounds import with_honest_bounds
@@ -77,11 +76,13 @@ def bootstrap(
     beta        Float64 weight of recall                             it plays no part
     value       Float64 the metric of the counts themselves          undefined, as in the metric or area
     lower,      Float64 bounds of the value, for *level*             fewer than 2 replicates are defined, or
-    upper                                                            an area is not supported
+    upper                                                            a gain area is not supported
     interval    String  "percentile": percentiles of the replicates; there are no bounds
                         "band": extended to the band of the rates'
                         Wilson intervals, since one of the four
-                        counts is below 20
+                        counts is below 20; or, where PR-AUC is not
+                        supported, that of
+                        ``compute_areas(interval="simultaneous")``
     std         Float64 standard deviation of the replicates, ddof 1 fewer than 2 replicates are defined
     repeats     Int64   replicates in which the metric is defined    never
     supported   Boolean whether the log can tell the value at this   the prevalence is hidden
@@ -138,13 +139,17 @@ def bootstrap(
     keys = BOOTSTRAP.keys(tables[0].columns)
     order = ["model", *keys, "threshold", "metric", "method", "prevalence", "beta"]
     table = pl.concat(tables).sort(order, maintain_order=True)
-    pooled = whole_counts(counts)
-    if units is not None:
-        pooled = pool_counts(pooled, over=[units])
     asked = [metric] if isinstance(metric, str | pl.Expr) else list(metric)
     thresholds = None if threshold is None else number_list(threshold)
     checked = with_honest_bounds(
-        table, pooled, asked, prevalence=prevalence, beta=beta, thresholds=thresholds, level=level
+        table,
+        whole_counts(counts),
+        asked,
+        prevalence=prevalence,
+        beta=beta,
+        thresholds=thresholds,
+        level=level,
+        units=units,
     )
     return BOOTSTRAP.finish(checked)
 

@@ -64,7 +64,7 @@ def measure(counts: pl.DataFrame, keys: Sequence[str], what: Measurement) -> pl.
     ``model``, ``segment`` (JSON, null for all rows), ``prevalence``, ``value``, ``lower``, ``upper`` (null
     where undefined), ``tp``, ``fp``, ``positives``, ``negatives``, and ``reason`` (why there are no bounds,
     null where there are), sorted. Bounds of a metric are extremes over the box of the rates' intervals; those
-    of an area are percentiles of resampled logs.
+    of an area are percentiles of resampled logs, or the band of its curve where the log does not support it.
     """
     group = ["model", *keys]
     rates = compute_rates(counts)
