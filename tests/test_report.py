@@ -384,7 +384,8 @@ def test_only_the_first_segments_are_shown_and_that_is_said():
         )
     )
     assert "The first 24 of 30 segments are shown." in source.text
-    assert len(source.all("table")) == 1 + 6 + 24 + 2
+    assert "The first 12 of 30 segments are shown." in source.text
+    assert len(source.all("table")) == 1 + 6 + 1 + 24 + 2
 
 
 def test_the_best_is_bold_and_ranks_stand_beside_the_values():
