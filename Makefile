@@ -53,7 +53,7 @@ fuzz: $(VENV)/.dev ## try odd values, damaged files, hostile names, kills and si
 	$(BIN)/python -m tests.fuzz --seed $(SEED) --scale $(SCALE) $(if $(CASE),--case '$(CASE)')
 
 faults: $(VENV)/.dev ## break runs of jobs at every write, disks, files, clocks and settings (2 hours; root for the full disk)
-	$(BIN)/python -m pytest -s -m slow tests/test_job_faults.py tests/test_ledger_faults.py tests/test_job_file.py tests/test_gates.py
+	$(BIN)/python -m pytest -s -m slow tests/test_job_faults.py tests/test_ledger_faults.py tests/test_job_file.py tests/test_gates.py tests/test_object_store.py
 
 spark: $(SPARK)/.done ## count on a Spark cluster on this machine, and break it (10 minutes; MARKS='not slow')
 	$(SPARK)/bin/python -m pytest -m "$(MARKS)" $(SPARK_TESTS)
