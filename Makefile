@@ -15,7 +15,7 @@ MARKS ?= spark
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-job test quick lint format bench coverage types gallery api snapshots browser constraints clean fuzz spark faults
+.PHONY: help demo demo-job test quick lint format bench coverage types gallery api snapshots browser constraints clean fuzz spark faults reproductions
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ spark: $(SPARK)/.done ## count on a Spark cluster on this machine, and break it 
 
 bench: $(VENV)/.dev ## time counting against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
+
+reproductions: $(VENV)/.dev ## compute the figures and tables of the papers again, write docs/reproductions.md (1 minute)
+	$(BIN)/python -m docs.reproductions
 
 coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write their tables (25 minutes)
 	$(BIN)/python benchmarks/coverage.py --write
