@@ -295,7 +295,7 @@ def test_the_first_lines_are_the_answer(tmp_path: Path) -> None:
     assert set(found["threshold"]) <= {-1.0, 0.0, 0.5, 1.0}
     winners = pl.read_parquet(tmp_path / "out/tables/answer_winners.parquet")
     assert winners["start"].min() == pytest.approx(1e-4)
-    assert len(winners) == 51
+    assert len(winners) == 38
 
 
 @pytest.mark.thorough
