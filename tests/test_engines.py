@@ -29,7 +29,8 @@ def test_an_engine_counts_the_same(example: str, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
     for place in range(20):
-        log = random_log(400, seed=place).with_columns((1 / (1 + (-pl.col("score")).exp())).cast(pl.Float32))
+        score = (1 / (1 + (-pl.col("score")).exp())).cast(pl.Float32)
+        log = random_log(400, seed=place).with_columns(score=score)
         # Keys that only some of the files have.
         log.filter(pl.col("country").ne_missing(["at", "de", None][place % 3])).write_parquet(
             logs / f"{place:02}.parquet"
