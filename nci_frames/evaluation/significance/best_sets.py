@@ -89,9 +89,9 @@ class Contenders:
         from scipy.stats import norm, t  # noqa: PLC0415  (as above)
 
         with np.errstate(invalid="ignore"):
-            half = t.isf(norm.sf(lead), self.freedom) * self.error
-        # A lead beyond all numbers has a width only where there is an error.
-        return np.where(self.error > 0, half, 0.0)
+            # So large a lead may have an infinite counterpart; what does not vary has no width even then.
+            width = np.asarray(t.isf(norm.sf(lead), self.freedom) * self.error)
+        return np.where(self.error > 0, width, 0.0)
 
     def leads_drawn(self, one: int, others: Models) -> Floats:
         """Return the leads of one model in resampled logs if all were equal, of shape (others, logs)."""
