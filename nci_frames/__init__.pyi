@@ -66,6 +66,7 @@ from .evaluation.rates.rates import compute_rates as compute_rates
 from .evaluation.support.lowest import lowest_supported_prevalence as lowest_supported_prevalence
 
 # evaluation.projection
+from .evaluation.projection.averaging import average_over as average_over
 from .evaluation.projection.bands import max_precision_uncertainty as max_precision_uncertainty
 from .evaluation.projection.bands import precision_band as precision_band
 from .evaluation.projection.predictive_values import predictive_value_interval as predictive_value_interval

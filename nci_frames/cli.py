@@ -97,7 +97,7 @@ def main() -> None:
     help="Folder for the report, tables and charts; created if missing.",
 )
 @click.option("--title", help="Title of the report.")
-@column_options("model", "label", "score", "scores", "fold", "unit", "weight", "positive")
+@column_options("model", "label", "score", "scores", "fold", "repeat", "unit", "weight", "positive")
 @click.option(
     "--on-invalid",
     type=click.Choice(["raise", "drop"]),
@@ -224,7 +224,7 @@ def demo(
                 threshold=threshold,
                 segments=("segment",),
                 title=f"{name.replace('_', ' ')}: ten classifiers as the class balance changes",
-                columns={"fold": "fold", "unit": "unit"},
+                columns={"fold": "fold", "repeat": "repeat", "unit": "unit"},
                 **formats,
             )
         )

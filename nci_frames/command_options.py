@@ -186,6 +186,7 @@ _COLUMNS: dict[str, dict[str, Any]] = {
         "help": "Score column of one model, for logs with a column per model; may be repeated.",
     },
     "fold": {"help": "Column with the cross-validation fold."},
+    "repeat": {"help": "Column with the repeat of the cross-validation; areas are averaged over repeats."},
     "unit": {
         "help": "Column with the user, host or patient that a row belongs to; its rows are kept together."
     },

@@ -40,7 +40,8 @@ def ledger() -> None:
     help='"exact", "logit:501", "uniform:101", or numbers separated by commas.',
 )
 @click.option("--segments", "-s", multiple=True, help="Column counted apart; may be repeated.")
-@column_options("model", "label", "score", "fold", "positive")
+@column_options("model", "label", "score", "fold", "unit", "positive")
+@click.option("--buckets", type=int, help="Buckets of units, 20 or more.  [default: 256]")
 @click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")
 @click.option(
     "--on-changed",

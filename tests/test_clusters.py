@@ -38,7 +38,7 @@ def test_effective_rows_against_brute_force(thresholds: object) -> None:
     points = nf.select_operating_points(nf.compute_rates(pooled), threshold=1.0)
     for point in points.iter_rows(named=True):
         mine = rows.filter(model=point["model"])
-        for label, hit, name in ((True, "tp", "effective_positives"), (False, "fp", "effective_negatives")):
+        for label, hit, name in ((True, "tp", "__positives"), (False, "fp", "__negatives")):
             of_class = mine.filter(label=label)
             by_bucket = of_class.group_by("bucket").agg(
                 h=(pl.col("score") >= point["threshold"]).cast(pl.Int64).sum(), n=pl.len().cast(pl.Int64)

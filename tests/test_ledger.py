@@ -14,6 +14,8 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counts.increments import counts_of
+from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError
+from nci_frames.jobs.ledger.settings import CountingSettings
 from tests.logs import random_log, small_logs
 
 GRID = [-1.0, 0.1, 0.3, 0.5, 0.7, float("inf")]
@@ -327,3 +329,62 @@ def test_by_url(tmp_path):
     assert_frame_equal(ledger.read(), recount([path], "exact", **COLUMNS), check_exact=True)
     ledger.compact()
     assert ledger.verify().is_empty()
+
+
+def unit_log(night: int, units: int = 150) -> pl.DataFrame:
+    """Two models that score some users once or twice; a user comes back on other nights."""
+    user = pl.format("user {}", pl.int_range(pl.len()) % 97)
+    return random_log(2 * units, seed=night).with_columns(user=user)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("thresholds", ["exact", GRID])
+def test_counts_by_buckets_are_those_of_a_direct_count(tmp_path, thresholds):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    paths = [write(tmp_path, f"{night}.parquet", unit_log(night)) for night in range(3)]
+    columns = {"segments": "country", "unit": "user"}
+    for path in paths:
+        ledger.append(path, thresholds=thresholds, buckets=30, **columns)
+    bucketed = nf.unit_buckets(nf.scan_predictions(paths, **columns), buckets=30)
+    assert_frame_equal(ledger.read(), nf.count_confusion(bucketed, thresholds=thresholds), check_exact=True)
+    # The same user is in one bucket on every night, so buckets can be added and drawn whole.
+    by_bucket = nf.count_confusion(bucketed, thresholds=thresholds, by="bucket")
+    assert_frame_equal(ledger.read(by="bucket"), by_bucket, check_exact=True)
+    rows = nf.count_confusion(nf.scan_predictions(paths, **columns), thresholds=thresholds, by="country")
+    assert_frame_equal(ledger.read(by="country"), rows, check_exact=True)
+    ledger.compact()
+    assert_frame_equal(ledger.read(by="bucket"), by_bucket, check_exact=True)
+    assert ledger.verify(files=True).is_empty()
+    intervals = nf.compute_rates(ledger.read(by="bucket"), interval="wilson", units="bucket")
+    assert_frame_equal(intervals, nf.compute_rates(by_bucket, interval="wilson", units="bucket"))
+
+
+def test_units_and_buckets_are_settings(tmp_path):
+    path = write(tmp_path, "a.parquet", unit_log(1))
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    for options in ({}, {"unit": "user"}, {"unit": "user", "buckets": 256}, {"unit": "user", "buckets": 64}):
+        ledger.append(path, thresholds=GRID, **options)
+    assert len(ledger.generations()) == 3
+    assert ledger.rebuild()["event"].to_list() == ["recounted"]
+    assert ledger.read(by="bucket")["bucket"].max() < 64
+    # Without units the settings have the name that they had before there were any.
+    plain = CountingSettings.of(thresholds=[0.3, 0.5], fold="fold", segments="country")
+    assert plain.generation == "65e8b4c11638fa2e"
+    by_repeat = CountingSettings.of(thresholds="exact", repeat="round")
+    assert CountingSettings.from_json(by_repeat.to_json()) == by_repeat
+    assert by_repeat.keys == ["model", "repeat"]
+
+
+def test_units_that_cannot_be_kept_together_are_refused(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    path = write(tmp_path, "a.parquet", unit_log(1))
+    with pytest.raises(ParameterError, match="no unit is named"):
+        ledger.append(path, buckets=64)
+    for buckets in (19, 1_000_001, 2.5, True):
+        with pytest.raises(ParameterError, match="buckets"):
+            ledger.append(path, unit="user", buckets=buckets)
+    lost = write(tmp_path, "b.parquet", unit_log(2).with_columns(user=pl.lit(None, pl.String)))
+    with pytest.raises(InvalidRowsError, match="rows have no unit"):
+        ledger.append(lost, unit="user")
+    with pytest.raises(SchemaError, match="'visitor'"):
+        ledger.append(path, unit="visitor")

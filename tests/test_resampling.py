@@ -13,6 +13,7 @@ from sklearn.metrics import average_precision_score, fbeta_score, roc_auc_score
 
 import nci_frames as nf
 from nci_frames.evaluation.areas.replicated import average_precisions, roc_aucs
+from nci_frames.evaluation.resampling.best_f_beta import best_f_beta, has_no_limits
 from nci_frames.evaluation.resampling.replicates import resample
 from tests.logs import exact_counts, random_log, small_logs
 
@@ -230,3 +231,29 @@ def test_counts_that_cannot_be_resampled() -> None:
     nobody = unit_log().with_columns(unit=pl.lit(None, pl.String))
     with pytest.raises(nf.ParameterError, match="rows without a bucket cannot be resampled"):
         nf.bootstrap(nf.count_confusion(nf.unit_buckets(nobody)), metric="roc_auc", units="bucket")
+
+
+def test_the_highest_f_beta_of_resampled_logs_is_that_of_their_projections() -> None:
+    rng = np.random.default_rng(1)
+    bins = rng.integers(0, 6, (2, 30, 9))
+    bins[:, 3] = 0  # a log without rows
+    bins[0, 4] = 0  # one without positives
+    true, false = bins.cumsum(axis=2)
+    etas, betas = [0.001, 0.2, 1.0], [0.5, 2.0]
+    assert has_no_limits(etas, betas)
+    found = best_f_beta(true[:, :-1], false[:, :-1], (true[:, -1], false[:, -1]), etas, betas)
+    for log in range(30):
+        positives, negatives = int(true[log, -1]), int(false[log, -1])
+        if not positives or not negatives:
+            assert np.isnan(found[log]).all()
+            continue
+        counts = pl.DataFrame(
+            {"model": "a", "threshold": np.arange(8)[::-1] / 8, "tp": true[log, :-1], "fp": false[log, :-1],
+             "fn": positives - true[log, :-1], "tn": negatives - false[log, :-1]}
+        )  # fmt: skip
+        table = nf.project_rates(nf.compute_rates(counts), metrics="f_beta", prevalence=etas, beta=betas)
+        best = table.group_by("prevalence", "beta").agg(pl.col("value").max()).sort("prevalence", "beta")
+        assert found[log] == pytest.approx(best["value"].to_list(), rel=1e-12)
+    assert not has_no_limits([0.0], [1.0])
+    assert not has_no_limits([0.5], [0.0])
+    assert not has_no_limits([0.5], [float("inf")])

@@ -305,3 +305,71 @@ def test_lines_are_dotted_and_ranges_pale_where_the_log_cannot_tell() -> None:
     ranges = nf.winner_ranges(nf.compute_rates(counts), metric="f_beta", over="prevalence")
     (pale,) = rows_of(nf.chart_winner_ranges(ranges).to_dict(), "untold")
     assert pale["end"] == ranges.filter("supported")["start"].min()
+
+
+@pytest.mark.parametrize(
+    ("metric", "threshold"), [("pr_auc", None), ("precision", 2.0), ("pr_gain_auc", None)]
+)
+def test_rows_that_occur_twice_do_not_double_the_resolution(metric: str, threshold: float | None) -> None:
+    rng = np.random.default_rng(0)
+    label = rng.random(3000) < 0.05
+    once = pl.DataFrame(
+        {"model": "a", "unit": np.arange(3000), "label": label, "score": rng.normal(label * 2, 1).round(3)}
+    )
+    counts = [
+        nf.count_confusion(nf.unit_buckets(rows), thresholds="exact")
+        for rows in (once, pl.concat([once] * 2))
+    ]
+    asked: dict[str, Any] = {"metric": metric, "threshold": threshold}
+    by_units = [nf.lowest_supported_prevalence(frame, **asked, units="bucket") for frame in counts]
+    by_rows = [nf.lowest_supported_prevalence(nf.pool_counts(f, over="bucket"), **asked) for f in counts]
+    assert by_units[0]["prevalence"].item() == pytest.approx(by_units[1]["prevalence"].item(), rel=0.1)
+    assert by_units[0]["prevalence"].item() == pytest.approx(by_rows[0]["prevalence"].item(), rel=0.1)
+    assert by_rows[1]["prevalence"].item() < 0.7 * by_rows[0]["prevalence"].item()
+
+
+def test_supported_counts_units_in_every_table_that_takes_them() -> None:
+    rng = np.random.default_rng(2)
+    label = rng.random(2000) < 0.1
+    once = pl.DataFrame(
+        {"model": "a", "unit": np.arange(2000), "label": label, "score": rng.normal(label * 2, 1).round(2)}
+    )
+    counts = nf.count_confusion(nf.unit_buckets(pl.concat([once] * 3)), thresholds="exact")
+    pooled = nf.pool_counts(counts, over="bucket")
+    # Between what a third of the rows supports and what all of them would.
+    limits = [
+        nf.lowest_supported_prevalence(frame, metric="pr_auc", units=units)["prevalence"].item()
+        for frame, units in ((pooled, None), (counts, "bucket"))
+    ]
+    between = float(np.sqrt(limits[0] * limits[1]))
+    assert limits[0] < 0.6 * limits[1]
+    asked: dict[str, Any] = {"prevalence": between}
+    for units, frame, wanted in ((None, pooled, True), ("bucket", counts, False)):
+        area = nf.compute_areas(frame, units=units, **asked).filter(metric="pr_auc")
+        drawn = nf.bootstrap(frame, metric="pr_auc", repeats=20, units=units, **asked)
+        best = nf.probability_best(frame, metric="pr_auc", repeats=20, units=units, **asked)
+        for table in (area, drawn, best):
+            assert table["supported"].to_list() == [wanted]
+            assert table["reason"].is_null().to_list() == [wanted]
+    point = {"metric": "precision", "threshold": 2.5}
+    at = [
+        nf.lowest_supported_prevalence(frame, units=units, **point)["prevalence"].item()  # type: ignore[arg-type]
+        for frame, units in ((pooled, None), (counts, "bucket"))
+    ]
+    middle = float(np.sqrt(at[0] * at[1]))
+    rates = nf.compute_rates(counts, interval="wilson", units="bucket")
+    chosen = nf.select_operating_points(rates, threshold=2.5)
+    assert chosen["effective_negatives"].item() == pytest.approx(chosen["negatives"].item() / 3, rel=0.1)
+    assert not nf.project_rates(chosen, metrics="precision", prevalence=middle)["supported"].item()
+    drawn = nf.bootstrap(
+        counts, metric="precision", prevalence=middle, threshold=2.5, repeats=20, units="bucket"
+    )
+    assert not drawn["supported"].item()
+    best = nf.probability_best(
+        counts, metric="precision", prevalence=middle, threshold=2.5, repeats=20, units="bucket"
+    )
+    assert (best["supported"].item(), best["reason"].item()) == tuple(drawn.row(0)[-2:])
+    rows_of_both = nf.probability_best(
+        pooled, metric="precision", prevalence=middle, threshold=2.5, repeats=20
+    )
+    assert rows_of_both["supported"].item()

@@ -190,7 +190,7 @@ def test_too_many_groups_are_compared_without_segments(monkeypatch: pytest.Monke
     monkeypatch.setattr(counting_units, "EXACT_ROWS", 10)
     scan = nf.scan_predictions(log(), unit="unit", segments="country")
     scores = nf.count_confusion(scan)["threshold"].n_unique()
-    monkeypatch.setattr(counting_units, "_MOST_COUNTS", 2 * scores * 64 - 1)
+    monkeypatch.setattr(counting_units, "MOST_COUNTS", 2 * scores * 64 - 1)
     found = count_for_comparison(scan, nf.auto_thresholds(), ["country"])
     assert found.by_unit is not None
     assert "country" not in found.by_unit.columns

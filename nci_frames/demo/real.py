@@ -148,6 +148,7 @@ def _held_out_predictions(task: Task, seed: int) -> Iterator[tuple[str, pl.DataF
     rows = pl.concat(
         pl.DataFrame(
             {
+                "repeat": np.full(len(test), f"r{i // _FOLDS + 1}"),
                 "fold": np.full(len(test), f"r{i // _FOLDS + 1}f{i % _FOLDS + 1}"),
                 "segment": examples.segments[test],
                 "unit": test.astype(np.int64),
@@ -193,6 +194,7 @@ def write_demo_logs(
         ========= ======= =================================================================
         column    dtype   meaning (never null)
         ========= ======= =================================================================
+        `repeat`  String  ``"r1"`` or ``"r2"``
         `fold`    String  repeat and fold, ``"r1f1"`` to ``"r2f5"``
         `segment` String  tercile of a property of the row: ink, mean radius or alcohol
         `unit`    Int64   row number in the data set, from 0

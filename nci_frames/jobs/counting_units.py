@@ -12,10 +12,13 @@ from nci_frames.counting.thresholds.auto import EXACT_ROWS
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 
-__all__ = ["Counted", "count_for_comparison"]
+__all__ = ["MOST_COUNTS", "REPEAT", "Counted", "count_for_comparison"]
+
+#: The key of the repeats of a cross-validation.
+REPEAT = "repeat"
 
 #: Buckets of units, the fewer the more groups and thresholds there are, and how many counts they may give.
-_BUCKETS, _MOST_COUNTS = (256, 128, 64, 32), 1 << 24
+_BUCKETS, MOST_COUNTS = (256, 128, 64, 32), 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,8 @@ def count_for_comparison(
         return Counted(tally_predictions(bucketed, thresholds=thresholds, progress=True), None, sizes)
     tally = tally_predictions(predictions, thresholds=thresholds, progress=True)
     grid = tally.counts["threshold"].unique().sort().to_list()
-    by, buckets = _affordable(tally.counts, segments, len(grid))
+    repeats = [REPEAT] if REPEAT in tally.counts.columns else []
+    by, buckets = _affordable(tally.counts, segments, repeats, len(grid))
     bucketed = unit_buckets(predictions, buckets=buckets)
     same: Thresholds = grid if tally.reached or not isinstance(thresholds, AutoThresholds) else "exact"
     if thresholds == "exact":
@@ -62,11 +66,13 @@ def count_for_comparison(
     return Counted(tally, by_unit.counts, sizes)
 
 
-def _affordable(counts: pl.DataFrame, segments: Sequence[str], thresholds: int) -> tuple[list[str], int]:
-    """Return the segments that are counted by buckets, all or none, and the number of buckets."""
-    for by in (list(segments), []):
+def _affordable(
+    counts: pl.DataFrame, segments: Sequence[str], repeats: list[str], thresholds: int
+) -> tuple[list[str], int]:
+    """Return the keys that are counted by buckets, repeats and all segments or none, and how many buckets."""
+    for by in ([*segments, *repeats], repeats):
         groups = counts.select("model", *by).n_unique()
         for buckets in _BUCKETS:
-            if groups * buckets * thresholds <= _MOST_COUNTS:
+            if groups * buckets * thresholds <= MOST_COUNTS:
                 return by, buckets
-    return [], _BUCKETS[-1]
+    return repeats, _BUCKETS[-1]

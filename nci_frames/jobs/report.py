@@ -18,7 +18,7 @@ from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.comparison.questions import Answer, Question
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.folders import check_apart, publishing
-from nci_frames.jobs.counting_units import Counted, count_for_comparison
+from nci_frames.jobs.counting_units import REPEAT, Counted, count_for_comparison
 from nci_frames.jobs.field_file import read_field, segments_of
 from nci_frames.reporting.files.save_chart import CHART_KINDS, save_chart
 from nci_frames.reporting.files.save_table import TABLE_KINDS, save_table
@@ -121,7 +121,9 @@ def run_report(job: ReportJob) -> Published:
             segments=segments,
             # Whatever the log calls its folds, the key of the predictions is "fold".
             fold=None if job.columns.get("fold") is None else "fold",
+            repeat=None if job.columns.get("repeat") is None else REPEAT,
             unit_counts=counted.by_unit,
+            unit_rows=None if counted.units is None else counted.units.repeated,
         )
         question = replace(job.question, beta=comparison.main_beta)
         answer = answer_question(question, comparison, tally.counts, unit_counts=counted.by_unit)

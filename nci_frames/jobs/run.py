@@ -8,14 +8,17 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.counting.logs.units import BUCKET
 from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.jobs.arrivals import arrivals
+from nci_frames.jobs.counting_units import MOST_COUNTS
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, changes_since
 from nci_frames.jobs.job_file.loading import JobFile
+from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.job_file.windows import find_windows
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
@@ -221,7 +224,11 @@ def _write(
     keys = [*(["fold"] if job.columns.fold else []), *job.segments.keys]
     table = counts.by(keys, "all")
     least = {"positives": job.segments.min_positives, "negatives": job.segments.min_negatives}
-    table = with_small_pooled(table, small_segments(table, job.segments.keys, **least))
+    small = small_segments(table, job.segments.keys, **least)
+    by_unit = None if job.columns.unit is None else _by_unit(counts, table, job)
+    if by_unit is not None and {*small.columns} <= {*by_unit.columns}:
+        by_unit = with_small_pooled(by_unit, small)
+    table = with_small_pooled(table, small)
     named = {name: eta for name, eta in job.scenarios.items() if isinstance(eta, float)}
     comparison = comparison_of(
         table,
@@ -230,6 +237,7 @@ def _write(
         threshold=job.report.threshold,
         segments=job.segments.keys,
         fold="fold" if job.columns.fold else None,
+        unit_counts=by_unit,
     )
     if comparison.off_scale is not None:
         tell("doubtful threshold", why=comparison.off_scale)
@@ -249,6 +257,14 @@ def _write(
     points = select_operating_points(rates, threshold=job.report.threshold)
     save_table(points, folder / "points.parquet")
     return points
+
+
+def _by_unit(counts: Reported, table: pl.DataFrame, job: Job) -> pl.DataFrame:
+    """Return the counts by buckets of units, and by segments unless those would be too many."""
+    buckets = job.counting_settings().buckets or 1
+    groups = table.select("model", *job.segments.keys).n_unique()
+    fits = job.thresholds == "exact" or groups * buckets * table["threshold"].n_unique() <= MOST_COUNTS
+    return counts.by([*(job.segments.keys if fits else ()), BUCKET], "all")
 
 
 def _reference(counts: Reported, history: History, pointer: Mapping[str, Any] | None) -> Reference | None:

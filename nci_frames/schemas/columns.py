@@ -7,6 +7,7 @@ import polars as pl
 from nci_frames.schemas.frame import FINITE, Column
 
 __all__ = [
+    "AVERAGED",
     "BETA",
     "COUNT",
     "LOWER",
@@ -48,9 +49,9 @@ def share(name: str, meaning: str, null: str = "never", *, required: bool = True
     return Column(name, RATE, meaning, null, required, 0.0, 1.0)
 
 
-def whole(name: str, meaning: str, null: str = "never", *, minimum: int = 0) -> Column:
+def whole(name: str, meaning: str, null: str = "never", *, minimum: int = 0, required: bool = True) -> Column:
     """Return a column of whole numbers, such as how many folds there are."""
-    return Column(name, (pl.Int64,), meaning, null, minimum=minimum, maximum=FINITE)
+    return Column(name, (pl.Int64,), meaning, null, required, minimum, FINITE)
 
 
 MODEL = Column("model", (pl.String,), "name of the model", "a model of its own")
@@ -77,3 +78,15 @@ SUPPORTED = Column(
     required=False,
 )
 REASON = Column("reason", (pl.String,), "why it cannot", "supported", required=False)
+#: What ``average_over`` says beside a mean.
+AVERAGED = (
+    number(
+        "std",
+        "standard deviation of the values that were averaged",
+        "fewer than two are defined",
+        minimum=0,
+        required=False,
+    ),
+    whole("repeats", "how many values were averaged", required=False),
+    whole("skipped", "values that are undefined, or absent", required=False),
+)

@@ -3,6 +3,7 @@
 import polars as pl
 
 from nci_frames.schemas.columns import (
+    AVERAGED,
     BETA,
     COUNT,
     LOWER,
@@ -85,6 +86,17 @@ RATES = FrameSchema(
             for rate in ("tpr", "fpr")
             for side in ("lower", "upper")
         ),
+        *(
+            number(
+                f"effective_{of_class}",
+                f"independent rows that the {of_class} are worth, where rows belong to units",
+                "an operating point was not attained",
+                minimum=0,
+                maximum=2 * MOST_ROWS,
+                required=False,
+            )
+            for of_class in ("positives", "negatives")
+        ),
         share("prevalence", "P(y=1) the point was selected for", "unknown", required=False),
         Column("reason", (pl.String,), "why an operating point was not attained", "attained", required=False),
     ),
@@ -120,7 +132,7 @@ INCREMENTS = FrameSchema(
 PROJECTION = FrameSchema(
     "projection",
     "project_rates(rates, metrics=..., prevalence=...)",
-    (MODEL, POINT, METRIC, PREVALENCE, BETA, VALUE, LOWER, UPPER, SUPPORTED, REASON),
+    (MODEL, POINT, METRIC, PREVALENCE, BETA, VALUE, LOWER, UPPER, *AVERAGED, SUPPORTED, REASON),
 )
 AREAS = FrameSchema(
     "areas",
@@ -133,6 +145,7 @@ AREAS = FrameSchema(
         number("value", "the area, at most 1", "the group lacks a class, or 0/0", maximum=1),
         number("lower", "the area is at least this", "as for value", required=False, maximum=1),
         number("upper", "the area is at most this", "as for value", required=False, maximum=1),
+        *AVERAGED,
         SUPPORTED,
         REASON,
     ),
@@ -161,6 +174,7 @@ RANKING = FrameSchema(
         ),
         LOWER,
         UPPER,
+        *AVERAGED,
         *_RANKS,
         SUPPORTED,
         REASON,

@@ -224,7 +224,13 @@ BEST_MODELS = FrameSchema(
         share("p_value", "two-sided, of the best against this one", "the best, undefined, or a reason"),
         Column("distinguishable", (pl.Boolean,), "whether the best is significantly better", "undefined"),
         _DEFINED,
-        Column("reason", (pl.String,), "why resampling says nothing of the difference", "it does"),
+        replace(SUPPORTED, required=True),
+        Column(
+            "reason",
+            (pl.String,),
+            "why resampling says nothing of the difference, or the log cannot tell the value",
+            "neither",
+        ),
     ),
 )
 CROSS_FITS = FrameSchema(

@@ -72,6 +72,7 @@ def calls() -> dict[str, Call]:
     projection = nf.project_rates(
         points, metrics=["f_beta", "precision", "pos_fraction", "recall"], prevalence=etas
     )
+    fold_values = nf.project_rates(fold_points, metrics=["f_beta", "recall"], prevalence=etas)
     winners = nf.winner_ranges(rates, metric="f_beta", over="prevalence")
     decisions = nf.decision_map(rates)
     surface = nf.metric_surface("precision", resolution=5)
@@ -136,6 +137,7 @@ def calls() -> dict[str, Call]:
         Call("project_rates", (rates,), {"metrics": "f_beta", "prevalence": etas}, "rates"),
         Call("ranked_table", (nf.rank_models(projection),), {"metric": "f_beta"}),
         Call("rank_models", (projection,), {}, "projection"),
+        Call("average_over", (fold_values,), {"over": "fold"}, "projection"),
         Call("decompose_difference", (fold_rates,), {"metric": "precision", "over": "fold"}, "rates"),
         Call("roll_up", (fold_rates,), {"over": "fold", "metrics": "precision"}, "rates"),
         Call("roc_convex_hull", (rates,), {}, "rates"),

@@ -51,7 +51,9 @@ class Columns:
             needed = {self.label: "label", **needed}
         if self.model is not None:
             needed[self.model] = "model"
-        needed |= {column: "fold" if key == "fold" else "segments" for key, column in self.keys.items()}
+        needed |= {
+            column: key if key in ("fold", "repeat") else "segments" for key, column in self.keys.items()
+        }
         if self.weight is not None:
             needed[self.weight] = "weight"
         if self.unit is not None:

@@ -30,6 +30,7 @@ def scan_predictions(
     label: str | None = "label",
     score: str = "score",
     fold: str | None = None,
+    repeat: str | None = None,
     segments: str | Sequence[str] | None = None,
     weight: str | None = None,
     unit: str | None = None,
@@ -60,6 +61,9 @@ def scan_predictions(
         without labels, ``label=None``: ``count_scores`` counts it.
     fold
         The column with the cross-validation fold; it becomes the key ``fold``.
+    repeat
+        The column that says in which repeat of a cross-validation the row was scored; it becomes the key
+        ``repeat``.
     segments
         The columns by which the log can be cut: country, device, month. They keep their names and values.
         ``()`` says that there are none.
@@ -92,6 +96,7 @@ def scan_predictions(
     ====== =============== ========================================== =======================
     model  String          name of the model                          a model of its own
     fold   as in the log   the fold, if asked for                     a fold of its own
+    repeat as in the log   the repeat, if asked for                   a repeat of its own
     keys   as in the log   the segments, under their own names        a segment of its own
     label  Boolean         true class; absent without labels          never
     score  Float32/Float64 score, in the log's own precision          never
@@ -123,14 +128,13 @@ def scan_predictions(
     refuse_after_fork()
     if label is None and positive is not None:
         raise ParameterError("positive names a label, but label is None", hint="omit one of them")
-    named = any(option is not None for option in (fold, segments, weight, unit, scores))
+    named = any(option is not None for option in (fold, repeat, segments, weight, unit, scores))
     frame = frame_source(source) if isinstance(source, Predictions) else None
     if frame is not None and not named and (model, label, score) == ("model", "label", "score"):
         columns = _columns_of_predictions(frame.schema().names(), "label")
     else:
-        columns = _columns(
-            model, label, score, fold, () if segments is None else segments, weight, unit, scores
-        )
+        cut = () if segments is None else segments
+        columns = _columns(model, label, score, fold, repeat, cut, weight, unit, scores)
     if frame is None or verify is not None:
         opened = open_source(source, columns.needed(), storage_options, verify)
     else:
@@ -184,7 +188,8 @@ def _columns_of_predictions(names: Sequence[str], label: str | None) -> Columns:
         label,
         "score",
         fold="fold" if "fold" in keys else None,
-        segments=[key for key in keys if key != "fold"],
+        repeat="repeat" if "repeat" in keys else None,
+        segments=[key for key in keys if key not in ("fold", "repeat")],
         weight="weight" if "weight" in names else None,
         unit="unit" if "unit" in names else None,
         scores=None,
@@ -196,19 +201,20 @@ def _columns(
     label: str | None,
     score: str,
     fold: str | None,
+    repeat: str | None,
     segments: str | Sequence[str],
     weight: str | None,
     unit: str | None,
     scores: Mapping[str, str] | None,
 ) -> Columns:
-    keys = {} if fold is None else {"fold": fold}
+    keys = {key: column for key, column in (("fold", fold), ("repeat", repeat)) if column is not None}
     for segment in [segments] if isinstance(segments, str) else segments:
         if segment in RESERVED or segment.startswith("__"):
             msg = f"the segment {segment!r} has a name that the tables need for themselves"
             raise ParameterError(msg, hint="rename the column in the log, or on a LazyFrame before the scan")
         if segment in keys:
             msg = f"the key {segment!r} is asked for twice"
-            raise ParameterError(msg, hint="name it once, as fold= or among segments=")
+            raise ParameterError(msg, hint="name it once, as fold= or repeat=, or among segments=")
         keys[segment] = segment
     if scores is not None and not scores:
         raise ParameterError.out_of_range("scores", scores, "at least one model and its score column")

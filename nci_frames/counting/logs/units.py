@@ -108,12 +108,14 @@ class UnitSizes:
     rows: float
     #: Whether they were counted in a sample of the units.
     estimated: bool
+    #: Rows of every unit under every model, if all have as many, at least two, of one label each.
+    repeated: int | None = None
 
 
 def unit_sizes(predictions: Predictions) -> UnitSizes:
     """Count the units of predictions; of a large log, those of one in 64 units."""
     scan = scan_behind(predictions)
-    rows = scan.raw.filter(pl.col(REASON) == 0).select("model", "unit")
+    rows = scan.raw.filter(pl.col(REASON) == 0).select("model", "unit", "label")
     estimated = scan.rows is None or scan.rows > _MANY_ROWS
     if estimated:
         sampled = pl.col("unit").map_batches(
@@ -121,10 +123,13 @@ def unit_sizes(predictions: Predictions) -> UnitSizes:
         )
         rows = rows.filter(sampled)
     size = pl.len().cast(pl.Int64).alias("rows")
+    both = (pl.col("label").min() != pl.col("label").max()).alias("both")
     with scan.source.reading():
-        found = rows.group_by("model", "unit").agg(size).collect(engine="streaming")
+        found = rows.group_by("model", "unit").agg(size, both).collect(engine="streaming")
     units = found["unit"].n_unique() * (_SAMPLED if estimated else 1)
-    return UnitSizes(units, float(found["rows"].mean() or 0.0), estimated)  # type: ignore[arg-type]
+    each = found["rows"].unique().to_list()
+    repeated = each[0] if len(each) == 1 and each[0] > 1 and not found["both"].any() else None
+    return UnitSizes(units, float(found["rows"].mean() or 0.0), estimated, repeated)  # type: ignore[arg-type]
 
 
 def bucket_of_units(units: pl.Series, buckets: int) -> pl.Series:

@@ -10,18 +10,21 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level
 from nci_frames.checked import checked
+from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.banded import Band, band_parts, highest_average_precision
 from nci_frames.evaluation.areas.pr_rules import PR_RULES, Method, Steps
+from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curves
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
 from nci_frames.evaluation.metrics import MEAN_PR_AUC, PARTIAL_ROC_AUC, PR_AUC, ROC_AUC
+from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.support.curves import with_curve_flags, with_curve_support
-from nci_frames.schemas import AREAS, COUNTS, collect
+from nci_frames.schemas import AREAS, COUNTS, RATES, collect
 from nci_frames.typing import Floats
 
-__all__ = ["Areas", "compute_areas", "enclosed", "mean_pr_auc"]
+__all__ = ["Areas", "areas_of", "compute_areas", "enclosed", "mean_pr_auc"]
 
 Areas = tuple[Floats, Floats, Floats]
 
@@ -63,8 +66,9 @@ def compute_areas(
     level
         Confidence of the band, in (0, 1).
     units
-        With *interval*: None takes the rows as independent; a key, such as the ``bucket`` of
-        ``unit_buckets``, takes its values as independent instead, at least 20 of them, and is summed away.
+        None takes the rows as independent; a key, such as the ``bucket`` of ``unit_buckets``, takes its
+        values as independent instead, at least 20 of them, and is summed away: for the band, and for
+        ``supported``, which counts as many independent rows as the rows of the units are worth.
 
     Returns
     -------
@@ -73,7 +77,7 @@ def compute_areas(
     =========== ======= ====================================== ==========================================
     column      dtype   meaning                                null where
     =========== ======= ====================================== ==========================================
-    model, keys          as in *counts*                        as in *counts*
+    model, keys          as in *counts*, without *units*       as in *counts*
     metric      String  "roc_auc", "pr_auc" or                 never
                         "partial_roc_auc"
     method      String  rule of the PR area                    not pr_auc
@@ -93,8 +97,8 @@ def compute_areas(
     ------
     ParameterError
         If a prevalence or the level is out of range, a segment has no prevalence or several, the method is
-        unknown, or the range of FPR empty; with *interval*, if counts are sums of weights, there are too few
-        values of *units*, or the method is "trapezoid", which no band encloses.
+        unknown, or the range of FPR empty; if there are too few values of *units*; with *interval*, if counts
+        are sums of weights, or the method is "trapezoid", which no band encloses.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units* or a key of the segments.
 
@@ -126,37 +130,58 @@ def compute_areas(
     """
     if fpr_range is not None and not 0 <= fpr_range[0] < fpr_range[1] <= 1:
         raise ParameterError.out_of_range("fpr_range", fpr_range, "(low, high) with 0 <= low < high <= 1")
-    frame = collect(counts, COUNTS)
-    keys = ["model", *COUNTS.keys(frame.columns)]
-    ranges = [(0.0, 1.0)] if fpr_range is None else [(0.0, 1.0), fpr_range]
     check_level(level)
-    banded = interval is not None
-    if banded or units is not None:
-        if method == "trapezoid":
-            msg = "the rule 'trapezoid' has no band: between two points it may leave the curves of the band"
-            raise ParameterError(msg, hint="use method='average_precision' or 'interpolated'")
+    if interval is not None and method == "trapezoid":
+        msg = "the rule 'trapezoid' has no band: between two points it may leave the curves of the band"
+        raise ParameterError(msg, hint="use method='average_precision' or 'interpolated'")
+    frame = collect(counts, COUNTS)
+    whole = frame if units is None else whole_counts(frame)
+    worth = None if units is None else class_worth(whole, units)
+    if interval is not None:
+        keys = ["model", *(key for key in COUNTS.keys(frame.columns) if key != units)]
         rates = compute_rates(frame, interval=interval, level=sqrt(level), units=units)
-        keys = [key for key in keys if key != units]
         frame = rates.sort(*keys, "threshold", maintain_order=True)
+    elif units is not None:
+        frame = pool_counts(whole, over=units)
+    return areas_of(
+        frame, prevalence, method=method, fpr_range=fpr_range, banded=interval is not None, worth=worth
+    )
+
+
+def areas_of(
+    frame: pl.DataFrame,
+    prevalence: Prevalences | Field,
+    *,
+    method: Method = "average_precision",
+    fpr_range: tuple[float, float] | None = None,
+    banded: bool = False,
+    worth: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """Return what ``compute_areas`` does, of checked counts; if *banded*, of rates with simultaneous bounds.
+
+    With *worth*, a table of ``class_worth``, rows count as so many independent ones for ``supported``.
+    """
+    keys = ["model", *RATES.keys(frame.columns)]
+    ranges = [(0.0, 1.0)] if fpr_range is None else [(0.0, 1.0), fpr_range]
     grid = numbers_of(prevalence)
     if is_field(prevalence):
         prevalence = field_of(cast("Field", prevalence), frame, keys[1:])
 
-    def areas_of(curves: Curves, band: Band | None) -> tuple[pl.DataFrame, list[Areas]]:
+    def of_curves(curves: Curves, band: Band | None) -> tuple[pl.DataFrame, list[Areas]]:
         own = own_prevalence(curves.groups, prevalence, curves.observed_prevalence, keys[1:])
         etas: list[float | Floats] = [own] if grid is None else list(grid)
         found = _areas(curves, ranges, etas, method)
         if band is not None:
             found = _within(found, band, ranges, etas, method)
         beside = pl.Series("__own", own, nan_to_null=True)
-        return with_curve_support(curves, "pr").with_columns(beside), found
+        return with_curve_support(curves, "pr", worth).with_columns(beside), found
 
     # NumPy releases the GIL while it computes, and the parts are independent.
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
         bands = band_parts(frame, keys) if banded else repeat(None)
         pairs = zip(curve_parts(frame, keys), bands, strict=False)
-        parts = list(threads.map(lambda part: areas_of(part[0](), part[1] and part[1]()), pairs))
-    nothing, _ = areas_of(no_curves(frame, keys), None)
+        parts = list(threads.map(lambda part: of_curves(part[0](), part[1] and part[1]()), pairs))
+    nothing, _ = of_curves(no_curves(frame, keys), None)
     groups = pl.concat([nothing, *(part for part, _ in parts)])
     labels: list[tuple[str, str | None, float | None]] = [(ROC_AUC.name, None, None)]
     labels += [(PARTIAL_ROC_AUC.name, None, None)] if fpr_range else []

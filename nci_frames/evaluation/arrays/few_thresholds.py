@@ -18,16 +18,17 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, units: str) -> pl.
     counts
         Counts with the key *units*, at every score or on a grid that has the thresholds.
     points
-        model, the other keys, threshold.
+        model, those of the other keys that they have, threshold.
     units
         The key of the buckets.
     """
     group = ["model", *(key for key in COUNTS.keys(counts.columns) if key != units)]
     cells = pl.col(_CELLS)
-    wanted = points.select(*group, "threshold")
+    on = [name for name in group if name in points.columns]
+    wanted = points.select(*on, "threshold")
     if not counts.select(one_score(counts.columns)).to_series().all():
         # On a grid every bucket has every threshold.
-        found = counts.join(wanted, on=[*group, "threshold"], how="semi", nulls_equal=True)
+        found = counts.join(wanted, on=[*on, "threshold"], how="semi", nulls_equal=True)
         return found.select(*group, units, "threshold", cells)
     numbered = counts.with_columns(__bucket=pl.struct(*group, units).rank("dense")).select(
         *group, units, "__bucket", "threshold", cells
@@ -35,7 +36,7 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, units: str) -> pl.
     totals = numbered.group_by(*group, units, "__bucket").agg(
         positives=(pl.col("tp") + pl.col("fn")).first(), negatives=(pl.col("fp") + pl.col("tn")).first()
     )
-    asked = totals.join(wanted, on=group, nulls_equal=True)
+    asked = totals.join(wanted, on=on, nulls_equal=True)
     found = asked.sort("threshold").join_asof(
         numbered.select("__bucket", "threshold", "tp", "fp").sort("threshold"),
         on="threshold",

@@ -173,8 +173,7 @@ class _Asker:
         return table.join(found.select("model", "lower", "upper"), on="model", how="left", nulls_equal=True)
 
     def _logs(self, leading: Sequence[str]) -> Resampled:
-        judged = self._total if self._judged is None else self._judged
-        return Resampled.of(self._total, judged, leading, units=self._drawn.units, repeats=self._repeats)
+        return Resampled.of(self._total, self._drawn, leading, repeats=self._repeats)
 
     def _distinguishable(self, leading: Sequence[str]) -> pl.DataFrame:
         """Return which models differ from the best; null where that cannot be said."""
@@ -233,7 +232,7 @@ class _Asker:
         if "prevalence" not in points.columns:
             points = points.join(pl.DataFrame({"prevalence": grid}), how="cross")
         table = points.drop("reason").with_columns(
-            beta=beta, **point_flags(needs_fpr=called.needs_fpr is not False)
+            beta=beta, **point_flags(points.columns, needs_fpr=called.needs_fpr is not False)
         )
         table = table.with_columns(called.cast(pl.Float64).alias("value"), metric=pl.lit(self._label))
         table = table.select(

@@ -38,13 +38,14 @@ def with_intervals(
     changes = [place for place in range(1, len(models)) if models[place] != models[place - 1]]
     if logs is None or not changes or fixed in (0.0, float("inf")):
         return winners.with_columns(**_NONE)
-    over, metric = winners.select("over", "metric").row(0)
-    draws = Draws(repeats=logs.repeats, seed=_SEED, units=logs.units)
+    axis, metric = winners.select("over", "metric").row(0)
+    over = logs.over if points is None else None
+    draws = Draws(repeats=logs.repeats, seed=_SEED, units=logs.units, over=over)
     frame = logs.steps if points is None else logs.at(points)
     kept = frame.filter(pl.col("model").is_in(models.unique().implode()))
     if metric == "pr_auc":
         found = area_curves_of(kept, **draws)
-    elif over == "prevalence":
+    elif axis == "prevalence":
         found = own_curves_of(kept, prevalence=None, beta=fixed, **draws)
     else:
         found = own_curves_of(kept, prevalence=fixed, beta=None, **draws)
@@ -52,10 +53,10 @@ def with_intervals(
     rows: list[tuple[float | None, float | None]] = [(None, None)] * len(models)
     for place in changes:
         at = winners["start"][place]
-        crossing = {"model_a": models[place - 1], "model_b": models[place], over: at}
-        inside = 0 < at < (1 if over == "prevalence" else float("inf"))
+        crossing = {"model_a": models[place - 1], "model_b": models[place], axis: at}
+        inside = 0 < at < (1 if axis == "prevalence" else float("inf"))
         if curves is not None and inside and {models[place - 1], models[place]} <= curves.values.keys():
-            border = border_of(curves, crossing, over, _LEVEL)
+            border = border_of(curves, crossing, axis, _LEVEL)
             rows[place] = (border["lower"], border["upper"])
     lower, upper = zip(*rows, strict=True)
     return winners.with_columns(pl.Series("lower", lower, pl.Float64), pl.Series("upper", upper, pl.Float64))

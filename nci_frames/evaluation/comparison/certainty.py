@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
-from nci_frames.evaluation.resampling.probability_best import probability_best
+from nci_frames.evaluation.comparison.units import Drawn
+from nci_frames.evaluation.resampling.probability_best import shares_of_best, with_reasons
+from nci_frames.schemas import BEST_MODELS
 
 __all__ = [
     "MOST_RESAMPLED",
@@ -43,36 +46,36 @@ class Resampled:
 
     #: The models that are resampled.
     models: tuple[str, ...]
-    #: Their counts without further keys; and the same by *units*.
+    #: Their counts without further keys, and by *units*.
     counts: pl.DataFrame
     by_unit: pl.DataFrame
     #: The key whose values are drawn whole; None draws rows.
     units: str | None
+    #: The counts by both at fewer steps of recall: exact counts then take little longer than a thousand bins.
+    steps: pl.DataFrame
+    #: The key over whose values areas are averaged; None where there is none.
+    over: str | None
     repeats: int
 
     @classmethod
     def of(
         cls,
         counts: pl.DataFrame,
-        by_unit: pl.DataFrame,
+        drawn: Drawn,
         leading: Sequence[str],
         *,
-        units: str | None,
         repeats: int,
     ) -> "Resampled":
         """Return the counts of the first of the leading models."""
         models = tuple(leading[:MOST_RESAMPLED])
         some = pl.col("model").is_in(models)
-        return cls(models, counts.filter(some), by_unit.filter(some), units, repeats)
-
-    @property
-    def steps(self) -> pl.DataFrame:
-        """The counts at fewer steps of recall: exact counts then take little longer than a thousand bins."""
-        steps = _fewer_steps(self.counts)
-        if self.units is None:
-            return steps
-        fewer = len(steps) < len(self.counts)
-        return at_thresholds(self.by_unit, steps, self.units) if fewer else self.by_unit
+        by_unit = drawn.total.filter(some)
+        by_repeat = by_unit if drawn.repeat is None else drawn.by_repeat.filter(some)
+        kept = counts.filter(some)
+        steps = _fewer_steps(kept)
+        if drawn.units is not None:
+            steps = at_thresholds(by_repeat, steps, drawn.units) if len(steps) < len(kept) else by_repeat
+        return cls(models, kept, by_unit, drawn.units, steps, drawn.repeat, repeats)
 
     def at(self, points: pl.DataFrame) -> pl.DataFrame:
         """Return the counts at the thresholds of operating points."""
@@ -82,48 +85,70 @@ class Resampled:
 
     def areas(self, prevalence: Sequence[float]) -> pl.DataFrame:
         """Return the probability of being best by PR-AUC."""
-        return probability_best(
-            self.steps, metric="pr_auc", prevalence=prevalence, repeats=self.repeats, units=self.units
-        )
+        return shares_of_best(
+            self.steps, metric="pr_auc", prevalence=prevalence, repeats=self.repeats, units=self.units,
+            over=self.over,
+        )  # fmt: skip
 
-    def points(self, points: pl.DataFrame, prevalence: Sequence[float], beta: float) -> pl.DataFrame:
-        """Return the probability of being best by F-beta at one operating point of each model."""
-        return probability_best(
+    def points(
+        self,
+        points: pl.DataFrame,
+        prevalence: Sequence[float],
+        beta: float,
+        threshold: Literal["own"] | None = None,
+    ) -> pl.DataFrame:
+        """Return the probability of being best by F-beta at one operating point, or the best of several."""
+        return shares_of_best(
             self.at(points),
             metric="f_beta",
             prevalence=prevalence,
             beta=beta,
+            threshold=threshold,
             repeats=self.repeats,
             units=self.units,
         )
 
 
 def ranking_certainty(
-    logs: Resampled, points: pl.DataFrame, *, prevalence: Sequence[float], beta: float
+    logs: Resampled,
+    points: pl.DataFrame,
+    areas: pl.DataFrame,
+    projection: pl.DataFrame,
+    *,
+    prevalence: Sequence[float],
+    beta: float,
 ) -> pl.DataFrame:
     """Return the probability of being best by PR-AUC, and by F-beta at given operating points.
 
-    The columns are those of ``probability_best``.
+    The columns are those of ``probability_best``; what is supported is that of *areas* and *projection*.
     """
-    return pl.concat([logs.areas(prevalence), logs.points(points, prevalence, beta)])
+    by_point = projection.filter(metric="f_beta", beta=beta)
+    return pl.concat(
+        [
+            _supported(logs.areas(prevalence), areas.filter(metric="pr_auc")),
+            _supported(logs.points(points, prevalence, beta), by_point),
+        ]
+    )
 
 
 def own_threshold_certainty(
-    logs: Resampled, points: pl.DataFrame, *, prevalence: Sequence[float], beta: float
+    logs: Resampled, points: pl.DataFrame, best: pl.DataFrame, *, prevalence: Sequence[float], beta: float
 ) -> pl.DataFrame:
     """Return the probability of being best by F-beta, each model at its own best threshold.
 
-    The threshold is the best of those of *points*, in each resampled log anew.
+    The threshold is the best of those of *points*, in each resampled log anew; what is supported is that of
+    *best*.
     """
-    return probability_best(
-        logs.at(points),
-        metric="f_beta",
-        prevalence=prevalence,
-        beta=beta,
-        threshold="own",
-        repeats=logs.repeats,
-        units=logs.units,
+    return _supported(logs.points(points, prevalence, beta, "own"), best.filter(beta=beta))
+
+
+def _supported(table: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
+    """Add whether the log supports the values, from their own table."""
+    at = ["model", "prevalence"]
+    told = table.select(at).join(
+        values.select(*at, "supported", "reason"), on=at, how="left", nulls_equal=True, maintain_order="left"
     )
+    return BEST_MODELS.finish(with_reasons(table.drop("__own"), told))
 
 
 def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:

@@ -8,10 +8,8 @@ import polars as pl
 
 from nci_frames.arguments import beta_values, check_repeats, prevalence_values
 from nci_frames.checked import checked
-from nci_frames.counts.pooling import pool_counts
 from nci_frames.counts.score_scale import no_probabilities, share_off_scale
-from nci_frames.errors import OutsideGridWarning, ParameterError, SchemaError
-from nci_frames.evaluation.areas.areas import compute_areas
+from nci_frames.errors import OutsideGridWarning, ParameterError
 from nci_frames.evaluation.areas.nodes import area_nodes
 from nci_frames.evaluation.comparison.border_intervals import with_intervals
 from nci_frames.evaluation.comparison.certainty import (
@@ -22,6 +20,7 @@ from nci_frames.evaluation.comparison.certainty import (
 )
 from nci_frames.evaluation.comparison.curves import project_curves, report_curves
 from nci_frames.evaluation.comparison.field_tables import field_grid, field_tables
+from nci_frames.evaluation.comparison.log_counts import LogCounts
 from nci_frames.evaluation.comparison.own_thresholds import best_values
 from nci_frames.evaluation.comparison.places import (
     main_beta,
@@ -31,6 +30,7 @@ from nci_frames.evaluation.comparison.places import (
     tested_prevalences,
 )
 from nci_frames.evaluation.comparison.possible_best import LEAST_REPEATS, possible_best
+from nci_frames.evaluation.comparison.repeats import compared_folds, fold_areas
 from nci_frames.evaluation.comparison.segment_tables import (
     segment_differences,
     segment_order,
@@ -39,7 +39,6 @@ from nci_frames.evaluation.comparison.segment_tables import (
 )
 from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
 from nci_frames.evaluation.comparison.undefined import observed_prevalence, uncounted, undefined_groups
-from nci_frames.evaluation.comparison.units import Drawn
 from nci_frames.evaluation.crossovers.decision_map import decision_map, own_maps
 from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
 from nci_frames.evaluation.crossovers.winners import winner_ranges
@@ -48,10 +47,7 @@ from nci_frames.evaluation.projection.bands import max_precision_uncertainty, pr
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.certified_map import certified_ranges
-from nci_frames.evaluation.significance.folds import compare_folds
-from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
 from nci_frames.schemas import COUNTS, collect
 
 __all__ = ["compare_models", "comparison_of"]
@@ -76,6 +72,7 @@ def compare_models(
     threshold: float = PROBABLE,
     segments: str | Sequence[str] = (),
     fold: str | None = None,
+    repeat: str | None = None,
     repeats: int = 400,
     unit_counts: pl.DataFrame | pl.LazyFrame | None = None,
 ) -> Comparison:
@@ -100,11 +97,17 @@ def compare_models(
         The keys to show separately as well; all other keys (the folds) are pooled.
     fold
         The key of the folds of a cross-validation, over which models are compared as well.
+    repeat
+        The key of the repeats of a cross-validation, in each of which every row is scored once. Areas, and
+        F-beta at own best thresholds, are taken within each repeat, with the rows of its folds together, and
+        averaged; rates at one threshold are the means over the repeats. Intervals and tests need the key
+        ``bucket``, since the rows of a unit in all repeats depend on each other: otherwise bounds of rates
+        are those of one repeat, and there are no tests.
     repeats
         Number of resampled logs for the certainty of the ranking, 2 to 1,000,000.
     unit_counts
-        The same rows counted by ``bucket`` and by *segments*, at the same thresholds, for a log so large that
-        the counts by folds, segments and buckets together would be too many.
+        The same rows counted by ``bucket``, *segments* and *repeat*, at the same thresholds, for a log so
+        large that the counts by folds, segments and buckets together would be too many.
 
     Returns
     -------
@@ -141,6 +144,7 @@ def compare_models(
         threshold=threshold,
         segments=segments,
         fold=fold,
+        repeat=repeat,
         repeats=repeats,
         unit_counts=unit_counts,
     )
@@ -158,10 +162,14 @@ def comparison_of(
     threshold: float = PROBABLE,
     segments: str | Sequence[str] = (),
     fold: str | None = None,
+    repeat: str | None = None,
     repeats: int = 400,
     unit_counts: pl.DataFrame | pl.LazyFrame | None = None,
+    unit_rows: int | None = None,
 ) -> Comparison:
     """Compare as ``compare_models`` does, whose caller shows ``Comparison.off_scale`` instead of a warning.
+
+    *unit_rows* is what a caller who has seen the rows says of them in ``Comparison.unit_rows``.
 
     Raises
     ------
@@ -169,46 +177,36 @@ def comparison_of(
         As ``compare_models`` does.
     """
     frame = collect(counts, COUNTS)
-    keys = COUNTS.keys(frame.columns)
     segments = [segments] if isinstance(segments, str) else list(segments)
-    _check_keys(keys, segments, fold)
+    log = LogCounts.of(frame, unit_counts, segments=segments, fold=fold, repeat=repeat)
     (grid, field), betas = _grid(frame, prevalence, segments), beta_values(beta)
     check_repeats(repeats, 2)
-    # Sums of weights have no binomial bounds and cannot be resampled.
-    whole = all(frame.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn"))
 
-    drawn = Drawn.of(frame if unit_counts is None else collect(unit_counts, COUNTS), segments)
-
-    def bounded(points: pl.DataFrame) -> pl.DataFrame:
-        return drawn.bounded(points) if whole else points
-
-    def tables(counts: pl.DataFrame, rates: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-        points = bounded(select_operating_points(rates, threshold=threshold))
+    def tables(rates: pl.DataFrame, keys: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+        points = log.bounded(select_operating_points(rates, threshold=threshold))
         # The tables of segments have thousands of rows; their bounds would not be read.
-        band = whole and not COUNTS.keys(counts.columns)
+        band = log.whole and not keys
         projection = project_rates(points, metrics=METRICS, prevalence=grid, beta=betas, band=band)
-        return points, rank_models(projection), rank_models(compute_areas(counts, prevalence=grid))
+        return points, rank_models(projection), rank_models(log.areas(keys, grid))
 
-    apart = pool_counts(frame, over=[key for key in keys if key not in segments])
-    total = pool_counts(apart, over=segments)
-    rates = compute_rates(total)
-    points, projection, areas = tables(total, rates)
+    rates = log.rates(())
+    points, projection, areas = tables(rates, ())
     by_segment: tuple[pl.DataFrame | None, ...] = (None, None, None)
     undefined = undefined_groups(points, rates, ())
     sizes = differences = None
     if segments:
-        by_rates = compute_rates(apart)
-        by_segment = tables(apart, by_rates)
+        by_rates = log.rates(segments)
+        by_segment = tables(by_rates, segments)
         undefined = undefined_groups(by_segment[0], by_rates, segments)
         sizes = segment_sizes(by_rates, segments)
         differences = segment_differences(by_segment[0], sizes, segments, beta=main_beta(betas))
     maps, decisions = own_maps(rates), decision_map(rates)
     own = rates.join(maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi")
-    best_points = bounded(own.sort("model", "threshold"))
+    best_points = log.bounded(own.sort("model", "threshold"))
     # Models that share thresholds still compete at different ones.
     within = ("metric", "prevalence", "beta")
-    judged = drawn.total if whole and drawn.enough else None
-    best = rank_models(best_values(best_points, maps, judged, grid, betas, units=drawn.units), by=within)
+    own_values = best_values(best_points, maps, log.judged, grid, betas, units=log.drawn.units, over=repeat)
+    best = rank_models(own_values, by=within)
     observed = observed_prevalence(rates)
     main, middle = main_beta(betas), middle_prevalence(grid, observed)
     mains = main_prevalences(grid, observed)
@@ -216,10 +214,10 @@ def comparison_of(
     by_area = areas.filter(metric="pr_auc")
     leading = contenders(best.filter(at_beta), by_area, projection.filter(at_beta))
     certainty = best_certainty = possible = certified = logs = None
-    if judged is not None and best.height:
-        logs = Resampled.of(total, judged, leading, units=drawn.units, repeats=repeats)
-        certainty = ranking_certainty(logs, points, prevalence=grid, beta=main)
-        best_certainty = own_threshold_certainty(logs, best_points, prevalence=grid, beta=main)
+    if log.resampled and best.height:
+        logs = Resampled.of(log.total, log.drawn, leading, repeats=repeats)
+        certainty = ranking_certainty(logs, points, areas, projection, prevalence=grid, beta=main)
+        best_certainty = own_threshold_certainty(logs, best_points, best, prevalence=grid, beta=main)
         tested = tested_prevalences(grid, observed)
         possible = possible_best(logs, best_points, threshold=threshold, prevalence=tested, beta=main)
         certified = certified_ranges(
@@ -227,8 +225,8 @@ def comparison_of(
             repeats=max(repeats, LEAST_REPEATS),
         )  # fmt: skip
     curves, span = report_curves(rates, leading[:MOST_MODELS]), prevalence_range(grid, observed)
-    nodes = _nodes(total, span)
-    support = lowest_supported_prevalence(total, metric="pr_auc")
+    nodes = log.areas((), area_nodes(*span)).filter(metric="pr_auc")
+    support = log.support()
     return Comparison(
         prevalence=tuple(grid),
         beta=tuple(betas),
@@ -242,11 +240,13 @@ def comparison_of(
         segment_points=by_segment[0],
         segment_projection=by_segment[1],
         segment_areas=by_segment[2],
-        **field_tables(by_segment[0], apart, field, segments, metrics=METRICS, beta=betas),
+        **field_tables(by_segment[0], log.by_segment, field, segments, metrics=METRICS, beta=betas),
         undefined=undefined,
         uncounted=uncounted(points, rates),
-        off_scale=_off_scale(total, threshold),
-        buckets=drawn.buckets,
+        off_scale=_off_scale(log.total, threshold),
+        buckets=log.drawn.buckets,
+        unit_rows=unit_rows,
+        repeats=None if repeat is None else frame[repeat].n_unique(),
         rates=rates,
         best_points=best_points,
         best=best,
@@ -265,7 +265,8 @@ def comparison_of(
             points,
             fixed=middle,
         ),
-        folds=_folds(frame, fold, threshold=threshold, betas=betas, prevalence=middle),
+        folds=compared_folds(frame, log.folds, threshold=threshold, betas=betas, prevalence=middle),
+        fold_areas=fold_areas(frame, log.folds, mains),
         decisions=decisions,
         certified=certified,
         area_nodes=nodes,
@@ -274,20 +275,20 @@ def comparison_of(
         certainty=certainty,
         best_certainty=best_certainty,
         contenders=possible,
-        shifts=segment_shifts(drawn.counts, drawn.segments, units=drawn.units)
-        if judged is not None
+        shifts=segment_shifts(log.drawn.by_segment, log.drawn.segments, units=log.drawn.units)
+        if log.judged is not None
         else None,
         curves=curves,
         curve_projection=project_curves(curves, mains),
-        precision_bands=precision_band(points, prevalence=grid) if whole else None,
-        precision_uncertainty=max_precision_uncertainty(points) if whole else None,
+        precision_bands=precision_band(points, prevalence=grid) if log.whole else None,
+        precision_uncertainty=max_precision_uncertainty(points) if log.whole else None,
         area_errors=_area_errors(by_area),
         segment_sizes=sizes,
         differences=differences,
         segment_ranks=segment_order(
-            apart, by_segment[0], segments, threshold=threshold, prevalence=middle, beta=main
+            log.by_segment, by_segment[0], segments, threshold=threshold, prevalence=middle, beta=main
         )
-        if whole and drawn.units is None
+        if log.whole and log.drawn.units is None and repeat is None
         else None,
     )
 
@@ -307,13 +308,6 @@ def _grid(
     return asked, None
 
 
-def _check_keys(keys: Sequence[str], segments: Sequence[str], fold: str | None) -> None:
-    for option, names in (("segments", segments), ("fold", [] if fold is None else [fold])):
-        for name in names:
-            if name not in keys:
-                raise SchemaError.missing_column(name, option, "the keys of the counts frame", keys)
-
-
 def _off_scale(counts: pl.DataFrame, threshold: float) -> str | None:
     """Say that the threshold for probabilities meets scores that are none; None where it does not."""
     if threshold != PROBABLE:
@@ -323,21 +317,6 @@ def _off_scale(counts: pl.DataFrame, threshold: float) -> str | None:
         return None
     advice = "compare at the threshold that is in use"
     return f"{told}, so decisions at {threshold:g} may not be those that are made: {advice}"
-
-
-def _nodes(total: pl.DataFrame, span: tuple[float, float]) -> pl.DataFrame:
-    return compute_areas(total, prevalence=area_nodes(*span)).filter(metric="pr_auc")
-
-
-def _folds(
-    frame: pl.DataFrame, fold: str | None, *, threshold: float, betas: list[float], prevalence: float
-) -> pl.DataFrame | None:
-    """Compare F-beta over the folds, each at its own operating point; None if there are fewer than two."""
-    if fold is None or frame[fold].n_unique() < 2:
-        return None
-    others = [key for key in COUNTS.keys(frame.columns) if key != fold]
-    points = select_operating_points(compute_rates(pool_counts(frame, over=others)), threshold=threshold)
-    return compare_folds(points, beta=betas, prevalence=prevalence, over=fold)
 
 
 def _area_errors(areas: pl.DataFrame) -> pl.DataFrame:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.evaluation.metrics import f_beta
+from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
 from nci_frames.evaluation.support.flags import point_flags
 
@@ -19,11 +20,13 @@ def best_values(
     betas: Sequence[float],
     *,
     units: str | None = None,
+    over: str | None = None,
 ) -> pl.DataFrame:
     """Return F-beta of each model at its best threshold, at every prevalence and beta.
 
     With *counts* the value is judged on other rows, and bounds are those of the points; without them, as for
-    sums of weights, it is that of the points.
+    sums of weights, it is that of the points. If the counts have the key *over*, thresholds are chosen and
+    judged within each of its values, and the values averaged.
     """
     eta, beta = pl.col("prevalence"), pl.col("beta")
     places = pl.DataFrame({"prevalence": grid}).join(pl.DataFrame({"beta": betas}), how="cross")
@@ -48,14 +51,19 @@ def best_values(
         for side, tpr, fpr in (("lower", "tpr_lower", "fpr_upper"), ("upper", "tpr_upper", "fpr_lower")):
             bounds = chosen.with_columns(tpr=pl.col(tpr), fpr=pl.col(fpr))
             values[side] = bounds.select(f_beta()).to_series()
-    best = chosen.with_columns(metric=pl.lit("f_beta"), **values, **point_flags(needs_fpr=True)).select(
-        "model", "threshold", "metric", "prevalence", "beta", *values, "supported", "reason"
-    )
-    return best if counts is None else _judged_apart(best, counts, grid, betas, units)
+    best = chosen.with_columns(
+        metric=pl.lit("f_beta"), **values, **point_flags(chosen.columns, needs_fpr=True)
+    ).select("model", "threshold", "metric", "prevalence", "beta", *values, "supported", "reason")
+    return best if counts is None else _judged_apart(best, counts, grid, betas, units, over)
 
 
 def _judged_apart(
-    best: pl.DataFrame, counts: pl.DataFrame, grid: Sequence[float], betas: Sequence[float], units: str | None
+    best: pl.DataFrame,
+    counts: pl.DataFrame,
+    grid: Sequence[float],
+    betas: Sequence[float],
+    units: str | None,
+    over: str | None,
 ) -> pl.DataFrame:
     """Replace each value by that of ``cross_fit``; the value of the log itself becomes ``optimistic``.
 
@@ -63,11 +71,22 @@ def _judged_apart(
     """
     fitted = cross_fit(counts, prevalence=grid, beta=betas, units=units)
     at = ["model", "prevalence", "beta"]
-    joined = best.rename({"value": "optimistic"}).join(
-        fitted.select(*at, "value"), on=at, how="left", nulls_equal=True, maintain_order="left"
-    )
+    if over is None:
+        judged = best.rename({"value": "optimistic"})
+        found = fitted.select(*at, "value")
+    else:
+        judged, found = best.drop("value"), _averaged(fitted, over).select(*at, "value", "std", "optimistic")
+    joined = judged.join(found, on=at, how="left", nulls_equal=True, maintain_order="left")
     known = pl.col("value").is_not_null()
     wide = {"lower": pl.min_horizontal("lower", "value"), "upper": pl.max_horizontal("upper", "value")}
     return joined.with_columns(
         pl.when(known & pl.col(name).is_not_null()).then(bound).alias(name) for name, bound in wide.items()
-    ).select(*best.columns, "optimistic")
+    ).select(*best.columns, "optimistic", *(["std"] if over is not None else []))
+
+
+def _averaged(fitted: pl.DataFrame, over: str) -> pl.DataFrame:
+    """Return the means of the values of ``cross_fit`` over a key, with their spread."""
+    columns = ("model", over, "threshold", "metric", "prevalence", "beta", "value")
+    honest = average_over(fitted.select(columns), over=over)
+    own = average_over(fitted.select(*columns[:-1], value="optimistic"), over=over)
+    return honest.with_columns(optimistic=own["value"])

@@ -26,18 +26,20 @@ def possible_best(
     are the best of those of *best_points*, in each resampled log anew.
     """
 
-    def compared(frame: pl.DataFrame, metric: str, own: Literal["own"] | None = None) -> pl.DataFrame:
+    def compared(
+        frame: pl.DataFrame, metric: str, *, own: Literal["own"] | None = None, over: str | None = None
+    ) -> pl.DataFrame:
         return compare_best(
             frame, metric=metric, prevalence=prevalence, beta=beta, threshold=own, units=logs.units,
-            repeats=max(logs.repeats, LEAST_REPEATS),
+            over=over, repeats=max(logs.repeats, LEAST_REPEATS),
         )  # fmt: skip
 
     points = select_operating_points(compute_rates(logs.by_unit), threshold=threshold).drop_nulls("tp")
     cells = ["model", *COUNTS.keys(logs.by_unit.columns), "threshold", "tp", "fp", "fn", "tn"]
     tables = {
-        "own": compared(logs.at(best_points), "f_beta", "own"),
+        "own": compared(logs.at(best_points), "f_beta", own="own"),
         "f_beta": compared(points.select(cells), "f_beta"),
-        "pr_auc": compared(logs.steps, "pr_auc"),
+        "pr_auc": compared(logs.steps, "pr_auc", over=logs.over),
     }
     named = [table.select(pl.lit(name).alias("measure"), pl.all()) for name, table in tables.items()]
     return pl.concat(named)

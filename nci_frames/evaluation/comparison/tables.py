@@ -29,19 +29,26 @@ class Comparison:
     observed_prevalence: float | None
     #: Buckets of units, which every interval and test draws whole; None where rows are taken as independent.
     buckets: int | None
+    #: Rows that every unit has under every model, where all have as many, at least two of one label each, as
+    #: in a repeated cross-validation; None otherwise, or where that is not known.
+    unit_rows: int | None
+    #: Repeats of a cross-validation, within each of which areas and own best thresholds are taken before they
+    #: are averaged; None without a key of repeats.
+    repeats: int | None
     #: Why no model has a point at the threshold, where it was counted for none; None where it was.
     uncounted: str | None
     #: Why the threshold 0.5 says little: the scores are not probabilities; None where they may be.
     off_scale: str | None
     #: The models that have a rank anywhere, the nearest to the top first; all models where none has one.
     leading: tuple[str, ...]
-    #: Rates of each model at the threshold, pooled over all keys.
+    #: Rates of each model at the threshold, pooled over all keys; the counts are those of all repeats.
     points: pl.DataFrame
     #: precision, recall, f_beta, accuracy and pos_fraction of the points over prevalence x beta, ranked:
     #: a ranking frame (model, threshold, metric, prevalence, beta, value, rank, gap).
     projection: pl.DataFrame
     #: ROC-AUC and PR-AUC over prevalence, pooled over all keys, ranked:
-    #: a ranking frame (model, metric, method, prevalence, value, lower, upper, rank, gap).
+    #: a ranking frame (model, metric, method, prevalence, value, lower, upper, rank, gap). With repeats, the
+    #: values are means over them, with their ``std``.
     areas: pl.DataFrame
     #: The same as points, projection and areas with a row per model and segment; None without segments.
     segment_points: pl.DataFrame | None
@@ -63,7 +70,8 @@ class Comparison:
     best_points: pl.DataFrame
     #: F-beta of each model at its own best threshold, over prevalence x beta, ranked: a ranking frame. The
     #: value is that of ``cross_fit``, judged on other rows than the threshold was chosen on; ``optimistic``
-    #: is that of the log itself. For sums of weights, which cannot be divided, the value is the latter.
+    #: is that of the log itself. For sums of weights, which cannot be divided, the value is the latter. With
+    #: repeats, both are means over them; the threshold is the best one for all repeats.
     best: pl.DataFrame
     #: The model with the highest F-beta over prevalence at ``main_beta``, exactly: each model at its own best
     #: threshold, and at the threshold of the points. Frames of ``winner_ranges`` with ``lower`` and
@@ -77,6 +85,9 @@ class Comparison:
     #: beta at ``middle_prevalence``: the columns of ``compare_folds``; None without a key of folds, or where
     #: there is but one fold.
     folds: pl.DataFrame | None
+    #: ROC-AUC and PR-AUC within each fold at the ``main_prevalences``, averaged over the folds: an areas
+    #: frame with ``std``, ``repeats`` (folds in which it is defined) and ``skipped``; None as for ``folds``.
+    fold_areas: pl.DataFrame | None
     #: The model with the highest F-beta at each prevalence and beta, over all thresholds: a decision map.
     decisions: pl.DataFrame
     #: Where one model is certified to have it, and where several may, as ``certify_decision_map`` says; None

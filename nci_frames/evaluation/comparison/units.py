@@ -1,14 +1,15 @@
 """Counts by buckets of units -> bounds of operating points."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
 from nci_frames.arguments import LEAST_BUCKETS
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates
-from nci_frames.schemas import COUNTS
+from nci_frames.evaluation.rates.clusters import class_worth
+from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
+from nci_frames.schemas import COUNTS, RATES
 
 __all__ = ["BUCKET", "Drawn"]
 
@@ -16,30 +17,36 @@ __all__ = ["BUCKET", "Drawn"]
 BUCKET = "bucket"
 
 _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
+_SHARES = ("positives_worth", "negatives_worth")
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """What is drawn from another log like this one: whole buckets of units, or rows."""
 
-    #: The counts by segments and, if there are any, by buckets of units.
+    #: The counts by segments, repeats and, if there are any, by buckets of units.
     counts: pl.DataFrame
     segments: tuple[str, ...]
+    #: The key of the repeats of a cross-validation, in each of which every unit has its rows again.
+    repeat: str | None
     #: The key of the buckets; None takes the rows as independent.
     units: str | None
     #: How many buckets there are; None where rows are drawn.
     buckets: int | None
+    #: What rows are worth, by keys, once it is known.
+    _worth: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, counts: pl.DataFrame, segments: Sequence[str]) -> "Drawn":
+    def of(cls, counts: pl.DataFrame, segments: Sequence[str], repeat: str | None = None) -> "Drawn":
         """Return what can be drawn from counts: buckets, where they have the key of ``unit_buckets``."""
         keys = COUNTS.keys(counts.columns)
-        units = BUCKET if BUCKET in keys and BUCKET not in segments else None
+        units = BUCKET if BUCKET in keys and BUCKET not in (*segments, repeat) else None
         apart = [key for key in segments if key in keys]
-        kept = [*apart, *([] if units is None else [units])]
+        kept = [*apart, *(key for key in (repeat, units) if key is not None)]
         return cls(
             _pooled(counts, [key for key in keys if key not in kept]),
             tuple(apart),
+            repeat,
             units,
             None if units is None else counts[units].n_unique(),
         )
@@ -50,19 +57,71 @@ class Drawn:
         return self.buckets is None or self.buckets >= LEAST_BUCKETS
 
     @property
-    def total(self) -> pl.DataFrame:
+    def resampled(self) -> bool:
+        """Whether other logs can be drawn: not of the rows of several repeats, which belong to units."""
+        return self.enough and (self.repeat is None or self.units is not None)
+
+    @property
+    def by_repeat(self) -> pl.DataFrame:
         """The counts with all segments pooled."""
         return _pooled(self.counts, self.segments)
+
+    @property
+    def total(self) -> pl.DataFrame:
+        """The counts with all segments and repeats pooled."""
+        return _pooled(self.by_repeat, self._repeats)
+
+    @property
+    def by_segment(self) -> pl.DataFrame:
+        """The counts by segments; without units those of one repeat, since the others have the same rows."""
+        if self.repeat is None or self.units is not None:
+            return _pooled(self.counts, self._repeats)
+        first = pl.col(self.repeat).eq_missing(pl.col(self.repeat).sort().first())
+        return self.counts.filter(first).drop(self.repeat)
+
+    @property
+    def _repeats(self) -> list[str]:
+        return [] if self.repeat is None else [self.repeat]
+
+    @property
+    def _share(self) -> float:
+        """The share of all rows that one repeat has."""
+        return 1.0 if self.repeat is None else 1 / max(self.counts[self.repeat].n_unique(), 1)
+
+    def worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
+        """Return how many independent rows a row is worth, by model and keys; None without units.
+
+        All repeats together are worth one of them at most.
+        """
+        known = [*self.segments, *self._repeats]
+        if self.units is None or not self.enough or not {*keys} <= {*known}:
+            return None
+        if tuple(keys) not in self._worth:
+            found = class_worth(_pooled(self.counts, [key for key in known if key not in keys]), self.units)
+            most = 1.0 if self.repeat in keys else self._share
+            self._worth[tuple(keys)] = found.with_columns(pl.col(_SHARES).clip(upper_bound=most))
+        return self._worth[tuple(keys)]
+
+    def weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
+        """Add to rates, by segments or of all, how many independent rows they are worth."""
+        keys = RATES.keys(rates.columns)
+        worth = self.worth(keys)
+        if worth is None and self.repeat is not None:
+            groups = rates.select("model", *keys).unique()
+            worth = groups.with_columns(pl.lit(self._share).alias(name) for name in _SHARES)
+        return rates if worth is None else with_worth(rates, worth)
 
     def bounded(self, points: pl.DataFrame) -> pl.DataFrame:
         """Add Wilson's bounds to operating points, by segments or of all; null where buckets cannot tell."""
         if self.units is None:
-            return compute_rates(points, interval="wilson")
-        by_segment = COUNTS.keys(points.columns)
+            return with_bounds(points, interval="wilson", level=0.95)
+        by_segment = RATES.keys(points.columns)
         if not self.enough or not set(by_segment) <= set(self.segments):
             return points.with_columns(pl.lit(None, pl.Float64).alias(name) for name in _BOUNDS)
-        counts = self.counts if by_segment else self.total
-        return clustered_bounds(points, counts, units=self.units, interval="wilson", level=0.95)
+        counts = self.by_segment if by_segment else self.total
+        return clustered_bounds(
+            points, counts, units=self.units, interval="wilson", level=0.95, least_effect=1 / self._share
+        )
 
 
 def _pooled(counts: pl.DataFrame, over: Sequence[str]) -> pl.DataFrame:

@@ -104,7 +104,7 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
     for points in points_of(frame):
         envelope = f_beta_envelope(points.tpr, points.fpr)
         winners = points.frame[envelope.lines].with_columns(
-            point_support().alias(LOWEST),
+            point_support(points.frame.columns).alias(LOWEST),
             reason_text(point_reason()).alias(WHY),
             lambda_start=pl.Series(envelope.starts),
             lambda_end=pl.Series(np.append(envelope.starts[1:], np.inf)),

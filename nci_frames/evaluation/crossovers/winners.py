@@ -158,8 +158,10 @@ def _with_support(ranges: pl.DataFrame, contest: Contest) -> pl.DataFrame:
     needs_fpr = contest.metric.needs_fpr is not False
     if contest.over == "beta":
         eta = pl.lit(contest.prevalence, pl.Float64).alias("prevalence")
-        return ranges.with_columns(eta).with_columns(**point_flags(needs_fpr=needs_fpr))
-    lowest, why = (point_support(), point_reason()) if needs_fpr else (pl.lit(0.0), class_reason())
+        return ranges.with_columns(eta).with_columns(**point_flags(ranges.columns, needs_fpr=needs_fpr))
+    lowest, why = (
+        (point_support(ranges.columns), point_reason()) if needs_fpr else (pl.lit(0.0), class_reason())
+    )
     return supported_prevalences(ranges.with_columns(lowest.alias(LOWEST), reason_text(why).alias(WHY)))
 
 

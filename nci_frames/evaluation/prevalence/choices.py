@@ -277,7 +277,7 @@ def _safest(points: Points, contest: Contest, start: float, end: float) -> pl.Da
         prevalence=pl.lit(start),
     )
     ranked = _ranked(table, -table["max_regret"].fill_null(np.nan).to_numpy())
-    told = ranked.with_columns(**point_flags(needs_fpr=contest.metric.needs_fpr is not False))
+    told = ranked.with_columns(**point_flags(ranked.columns, needs_fpr=contest.metric.needs_fpr is not False))
     return told.with_columns(prevalence="__where").select(REGRETS.fixed)
 
 

@@ -7,7 +7,7 @@ from nci_frames.evaluation.crossovers.contest import Contest, Points
 from nci_frames.evaluation.prevalence.distributions import PrevalenceDistribution
 from nci_frames.evaluation.support.flags import log_cost
 from nci_frames.evaluation.support.reasons import reason_text, too_few_number
-from nci_frames.evaluation.support.rule import class_reason, point_reason, point_support
+from nci_frames.evaluation.support.rule import class_reason, independent_rows, point_reason, point_support
 from nci_frames.typing import Floats
 
 __all__ = ["MOST_UNSUPPORTED", "mean_values", "with_support"]
@@ -37,14 +37,17 @@ def with_support(table: pl.DataFrame, contest: Contest, law: PrevalenceDistribut
     A log supports the value of a point from one prevalence on (``lowest_supported_prevalence``).
     """
     needs_fpr = contest.metric.needs_fpr is not False
-    lowest, why = (point_support(), point_reason()) if needs_fpr else (pl.lit(0.0), class_reason())
+    lowest = point_support(table.columns) if needs_fpr else pl.lit(0.0)
+    why = point_reason() if needs_fpr else class_reason()
     known = table.with_columns(__lowest=lowest.cast(pl.Float64), __why=why)
     border = known["__lowest"].fill_null(np.nan).to_numpy()
     missing = np.where(np.isnan(border), 1.0, law.below(border))
     supported = pl.col("unsupported") <= MOST_UNSUPPORTED
     # What the log would need at the prevalence below which so little mass lies.
     low = law.quantile(MOST_UNSUPPORTED)
-    decades = log_cost(pl.col("__lowest"), pl.col("negatives")) + np.log10((1 - low) / low if low else np.inf)
+    decades = log_cost(pl.col("__lowest"), independent_rows("negatives", table.columns)) + np.log10(
+        (1 - low) / low if low else np.inf
+    )
     number = pl.when(~supported).then(pl.coalesce("__why", too_few_number(decades)))
     return known.with_columns(pl.Series("unsupported", missing)).with_columns(
         supported=supported, reason=reason_text(number)

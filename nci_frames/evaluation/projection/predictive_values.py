@@ -134,7 +134,7 @@ def predictive_value_interval(
                 # A ratio that may be 0 or infinite says nothing, at any prevalence.
                 lower=pl.when(ends[0] == 0).then(0.0).otherwise(lower),
                 upper=pl.when(ends[1].is_infinite()).then(1.0).otherwise(upper),
-                **point_flags(needs_fpr=metric == "precision"),
+                **point_flags(points.columns, needs_fpr=metric == "precision"),
             )
         )
     table = pl.concat(tables).sort(*identity, "metric", "prevalence")

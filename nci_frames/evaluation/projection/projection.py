@@ -15,7 +15,7 @@ from nci_frames.errors import ParameterError, SchemaError, listed
 from nci_frames.evaluation.field.prevalences import Field, with_prevalence
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.evaluation.support.flags import defined_flags, flags, hidden_flags, log_cost, log_rarity
-from nci_frames.evaluation.support.rule import point_reason, point_support
+from nci_frames.evaluation.support.rule import independent_rows, point_reason, point_support
 from nci_frames.memory import check_table
 from nci_frames.schemas import PROJECTION, RATES, collect
 
@@ -295,8 +295,9 @@ def _project(frame: pl.DataFrame, grids: list[_Grid], *, band: bool, flagged: bo
     identity = _identity(frame)
     points = frame.sort(identity, maintain_order=True)
     if flagged:
-        lowest = point_support()
-        support = lowest, point_reason(), log_cost(lowest, pl.col("negatives"))
+        lowest = point_support(points.columns)
+        negatives = independent_rows("negatives", points.columns)
+        support = lowest, point_reason(), log_cost(lowest, negatives)
         points = points.with_columns(**dict(zip(_SUPPORT, support, strict=True)))
     grids = sorted(grids, key=lambda grid: grid.label)
     # Some points at a time: what is computed on the way takes more memory than the result.

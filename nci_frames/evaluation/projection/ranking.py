@@ -16,7 +16,10 @@ __all__ = ["rank_models"]
 
 #: Of a roll-up.
 _SIZES = ("segments", "skipped")
-_RESULTS = ("value", "optimistic", "lower", "upper", "rank", "gap", "supported", "reason")
+_RESULTS = (
+    "value", "optimistic", "lower", "upper", "std", "repeats", "skipped", "rank", "gap", "supported",
+    "reason",
+)  # fmt: skip
 
 
 @checked

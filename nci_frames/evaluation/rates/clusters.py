@@ -11,17 +11,19 @@ from nci_frames.normal import normal_quantile
 from nci_frames.schemas import COUNTS
 from nci_frames.typing import Floats
 
-__all__ = ["effective_rows"]
+__all__ = ["class_worth", "effective_rows"]
 
 Rows = NDArray[np.int64]
 
-_EFFECTIVE = ("effective_positives", "effective_negatives")
+_EFFECTIVE = ("__positives", "__negatives")
 
 #: With fewer hits or misses than this a threshold's own design effect is too uncertain to be used alone.
 _FEW = 10
 
 
-def effective_rows(counts: pl.DataFrame, units: str, *, level: float) -> pl.DataFrame:
+def effective_rows(
+    counts: pl.DataFrame, units: str, *, level: float, least_effect: float = 1.0
+) -> pl.DataFrame:
     """Return how many independent rows each class is worth at each threshold, for intervals of rates.
 
     Parameters
@@ -32,10 +34,12 @@ def effective_rows(counts: pl.DataFrame, units: str, *, level: float) -> pl.Data
         The key whose values are independent of each other.
     level
         Confidence of the intervals: with few buckets their variance is uncertain, which costs rows.
+    least_effect
+        The least design effect: 2, if every row occurs twice.
 
     Returns
     -------
-    model, the other keys, tp, fp, effective_positives, effective_negatives: a row for each two counts that
+    model, the other keys, tp, fp, __positives, __negatives: a row for each two counts that
     thresholds of the group have; null where no bucket differs at any threshold.
 
     Notes
@@ -45,7 +49,7 @@ def effective_rows(counts: pl.DataFrame, units: str, *, level: float) -> pl.Data
     effect, by which the rows are divided. Where there are fewer than ten hits or misses, it is at least that
     of all thresholds of the group together.
     """
-    tables = [_worth(group, level) for group in bucket_counts(counts, units)]
+    tables = [_worth(group, level, least_effect) for group in bucket_counts(counts, units)]
     if not tables:
         keys = [key for key in COUNTS.keys(counts.columns) if key != units]
         empty = counts.clear().select("model", *keys, "tp", "fp")
@@ -53,24 +57,80 @@ def effective_rows(counts: pl.DataFrame, units: str, *, level: float) -> pl.Data
     return pl.concat(tables)
 
 
-def _worth(group: BucketCounts, level: float) -> pl.DataFrame:
+def class_worth(counts: pl.DataFrame, units: str) -> pl.DataFrame:
+    """Return how many independent rows a row of each class is worth, over all thresholds together.
+
+    Parameters
+    ----------
+    counts
+        Counts of rows with the key *units*, of at least 20 values.
+    units
+        The key whose values are independent of each other.
+
+    Returns
+    -------
+    model, the other keys, positives_worth, negatives_worth: a row for each group, at most 1; 1 where no
+    bucket differs at any threshold.
+
+    Notes
+    -----
+    It is 1 over the design effect: the variances of the rate between buckets, summed over the thresholds,
+    over those of independent rows. Rows that occur twice are worth one half.
+    """
+    names = ("positives_worth", "negatives_worth")
+    tables = []
+    for group in bucket_counts(counts, units):
+        histogram = group.histogram
+        worth: dict[str, float] = {}
+        for name, rows, of_bucket in zip(
+            names,
+            (histogram.positives, histogram.negatives),
+            (group.positives, group.negatives),
+            strict=True,
+        ):
+            variance, independent = _variances(rows.cumsum()[:-1], int(rows.sum()), of_bucket)
+            together, alone = float(np.nansum(variance)), float(np.nansum(independent))
+            worth[name] = min(1.0, alone / together) if together > 0 else 1.0
+        tables.append(histogram.labelled(pl.DataFrame({name: [share] for name, share in worth.items()})))
+    if not tables:
+        keys = [key for key in COUNTS.keys(counts.columns) if key != units]
+        return counts.clear().select(
+            "model", *keys, *(pl.lit(None, pl.Float64).alias(name) for name in names)
+        )
+    return pl.concat(tables)
+
+
+def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
     histogram, buckets = group.histogram, group.buckets
     # Korn and Graubard's factor: the variance is known from so many buckets only.
-    worth = (normal_quantile(level) / _student(level, buckets - 1)) ** 2
+    student = _student(level, buckets - 1)
+    # Of a level that rounds to 0 both are 0.
+    worth = (normal_quantile(level) / student) ** 2 if student else 1.0
     columns: dict[str, Floats | Rows] = {}
     for hit, name, rows, of_bucket in (
-        ("tp", "effective_positives", histogram.positives, group.positives),
-        ("fp", "effective_negatives", histogram.negatives, group.negatives),
+        ("tp", "__positives", histogram.positives, group.positives),
+        ("fp", "__negatives", histogram.negatives, group.negatives),
     ):
         hits = rows.cumsum()[:-1]
-        columns[hit], columns[name] = hits, _effective(hits, int(rows.sum()), of_bucket) * worth
+        columns[hit], columns[name] = hits, _effective(hits, int(rows.sum()), of_bucket, least) * worth
     table = pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in columns.items()})
     first = table.unique(["tp", "fp"], keep="first", maintain_order=True)
     return histogram.labelled(first).select(*histogram.group.columns, "tp", "fp", *_EFFECTIVE)
 
 
-def _effective(hits: Rows, size: int, of_bucket: Any) -> Floats:
+def _effective(hits: Rows, size: int, of_bucket: Any, least: float) -> Floats:
     """Return the rows of a class over the design effect at each threshold, before the factor."""
+    variance, independent = _variances(hits, size, of_bucket)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own = np.where(independent > 0, variance / independent, np.nan)
+        together = variance.sum() / independent.sum()
+        few = np.minimum(hits, size - hits) < _FEW
+        effect = np.where(few, np.fmax(own, together), own)
+        return np.asarray(size / np.fmax(effect, np.where(np.isnan(effect), np.nan, least)))
+
+
+def _variances(hits: Rows, size: int, of_bucket: Any) -> tuple[Floats, Floats]:
+    """Return the variance of the rate at each threshold: between buckets, and of independent rows."""
     buckets, bins = of_bucket.shape
     bucket = np.repeat(np.arange(buckets), np.diff(of_bucket.indptr))
     total = np.asarray(of_bucket.sum(axis=1))
@@ -85,13 +145,7 @@ def _effective(hits: Rows, size: int, of_bucket: Any) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = hits / size
         spread = np.maximum(squares - 2 * rate * products + rate**2 * (total**2).sum(), 0.0)
-        variance = buckets / (buckets - 1) * spread / size**2
-        independent = rate * (1 - rate) / size
-        own = np.where(independent > 0, variance / independent, np.nan)
-        together = variance.sum() / independent.sum()
-        few = np.minimum(hits, size - hits) < _FEW
-        effect = np.where(few, np.fmax(own, together), own)
-        return np.asarray(size / np.fmax(effect, np.where(np.isnan(effect), np.nan, 1.0)))
+        return buckets / (buckets - 1) * spread / size**2, rate * (1 - rate) / size
 
 
 def _student(level: float, freedom: int) -> float:

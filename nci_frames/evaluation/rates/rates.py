@@ -8,14 +8,14 @@ from nci_frames.arguments import check_level
 from nci_frames.checked import checked
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.evaluation.rates.clusters import effective_rows
+from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.evaluation.rates.simultaneous import local_alpha, simultaneous_interval
 from nci_frames.schemas import COUNTS, RATES, collect
 from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_sorted
 
-__all__ = ["clustered_bounds", "compute_rates", "rates_of"]
+__all__ = ["clustered_bounds", "compute_rates", "rates_of", "with_bounds", "with_worth"]
 
 RateInterval = Interval | Literal["simultaneous"]
 
@@ -69,6 +69,8 @@ def compute_rates(
                                                                     all thresholds
     fpr_lower,          Float64 likewise                            likewise, negatives
     fpr_upper
+    effective_positives Float64 independent rows that the class is  never
+    effective_negatives         worth; only with *units*
     =================== ======= =================================== ===================
 
     Raises
@@ -89,7 +91,9 @@ def compute_rates(
     With *units*, the interval is that of a smaller number of independent rows: the rows divided by the design
     effect, which is the variance of the rate between buckets over that of independent rows, and by
     (t/z)², with Student's t of one degree of freedom fewer than there are buckets. A design effect below 1
-    counts as 1. With fewer than ten hits or misses it is at least that of all thresholds together.
+    counts as 1. With fewer than ten hits or misses it is at least that of all thresholds together. The
+    effective rows, which ``supported`` counts in what is projected, are the rows divided by the design effect
+    of all thresholds together.
 
     "simultaneous" takes Clopper and Pearson's interval at every threshold, at a local level such that the
     intervals of all possible thresholds hold at once with probability *level*: exact for up to 64 rows of a
@@ -149,7 +153,13 @@ def compute_rates(
 
 
 def clustered_bounds(
-    rates: pl.DataFrame, counts: pl.DataFrame, *, units: str, interval: RateInterval, level: float
+    rates: pl.DataFrame,
+    counts: pl.DataFrame,
+    *,
+    units: str,
+    interval: RateInterval,
+    level: float,
+    least_effect: float = 1.0,
 ) -> pl.DataFrame:
     """Add bounds to rates, such as operating points, from the same rows counted by buckets of units."""
     of_each = level
@@ -157,14 +167,34 @@ def clustered_bounds(
         # The variance between few buckets is as uncertain as the narrowest of the intervals needs it.
         most = int(max(rates.select(pl.max("positives", "negatives").fill_null(0)).row(0), default=1))
         of_each = 1 - local_alpha(max(most, 1), level)
-    effective = effective_rows(counts, units, level=of_each)
-    group = [name for name in effective.columns if not name.startswith("effective_")]
+    effective = effective_rows(counts, units, level=of_each, least_effect=least_effect)
+    group = [name for name in effective.columns if not name.startswith("__")]
     joined = rates.join(effective, on=group, how="left", nulls_equal=True, maintain_order="left")
-    bounds = _bounds(interval, level, "effective_positives", "effective_negatives")
-    bounded = joined.with_columns(**bounds).drop("effective_positives", "effective_negatives")
+    bounds = _bounds(interval, level, "__positives", "__negatives")
+    bounded = joined.with_columns(**bounds).drop("__positives", "__negatives")
     if interval == "simultaneous":
         bounded = bounded.with_columns(**_monotone(bounded))
     return RATES.finish(bounded)
+
+
+def with_bounds(rates: pl.DataFrame, *, interval: Interval, level: float) -> pl.DataFrame:
+    """Add bounds to rates of whole rows; of the rows that they are worth, where the rates say so."""
+    require_row_counts(rates)
+    worth = [
+        name if f"effective_{name}" not in rates.columns else f"effective_{name}"
+        for name in ("positives", "negatives")
+    ]
+    return RATES.finish(rates.with_columns(**_bounds(interval, level, *worth)))
+
+
+def with_worth(rates: pl.DataFrame, worth: pl.DataFrame) -> pl.DataFrame:
+    """Add to rates how many independent rows each class has, by a table of ``class_worth``."""
+    keys = ["model", *RATES.keys(rates.columns)]
+    joined = rates.join(worth, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    effective = {
+        f"effective_{name}": pl.col(name) * pl.col(f"{name}_worth") for name in ("positives", "negatives")
+    }
+    return RATES.finish(joined.with_columns(**effective).drop("positives_worth", "negatives_worth"))
 
 
 def _monotone(rates: pl.DataFrame) -> dict[str, pl.Expr]:
@@ -187,7 +217,7 @@ def _clustered(frame: pl.DataFrame, units: str, interval: RateInterval | None, l
         raise SchemaError.missing_column(
             units, "units", "the keys of the counts frame", COUNTS.keys(frame.columns)
         )
-    rates = rates_of(pool_counts(frame, over=units))
+    rates = with_worth(rates_of(pool_counts(frame, over=units)), class_worth(frame, units))
     return clustered_bounds(rates, frame, units=units, interval=interval, level=level)
 
 

@@ -142,15 +142,9 @@ def bootstrap(
     asked = [metric] if isinstance(metric, str | pl.Expr) else list(metric)
     thresholds = None if threshold is None else number_list(threshold)
     checked = with_honest_bounds(
-        table,
-        whole_counts(counts),
-        asked,
-        prevalence=prevalence,
-        beta=beta,
-        thresholds=thresholds,
-        level=level,
-        units=units,
-    )
+        table, whole_counts(counts), asked, prevalence=prevalence, beta=beta, thresholds=thresholds,
+        level=level, units=units,
+    )  # fmt: skip
     return BOOTSTRAP.finish(checked)
 
 

@@ -16,13 +16,14 @@ from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import PR_AUC, PR_GAIN_AUC, curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
+from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_worth
 from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
-from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
+from nci_frames.evaluation.support.lowest import supported_from
 from nci_frames.schemas import COUNTS
 
-__all__ = ["with_honest_bounds"]
+__all__ = ["with_area_flags", "with_honest_bounds"]
 
 #: With fewer rows in one of the four counts, percentiles are extended.
 _ENOUGH = 20
@@ -52,27 +53,29 @@ def with_honest_bounds(
     metrics, prevalence, beta, thresholds, level, units
         What was asked of ``bootstrap``.
     """
-    by_unit = counts
-    if units is not None:
-        counts = pool_counts(counts, over=[units])
-    keys = ["model", *COUNTS.keys(counts.columns)]
+    keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != units)]
     point_metrics = [metric for metric in metrics if curve_asked(metric) is None]
     is_area = pl.col("threshold").is_null()
-    areas = _areas(table.filter(is_area), counts, keys)
+    worth = None if units is None else class_worth(counts, units)
+    pooled = counts if units is None else pool_counts(counts, over=units)
+    areas = _areas(table.filter(is_area), pooled, keys, worth)
     if (areas["metric"].eq(PR_AUC.name) & ~areas["supported"]).any():
-        band = compute_areas(
-            by_unit, prevalence=prevalence, interval="simultaneous", level=level, units=units
-        )
+        band = compute_areas(counts, prevalence=prevalence, interval="simultaneous", level=level, units=units)
         areas = _with_band(areas, band, keys)
     if not point_metrics:
         return areas
-    rates = compute_rates(counts)
+    rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
     points = (
         rates
         if thresholds is None
         else pl.concat(select_operating_points(rates, threshold=at).drop("reason") for at in thresholds)
     )
-    bounded = compute_rates(points.unique([*keys, "threshold"]), interval="wilson", level=math.sqrt(level))
+    each = points.unique([*keys, "threshold"])
+    bounded = (
+        compute_rates(each, interval="wilson", level=math.sqrt(level))
+        if units is None
+        else clustered_bounds(each, counts, units=units, interval="wilson", level=math.sqrt(level))
+    )
     band = project_checked(bounded, metrics=point_metrics, prevalence=prevalence, beta=beta, band=True)
     few = pl.any_horizontal(pl.col(cell) < _ENOUGH for cell in _CELLS)
     band = band.join(
@@ -94,15 +97,23 @@ def with_honest_bounds(
     )
 
 
-def _areas(table: pl.DataFrame, counts: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def with_area_flags(
+    table: pl.DataFrame, counts: pl.DataFrame, keys: list[str], worth: pl.DataFrame | None
+) -> pl.DataFrame:
+    """Add ``supported`` and ``reason`` to values of areas of the same counts.
+
+    With *worth*, a table of ``class_worth``, rows count as so many independent ones.
+    """
     columns = table.columns
     lowest = pl.concat(
-        lowest_supported_prevalence(counts, metric=area.name).rename(
-            {"prevalence": "__lowest", "reason": "__why"}
-        )
+        supported_from(counts, area.name, worth=worth).rename({"prevalence": "__lowest", "reason": "__why"})
         for area in (PR_AUC, PR_GAIN_AUC)
     )
     negatives = counts.group_by(keys).agg((pl.col("fp") + pl.col("tn")).first().alias("__negatives"))
+    if worth is not None:
+        joined = negatives.join(worth, on=keys, how="left", nulls_equal=True)
+        share = pl.col("negatives_worth").fill_null(1.0)
+        negatives = joined.select(*keys, pl.col("__negatives") * share)
     for beside, on in ((lowest, [*keys, "metric"]), (negatives, keys)):
         table = table.join(beside, on=on, how="left", nulls_equal=True, maintain_order="left")
     cost = log_cost(pl.col("__lowest"), pl.col("__negatives"))
@@ -113,9 +124,17 @@ def _areas(table: pl.DataFrame, counts: pl.DataFrame, keys: list[str]) -> pl.Dat
         pl.when(~at_prevalence["supported"]).then("__why"), at_prevalence["reason"]
     )
     defined = defined_flags(pl.col("value"))
-    told = table.with_columns(
-        **{name: pl.when(depends).then(at_prevalence[name]).otherwise(defined[name]) for name in _FLAGS}
+    return table.select(
+        *columns,
+        **{name: pl.when(depends).then(at_prevalence[name]).otherwise(defined[name]) for name in _FLAGS},
     )
+
+
+def _areas(
+    table: pl.DataFrame, counts: pl.DataFrame, keys: list[str], worth: pl.DataFrame | None
+) -> pl.DataFrame:
+    columns = table.columns
+    told = with_area_flags(table, counts, keys, worth)
     numbers = {name: pl.when("supported").then(name) for name in ("lower", "upper")}
     corrected = told.with_columns(**numbers).with_columns(interval=_interval(pl.lit(value=False)))
     return corrected.select(*columns, "interval", *_FLAGS)

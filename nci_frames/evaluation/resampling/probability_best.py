@@ -14,10 +14,11 @@ from nci_frames.evaluation.metrics import Metric, asked_metric, curve_asked
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.evaluation.resampling.replicates import Replicates, resample
+from nci_frames.evaluation.resampling.supported_values import with_support
 from nci_frames.schemas import BEST_MODELS, COUNTS
 from nci_frames.typing import Floats
 
-__all__ = ["probability_best"]
+__all__ = ["probability_best", "shares_of_best", "with_reasons"]
 
 _NO_SPREAD = "no resampled log differs: a class has one row, or all of its rows the same decision"
 #: Differences are computed from doubles: so much of the values is rounding.
@@ -37,6 +38,7 @@ def probability_best(
     repeats: int = 1000,
     seed: int = 0,
     units: str | None = None,
+    over: str | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
     """Return how often each model is the best in resampled logs, at each prevalence and beta.
@@ -64,6 +66,10 @@ def probability_best(
         None resamples the rows of each model separately, as if the models had scored different rows, which
         hides differences between models of one log. A key such as the ``bucket`` of ``unit_buckets``
         resamples the same units for all models: the paired comparison.
+    over
+        None, or a key whose values score the same units again, such as the repeats of a cross-validation: the
+        metric is taken within each of them and averaged, in the log and in every resampled log. It needs
+        *units*.
     level
         A model is distinguishable if its p-value is below 1 - level.
 
@@ -74,7 +80,7 @@ def probability_best(
     =============== ======= =========================================== ================================
     column          dtype   meaning                                     null where
     =============== ======= =========================================== ================================
-    keys                     as in *counts*, without *units*            as in *counts*
+    keys                     as in *counts*, without *units* and *over* as in *counts*
     metric          String  the metric's label                          never
     method          String  rule of the PR area                         not pr_auc
     prevalence      Float64 P(y=1) the values belong to                 each model's own, or no part
@@ -87,18 +93,22 @@ def probability_best(
                                                                         says why
     distinguishable Boolean whether the best is significantly better    p_value is null, unless the best
     repeats         Int64   resampled logs in which it is defined       never
-    reason          String  why resampling says nothing of the          it does, or it is the best
-                            difference
+    supported       Boolean whether the log can tell *value* at this    the prevalence is hidden
+                            prevalence
+    reason          String  why resampling says nothing of the          neither
+                            difference; otherwise why the log cannot
+                            tell the value
     =============== ======= =========================================== ================================
 
     Raises
     ------
     ParameterError
-        As for ``bootstrap``, or if a model has several operating points, or if the metric cannot be ranked.
+        As for ``bootstrap``, or if a model has several operating points, or if the metric cannot be ranked;
+        if *over* is given without *units*.
     UnknownMetricError
         If the direction of a metric is unknown.
     SchemaError
-        If *counts* is not a counts frame, or lacks the key *units*.
+        If *counts* is not a counts frame, or lacks the key *units*, or *over*.
 
     Notes
     -----
@@ -125,6 +135,40 @@ def probability_best(
     [(0.01, 'a', 0.71, 1.0, False), (0.01, 'b', 0.42, 0.0, True), (0.5, 'a', 0.75, 0.0, True),
     (0.5, 'b', 0.88, 1.0, False)]
     """
+    own = threshold == "own" and curve_asked(metric if isinstance(metric, str) else "f_beta") is None
+    table = shares_of_best(
+        counts, metric=metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats,
+        seed=seed, units=units, over=over, level=level,
+    )  # fmt: skip
+    if table.is_empty():
+        return BEST_MODELS.finish(table.drop("__own").with_columns(supported=pl.lit(None, pl.Boolean)))
+    frame = whole_counts(counts)
+    keys = [key for key in COUNTS.keys(frame.columns) if key not in (units, over)]
+    at = threshold if own or threshold != "own" else None
+    told = with_support(
+        table.select("model", *keys, "metric", pl.col("__own").alias("prevalence"), "beta", "value"), frame,
+        metric, prevalence=prevalence, beta=beta, threshold=at, units=units, over=over,
+    )  # fmt: skip
+    return BEST_MODELS.finish(with_reasons(table.drop("__own"), told))
+
+
+def shares_of_best(
+    counts: pl.DataFrame | pl.LazyFrame,
+    *,
+    metric: str | pl.Expr,
+    prevalence: Prevalences,
+    repeats: int,
+    units: str | None,
+    beta: float | Sequence[float] = (1.0,),
+    threshold: float | Literal["own"] | None = None,
+    seed: int = 0,
+    over: str | None = None,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Return what ``probability_best`` does, but for what the log supports.
+
+    The prevalence of each value itself is in the column ``__own``.
+    """
     check_level(level)
     known = asked_metric(metric)
     sign = better_sign(known)
@@ -132,18 +176,24 @@ def probability_best(
     found = resample(
         counts, metric, prevalence=prevalence, beta=beta,
         threshold=None if threshold == "own" else threshold, repeats=repeats, seed=seed, units=units,
-        own=sign if own else 0,
+        over=over, own=sign if own else 0,
     )  # fmt: skip
     groups: dict[tuple[object, ...], list[Replicates]] = {}
     for replicates in found:
         groups.setdefault(replicates.histogram.group.row(0)[1:], []).append(replicates)
     frame = whole_counts(counts)
-    keys = [key for key in COUNTS.keys(frame.columns) if key != units]
+    keys = [key for key in COUNTS.keys(frame.columns) if key not in (units, over)]
     if not groups:
-        return BEST_MODELS.empty(frame.select(keys))
-    first = [*keys, *_CASE, "model"]
+        empty = BEST_MODELS.empty(frame.select(keys)).drop("supported")
+        return empty.with_columns(__own=pl.lit(None, pl.Float64))
     table = pl.concat(_compared(models, known, level) for models in groups.values())
-    return BEST_MODELS.finish(table.drop("threshold").sort(first))
+    return table.drop("threshold").sort(*keys, *_CASE, "model")
+
+
+def with_reasons(table: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
+    """Add ``supported``, and where there is no other the ``reason``, from a table of the same rows."""
+    flags = told.select("supported", why="reason")
+    return table.hstack(flags).with_columns(reason=pl.coalesce("reason", "why")).drop("why")
 
 
 def _compared(models: list[Replicates], metric: Metric, level: float) -> pl.DataFrame:
@@ -181,6 +231,7 @@ def _compared(models: list[Replicates], metric: Metric, level: float) -> pl.Data
     for place, replicates in enumerate(models):
         p = pl.Series(p_value[place], nan_to_null=True)
         table = replicates.cases.with_columns(
+            __own="prevalence",
             prevalence=pl.when(pl.Series(one_eta)).then("prevalence"),
             value=pl.Series(replicates.value, nan_to_null=True),
             probability=pl.Series(probability[place], nan_to_null=True),

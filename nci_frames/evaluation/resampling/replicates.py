@@ -4,6 +4,7 @@ A resampled log is determined by its number of rows in each bin, so a replicate 
 rows and for a billion. Either rows are resampled within each class, or whole buckets of units.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -20,6 +21,7 @@ from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, n
 from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.rates import rates_of
+from nci_frames.evaluation.resampling.best_f_beta import best_f_beta, has_no_limits
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
 from nci_frames.evaluation.resampling.samplers import samplers_of
@@ -74,10 +76,14 @@ def resample(
     repeats: int,
     seed: int,
     units: str | None,
+    over: str | None = None,
     own: int = 0,
     prior: bool = False,
 ) -> Iterator[Replicates]:
     """Yield the replicates of each group of counts, in the order of the keys; the options are bootstrap's.
+
+    With *over*, metrics are taken within each value of that key, such as the repeats of a cross-validation,
+    and averaged; the draws of *units* are the same for all of them.
 
     Two further options are those of comparisons. With *own*, 1 if higher values are better and -1 if lower
     ones are, metrics are taken at the best threshold of each log, chosen anew in every resampled one. With
@@ -88,10 +94,72 @@ def resample(
     ------
     ParameterError
         If an option is out of range, a threshold was not counted, the counts are not those of whole rows, an
-        area cannot be resampled, or there are too few buckets.
+        area cannot be resampled, or there are too few buckets; if *over* is given without *units*, or metrics
+        were taken at different thresholds within its values.
     SchemaError
-        If *counts* is not a counts frame, or lacks the key *units*.
+        If *counts* is not a counts frame, or lacks the key *units*, or *over*.
     """
+    found = _resampled(
+        counts, metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
+        units=units, over=over, own=own, prior=prior,
+    )  # fmt: skip
+    if over is None:
+        yield from found
+        return
+    for _, same in itertools.groupby(found, key=lambda one: one.histogram.group.row(0)):
+        yield _mean(list(same), over)
+
+
+def _mean(each: list[Replicates], over: str) -> Replicates:
+    """Return the means of the metrics of some groups, where they are defined; draw by draw.
+
+    Raises
+    ------
+    ParameterError
+        If they belong to different thresholds or prevalences.
+    """
+    first = each[0]
+    if any(not one.cases.equals(first.cases) for one in each):
+        raise ParameterError(
+            f"values of different thresholds or prevalences cannot be averaged over {over!r}",
+            where=first.histogram.where,
+            hint="select one operating point of each model, and name the prevalence",
+        )
+    return Replicates(
+        first.histogram,
+        first.cases,
+        _nanmean([one.value for one in each]),
+        _nanmean([one.values for one in each]),
+        # A unit more or less has a row more or less in each of them.
+        np.mean([one.moved for one in each], axis=0),
+        (min(one.sizes[0] for one in each), min(one.sizes[1] for one in each)),
+    )
+
+
+def _nanmean(each: Sequence[Floats]) -> Floats:
+    total, defined = np.zeros_like(each[0]), np.zeros(each[0].shape, np.int64)
+    for values in each:
+        known = ~np.isnan(values)
+        total += np.where(known, values, 0.0)
+        defined += known
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / defined)
+
+
+def _resampled(
+    counts: pl.DataFrame | pl.LazyFrame,
+    metric: Metrics,
+    *,
+    prevalence: Prevalences | Field,
+    beta: float | Sequence[float],
+    threshold: float | Sequence[float] | None,
+    repeats: int,
+    seed: int,
+    units: str | None,
+    over: str | None,
+    own: int,
+    prior: bool,
+) -> Iterator[Replicates]:
     check_repeats(repeats, 2)
     check_seed(seed)
     thresholds = None if threshold is None else np.unique(np.asarray(threshold, np.float64))
@@ -103,11 +171,11 @@ def resample(
     grid, betas = numbers_of(prevalence), beta_values(beta)
     curves = _curves(asked, grid)
     frame = whole_counts(counts)
-    keys = [key for key in COUNTS.keys(frame.columns) if key != units]
+    keys = [key for key in COUNTS.keys(frame.columns) if key not in (units, over)]
     if is_field(prevalence):
         prevalence = field_of(cast("Field", prevalence), frame, keys)
 
-    for given in samplers_of(frame, units):
+    for given in samplers_of(frame, units, over):
         whole = given.coarser(steps_of_recall(given.histogram)) if own else given
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         observed = np.array([whole.histogram.observed_prevalence])
@@ -200,6 +268,10 @@ class _Wanted:
         true, false = (np.insert(rows.cumsum(axis=1), 0, 0, axis=1) for rows in (positives, negatives))
         tp, fp = (rows[:, reached] for rows in (true, false))
         fn, tn = true[:, -1:] - tp, false[:, -1:] - fp
+        if self._own and self.metrics == ["f_beta"] and logs > 1 and has_no_limits(self._etas, self._betas):
+            cases, _ = self._of_points(positives[:1], negatives[:1], reached)
+            totals = true[:, -1], false[:, -1]
+            return cases, best_f_beta(tp, fp, totals, self._etas, self._betas)
         grids = size * len(self.metrics) * len(self._etas) * len(self._betas)
         parts, values = [], []
         for part in np.array_split(np.arange(logs), -(-logs * grids // _CELLS_AT_A_TIME)):

@@ -1,16 +1,18 @@
 """Counts -> resampled logs: rows of each class, or whole buckets of units."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, draw_without_replacement, stream
+from nci_frames.schemas import COUNTS
 
 __all__ = ["Sampler", "samplers_of"]
 
@@ -47,19 +49,42 @@ class Sampler(Protocol):
         """
 
 
-def samplers_of(frame: pl.DataFrame, units: str | None) -> Sequence[Sampler]:
+def samplers_of(frame: pl.DataFrame, units: str | None, over: str | None = None) -> Sequence[Sampler]:
     """Return a sampler for each group of whole counts, in the order of the keys.
+
+    The values of the key *over* have a sampler each, one after the other, with the same name and so with the
+    same draws of *units*.
 
     Raises
     ------
     ParameterError
-        If there are too few buckets, or rows without one.
+        If there are too few buckets, or rows without one; if *over* is given without *units*.
     SchemaError
-        If the counts lack the key *units*.
+        If the counts lack the key *units*, or *over*.
     """
+    if over is not None:
+        return _of_repeats(frame, units, over)
     if units is None:
         return [_Rows(histogram) for histogram in histograms(frame)]
     return [_Buckets(counts) for counts in bucket_counts(frame, units)]
+
+
+def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Sequence[Sampler]:
+    keys = COUNTS.keys(frame.columns)
+    if over not in keys:
+        raise SchemaError.missing_column(over, "over", "the keys of the counts frame", keys)
+    if units is None or units == over:
+        raise ParameterError(
+            "over needs units: another log has other units, whose rows belong together in all repeats",
+            found=f"over={over!r} with units={units!r}",
+            hint="count by unit_buckets(predictions), and pass units='bucket'",
+        )
+    last = [*(name for name in frame.columns if name not in (over, units)), over, units]
+    samplers = []
+    for counts in bucket_counts(frame.select(last), units):
+        histogram = replace(counts.histogram, group=counts.histogram.group.drop(over))
+        samplers.append(_Buckets(replace(counts, histogram=histogram)))
+    return samplers
 
 
 def _blocks(repeats: int, bins: int) -> list[int]:

@@ -51,6 +51,7 @@ def compare_best(
     beta: float | Sequence[float] = (1.0,),
     threshold: float | Literal["own"] | None = None,
     units: str | None = None,
+    over: str | None = None,
     level: float = 0.95,
     method: Method = "mcs",
     simultaneous: bool = False,
@@ -81,6 +82,10 @@ def compare_best(
         None resamples the rows of each model separately, as if the models had scored different rows, which
         hides differences between models of one log. A key such as the ``bucket`` of ``unit_buckets``
         resamples the same units for all models: the paired comparison.
+    over
+        None, or a key whose values score the same units again, such as the repeats of a cross-validation: the
+        metric is taken within each of them and averaged, in the log and in every resampled log. It needs
+        *units*.
     level
         Confidence, in (0, 1); a model is distinguishable from the best if its p-value is below 1 - level.
     method
@@ -101,7 +106,7 @@ def compare_best(
     =============== ======= =========================================== ================================
     column          dtype   meaning                                     null where
     =============== ======= =========================================== ================================
-    keys                     as in *counts*, without *units*            as in *counts*
+    keys                     as in *counts*, without *units* and *over* as in *counts*
     metric          String  the metric's label                          never
     method          String  rule of the PR area                         not pr_auc
     prevalence      Float64 P(y=1) the values belong to                 each model's own, or no part
@@ -123,11 +128,12 @@ def compare_best(
     Raises
     ------
     ParameterError
-        As for ``bootstrap``, or if a model has several operating points, or if the metric cannot be ranked.
+        As for ``bootstrap``, or if a model has several operating points, or if the metric cannot be ranked;
+        if *over* is given without *units*.
     UnknownMetricError
         If the direction of a metric is unknown.
     SchemaError
-        If *counts* is not a counts frame, or lacks the key *units*.
+        If *counts* is not a counts frame, or lacks the key *units*, or *over*.
 
     Notes
     -----
@@ -176,14 +182,14 @@ def compare_best(
     found = resample(
         counts, metric, prevalence=prevalence, beta=beta,
         threshold=None if isinstance(threshold, str) else threshold, repeats=repeats, seed=seed, units=units,
-        own=sign if own else 0, prior=True,
+        over=over, own=sign if own else 0, prior=True,
     )  # fmt: skip
     groups: dict[tuple[object, ...], list[Replicates]] = {}
     for replicates in found:
         replicates.check_one_point()
         groups.setdefault(replicates.histogram.group.row(0)[1:], []).append(replicates)
     frame = whole_counts(counts)
-    keys = [key for key in COUNTS.keys(frame.columns) if key != units]
+    keys = [key for key in COUNTS.keys(frame.columns) if key not in (units, over)]
     if not groups:
         return BEST_COMPARISONS.empty(frame.select(keys))
     tables = [_compared(models, sign, level, method, simultaneous=simultaneous) for models in groups.values()]

@@ -58,6 +58,7 @@ class Draws(TypedDict):
     repeats: int
     seed: int
     units: str | None
+    over: str | None
 
 
 def border_of(curves: Curves, crossing: Mapping[str, Any], over: str, level: float) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def crossover_intervals(
     keys = [key for key in COUNTS.keys(frame.columns) if key != units]
     if frame.is_empty():
         return CROSSOVER_INTERVALS.empty(frame.select(keys))
-    draws = Draws(repeats=repeats, seed=seed, units=units)
+    draws = Draws(repeats=repeats, seed=seed, units=units, over=None)
     if curves or threshold == "own":
         tables = _interpolated(frame, keys, metric, over, fixed, level, draws)
     else:

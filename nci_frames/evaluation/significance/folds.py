@@ -156,10 +156,10 @@ def compare_folds(
         a cross-validation. "paired_t": Student's, as in the F-beta plot; for folds that share rows it finds
         far too many differences. "bootstrap": resamples the folds' differences; it needs ten folds or more.
     test_train_ratio
-        Test rows per training row of a fold, for "corrected_t" only. None stands for 1/(k-1), where k is the
-        number of values of the last key of *over* if there are several keys (repeats first, then folds). If
-        there is one key, which may number the folds of several repeats, k is the number of its values, but 5
-        at most.
+        Test rows per training row of a fold, for "corrected_t" only. None stands for 1/(k-1). If there are
+        several keys (repeats first, then folds), k is the number of values of the last one within those of
+        the others. If there is one key, which may number the folds of several repeats, k is the number of
+        its values, but 5 at most.
     correction
         "holm" corrects for the number of models compared with the best, at each prevalence and beta;
         or "none".
@@ -307,5 +307,9 @@ def _check_enough_folds(values: FoldValues) -> None:
 def _ratio(values: FoldValues) -> float:
     """Return the test rows per training row of a k-fold cross-validation, of which there may be repeats."""
     folds = values.folds
-    k = folds[folds.columns[-1]].n_unique() if folds.width > 1 else min(len(folds), _MOST_ASSUMED)
+    if folds.width > 1:
+        *repeats, _ = folds.columns
+        k = max(folds.group_by(repeats).len()["len"], default=1)
+    else:
+        k = min(len(folds), _MOST_ASSUMED)
     return 1 / max(k - 1, 1)

@@ -9,6 +9,7 @@ from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
 from nci_frames.evaluation.support.reasons import number_of
 from nci_frames.evaluation.support.rule import curve_support
+from nci_frames.typing import Floats
 
 __all__ = ["Area", "with_curve_flags", "with_curve_support"]
 
@@ -18,10 +19,16 @@ Area = Literal["pr", "gain"]
 _SUPPORT = ("__lowest", "__negatives", "__why")
 
 
-def with_curve_support(curves: Curves, area: Area) -> pl.DataFrame:
-    """Return the groups of some curves with what their flags are made from."""
-    lowest = getattr(curve_support(curves), area)
+def with_curve_support(curves: Curves, area: Area, worth: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Return the groups of some curves with what their flags are made from.
+
+    With *worth*, a table of ``class_worth``, the rows of a group count as so many independent ones.
+    """
+    shares = None if worth is None else _shares(curves.groups, worth)
+    lowest = getattr(curve_support(curves, shares), area)
     positives, negatives = pl.Series(curves.positives), pl.Series(curves.negatives)
+    if shares is not None:
+        negatives = negatives * pl.Series(shares[1])
     return curves.groups.with_columns(
         pl.Series("__lowest", lowest, nan_to_null=True),
         negatives.alias("__negatives"),
@@ -33,6 +40,14 @@ def with_curve_support(curves: Curves, area: Area) -> pl.DataFrame:
         .then(number_of(f"few_for_{area}"))
         .alias("__why"),
     )
+
+
+def _shares(groups: pl.DataFrame, worth: pl.DataFrame) -> tuple[Floats, Floats]:
+    known = groups.join(worth, on=groups.columns, how="left", nulls_equal=True, maintain_order="left")
+    positives, negatives = (
+        known[name].fill_null(1.0).to_numpy() for name in ("positives_worth", "negatives_worth")
+    )
+    return positives, negatives
 
 
 def with_curve_flags(areas: pl.DataFrame, depends: pl.Expr) -> pl.DataFrame:

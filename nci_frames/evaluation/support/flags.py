@@ -1,11 +1,13 @@
 """The columns ``supported`` and ``reason`` of a table of values."""
 
+from collections.abc import Collection
+
 import polars as pl
 
 from nci_frames.evaluation.support.reasons import REASONS, number_of, reason_text, too_few_number
+from nci_frames.evaluation.support.rule import class_reason, independent_rows, point_reason, point_support
 
 __all__ = ["defined_flags", "flags", "hidden_flags", "log_cost", "log_rarity", "point_flags"]
-from nci_frames.evaluation.support.rule import class_reason, point_reason, point_support
 
 Flags = dict[str, pl.Expr]
 
@@ -47,11 +49,15 @@ def log_rarity(prevalence: pl.Expr) -> pl.Expr:
     return ((1 - prevalence) / prevalence).log10()
 
 
-def point_flags(*, needs_fpr: bool) -> Flags:
-    """Return the columns for values of operating points, beside their rates and ``prevalence``."""
+def point_flags(columns: Collection[str], *, needs_fpr: bool) -> Flags:
+    """Return the columns for values of operating points, beside their rates and ``prevalence``.
+
+    The *columns* are those of the table.
+    """
     if needs_fpr:
-        lowest = point_support()
-        return flags(lowest, log_cost(lowest, pl.col("negatives")), point_reason(), pl.col("prevalence"))
+        lowest = point_support(columns)
+        cost = log_cost(lowest, independent_rows("negatives", columns))
+        return flags(lowest, cost, point_reason(), pl.col("prevalence"))
     why = class_reason()
     return {"supported": why.is_null(), "reason": reason_text(why)}
 

@@ -3,7 +3,9 @@
 import polars as pl
 
 from nci_frames.checked import checked
+from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import curves_of, no_curves
 from nci_frames.evaluation.metrics import (
     MEAN_PR_AUC,
@@ -14,19 +16,25 @@ from nci_frames.evaluation.metrics import (
     called_metric,
     curve_asked,
 )
+from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.evaluation.rates.rates import rates_of
+from nci_frames.evaluation.rates.rates import rates_of, with_worth
 from nci_frames.evaluation.support.curves import Area, with_curve_support
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import class_reason, point_reason, point_support
 from nci_frames.schemas import COUNTS, RATES, SUPPORT, collect
 
-__all__ = ["lowest_supported_prevalence"]
+__all__ = ["lowest_supported_prevalence", "supported_from"]
 
 
 @checked
 def lowest_supported_prevalence(
-    counts: pl.DataFrame | pl.LazyFrame, /, *, metric: str | pl.Expr, threshold: float | None = None
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str | pl.Expr,
+    threshold: float | None = None,
+    units: str | None = None,
 ) -> pl.DataFrame:
     """Return the lowest prevalence at which the log can tell a metric.
 
@@ -43,6 +51,10 @@ def lowest_supported_prevalence(
     threshold
         The threshold of the metric; by default the best of all thresholds, wherever it is. Areas do not
         depend on it.
+    units
+        None takes the rows as independent. A key, such as the ``bucket`` of ``unit_buckets``, is summed away,
+        and the rows of each class count as so many independent ones as they are worth: as half of them, if
+        each occurs twice. It needs at least 20 values.
 
     Returns
     -------
@@ -51,7 +63,7 @@ def lowest_supported_prevalence(
     ========== ======= ====================================================== =========================
     column     dtype   meaning                                                null where
     ========== ======= ====================================================== =========================
-    model, keys        as in *counts*                                         as in *counts*
+    model, keys        as in *counts*, without *units*                        as in *counts*
     metric     String  its label                                              never
     prevalence Float64 at and above it the log supports the metric; 0 where   there is none: see reason
                        it does at every prevalence
@@ -62,11 +74,11 @@ def lowest_supported_prevalence(
     ------
     ParameterError
         If the threshold was not counted, or is given for an area, or if the area belongs to a range of
-        prevalence.
+        prevalence; if there are too few values of *units*.
     UnknownMetricError
         If there is no such metric.
     SchemaError
-        If *counts* is not a counts frame.
+        If *counts* is not a counts frame, or lacks the key *units*.
 
     Notes
     -----
@@ -99,6 +111,24 @@ def lowest_supported_prevalence(
     """
     given = counts.collect() if isinstance(counts, pl.LazyFrame) else counts
     frame = collect(given, RATES if "tpr" in given.columns else COUNTS)
+    worth = None
+    if units is not None:
+        frame, worth = whole_counts(frame), class_worth(whole_counts(frame), units)
+        frame = pool_counts(frame, over=units)
+    return supported_from(frame, metric, threshold=threshold, worth=worth)
+
+
+def supported_from(
+    frame: pl.DataFrame,
+    metric: str | pl.Expr,
+    *,
+    threshold: float | None = None,
+    worth: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """Return what ``lowest_supported_prevalence`` does, of checked counts or rates.
+
+    With *worth*, a table of ``class_worth``, rows count as so many independent ones.
+    """
     keys = ["model", *RATES.keys(frame.columns)]
     curve = curve_asked(metric)
     if curve is not None:
@@ -111,18 +141,20 @@ def lowest_supported_prevalence(
         counted = frame.drop_nulls(["tp", "fp", "fn", "tn"])
         parts = [no_curves(counted, keys), *curves_of(counted, keys)]
         area: Area = "gain" if curve is PR_GAIN_AUC else "pr"
-        found = pl.concat(with_curve_support(part, area) for part in parts).select(
+        found = pl.concat(with_curve_support(part, area, worth) for part in parts).select(
             *keys, prevalence="__lowest", reason=reason_text(pl.col("__why"))
         )
     else:
         rates = frame if "tpr" in frame.columns else rates_of(frame)
+        if worth is not None:
+            rates = with_worth(rates, worth)
         if threshold is None:
             points = rates.unique(keys).with_columns(reason=pl.lit(None, pl.String))
         else:
             points = select_operating_points(rates, threshold=threshold)
         number = point_reason() if needs_fpr else class_reason()
         why = pl.coalesce("reason", reason_text(number))
-        lowest = pl.when(why.is_null()).then(point_support() if needs_fpr else pl.lit(0.0))
+        lowest = pl.when(why.is_null()).then(point_support(points.columns) if needs_fpr else pl.lit(0.0))
         found = points.select(*keys, prevalence=lowest, reason=why)
     return SUPPORT.finish(found.with_columns(metric=pl.lit(label)).sort(keys))
 

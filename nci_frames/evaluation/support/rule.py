@@ -6,7 +6,8 @@ the standard error of precision, relative to precision, is about √FP/(M + FP).
 however many false positives there are, and at most 1/√FP. So M >= 25 or FP >= 100 keeps it at 10 % or less.
 """
 
-from typing import NamedTuple
+from collections.abc import Collection
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -23,6 +24,7 @@ __all__ = [
     "CurveSupport",
     "class_reason",
     "curve_support",
+    "independent_rows",
     "point_reason",
     "point_support",
 ]
@@ -37,13 +39,29 @@ LEAST_POSITIVES = 10
 LARGEST_FIRST = 0.1
 
 
-def point_support() -> pl.Expr:
+def independent_rows(of_class: Literal["positives", "negatives"], columns: Collection[str]) -> pl.Expr:
+    """Return the rows of a class that count: those that it is worth, where the rates have that column.
+
+    Parameters
+    ----------
+    of_class
+        The class.
+    columns
+        The columns of the rates.
+    """
+    effective = f"effective_{of_class}"
+    return pl.coalesce(effective, of_class) if effective in columns else pl.col(of_class)
+
+
+def point_support(columns: Collection[str]) -> pl.Expr:
     """Return the lowest prevalence that an operating point supports; null where its rates are.
 
-    With N negatives it is 25/(25 + N·TPR), and 0 from 100 false positives on.
+    With N negatives it is 25/(25 + N·TPR), and 0 from 100 false positives on. N is the number of independent
+    rows, where the rates, whose *columns* are given, say how many there are.
     """
-    found = pl.col("negatives") * pl.col("tpr")
-    false = pl.col("negatives") * pl.col("fpr")
+    negatives = independent_rows("negatives", columns)
+    found = negatives * pl.col("tpr")
+    false = negatives * pl.col("fpr")
     # Rates are quotients of counts: multiplied again, they miss the counts by rounding.
     enough = false >= ENOUGH_FALSE * (1 - 1e-9)
     lowest = pl.when(enough).then(0.0).otherwise(LEAST_FOUND / (LEAST_FOUND + found))
@@ -72,8 +90,10 @@ class CurveSupport(NamedTuple):
     gain: Floats
 
 
-def curve_support(curves: Curves) -> CurveSupport:
+def curve_support(curves: Curves, worth: tuple[Floats, Floats] | None = None) -> CurveSupport:
     """Return the lowest prevalences at which the log supports what is read from whole curves.
+
+    With *worth*, of each curve, the rows of either class count as so many independent ones each.
 
     PR-AUC, and a metric at the best of all thresholds, depend on the negatives above the threshold at which
     precision is one half. The log supports them at the odds o if there is such a threshold with at least
@@ -89,6 +109,8 @@ def curve_support(curves: Curves) -> CurveSupport:
     start, size = curves.start, curves.size
     each = np.repeat(np.arange(len(size)), size)
     positives, negatives = curves.positives, curves.negatives
+    if worth is not None:
+        positives, negatives = positives * worth[0], negatives * worth[1]
     with np.errstate(invalid="ignore", divide="ignore"):
         true, false = curves.tpr1 * positives[each], curves.fpr1 * negatives[each]
         enough = true >= LEAST_POSITIVES * (1 - 1e-9)

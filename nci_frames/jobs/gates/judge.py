@@ -8,6 +8,7 @@ from typing import Any, Literal
 import polars as pl
 
 from nci_frames.arguments import Prevalences
+from nci_frames.counting.logs.units import BUCKET
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.jobs.gates.changes import change_limits
@@ -111,7 +112,9 @@ def overall(verdicts: pl.DataFrame) -> Verdict:
 
 def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
     """Return the values of a gate, or, of a champion, its distances to the others."""
-    frame = counts(gate.segments, "ever" if gate.sequential else gate.window)
+    units = None if job.columns.unit is None else BUCKET
+    keys = [*gate.segments, *([] if units is None else [units])]
+    frame = counts(keys, "ever" if gate.sequential else gate.window)
     if frame.is_empty():
         return []
     scenario = job.scenarios.get(gate.scenario or "", gate.prevalence)
@@ -124,13 +127,14 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
         level=gate.level,
     )
     if gate.champion is not None:
-        return _champion_rows(gate, frame, what)
+        return _champion_rows(gate, frame, what, units)
     if not isinstance(scenario, SegmentScenario):
-        return measure(frame, gate.segments, _at(what, scenario)).to_dicts()
+        return measure(frame, gate.segments, _at(what, scenario), units=units).to_dicts()
     rows: list[dict[str, Any]] = []
     for (value,), part in frame.partition_by(scenario.by, as_dict=True, maintain_order=True).items():
         eta = (scenario.prevalence or {}).get(key_text(value))
-        measured = measure(part, gate.segments, _at(what, "observed" if eta is None else eta)).to_dicts()
+        here = _at(what, "observed" if eta is None else eta)
+        measured = measure(part, gate.segments, here, units=units).to_dicts()
         reason = f"scenario {gate.scenario} has no prevalence for {scenario.by} = {_shown(value)}"
         none = {} if eta is not None else UNKNOWN | {"prevalence": None, "reason": reason}
         rows += [row | none for row in measured]
@@ -149,14 +153,16 @@ def _at(what: Measurement, prevalence: Prevalences) -> Measurement:
     return Measurement(what.metric, prevalence, what.beta, what.threshold, what.interval, what.level)
 
 
-def _champion_rows(gate: Gate, frame: pl.DataFrame, what: Measurement) -> list[dict[str, Any]]:
+def _champion_rows(
+    gate: Gate, frame: pl.DataFrame, what: Measurement, units: str | None
+) -> list[dict[str, Any]]:
     """Return, at each prevalence and segment, by how much the champion is ahead of its nearest rival."""
     champion = gate.champion
     if champion is None:
         return []
     rows = []
     for eta in champion.prevalence:
-        values = measure(frame, gate.segments, _at(what, eta))
+        values = measure(frame, gate.segments, _at(what, eta), units=units)
         for group in values.partition_by("segment", maintain_order=True):
             own = next(iter(group.filter(model=champion.model).to_dicts()), None)
             if own is not None:
@@ -265,9 +271,11 @@ def _limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] | None
 
 def _sequential(gate: Gate, row: Mapping[str, Any]) -> dict[str, Any]:
     promise = gate.value_threshold
-    recall = gate.metric != "fpr"
-    hits = row["tp"] if recall else row["fp"]
-    rest = (row["positives"] if recall else row["negatives"]) - hits
+    of_class = "positives" if gate.metric != "fpr" else "negatives"
+    # Rows of a unit depend on each other: they are evidence of so many independent ones.
+    worth = row.get(f"{of_class}_worth") or 1.0
+    hits = row["tp" if of_class == "positives" else "fp"] * worth
+    rest = row[of_class] * worth - hits
     if promise is None:
         return {}
     least = promise.lower is not None

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from nci_frames.arguments import grid_numbers
+from nci_frames.arguments import LEAST_BUCKETS, grid_numbers
 from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
 from nci_frames.errors import NciFramesError
 from nci_frames.jobs.job_file.gates import Gate, Model, Probability
@@ -78,6 +78,10 @@ class Columns(Model):
     label: str = "label"
     score: str = "score"
     fold: str | None = None
+    unit: Annotated[
+        str | None,
+        Field(description="User, host or patient: its rows are kept together in every interval and test."),
+    ] = None
     scores: Annotated[dict[str, str], Field(default_factory=dict, description="Score column by model.")]
     positive: Annotated[
         str | int | float | bool | None, Field(description="The label that means positive.")
@@ -176,6 +180,14 @@ class Job(Model):
             description='"exact", "logit:501", "uniform:101" or ascending numbers.',
         ),
     ] = cast("Any", "logit:501")
+    buckets: Annotated[
+        int | None,
+        Field(
+            ge=LEAST_BUCKETS,
+            le=1_000_000,
+            description="Into how many buckets units are divided; 256 if absent. Needs columns.unit.",
+        ),
+    ] = None
     segments: Segments = Segments()
     scenarios: Annotated[
         dict[str, Probability | SegmentScenario],
@@ -187,6 +199,8 @@ class Job(Model):
 
     @model_validator(mode="after")
     def _names_exist(self) -> "Job":
+        if self.buckets is not None and self.columns.unit is None:
+            raise ValueError("buckets divide units, and columns.unit names none")
         for name, scenario in self.scenarios.items():
             if isinstance(scenario, SegmentScenario) and scenario.by not in self.segments.keys:
                 raise ValueError(f"scenario {name!r}: {scenario.by!r} is not among segments.keys")
@@ -219,5 +233,9 @@ class Job(Model):
         columns = self.columns.model_dump()
         scores = columns.pop("scores") or None
         return CountingSettings.of(
-            thresholds=thresholds, segments=self.segments.keys, scores=scores, **columns
+            thresholds=thresholds,
+            segments=self.segments.keys,
+            scores=scores,
+            buckets=self.buckets,
+            **columns,
         )

@@ -100,8 +100,10 @@ class CountsLedger:
         keep_going
             Whether to count the good files where others cannot be counted.
         **columns
-            Options of ``scan_predictions``: ``model``, ``label``, ``score``, ``fold``, ``segments``,
-            ``scores``, ``positive``, ``on_invalid``.
+            Options of ``scan_predictions``: ``model``, ``label``, ``score``, ``fold``, ``repeat``,
+            ``segments``, ``scores``, ``positive``, ``on_invalid``, and ``unit``: rows are then counted by the
+            ``bucket`` of ``unit_buckets`` as well, of which there are ``buckets``, 256 by default and 20 at
+            least.
 
         Returns
         -------
@@ -224,7 +226,8 @@ class CountsLedger:
 
         Returns
         -------
-        A counts frame, as ``count_confusion`` would return of the same files.
+        A counts frame, as ``count_confusion`` would return of the same files; if they were counted with a
+        unit, by ``bucket`` as well.
 
         Raises
         ------

@@ -6,11 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from nci_frames.arguments import LEAST_BUCKETS, check_whole
+from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.counts.ledger.storage import content_hash
 from nci_frames.errors import ParameterError
 
-__all__ = ["CountingSettings"]
+__all__ = ["BUCKETS", "CountingSettings"]
+
+#: How many buckets units are divided into, unless another number is asked for.
+BUCKETS = 256
+#: Settings that were added later: without them a generation keeps its name.
+_NEWER = ("repeat", "unit", "buckets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,11 @@ class CountingSettings:
     scores: tuple[tuple[str, str], ...] = ()
     positive: str | float | bool | None = None
     on_invalid: str = "raise"
+    repeat: str | None = None
+    #: Who a row belongs to, and into how many buckets units are divided: a further key. None for either
+    #: counts rows alone.
+    unit: str | None = None
+    buckets: int | None = None
 
     @classmethod
     def of(
@@ -42,7 +54,8 @@ class CountingSettings:
         Raises
         ------
         ParameterError
-            If the thresholds depend on the log, as "auto" does, or there is no such option.
+            If the thresholds depend on the log, as "auto" does, there is no such option, or buckets are named
+            without a unit, or are not 20 to 1,000,000.
         """
         known = {field.name for field in dataclasses.fields(cls)}
         for name in columns:
@@ -57,6 +70,14 @@ class CountingSettings:
             msg = 'the thresholds of a ledger must be a list of numbers or "exact"'
             hint = "they must be the same for every log; logit_thresholds(501) fits most"
             raise ParameterError(msg, found=repr(thresholds), hint=hint)
+        if columns.get("unit") is not None:
+            columns["buckets"] = columns.get("buckets") or BUCKETS
+            check_whole("buckets", columns["buckets"], LEAST_BUCKETS, 1_000_000)
+        elif columns.get("buckets") is not None:
+            msg = "buckets divide units, and no unit is named"
+            raise ParameterError(
+                msg, found=f"buckets={columns['buckets']!r}", hint="name the column: unit=..."
+            )
         grid = None if isinstance(thresholds, str) else tuple(check_thresholds(thresholds).tolist())
         return cls(
             thresholds=grid,
@@ -78,6 +99,9 @@ class CountingSettings:
     def to_json(self) -> str:
         """Return the settings as one line of JSON, the same for the same settings."""
         facts = dataclasses.asdict(self)
+        for name in _NEWER:
+            if facts[name] is None:
+                del facts[name]
         if self.thresholds is not None:
             # Hexadecimal: exact, also for the infinities.
             facts["thresholds"] = [number.hex() for number in self.thresholds]
@@ -90,19 +114,22 @@ class CountingSettings:
 
     @property
     def keys(self) -> list[str]:
-        """The columns that make a group: model, fold, segments."""
-        return ["model", *(["fold"] if self.fold else []), *self.segments]
+        """The columns that make a group: model, fold, repeat, segments, bucket."""
+        first = [name for name in ("fold", "repeat") if getattr(self, name)]
+        return ["model", *first, *self.segments, *([BUCKET] if self.unit else [])]
 
     def roles(self) -> dict[str, str]:
         """Return the columns of a log that are read, each with its role."""
         roles = {self.label: "label", **{column: "score" for _, column in self.scores or (("", self.score),)}}
         if not self.scores:
             roles[self.model] = "model"
-        if self.fold:
-            roles[self.fold] = "fold"
+        for role in ("fold", "repeat", "unit"):
+            column = getattr(self, role)
+            if column:
+                roles[column] = role
         return roles | dict.fromkeys(self.segments, "segments")
 
     def scan_options(self) -> dict[str, Any]:
         """Return the options of ``scan_predictions``."""
-        names = ("model", "label", "score", "fold", "segments", "positive", "on_invalid")
+        names = ("model", "label", "score", "fold", "segments", "positive", "on_invalid", "repeat", "unit")
         return {name: getattr(self, name) for name in names} | {"scores": dict(self.scores) or None}

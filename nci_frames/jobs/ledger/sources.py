@@ -15,10 +15,12 @@ from nci_frames.counting.count import Tally, tally_scan
 from nci_frames.counting.logs.paths import NULL_KEY, find_files, is_csv
 from nci_frames.counting.logs.scan import scan_behind, scan_predictions
 from nci_frames.counting.logs.sources import ArrowStream, open_source
+from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.counting.thresholds.grids import Thresholds
 from nci_frames.counts.increments import check_cells, increments_of
 from nci_frames.counts.ledger.storage import content_hash, file_hash
 from nci_frames.errors import (
+    InvalidRowsError,
     InvalidRowsWarning,
     NciFramesError,
     ParameterError,
@@ -197,6 +199,9 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
         raise _unreadable(file, error) from error
     try:
         predictions = scan_predictions(frame, **settings.scan_options())
+        if settings.unit is not None and settings.buckets is not None:
+            _check_units(frame, settings.unit)
+            predictions = unit_buckets(predictions, buckets=settings.buckets)
         keys = settings.keys
         if settings.thresholds is not None:
             groups = predictions.select(keys).unique().collect()
@@ -227,7 +232,20 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
     )
 
 
+def _check_units(frame: pl.DataFrame, unit: str) -> None:
+    missing = frame[unit].null_count()
+    if missing:
+        raise InvalidRowsError(
+            "rows have no unit, so nothing keeps them together",
+            found=f"{missing:,} of {len(frame):,} rows have a null {unit!r}",
+            hint="remove the rows that belong to no unit",
+        )
+
+
 def _count_frame(file: NamedFrame, identity: str, settings: CountingSettings) -> SourceCounts:
+    if settings.unit is not None:
+        msg = "a ledger counts files by units, not frames"
+        raise ParameterError(msg, found=f"unit={settings.unit!r}", hint="write the frame to Parquet files")
     predictions = scan_predictions(file.frame, **settings.scan_options())
     scan = scan_behind(predictions)
     thresholds: Thresholds = settings.thresholds or "exact"

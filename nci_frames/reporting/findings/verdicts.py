@@ -262,8 +262,14 @@ def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overt
     return tuple(found)
 
 
-def read_independence(buckets: int | None, *, weighted: bool = False) -> str:
-    """Return a sentence on what intervals and tests draw: rows, or whole units.
+def read_independence(
+    buckets: int | None,
+    *,
+    weighted: bool = False,
+    repeats: int | None = None,
+    unit_rows: int | None = None,
+) -> str:
+    """Return sentences on what intervals and tests draw, rows or whole units, and what repeats are.
 
     Parameters
     ----------
@@ -271,12 +277,34 @@ def read_independence(buckets: int | None, *, weighted: bool = False) -> str:
         How many buckets of units there are; None where rows are taken as independent.
     weighted
         Whether the counts are sums of weights, which have neither intervals nor tests.
+    repeats
+        How many repeats of a cross-validation there are; None where the log has none.
+    unit_rows
+        How many rows every unit has under every model; None where they differ, or have one each.
 
     Examples
     --------
     >>> read_independence(256)
     'All rows of a unit are kept together: intervals and tests draw 256 buckets of units.'
     """
+    drawn = _drawn(buckets, weighted=weighted)
+    if repeats is not None:
+        if buckets is None and not weighted:
+            drawn = "No unit was named, so intervals are those of one repeat, and there are no tests."
+        return (
+            f"Rows are scored in {repeats:,} repeats: areas and own best thresholds are taken within each "
+            f"repeat and averaged. {drawn}"
+        )
+    if unit_rows is not None:
+        return (
+            f"Every unit has {unit_rows:,} rows of each model, as in a repeated cross-validation: n is the "
+            "number of units, not of rows. The scores of all its rows are pooled, since no column of repeats "
+            f"was named (--repeat). {drawn}"
+        )
+    return drawn
+
+
+def _drawn(buckets: int | None, *, weighted: bool) -> str:
     if weighted:
         return "The rows have weights, so there are no intervals and tests."
     if buckets is None:

@@ -16,6 +16,7 @@ from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
 from nci_frames.reporting.charts.parts.theme import DARK, DASHES, model_style
 from nci_frames.reporting.findings.ranked_tables import own_threshold_words
+from nci_frames.reporting.findings.spread import fold_spread
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
 from nci_frames.reporting.findings.worst_segments import worst_segments
@@ -91,9 +92,15 @@ def render_report(
         traffic=_traffic(comparison, summary),
         worst=worst_segments(comparison),
         points=_points(comparison),
+        spread=fold_spread(comparison),
         undefined=comparison.undefined.to_dicts(),
         assumption=read_assumption(comparison.shifts),
-        independence=read_independence(comparison.buckets, weighted=comparison.weighted),
+        independence=read_independence(
+            comparison.buckets,
+            weighted=comparison.weighted,
+            repeats=comparison.repeats,
+            unit_rows=comparison.unit_rows,
+        ),
         shifts=_largest_shifts(comparison.shifts),
         facts=[(str(label), str(value)) for label, value in facts],
         methods=sorted(comparison.areas["method"].drop_nulls().unique()),

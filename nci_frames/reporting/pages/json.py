@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.findings.spread import fold_spread
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import Order, read_assumption, read_independence
 
@@ -91,7 +92,12 @@ def render_json(
         else summary.traffic.select("model", "prevalence", "value", "rank", "gap", *_SUPPORT).to_dicts(),
         "undefined": _undefined(comparison),
         "assumption": read_assumption(comparison.shifts),
-        "independence": read_independence(comparison.buckets, weighted=comparison.weighted),
+        "independence": read_independence(
+            comparison.buckets,
+            weighted=comparison.weighted,
+            repeats=comparison.repeats,
+            unit_rows=comparison.unit_rows,
+        ),
         "facts": [{"label": str(label), "value": str(value)} for label, value in facts],
     }
     return json.dumps(_plain(content), ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"
@@ -125,10 +131,11 @@ def _tables(comparison: Comparison, summary: Summary) -> dict[str, list[dict[str
         **{table.name: table.rows for table in summary.tables},
         "shifts": comparison.shifts,
     }
-    return {
+    rows = {
         name: None if frame is None else frame.select(_present(frame, _KEYS[name])).to_dicts()
         for name, frame in frames.items()
     }
+    return rows | {"spread": fold_spread(comparison)}
 
 
 def _present(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:

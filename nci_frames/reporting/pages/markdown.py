@@ -9,6 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.findings.spread import fold_spread
 from nci_frames.reporting.findings.summary import TITLE, Role, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
 from nci_frames.reporting.findings.worst_segments import worst_segments
@@ -51,10 +52,16 @@ def render_markdown(
         roles=_ROLES,
         models=sorted(comparison.points["model"].unique()),
         tables=[(table, table.cells(_COLUMNS)) for table in summary.tables if table.rows.height],
+        spread=fold_spread(comparison),
         points=comparison.points.sort("model").to_dicts(),
         undefined=comparison.undefined.to_dicts(),
         assumption=read_assumption(comparison.shifts),
-        independence=read_independence(comparison.buckets, weighted=comparison.weighted),
+        independence=read_independence(
+            comparison.buckets,
+            weighted=comparison.weighted,
+            repeats=comparison.repeats,
+            unit_rows=comparison.unit_rows,
+        ),
         facts=[(str(label), str(value)) for label, value in facts],
         shown_overtakings=_OVERTAKINGS,
         shown_segments=_SEGMENTS,

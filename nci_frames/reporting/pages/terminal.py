@@ -90,7 +90,17 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
     for measure, words in _best(comparison):
         console.print(Text(f"best by {measure}: {words}"))
     console.print(Text(read_assumption(comparison.shifts), style="dim"))
-    console.print(Text(read_independence(comparison.buckets, weighted=comparison.weighted), style="dim"))
+    console.print(
+        Text(
+            read_independence(
+                comparison.buckets,
+                weighted=comparison.weighted,
+                repeats=comparison.repeats,
+                unit_rows=comparison.unit_rows,
+            ),
+            style="dim",
+        )
+    )
     if comparison.off_scale is not None:
         console.print(Text(comparison.off_scale, style="yellow"))
     if comparison.uncounted is not None:

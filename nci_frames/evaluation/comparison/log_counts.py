@@ -1,0 +1,113 @@
+"""The counts of one comparison: by segments, by repeats, all together, and what is drawn from them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from nci_frames.counts.pooling import pool_counts
+from nci_frames.errors import SchemaError
+from nci_frames.evaluation.comparison.repeats import area_support, mean_areas
+from nci_frames.evaluation.comparison.units import Drawn
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.schemas import COUNTS, collect
+
+__all__ = ["LogCounts"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogCounts:
+    """The counts of a log, pooled once for all tables."""
+
+    #: By all keys.
+    every: pl.DataFrame
+    #: By segments and repeats; by repeats; and without keys.
+    apart: pl.DataFrame
+    by_repeat: pl.DataFrame
+    total: pl.DataFrame
+    segments: tuple[str, ...]
+    #: The keys of the folds, the repeats first.
+    folds: tuple[str, ...]
+    repeat: str | None
+    #: Whether rows were counted. Sums of weights have no binomial bounds and cannot be resampled.
+    whole: bool
+    drawn: Drawn
+
+    @classmethod
+    def of(
+        cls,
+        counts: pl.DataFrame,
+        unit_counts: pl.DataFrame | pl.LazyFrame | None,
+        *,
+        segments: Sequence[str],
+        fold: str | None,
+        repeat: str | None,
+    ) -> "LogCounts":
+        """Pool checked counts.
+
+        Raises
+        ------
+        SchemaError
+            If the counts lack one of the keys, or *unit_counts* are no counts or lack *repeat*.
+        """
+        keys = COUNTS.keys(counts.columns)
+        _check_keys(keys, segments=segments, fold=[fold], repeat=[repeat])
+        by_unit = counts if unit_counts is None else collect(unit_counts, COUNTS)
+        _check_keys(COUNTS.keys(by_unit.columns), repeat=[repeat])
+        over = [] if repeat is None else [repeat]
+        apart = pool_counts(counts, over=[key for key in keys if key not in (*segments, *over)])
+        by_repeat = pool_counts(apart, over=segments)
+        return cls(
+            counts,
+            apart,
+            by_repeat,
+            pool_counts(by_repeat, over=over),
+            tuple(segments),
+            (*over, *([] if fold is None else [fold])),
+            repeat,
+            all(counts.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn")),
+            Drawn.of(by_unit, segments, repeat),
+        )
+
+    @property
+    def judged(self) -> pl.DataFrame | None:
+        """The counts on which own best thresholds are chosen and judged; None if not divisible."""
+        return self.drawn.by_repeat if self.whole and self.drawn.enough else None
+
+    @property
+    def resampled(self) -> bool:
+        """Whether other logs can be drawn."""
+        return self.whole and self.drawn.resampled
+
+    @property
+    def by_segment(self) -> pl.DataFrame:
+        """The counts by segments, of all repeats together."""
+        return pool_counts(self.apart, over=[] if self.repeat is None else [self.repeat])
+
+    def rates(self, keys: Sequence[str]) -> pl.DataFrame:
+        """Return the rates by segments or of all rows; those of repeats are averaged."""
+        rates = compute_rates(self.by_segment if keys else self.total)
+        return self.drawn.weighed(rates) if self.whole else rates
+
+    def bounded(self, points: pl.DataFrame) -> pl.DataFrame:
+        """Add the bounds of rates to operating points, where rows were counted."""
+        return self.drawn.bounded(points) if self.whole else points
+
+    def areas(self, keys: Sequence[str], prevalence: Sequence[float]) -> pl.DataFrame:
+        """Return the areas by segments or of all rows, within each repeat and averaged."""
+        return mean_areas(self.apart if keys else self.by_repeat, prevalence, self._worth(keys), self.repeat)
+
+    def support(self) -> pl.DataFrame:
+        """Return the lowest prevalence at which PR-AUC is supported, within every repeat."""
+        return area_support(self.by_repeat, self._worth(()), self.repeat)
+
+    def _worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
+        over = [] if self.repeat is None else [self.repeat]
+        return self.drawn.worth([*keys, *over]) if self.whole else None
+
+
+def _check_keys(keys: Sequence[str], **named: Sequence[str | None]) -> None:
+    for option, names in named.items():
+        for name in names:
+            if name is not None and name not in keys:
+                raise SchemaError.missing_column(name, option, "the keys of the counts frame", keys)

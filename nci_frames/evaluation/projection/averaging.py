@@ -1,0 +1,134 @@
+"""Projections or areas of repeats or folds -> their means, and how far they are apart."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from nci_frames.checked import checked
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, collect
+
+__all__ = ["average_over"]
+
+_CASE = ("metric", "method", "prevalence", "beta")
+
+
+@checked
+def average_over(table: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
+    """Average values over the values of a key, such as the repeats of a cross-validation.
+
+    In a repeated cross-validation every row is scored once in each repeat. The rows of all repeats together
+    are no log: each occurs several times, under scores of different models. So values are computed within
+    each repeat, with the rows of its folds together, and then averaged.
+
+    Parameters
+    ----------
+    table
+        A projection or an areas frame with the key. A projection has one operating point for each model, or
+        the same thresholds for every value of the key.
+    over
+        The key or keys that are averaged over.
+
+    Returns
+    -------
+    The columns of *table* without *over*, ``rank`` and ``gap``, a row per model, key, metric, method,
+    prevalence and beta, sorted by these, and:
+
+    ============ ======= ================================================= ==============================
+    column       dtype   meaning                                           null where
+    ============ ======= ================================================= ==============================
+    threshold    Float64 that of all values, in a projection               it differs between them
+    value        Float64 mean of the values that are defined               none is
+    lower, upper Float64 means of the bounds, where *table* has bounds     no value has them
+    std          Float64 standard deviation of the values, ddof 1          fewer than two are defined
+    repeats      Int64   how many values are defined                       never
+    skipped      Int64   values of *over* without a value                  never
+    supported    Boolean whether the log can tell every value              it is null for one
+    reason       String  why it cannot tell one of them                    supported
+    ============ ======= ================================================= ==============================
+
+    Raises
+    ------
+    ParameterError
+        If a model has several thresholds, which differ between the values of the key.
+    SchemaError
+        If *table* is neither a projection nor an areas frame, or lacks a key of *over*.
+
+    Notes
+    -----
+    Of certified bounds of areas, the means are certified bounds of the mean. Of confidence bounds they are
+    those of a mean of values that are fully dependent, so with the same rows in every repeat they are not too
+    narrow.
+
+    The standard deviation is that of the values, not of their mean, and repeats share their rows: it shows
+    how much the division into folds matters, and is no measure of how another sample of rows would differ.
+
+    References
+    ----------
+    Forman and Scholz (2010), Apples-to-apples in cross-validation studies, doi:10.1145/1882471.1882479.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({
+    ...     "model": "a", "repeat": ["1"] * 4 + ["2"] * 4, "label": [0, 0, 1, 1] * 2,
+    ...     "score": [0.1, 0.4, 0.35, 0.8, 0.2, 0.3, 0.4, 0.6],
+    ... })
+    >>> areas = nf.compute_areas(nf.count_confusion(log), prevalence=0.5)
+    >>> nf.average_over(areas, over="repeat").select(
+    ...     "metric", "value", pl.col("std").round(3), "repeats"
+    ... ).rows()
+    [('pr_auc', 0.9166666666666666, 0.118, 2), ('roc_auc', 0.875, 0.177, 2)]
+    """
+    given = table.collect() if isinstance(table, pl.LazyFrame) else table
+    schema: FrameSchema = AREAS if "method" in given.columns else PROJECTION
+    frame = collect(given.drop("rank", "gap", strict=False), schema)
+    gone = list(dict.fromkeys([over] if isinstance(over, str) else over))
+    keys = schema.keys(frame.columns)
+    for key in gone:
+        if key not in keys:
+            raise SchemaError.missing_column(key, "over", f"the keys of the {schema.name} frame", keys)
+    kept = ["model", *(key for key in keys if key not in gone)]
+    group = [*kept, *(name for name in _CASE if name in frame.columns)]
+    values = frame.select(gone).n_unique() if gone else 1
+    if "threshold" in frame.columns and frame.select(*group, *gone).is_duplicated().any():
+        group.append("threshold")
+        _check_thresholds(frame, kept, gone)
+    defined = pl.col("value").count().cast(pl.Int64)
+    first = pl.col("threshold").first()
+    columns = {
+        "threshold": pl.when(pl.col("threshold").n_unique() == 1).then(first),
+        "value": pl.col("value").mean(),
+        "lower": pl.col("lower").mean(),
+        "upper": pl.col("upper").mean(),
+        "supported": pl.col("supported").all(ignore_nulls=False),
+        "reason": pl.col("reason").drop_nulls().first(),
+    }
+    averaged = (
+        frame.sort(*group, *gone)
+        .group_by(group, maintain_order=True)
+        .agg(
+            *(
+                column.alias(name)
+                for name, column in columns.items()
+                if name in frame.columns and name not in group
+            ),
+            pl.col("value").std(ddof=1).alias("std"),
+            defined.alias("repeats"),
+            (values - defined).alias("skipped"),
+        )
+    )
+    return schema.finish(averaged)
+
+
+def _check_thresholds(frame: pl.DataFrame, kept: list[str], gone: list[str]) -> None:
+    """Raise ParameterError unless the thresholds of a model are the same for all values of the keys."""
+    sets = frame.group_by(*kept, *gone).agg(pl.col("threshold").unique().sort())
+    uneven = sets.group_by(kept).agg(pl.col("threshold").n_unique()).filter(pl.col("threshold") > 1)
+    if len(uneven):
+        raise ParameterError(
+            "values at different thresholds cannot be averaged",
+            where=f"model {uneven['model'].sort()[0]!r}",
+            hint="select one operating point of each model, or count at the same thresholds",
+        )
