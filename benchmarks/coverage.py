@@ -519,9 +519,10 @@ def support(effort: float) -> Iterator[Seen]:
             if len(known) >= logs / 2:
                 claim = "`bootstrap(pr_auc)` holds the area, where supported"
                 yield Seen(claim, where, "0.95", held(known, truth), len(known))
-            bias = abs(float((known if len(known) >= logs / 2 else rows)["value"].mean()) / truth - 1)
+            values = (known if len(known) >= logs / 2 else rows)["value"].to_numpy() / truth
+            bias, error = abs(float(values.mean()) - 1), float(values.std() / math.sqrt(len(values)))
             claim = f"relative bias of PR-AUC, {'' if len(known) >= logs / 2 else 'not '}supported"
-            yield Seen(claim, where, "< 0.05" if len(known) >= logs / 2 else "none", bias, logs)
+            yield Seen(claim, where, "< 0.05" if len(known) >= logs / 2 else "none", bias, logs, error)
 
 
 def few_false_positives(effort: float) -> Iterator[Seen]:
