@@ -69,7 +69,7 @@ def test_every_claim_of_the_table_is_one_that_the_program_measures() -> None:
     assert len(lines) > 50
     # Texts that are added up are known by their first part.
     assert [claim for claim, *_ in lines if not any(pattern.match(claim) for pattern in known)] == []
-    assert all(re.fullmatch(r"-?\d\.\d{3} ± \d\.\d{3}", seen) for *_, seen in lines)
+    assert all(re.fullmatch(r"-?\d+\.\d{3} ± \d+\.\d{3}", seen) for *_, seen in lines)
 
 
 def test_every_function_that_claims_something_is_simulated() -> None:
