@@ -9,8 +9,8 @@ SEED ?= 1
 SCALE ?= 1
 # PySpark needs an older pandas than everything else, hence a place of its own.
 SPARK := .venv-spark
-SPARK_TESTS := tests/test_spark.py tests/test_spark_faults.py
-MARKS ?= spark
+SPARK_TESTS := tests/test_spark.py tests/test_spark_faults.py tests/test_engines.py
+MARKS ?= spark or engines
 # A worker that has nothing left takes tests from the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
@@ -86,7 +86,7 @@ $(SPARK)/.done: pyproject.toml constraints.txt constraints-spark.txt
 	command -v java >/dev/null || { apt-get update -qq && apt-get install -y -qq default-jre-headless; }
 	$(PYTHON) -m venv $(SPARK)
 	sed '/^pandas==/d' constraints.txt | cat - constraints-spark.txt > $(SPARK)/constraints.txt
-	$(SPARK)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint $(SPARK)/constraints.txt --editable '.[dev,spark]'
+	$(SPARK)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint $(SPARK)/constraints.txt --editable '.[dev,spark]' ray distributed
 	@touch $@
 
 constraints: ## regenerate constraints.txt from the newest compatible versions
