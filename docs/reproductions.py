@@ -1,6 +1,7 @@
 """Run examples/reproductions/, write reproductions.md with its pictures: `make reproductions`."""
 
 import argparse
+import ast
 import importlib
 import io
 import time
@@ -106,7 +107,8 @@ def page(parts: list[tuple[str, str]]) -> str:
 
 def written(text: str, name: str) -> tuple[str, str]:
     """Return the row and the section of an example that is not computed again."""
-    heading = title(importlib.import_module(f"examples.reproductions.{name}").__doc__ or "")
+    source = (PAGE.parents[1] / "examples" / "reproductions" / f"{name}.py").read_text(encoding="utf-8")
+    heading = title(ast.get_docstring(ast.parse(source)) or "")
     (found,) = [line for line in text.splitlines() if line.startswith(f"| {heading} |")]
     _, _, rest = text.partition(f"## {heading}\n")
     return found, f"## {heading}\n" + rest.split("\n## ")[0].rstrip("\n") + "\n"

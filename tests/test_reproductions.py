@@ -163,6 +163,7 @@ def test_a_page_is_written_again_from_its_parts() -> None:
     assert page([written(text, name) for name in EXAMPLES]) == text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", QUICK[:1])
 def test_an_example_runs_alone(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

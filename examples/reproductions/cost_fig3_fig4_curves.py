@@ -21,7 +21,7 @@ ETAS = [0.5, 0.1, 0.001]
 def reproduce(small: bool = False) -> Reproduction:
     """Draw both characteristics."""
     size = {"rows": 150, "folds": 3} if small else {"rows": 1500, "folds": 30}
-    log = held_out("Highleyman", classifiers=("LDC", "QDC"), **size)  # type: ignore[arg-type]
+    log = held_out("Highleyman", classifiers=("LDC", "QDC"), **size)
     rates = nf.compute_rates(nf.count_confusion(nf.scan_predictions(log.drop("fold")), thresholds="exact"))
     linear = rates.filter(model="LDC")
 

@@ -71,7 +71,8 @@ def mixture(train: Rows, label: Labels, test: Rows) -> Rows:
 
 def squared_distances(a: Rows, b: Rows) -> Rows:
     """Return the squared distance of every row of *a* to every row of *b*."""
-    return np.maximum((a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None, :] - 2 * a @ b.T, 0)
+    squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None, :] - 2 * a @ b.T
+    return np.asarray(np.maximum(squares, 0))
 
 
 def width(rows: Rows) -> float:

@@ -52,7 +52,9 @@ def reproduce(small: bool = False) -> Reproduction:
         means = as_printed.group_by("beta").agg(pl.col("mean").max()).sort("beta")
         lowest = means.row(int(means["mean"].arg_min() or 0), named=True)
         lowest_at.append(lowest["beta"])
-        told = [float(frame["distinguishable"].mean() or 0.0) for frame in (as_printed, by_default)]
+        told = [
+            float(frame.select(pl.col("distinguishable").mean()).item()) for frame in (as_printed, by_default)
+        ]
         numbers += [
             Number(f"{name}: negatives per positive", "", 1 / pooled["observed_prevalence"][0] - 1),
             Number(

@@ -41,8 +41,8 @@ def reproduce() -> Reproduction:
             Number(
                 f"TPR where the line of {level} meets PPV 1",
                 f"{level / (2 - level):.4f} by F1/(2-F1)",
-                lines.filter(F1=level)["tpr"].min(),
-            )  # type: ignore[arg-type]
+                lines.filter(F1=level).select(pl.col("tpr").min()).item(),
+            )
             for level in LEVELS
         ),
     ]

@@ -32,7 +32,7 @@ def load(name: str) -> tuple[Rows, NDArray[np.bool_]]:
     loader, positive, kept = DATA[name]
     data = loader()
     label = data.target == positive
-    left_out = np.flatnonzero(label)[kept:] if kept else []
+    left_out = np.flatnonzero(label)[kept or len(label) :]
     return np.delete(data.data, left_out, axis=0), np.delete(label, left_out)
 
 
@@ -51,13 +51,13 @@ def interpolated(positives: Rows, more: int, rng: np.random.Generator) -> Rows:
     near = NearestNeighbors(n_neighbors=min(6, len(positives))).fit(positives).kneighbors(positives)[1]
     start = rng.integers(len(positives), size=more)
     end = near[start, rng.integers(1, near.shape[1], size=more)]
-    return positives[start] + rng.random((more, 1)) * (positives[end] - positives[start])
+    return np.asarray(positives[start] + rng.random((more, 1)) * (positives[end] - positives[start]))
 
 
 def towards_mean(positives: Rows, more: int, rng: np.random.Generator) -> Rows:
     """Draw points between positives and their mean: safe places, far from the negatives."""
     start = repeated(positives, more, rng)
-    return start + rng.random((more, 1)) * (positives.mean(axis=0) - start)
+    return np.asarray(start + rng.random((more, 1)) * (positives.mean(axis=0) - start))
 
 
 SAMPLERS: dict[str, Sampler] = {

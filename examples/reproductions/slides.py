@@ -89,7 +89,7 @@ def cross_validation() -> list[Number]:
     rates = nf.compute_rates(nf.count_confusion(nf.scan_predictions(log, fold="fold"), thresholds=[0.6]))
     mean = nf.summarise_folds(rates, metrics="accuracy")["mean"].item()
     right = log.with_columns(right=(pl.col("score") >= 0.6) == pl.col("label"))
-    by_hand = right.group_by("fold").agg(pl.col("right").mean())["right"].mean()
+    by_hand = right.group_by("fold").agg(pl.col("right").mean()).select(pl.col("right").mean()).item()
     sizes = rows.group_by("fold").len()["len"]
     return [
         Number("k-fold: mean accuracy of 10 folds", f"{by_hand:.6f} by a plain average", mean),
