@@ -3,18 +3,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
+TSC := $(VENV)/node/node_modules/.bin/tsc
 OUT ?= demo-output
 SEED ?= 1
 SCALE ?= 1
 # PySpark needs an older pandas than everything else, hence a place of its own.
 SPARK := .venv-spark
-SPARK_TESTS := tests/test_spark.py tests/test_spark_faults.py
-MARKS ?= spark
+SPARK_TESTS := tests/test_spark.py tests/test_spark_faults.py tests/test_engines.py
+MARKS ?= spark or engines
 # A worker that has nothing left takes tests from the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-job test quick lint format bench coverage gallery api snapshots browser constraints clean fuzz spark faults
+.PHONY: help demo demo-job test quick lint format bench coverage types gallery api snapshots browser constraints clean fuzz spark faults reproductions
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +38,12 @@ lint: $(VENV)/.dev ## run ruff, mypy --strict, and the import rules of the layer
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory types; else echo "the scripts of the page are not checked: install Node.js"; fi
+
+types: ## check the types of the page's scripts (needs Node.js, and its package index once)
+	@test -x $(TSC) || npm install --prefix $(VENV)/node --no-save --no-package-lock --no-audit --no-fund --silent typescript@5.9 \
+		|| echo "the scripts of the page are not checked: TypeScript cannot be installed"
+	@if test -x $(TSC); then $(TSC) --project nci_frames/reporting/pages; fi
 
 format: $(VENV)/.dev ## fix and format the code with ruff
 	$(BIN)/ruff check --fix .
@@ -46,13 +53,16 @@ fuzz: $(VENV)/.dev ## try odd values, damaged files, hostile names, kills and si
 	$(BIN)/python -m tests.fuzz --seed $(SEED) --scale $(SCALE) $(if $(CASE),--case '$(CASE)')
 
 faults: $(VENV)/.dev ## break runs of jobs at every write, disks, files, clocks and settings (2 hours; root for the full disk)
-	$(BIN)/python -m pytest -s -m slow tests/test_job_faults.py tests/test_ledger_faults.py tests/test_job_file.py tests/test_gates.py
+	$(BIN)/python -m pytest -s -m slow tests/test_job_faults.py tests/test_ledger_faults.py tests/test_job_file.py tests/test_gates.py tests/test_object_store.py
 
 spark: $(SPARK)/.done ## count on a Spark cluster on this machine, and break it (10 minutes; MARKS='not slow')
 	$(SPARK)/bin/python -m pytest -m "$(MARKS)" $(SPARK_TESTS)
 
 bench: $(VENV)/.dev ## time counting against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
+
+reproductions: $(VENV)/.dev ## compute the figures and tables of the papers again, write docs/reproductions.md (1 minute)
+	$(BIN)/python -m docs.reproductions
 
 coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write their tables (25 minutes)
 	$(BIN)/python benchmarks/coverage.py --write
@@ -76,7 +86,7 @@ $(SPARK)/.done: pyproject.toml constraints.txt constraints-spark.txt
 	command -v java >/dev/null || { apt-get update -qq && apt-get install -y -qq default-jre-headless; }
 	$(PYTHON) -m venv $(SPARK)
 	sed '/^pandas==/d' constraints.txt | cat - constraints-spark.txt > $(SPARK)/constraints.txt
-	$(SPARK)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint $(SPARK)/constraints.txt --editable '.[dev,spark]'
+	$(SPARK)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint $(SPARK)/constraints.txt --editable '.[dev,spark]' ray distributed
 	@touch $@
 
 constraints: ## regenerate constraints.txt from the newest compatible versions

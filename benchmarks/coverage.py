@@ -19,6 +19,7 @@ import certified_maps
 import curve_bands
 import numpy as np
 import polars as pl
+import prevalence
 
 import nci_frames as nf
 from nci_frames.demo import synthetic_laws
@@ -419,6 +420,28 @@ def partial_labels(effort: float) -> Iterator[Seen]:
                 yield Seen(f"{call}: holds {rate.upper()}", where, ">= 0.95", held(sides, true[rate]), logs)
 
 
+def traffic(effort: float) -> Iterator[Seen]:
+    """Metrics of a threshold in traffic without labels, whose prevalence is estimated."""
+    logs, separation, rows = round(300 * effort), 2.0, 100_000
+    threshold = float(prevalence.THRESHOLDS[60])
+    tpr, fpr = (float(_tail(np.array([threshold - mean]))[0]) for mean in (separation, 0.0))
+    for eta in (0.01, 0.1):
+        rng, law = np.random.default_rng(round(1e4 * eta)), prevalence.law(separation)
+        counts, scores = prevalence.simulated(rng, logs, rows, law, law, eta)
+        points = nf.compute_rates(counts.filter(pl.col("threshold") == threshold), interval="wilson")
+        found = nf.project_traffic(
+            points, nf.estimate_prevalence(counts, scores), metrics=["precision", "f_beta"]
+        )
+        truth = {
+            "precision": eta * tpr / (eta * tpr + (1 - eta) * fpr),
+            "f_beta": 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr),
+        }
+        where = f"1,000 + 10,000 labelled rows, {rows:,} without labels, prevalence {eta:g}"
+        for metric, true in truth.items():
+            share = held(found.filter(metric=metric), true)
+            yield Seen(f"`project_traffic({metric})` holds the metric", where, ">= 0.95", share, logs)
+
+
 def own_thresholds(effort: float) -> Iterator[Seen]:
     """F1 at the own best threshold of normal scores, minus the truth at the threshold of the log."""
     logs, shift = round(400 * effort), 3.0
@@ -496,9 +519,10 @@ def support(effort: float) -> Iterator[Seen]:
             if len(known) >= logs / 2:
                 claim = "`bootstrap(pr_auc)` holds the area, where supported"
                 yield Seen(claim, where, "0.95", held(known, truth), len(known))
-            bias = abs(float((known if len(known) >= logs / 2 else rows)["value"].mean()) / truth - 1)
+            values = (known if len(known) >= logs / 2 else rows)["value"].to_numpy() / truth
+            bias, error = abs(float(values.mean()) - 1), float(values.std() / math.sqrt(len(values)))
             claim = f"relative bias of PR-AUC, {'' if len(known) >= logs / 2 else 'not '}supported"
-            yield Seen(claim, where, "< 0.05" if len(known) >= logs / 2 else "none", bias, logs)
+            yield Seen(claim, where, "< 0.05" if len(known) >= logs / 2 else "none", bias, logs, error)
 
 
 def few_false_positives(effort: float) -> Iterator[Seen]:
@@ -525,8 +549,8 @@ def maps(effort: float) -> Iterator[Seen]:
 
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
     auc, rates_of_units, areas_of_units, accuracy, predictive_values, planning, shifts, segments, folds,
-    pairs, partial_labels, own_thresholds, bootstrap, best, crossovers, support, few_false_positives, bands,
-    maps,
+    pairs, partial_labels, traffic, own_thresholds, bootstrap, best, crossovers, support,
+    few_false_positives, bands, maps,
 )  # fmt: skip
 
 

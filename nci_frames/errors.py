@@ -420,6 +420,12 @@ class ConflictError(NciFramesError):
 
     exit_code = 5
 
+    @classmethod
+    def published(cls, run: str, where: str) -> Self:
+        """Build the error for a run id that was published before."""
+        msg = "a run of that name has been published, and a run is published once"
+        return cls(msg, where=repr(where), found=repr(run), hint="name another run")
+
 
 class MissingPackageError(NciFramesError):
     """The request needs a package that is not installed."""

@@ -183,6 +183,27 @@ def test_sums_of_weights_have_no_interval_and_no_test() -> None:
     assert "whether it is significantly better than others, this log cannot tell" in answer_lines(answer)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"cost": (2.0, 1.0)}, {"alerts": 1.0, "volume": 9.0}, {"metric": "pr_auc"}]
+)
+def test_logs_of_one_class_have_an_answer_too(options: dict[str, Any]) -> None:
+    for label, told in ((0, "no model has a defined value"), (1, "no model has a defined value")):
+        log = LOG.with_columns(label=pl.lit(label == 1))
+        counts = nf.count_confusion(log, thresholds=[0.0, 0.5])
+        comparison = nf.compare_models(counts, prevalence=GRID, repeats=20)
+        answer = answer_question(Question(**options), comparison, counts)
+        assert answer.prevalence in GRID
+        assert answer_lines(answer)[-1] == told
+        assert short_answer(answer).endswith(told)
+        assert conclusion_lines(answer)[-1].endswith(told)
+
+
+def test_a_model_without_a_name_is_refused(comparison: nf.Comparison) -> None:
+    unnamed = COUNTS.with_columns(model=pl.when(pl.col("model") == "forest").then("model"))
+    with pytest.raises(nf.SchemaError):
+        answer_question(Question(), comparison, unnamed)
+
+
 @pytest.mark.parametrize("width", [80, 200])
 def test_lines_fit_the_terminal(ask: Ask, width: int) -> None:
     answers = [ask(prevalence=0.02), ask(prevalence=0.02, cost=(200, 1), volume=2e6)]
@@ -274,7 +295,7 @@ def test_the_first_lines_are_the_answer(tmp_path: Path) -> None:
     assert set(found["threshold"]) <= {-1.0, 0.0, 0.5, 1.0}
     winners = pl.read_parquet(tmp_path / "out/tables/answer_winners.parquet")
     assert winners["start"].min() == pytest.approx(1e-4)
-    assert len(winners) == 51
+    assert len(winners) == 38
 
 
 @pytest.mark.thorough

@@ -281,6 +281,20 @@ def test_bad_logs_end_with_their_exit_code_and_leave_an_older_report_alone(tmp_p
     assert "the output must be a folder" in done.output
 
 
+def test_one_bad_column_and_two_have_the_same_exit_code(tmp_path: Path) -> None:
+    for number in (1, 2):
+        logs = tmp_path / str(number)
+        logs.mkdir()
+        random_log(20).write_parquet(logs / "good.parquet")
+        for bad in range(number):
+            random_log(20).drop("score").write_parquet(logs / f"bad{bad}.parquet")
+        done = run("report", str(logs), "--out", str(tmp_path / "out"))
+        assert done.exit_code == 3
+        for bad in range(number):
+            assert f"bad{bad}.parquet" in done.output
+        assert "missing column 'score'" in done.output
+
+
 def commands() -> list[str]:
     assert isinstance(main, click.Group)
     return list(main.commands)

@@ -236,3 +236,15 @@ def test_ten_equal_models(method: str) -> None:
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(nf.NciFramesError, match=message):
         nf.compare_best(points([60, 62], [20, 21]), **options)
+
+
+def test_what_does_not_vary_has_no_width_however_large_the_lead() -> None:
+    """The normal tail beyond 39 is 0, so Student's quantile there is infinite."""
+    error = np.array([[0.0, 0.1], [0.1, 0.0]])
+    shape = error.shape
+    found = Contenders(
+        np.zeros(shape), error, np.full(shape, 20.0), np.ones(shape, np.bool_), np.zeros((2, 5))
+    )
+    assert found.half_width(50.0).tolist() == [[0.0, np.inf], [np.inf, 0.0]]
+    assert found.half_width(2.0)[0, 0] == 0.0
+    assert 0.2 < found.half_width(2.0)[0, 1] < 0.3

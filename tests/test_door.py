@@ -1,13 +1,18 @@
 """Counts and rates that no log has are refused by every function that takes them."""
 
 import inspect
+from datetime import date
 from pathlib import Path
+from typing import Any
 
+import hypothesis.strategies as st
 import polars as pl
 import pytest
+from hypothesis import given
 
 import nci_frames as nf
 from nci_frames import schemas
+from nci_frames.schemas import runs
 from nci_frames.schemas.known import _KNOWN
 from tests.fuzz.calls import NOT_CALLED, Call, calls, public_functions
 from tests.fuzz.corruptions import CELLS, CORRUPTIONS, OF_RATES
@@ -181,3 +186,54 @@ def test_what_the_functions_give_is_what_their_schemas_say() -> None:
         }, call.name
         checked.add(schema.name)
     assert checked == {frame.name for frame in schemas.FRAMES} - {"increments", "field"}
+
+
+_KEY_VALUES: dict[str, list[Any]] = {
+    "text": [
+        "",
+        "a",
+        "b",
+        "a text that is longer than twelve bytes",
+        "a text that is longer than twelve bytes!",
+        None,
+    ],
+    "number": [0, 1, -1, 2**40, None],
+    "fraction": [0.0, -0.0, 1.5, float("nan"), None],
+    "truth": [True, False, None],
+    "list": [[1], [1, 2], [], None],
+    "day": [date(2026, 1, 1), date(2026, 1, 2), None],
+}
+_KEY_TYPES = {
+    "text": pl.String,
+    "number": pl.Int64,
+    "fraction": pl.Float64,
+    "truth": pl.Boolean,
+    "list": pl.List(pl.Int64),
+    "day": pl.Date,
+}
+
+
+@given(st.data())
+@pytest.mark.parametrize("few", [0, 1 << 13])
+def test_runs_of_equal_keys_are_those_of_a_loop(few: int, data: st.DataObject) -> None:
+    """Whether values or bits are compared, and whatever the keys are; nulls may be left out."""
+    names = data.draw(st.lists(st.sampled_from(list(_KEY_TYPES)), min_size=1, max_size=2, unique=True))
+    nulls = data.draw(st.booleans())
+    values = {
+        name: st.sampled_from([value for value in _KEY_VALUES[name] if nulls or value is not None])
+        for name in names
+    }
+    rows = data.draw(st.lists(st.tuples(*(values[name] for name in names)), min_size=1, max_size=30))
+    frame = pl.DataFrame(rows, schema={name: _KEY_TYPES[name] for name in names}, orient="row")
+    told = [repr([v + 0.0 if isinstance(v, float) else v for v in row]) for row in rows]
+    expected = [i for i in range(len(told)) if i == 0 or told[i] != told[i - 1]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "_FEW_ROWS", few)
+        patch.setattr(runs, "_RARE", 1)
+        first = runs.group_starts(frame, names)
+    assert first.tolist() == expected
+    distinct = len({told[i] for i in expected}) == len(expected)
+    assert runs.is_distinct(frame, names, first) == distinct
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "_FEW_GROUPS", 0)
+        assert runs.is_distinct(frame, names, first) == distinct

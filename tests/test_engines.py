@@ -15,7 +15,7 @@ from tests.logs import random_log
 
 FOLDER = Path(__file__).parents[1] / "examples" / "engines"
 NEEDS = {"processes": "nci_frames", "ray_counts": "ray", "dask_counts": "distributed"}
-pytestmark = pytest.mark.thorough
+pytestmark = [pytest.mark.engines, pytest.mark.thorough]
 
 
 def test_every_example_is_tested() -> None:
@@ -29,7 +29,8 @@ def test_an_engine_counts_the_same(example: str, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
     for place in range(20):
-        log = random_log(400, seed=place).with_columns((1 / (1 + (-pl.col("score")).exp())).cast(pl.Float32))
+        log = random_log(400, seed=place)
+        log = log.with_columns(score=(1 / (1 + (-pl.col("score")).exp())).cast(pl.Float32))
         # Keys that only some of the files have.
         log.filter(pl.col("country").ne_missing(["at", "de", None][place % 3])).write_parquet(
             logs / f"{place:02}.parquet"

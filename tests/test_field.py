@@ -336,3 +336,11 @@ def test_a_bad_file_of_prevalences_is_refused(tmp_path: Path, content: str | Non
     assert done.exit_code in (2, 3)
     assert told in done.output
     assert not (tmp_path / "out").exists()
+
+
+def test_a_threshold_that_was_not_counted_leaves_points_undefined() -> None:
+    found = nf.compare_models(COUNTS, prevalence=FIELD, threshold=0.25, segments=KEY, repeats=20)
+    assert found.field_projection is not None
+    assert found.field_projection["value"].null_count() == len(found.field_projection)
+    assert found.field_areas is not None
+    assert found.field_areas["value"].null_count() == 0

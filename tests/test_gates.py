@@ -288,12 +288,16 @@ def test_what_is_better_when_lower_leads_when_lower():
     assert (row["verdict"], row["limit_upper"], row["limit_lower"]) == ("fail", 0.01, None)
 
 
-def test_a_verdict_says_why_an_area_has_no_bounds():
+@pytest.mark.parametrize(("least", "verdict"), [(0.9, "fail"), (1e-3, "undecided"), (1e-7, "pass")])
+def test_an_area_that_the_log_does_not_support_is_judged_on_the_band_of_its_curve(least, verdict):
     rng = np.random.default_rng(0)
-    gate = {"metric": "pr_auc", "prevalence": 1e-5, "value_threshold": {"lower": 0.5}}
-    (row,) = judged(gate, as_counts(normal_log(rng, 200, 2000)))
-    assert row["verdict"] == "undecided"
-    assert re.fullmatch("this log cannot tell: about [0-9,]+ negatives would be needed", row["reason"])
+    gate = {"metric": "pr_auc", "prevalence": 1e-5, "value_threshold": {"lower": least}}
+    counts = as_counts(normal_log(rng, 200, 2000))
+    (row,) = judged(gate, counts)
+    band = nf.compute_areas(counts, prevalence=1e-5, interval="simultaneous").filter(metric="pr_auc")
+    assert not band["supported"].item()
+    assert row["verdict"] == verdict
+    assert (row["lower"], row["upper"]) == band.select("lower", "upper").row(0)
 
 
 def test_verdicts_come_to_one_that_sets_the_exit_code():

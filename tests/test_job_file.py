@@ -59,7 +59,6 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
         (SMALL.replace("[0.01, 0.1]", '"1e-4:1e999:log:30"'), "report.prevalence: .*both finite"),
         (SMALL.replace("[0.01, 0.1]", '"1e-4:0.5:log:1000000000"'), "count within 2 to 100,000"),
         (SMALL.replace("[0.01, 0.1]", '"-1e308:1e308:lin:3"'), "too far apart"),
-        (SMALL + "[output]\nfolder = 's3://b/out'\n", "output.folder: runs are published in a local folder"),
         (SMALL + "[columns]\nweight = 'w'\n", "columns.weight: a job cannot take weighted logs"),
         (SMALL + "[scenarios]\nm = { by = 'x' }\n", "give either prevalence or table"),
         (SMALL + "[scenarios]\nm = { by = 'x', prevalence = { a = 0.1 } }\n", "'x' is not among segm"),

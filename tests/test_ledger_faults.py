@@ -211,13 +211,13 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
     path = write_logs(tmp_path / "logs", 1)[0]
     from nci_frames.jobs.ledger import sources  # noqa: PLC0415
 
-    tally = sources.tally_predictions
+    tally = sources.tally_scan
 
     def slow_tally(*args, **options):
         random_log(90, 5).write_parquet(path)
         return tally(*args, **options)
 
-    monkeypatch.setattr(sources, "tally_predictions", slow_tally)
+    monkeypatch.setattr(sources, "tally_scan", slow_tally)
     ledger = nf.CountsLedger(tmp_path / "ledger")
     with pytest.raises(nf.SourceError, match="changed while it was read"):
         ledger.append(path)

@@ -63,6 +63,26 @@ def test_a_long_stream_is_refused_where_it_needs_several_passes(monkeypatch: pyt
     assert nf.count_confusion(whole, by=[])["tp"].max() == LOG.filter(model="forest")["label"].sum()
 
 
+@pytest.mark.parametrize("more", [1, -1])
+def test_passes_that_disagree_are_an_error(monkeypatch: pytest.MonkeyPatch, more: int) -> None:
+    """A log that grows or shrinks while it is read: each pass gives one row more, or one less."""
+    passes = 0
+
+    def source(columns: Any, predicate: Any, n_rows: Any, batch_size: Any) -> Iterator[pl.DataFrame]:
+        nonlocal passes
+        passes += 1
+        frame = LOG[: 1000 + more * passes]
+        mine = frame if columns is None else frame.select(columns)
+        yield mine if predicate is None else mine.filter(predicate)
+
+    monkeypatch.setattr(count_module, "EXACT_ROWS", 100)
+    changing = register_io_source(source, schema=LOG.schema)
+    with pytest.raises(nf.SourceError, match="gives other rows when it is read again") as error:
+        nf.count_confusion(nf.scan_predictions(changing, **COLUMNS))
+    assert passes > 1
+    assert f"{1000 + more * passes:,} rows after" in str(error.value)
+
+
 def test_readers_of_arrow_are_collected() -> None:
     reader = pa.RecordBatchReader.from_batches(LOG.to_arrow().schema, LOG.to_arrow().to_batches())
     expected = nf.count_confusion(nf.scan_predictions(LOG, **COLUMNS))

@@ -225,8 +225,8 @@ def test_the_main_beta_is_one_that_was_compared(betas: tuple[float, ...]) -> Non
 def test_the_charts_of_a_report() -> None:
     tables = comparison()
     drawn = report_charts(tables)
-    assert len(drawn) == 13
-    assert len(report_charts(comparison(segments=["DE", None]))) == 15
+    assert len(drawn) == 15
+    assert len(report_charts(comparison(segments=["DE", None]))) == 17
     assert (
         drawn["p3"].to_dict() == nf.chart_p3(tables.projection, observed=0.02, models=list(MODELS)).to_dict()
     )

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from prometheus_client.parser import text_string_to_metric_families as read_plai
 
 import nci_frames as nf
 from nci_frames.cli import main
+from nci_frames.jobs.gates.judge import VERDICTS
+from nci_frames.jobs.history import History
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.publishing import Shelf, check_run
 from nci_frames.jobs.run import run_job
@@ -274,6 +277,26 @@ def test_scenarios_are_reported_for_each_segment(tmp_path: Path) -> None:
     assert "scenario EU" in json.dumps(report["facts"])
 
 
+def test_unusual_files_keep_their_windows(tmp_path: Path) -> None:
+    days = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 2, 3)]
+    arrived = pl.DataFrame(
+        [("late", days[0], "late", 5, None), ("new", days[1], "new", 7, None)],
+        schema={
+            "path": pl.String,
+            "window_start": pl.Datetime("us", "UTC"),
+            "arrival": pl.String,
+            "rows": pl.Int64,
+            "note": pl.String,
+        },
+        orient="row",
+    )
+    verdicts = pl.DataFrame(schema=VERDICTS)
+    history = History.of(tmp_path, None)
+    told = history.with_run("b", 1, days[2], (days[1], days[2]), verdicts, arrived)
+    assert told.unusual.select("run", "path", "window_start").rows() == [("b", "late", days[0])]
+    assert told.runs.select("run", "window_start", "late").rows() == [("b", days[1], 1)]
+
+
 @pytest.mark.thorough
 def test_a_history_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
@@ -455,7 +478,8 @@ def test_the_demo_shows_what_its_nights_bring(tmp_path: Path) -> None:
         ("night-2", "2026-03-01/late", "late"),
         ("night-3", "2026-03-02/delivered-again", "delivered again"),
     ):
-        assert re.search(rf">{run}</th><td>[^<]*{file}.parquet</td>\s*<td>{arrival}", page)
+        row = rf">{run}</th><td>[^<]*{file}.parquet</td>\s*<td>{arrival}</td><td>{file[:10]} 00:00</td>"
+        assert re.search(row, page)
     assert re.search(r">night-4</th>.*finds most, each night and country \(country = fr\)</td>", page)
     failed = [set(night.verdicts.filter(verdict="fail").select("gate", "segment").rows()) for night in nights]
     finds = "forest finds most, each night and country"

@@ -1,5 +1,6 @@
 """The band of the ROC curve against Steck's determinant, simulated logs and curves within it."""
 
+import itertools
 import math
 
 import hypothesis.strategies as st
@@ -285,3 +286,31 @@ def test_what_has_no_band_is_refused() -> None:
         nf.compute_areas(counts, prevalence=0.1, units="bucket")
     with pytest.raises(SchemaError, match="bucket"):
         nf.compute_areas(counts, prevalence=0.1, interval="simultaneous", units="bucket")
+
+
+def test_a_tie_that_spans_thresholds_does_not_leave_the_band() -> None:
+    """Where precision rises with recall, rows with one score have the precision of the last of them."""
+    label = np.array([False] * 60 + [True] * 30 + [False] * 60, bool)
+    counts = counts_of(label, -np.arange(150.0), thresholds=[-80.5, -75.5, -70.5, -65.5, -60.5])
+    rates = nf.compute_rates(counts, interval="simultaneous", level=math.sqrt(0.95)).sort(
+        "threshold", descending=True
+    )
+    low, high, false = (rates[name].to_list() for name in ("tpr_lower", "tpr_upper", "fpr_lower"))
+    eta = 0.3
+
+    def area(tpr: list[float]) -> float:
+        """Average precision if all positives between two thresholds have one score, above the negatives."""
+        total = before = 0.0
+        for to, fpr in zip([*tpr, 1.0], [0.0, *false], strict=True):
+            total += (to - before) * eta * to / (eta * to + (1 - eta) * fpr) if to > before else 0.0
+            before = to
+        return total
+
+    # Every curve whose corners are among the bounds.
+    places = sorted({*low, *high})
+    allowed = [[p for p in places if a <= p <= b] for a, b in zip(low, high, strict=True)]
+    curves = [list(c) for c in itertools.product(*allowed) if list(c) == sorted(c)]
+    found = nf.compute_areas(counts, prevalence=eta, interval="simultaneous").filter(metric="pr_auc")
+    largest = max(map(area, curves))
+    # The curve of the highest TPR everywhere is not the one of the largest area.
+    assert area(high) + 0.05 < largest <= found["upper"].item()

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -53,14 +54,19 @@ def expected(log: str) -> pl.DataFrame:
     return nf.count_confusion(nf.scan_predictions(log, segments="country"), thresholds=GRID)
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    with running_cluster(tmp_path) as cluster:
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
         yield cluster
 
 
 @pytest.fixture
 def spark(cluster: Cluster) -> Iterator[Any]:
+    # One that was killed is replaced.
+    for worker in list(cluster.workers):
+        if worker.poll() is not None:
+            cluster.workers.remove(worker)
+            cluster.add_worker()
     session = cluster.session(**ONE_FILE_A_TASK)
     yield session
     session.stop()
@@ -97,7 +103,7 @@ def python_worker(cluster: Cluster) -> list[int]:
     return [pid for each in cluster.workers for pid in cluster.python_workers(each)]
 
 
-def in_the_middle(spark: Any, seconds: float = 120) -> None:
+def in_the_middle(spark: Any, seconds: float = 600) -> None:
     """Wait until some tasks of a count are done, and others are not."""
     tracker = spark.sparkContext.statusTracker()
     for _ in range(int(seconds / 0.05)):
@@ -123,8 +129,32 @@ def test_a_process_is_killed_in_mid_run(
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         assert not counting.done()
-        counts = counting.result(timeout=300)
+        counts = counting.result(timeout=900)
     assert_frame_equal(counts, expected, check_exact=True)
+
+
+def test_executors_without_the_package_and_with_it_shipped(
+    cluster: Cluster, log: str, expected: pl.DataFrame, tmp_path: Path
+) -> None:
+    package = Path(nf.__file__).parent
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    # Python imports this at its start, after the packages that are installed have been found.
+    (hidden / "sitecustomize.py").write_text(f"import sys\nsys.path.remove({str(package.parent)!r})\n")
+    session = cluster.session(**{"spark.executorEnv.PYTHONPATH": str(hidden)})
+    try:
+        predictions = nf.scan_predictions(session.read.parquet(log), segments="country")
+        with pytest.raises(nf.SourceError, match="No module named 'nci_frames'") as error:
+            nf.count_confusion(predictions, thresholds=GRID)
+        assert "install nci_frames for the Python of the executors, or ship it" in str(error.value)
+        archive = shutil.make_archive(
+            str(tmp_path / "nci_frames"), "zip", root_dir=package.parent, base_dir=package.name
+        )
+        session.sparkContext.addPyFile(archive)
+        counts = nf.count_confusion(predictions, thresholds=GRID)
+        assert_frame_equal(counts, expected, check_exact=True)
+    finally:
+        session.stop()
 
 
 DRIVER = """
@@ -176,5 +206,5 @@ def test_a_driver_that_is_killed_publishes_nothing(
         driver.kill()
     assert list(out.parent.iterdir()) == []
     with drive(wait=0) as driver:
-        assert driver.wait(timeout=300) == 0
+        assert driver.wait(timeout=900) == 0
     assert_frame_equal(pl.read_parquet(out), expected, check_exact=True)

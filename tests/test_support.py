@@ -231,11 +231,17 @@ def test_bounds_of_resampled_precision_hold_with_few_false_positives(expected: i
     assert set(enough["interval"]) == {"percentile"}
 
 
-def test_areas_without_support_have_no_bounds() -> None:
+def test_areas_without_support_have_the_bounds_of_the_band() -> None:
     counts = small_log()
-    table = nf.bootstrap(counts, metric=["pr_auc", "roc_auc"], prevalence=[1e-4, 0.3], repeats=50)
+    metrics = ["pr_auc", "pr_gain_auc", "roc_auc"]
+    table = nf.bootstrap(counts, metric=metrics, prevalence=[1e-4, 0.3], repeats=50)
+    gain = table.filter(metric="pr_gain_auc", prevalence=1e-4)
+    assert gain.select("lower", "upper", "interval").null_count().row(0) == (2, 2, 2)
+    table = table.filter(pl.col("metric") != "pr_gain_auc")
     lowest = table.filter(metric="pr_auc", prevalence=1e-4)
-    assert lowest.select("lower", "upper", "interval").null_count().row(0) == (2, 2, 2)
+    band = nf.compute_areas(counts, prevalence=1e-4, interval="simultaneous").filter(metric="pr_auc")
+    assert lowest.select("lower", "upper").equals(band.select("lower", "upper"))
+    assert set(lowest["interval"]) == {"band"}
     assert lowest["reason"].str.starts_with("this log cannot tell: about ").all()
     rest = table.filter(pl.col("prevalence").ne_missing(1e-4))
     assert rest.select("lower", "upper", "interval").null_count().row(0) == (0, 0, 0)

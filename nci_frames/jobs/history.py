@@ -110,7 +110,9 @@ class History:
         counted = {name: pl.lit(number, pl.Int64) for name, number in count_arrivals(arrived).items()}
         run_row = pl.select([(own | counted)[name].alias(name) for name in _RUNS])
         doubtful = (pl.col("arrival") != "new") | pl.col("note").is_not_null()
-        strange = arrived.filter(doubtful).with_columns(**facts)
+        # The window of a file is its own, not the newest of the run.
+        own_run = {name: facts[name] for name in ("run", "sequence")}
+        strange = arrived.filter(doubtful).with_columns(**own_run)
         recent = self.unusual.filter(pl.col("sequence") > sequence - _REMEMBERED)
         return dataclasses.replace(
             self,

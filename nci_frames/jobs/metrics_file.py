@@ -7,7 +7,6 @@ from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.openmetrics.exposition import generate_latest
 
 from nci_frames.files import replacing
-from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.run import Outcome
 
 __all__ = ["write_metrics"]
@@ -26,7 +25,7 @@ def write_metrics(path: Path, job: str, outcome: Outcome) -> None:
     def gauge(name: str, says: str, labels: tuple[str, ...] = ()) -> Gauge:
         return Gauge(f"nci_frames_job_{name}", says, ("job", *labels), registry=registry)
 
-    pointer = Shelf(outcome.folder.parent.parent).pointer() or {}
+    pointer = outcome.shelf.pointer() or {}
     last = gauge("last_run_timestamp_seconds", "Start of the last published run.")
     last.labels(job).set(datetime.fromisoformat(pointer["time"]).timestamp())
     good = pointer.get("last_good")

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,18 +17,18 @@ from nci_frames.counts.ledger.storage import fsync_folder
 from nci_frames.errors import ConflictError, OutputError, ParameterError, SourceError
 from nci_frames.files import replacing
 
-__all__ = ["MANIFEST", "Shelf", "check_run"]
+__all__ = ["MANIFEST", "POINTER", "Shelf", "check_run", "pointer_text"]
 
 MANIFEST = "manifest.json"
-_POINTER = "latest.json"
+POINTER = "latest.json"
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
-@dataclass(frozen=True, slots=True)
 class Shelf:
     """The folder in which the runs of a job are published."""
 
-    folder: Path
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -66,7 +65,7 @@ class Shelf:
         SourceError
             If it cannot be read.
         """
-        path = self.folder / _POINTER
+        path = self.folder / POINTER
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -98,8 +97,15 @@ class Shelf:
             # A kill came between its name and the pointer: it was never shown.
             shutil.rmtree(there)
             return
-        msg = "a run of that name has been published, and a run is published once"
-        raise ConflictError(msg, where=repr(str(self.folder)), found=repr(run), hint="name another run")
+        raise ConflictError.published(run, str(self.folder))
+
+    def path_of(self, run: str) -> str:
+        """Return where a run is, from the folder."""
+        return f"runs/{run}"
+
+    def link(self, run: str, name: str) -> str:
+        """Return where a reader finds a file of a run."""
+        return str(self.folder / self.path_of(run) / name)
 
     @contextlib.contextmanager
     def building(self, run: str) -> Iterator[Path]:
@@ -162,18 +168,17 @@ class Shelf:
         OutputError
             If that cannot be written.
         """
-        runs = self.folder / "runs"
+        path = self.path_of(run)
         try:
-            folder.rename(runs / run)
-            fsync_folder(runs)
-            with replacing(self.folder / _POINTER, what="pointer") as beside, beside.open("x") as written:
-                json.dump({"run": run, "path": f"runs/{run}", **pointer}, written, indent=2)
-                written.write("\n")
+            folder.rename(self.folder / path)
+            fsync_folder(folder.parent)
+            with replacing(self.folder / POINTER, what="pointer") as beside, beside.open("x") as written:
+                written.write(pointer_text(run, path, pointer))
                 written.flush()
                 os.fsync(written.fileno())
             fsync_folder(self.folder)
         except OSError as error:
-            raise OutputError.unwritable(str(runs / run), error) from error
+            raise OutputError.unwritable(str(self.folder / path), error) from error
 
     def retire(self, keep: int, spare: set[str]) -> list[str]:
         """Delete all but the newest runs, and those to spare; return which.
@@ -190,6 +195,11 @@ class Shelf:
                 path.rename(doomed)
                 shutil.rmtree(doomed)
         return [path.name for path in gone]
+
+
+def pointer_text(run: str, path: str, facts: Mapping[str, Any]) -> str:
+    """Write the pointer to a run."""
+    return json.dumps({"run": run, "path": path, **facts}, indent=2) + "\n"
 
 
 def check_run(folder: Path) -> list[str]:

@@ -25,6 +25,7 @@ from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import LogFile, Window
 from nci_frames.jobs.manifest import data_facts, manifest_of
 from nci_frames.jobs.publishing import Shelf
+from nci_frames.jobs.remote import RemoteShelf
 from nci_frames.jobs.reported import Reported, Scope
 from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
@@ -53,7 +54,7 @@ class Outcome:
     """What a run did."""
 
     run: str
-    folder: Path
+    shelf: Shelf
     verdict: Verdict
     verdicts: pl.DataFrame
     line: str
@@ -61,6 +62,11 @@ class Outcome:
     files: pl.DataFrame
     #: What arrived since the run before.
     arrived: pl.DataFrame
+
+    @property
+    def folder(self) -> Path:
+        """The files of the run; of one in an object store the copy on this machine."""
+        return self.shelf.folder / self.shelf.path_of(self.run)
 
     @property
     def exit_code(self) -> int:
@@ -114,7 +120,7 @@ def run_job(
         stays counted.
     """
     job = file.job
-    shelf = Shelf(Path(file.resolve(job.output.folder)))
+    shelf = _shelf(file)
     with shelf.locked():
         pointer = shelf.pointer()
         sequence = int(pointer["sequence"]) + 1 if pointer else 1
@@ -142,7 +148,7 @@ def run_job(
             scenarios = scenario_values(job, lambda keys: counts.by(keys, "all"))
             good: dict[str, Any] = {
                 "run": name,
-                "path": f"runs/{name}",
+                "path": shelf.path_of(name),
                 "time": started.isoformat(),
                 "ledger": counts.mark(),
             }
@@ -182,10 +188,15 @@ def run_job(
         spare = {name} | ({last_good["run"]} if last_good else set())
         for gone in shelf.retire(job.output.keep, spare):
             tell("run deleted", run=gone)
-        place = shelf.folder / "runs" / name
-        line = chat_line(job.name, name, verdicts, arrived, str(place / f"report.{job.report.formats[0]}"))
-        tell("run published", run=name, verdict=verdict, path=str(place))
-        return Outcome(name, place, verdict, verdicts, line, appended, arrived)
+        link = shelf.link(name, f"report.{job.report.formats[0]}")
+        line = chat_line(job.name, name, verdicts, arrived, link)
+        tell("run published", run=name, verdict=verdict, path=shelf.link(name, "").rstrip("/"))
+        return Outcome(name, shelf, verdict, verdicts, line, appended, arrived)
+
+
+def _shelf(file: JobFile) -> Shelf:
+    folder = file.resolve(file.job.output.folder)
+    return RemoteShelf(folder, file.job.output.storage_options) if "://" in folder else Shelf(Path(folder))
 
 
 def _ledger(file: JobFile) -> CountsLedger:

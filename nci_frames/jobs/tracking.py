@@ -7,7 +7,6 @@ from types import ModuleType
 from nci_frames.errors import OutputError
 from nci_frames.extras import require
 from nci_frames.jobs.job_file.model import Tracking
-from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.run import Outcome
 
 __all__ = ["log_to_mlflow", "require_mlflow"]
@@ -49,7 +48,7 @@ def log_to_mlflow(tracking: Tracking, job: str, outcome: Outcome) -> str:
         known = client.search_runs([experiment], filter_string=same, max_results=1)
         if known:
             return str(known[0].info.run_id)
-        pointer = Shelf(outcome.folder.parent.parent).pointer() or {}
+        pointer = outcome.shelf.pointer() or {}
         began = int(datetime.fromisoformat(pointer["time"]).timestamp() * 1000)
         tags = {_RUN: outcome.run, "verdict": outcome.verdict}
         run = client.create_run(experiment, start_time=began, run_name=outcome.run, tags=tags)

@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.errors import SchemaError
-from nci_frames.schemas.runs import group_starts, is_sorted
+from nci_frames.schemas.runs import group_starts, is_distinct, is_sorted
 
 __all__ = ["MOST_ROWS", "PLAIN", "check_cells", "check_rates", "plain_groups"]
 
@@ -69,13 +69,18 @@ def plain_groups(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64] | No
         if not _is_plain({name: array[part] for name, array in arrays.items()}, starts[part]):
             return None
     # Along a group tp and fp fall, and fn and tn rise by as much: if both ends are in range, all rows are.
-    ends = np.concatenate([first, np.append(first[1:], len(frame)) - 1])
-    for cell in _CELLS:
-        if arrays[cell][ends].min() < 0 or arrays[cell][ends].max() > MOST_ROWS:
-            return None
-    if np.isnan(arrays["threshold"][ends]).any() or not frame[first].select(keys).is_unique().all():
+    last = np.append(first[1:], len(frame)) - 1
+    tp, fp, fn, tn, threshold = (arrays[name] for name in (*_CELLS, "threshold"))
+    smallest = np.concatenate([tp[last], fp[last], fn[first], tn[first]]).min()
+    largest = np.concatenate([tp[first], fp[first], fn[last], tn[last]]).max()
+    if (
+        smallest < 0
+        or largest > MOST_ROWS
+        or np.isnan(threshold[first]).any()
+        or np.isnan(threshold[last]).any()
+    ):
         return None
-    return first
+    return first if is_distinct(frame, keys, first) else None
 
 
 def _is_plain(columns: dict[str, NDArray[Any]], starts: NDArray[np.bool_]) -> bool:

@@ -85,7 +85,7 @@ def _places(frame: pl.DataFrame) -> _Places:
     # The resolution may be one string for all rows, which gets new memory each time; any value is valid.
     names = [name for name in frame.columns if name != "resolution"]
     # Arrow takes no name with a NUL.
-    plain = frame.select(pl.col(name).alias(str(place)) for place, name in enumerate(names))
+    plain = pl.DataFrame([frame[name].alias(str(place)) for place, name in enumerate(names)])
     table = plain.to_arrow(compat_level=pl.CompatLevel.newest())
     return tuple(
         (name, str(column.type), chunk.offset, len(chunk), *(b and b.address for b in chunk.buffers()))

@@ -4,13 +4,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-__all__ = ["group_starts", "is_sorted"]
+__all__ = ["group_starts", "is_distinct", "is_sorted"]
 
 #: Rows that are compared by value at a time, since comparing copies strings.
 _AT_A_TIME = 1 << 20
 
 #: If more than one row of so many may differ from the row before, all rows are compared by value.
 _RARE = 16
+
+#: Up to so many rows, comparing values takes less time than looking at bits.
+_FEW_ROWS = 1 << 13
+
+#: Up to so many rows, a set of Python takes less time than a table of Polars.
+_FEW_GROUPS = 1 << 8
+_PLAIN = (pl.String, pl.Boolean, pl.Date)
 
 
 def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
@@ -28,16 +35,26 @@ def _changes(column: pl.Series) -> NDArray[np.bool_]:
     Values with the same bits are equal, so only the others are compared by value: strings may be equal with
     other bits, as may numbers such as 0.0 and -0.0.
     """
+    if len(column) <= _FEW_ROWS:
+        return _differ(column[1:], column[:-1])
     changes = _other_bits(column)
     rows = None if changes is None else np.flatnonzero(changes) + 1
     if changes is not None and rows is not None and len(rows) * _RARE <= len(column):
-        changes[rows - 1] = column[rows].ne_missing(column[rows - 1]).to_numpy()
+        changes[rows - 1] = _differ(column[rows], column[rows - 1])
         return changes
     parts = []
     for begin in range(1, len(column), _AT_A_TIME):
         end = min(begin + _AT_A_TIME, len(column))
-        parts.append(column[begin:end].ne_missing(column[begin - 1 : end - 1]).to_numpy())
+        parts.append(_differ(column[begin:end], column[begin - 1 : end - 1]))
     return np.concatenate(parts) if parts else np.empty(0, np.bool_)
+
+
+def _differ(one: pl.Series, other: pl.Series) -> NDArray[np.bool_]:
+    """Return which values of two columns differ; null is a value of its own."""
+    if one.null_count() or other.null_count() or (one.dtype not in _PLAIN and not one.dtype.is_integer()):
+        # A query, for which a thread of Polars must be free.
+        return one.ne_missing(other).to_numpy()
+    return (one != other).to_numpy()
 
 
 def _other_bits(column: pl.Series) -> NDArray[np.bool_] | None:
@@ -65,4 +82,15 @@ def is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) ->
     thresholds = frame["threshold"].to_numpy()
     ascending = np.append(True, thresholds[1:] > thresholds[:-1])[: len(frame)]
     ascending[first] = True
-    return bool(ascending.all()) and bool(frame[first].select(keys).is_unique().all())
+    return bool(ascending.all()) and is_distinct(frame, keys, first)
+
+
+def is_distinct(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
+    """Return whether no two of these rows have the same keys."""
+    if len(first) == 1:
+        return True
+    # Python takes other numbers and objects for equal than Polars does.
+    plain = all(frame.schema[key].is_integer() or frame.schema[key] in _PLAIN for key in keys)
+    if plain and len(first) <= _FEW_GROUPS:
+        return len(set(zip(*(frame[key][first].to_list() for key in keys), strict=True))) == len(first)
+    return bool(frame.select(keys)[first].is_unique().all())

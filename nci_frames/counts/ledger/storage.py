@@ -82,9 +82,13 @@ class Storage:
             If the system does not let it be written.
         """
         if self.local is None:
-            stream = self._store().open_output_stream(name)
-            stream.write(content)
-            stream.close()
+            try:
+                stream = self._store().open_output_stream(name)
+                stream.write(content)
+                stream.close()
+            except OSError as error:
+                msg = "the ledger cannot be written"
+                raise OutputError(msg, where=repr(self.uri), found=store_problem(error)) from error
             return
         target = self.local / name
         beside = target.with_name(f".{secrets.token_hex(8)}.tmp")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import ParameterError
+from nci_frames.errors import SchemaError
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.comparison.certainty import Resampled
 from nci_frames.evaluation.comparison.questions import Answer, Question
@@ -58,23 +58,24 @@ def answer_question(
     Raises
     ------
     ParameterError
-        If the log has no prevalence and the question none either, or the metric cannot be ranked.
-    UnknownMetricError
-        If there is no such metric.
+        If the metric cannot be ranked.
+    SchemaError
+        If a model has no name.
     """
     frame = collect(counts, COUNTS)
-    eta = comparison.observed_prevalence if question.prevalence is None else question.prevalence
-    if eta is None or not 0 < eta < 1:
-        msg = "the log has rows of one class, so the prevalence of the field must be given"
-        raise ParameterError(msg, hint="name it with --at")
+    if frame["model"].null_count():
+        raise SchemaError.unnamed_model()
+    observed = comparison.observed_prevalence
+    # A log of one class has no prevalence of the field.
+    etas = (question.prevalence, observed, comparison.middle_prevalence, 0.5)
+    eta = next(eta for eta in etas if eta is not None and 0 < eta < 1)
     units = Drawn.of(frame if unit_counts is None else collect(unit_counts, COUNTS), ())
     keys = COUNTS.keys(frame.columns)
     total = pool_counts(frame, over=keys) if keys else frame
     asker = _Asker(question, comparison, eta, total, units, repeats)
     models = asker.models()
     label = models["metric"][0]
-    observed = question.prevalence is None
-    return Answer(question, eta, observed, label, models, asker.winners(), asker.span)
+    return Answer(question, eta, eta == observed, label, models, asker.winners(), asker.span)
 
 
 class _Asker:
@@ -152,7 +153,7 @@ class _Asker:
     def _projected(
         self, points: pl.DataFrame, label: str, metric: str | pl.Expr, *, band: bool
     ) -> pl.DataFrame:
-        frame = points.drop("reason", "prevalence", strict=False)
+        frame = points.drop("prevalence", strict=False)
         table = project_rates(
             frame, metrics=metric, prevalence=self._eta, beta=self._question.beta, band=band
         )
@@ -210,7 +211,7 @@ class _Asker:
         ):
             return comparison.winners.select(*columns, *bounds)
         found = winner_ranges(
-            self._points(self._eta).drop("reason"),
+            self._points(self._eta),
             metric=self._asked,
             over="prevalence",
             beta=question.beta,

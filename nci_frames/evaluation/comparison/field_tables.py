@@ -64,9 +64,8 @@ def field_tables(
     names = ("field", "field_projection", "field_areas", "field_averages")
     if field is None or points is None:
         return dict.fromkeys(names)
-    attained = points.drop("reason", strict=False)
-    averages = roll_up(attained, over=segments, metrics=metrics, prevalence=field, beta=beta)
-    projection = project_rates(attained, metrics=metrics, prevalence=field, beta=beta)
+    averages = roll_up(points, over=segments, metrics=metrics, prevalence=field, beta=beta)
+    projection = project_rates(points, metrics=metrics, prevalence=field, beta=beta)
     areas = compute_areas(counts, prevalence=field)
     tables = (field, *map(rank_models, (projection, areas, averages)))
     return dict(zip(names, tables, strict=True))

@@ -14,7 +14,7 @@ __all__ = ["Answer", "Question"]
 class Question:
     """Which model to choose, and at which threshold."""
 
-    #: P(y=1) in the field; None takes that of the log.
+    #: P(y=1) in the field; None takes that of the log, or a middle one where the log has one class.
     prevalence: float | None = None
     #: Name or alias of a metric, or "pr_auc"; None is F-beta, or recall where alerts are limited.
     metric: str | None = None

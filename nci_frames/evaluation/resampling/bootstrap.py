@@ -76,11 +76,13 @@ def bootstrap(
     beta        Float64 weight of recall                             it plays no part
     value       Float64 the metric of the counts themselves          undefined, as in the metric or area
     lower,      Float64 bounds of the value, for *level*             fewer than 2 replicates are defined, or
-    upper                                                            an area is not supported
+    upper                                                            a gain area is not supported
     interval    String  "percentile": percentiles of the replicates; there are no bounds
                         "band": extended to the band of the rates'
                         Wilson intervals, since one of the four
-                        counts is below 20
+                        counts is below 20; or, where PR-AUC is not
+                        supported, that of
+                        ``compute_areas(interval="simultaneous")``
     std         Float64 standard deviation of the replicates, ddof 1 fewer than 2 replicates are defined
     repeats     Int64   replicates in which the metric is defined    never
     supported   Boolean whether the log can tell the value at this   the prevalence is hidden

@@ -1,7 +1,8 @@
 """Percentiles of resampled logs -> bounds that hold where resampling shows too little.
 
 A resampled log has no false positive that the log itself lacks, so percentiles are too narrow where a count
-is small. There they are extended to the values over the box of the rates' Wilson intervals.
+is small. There they are extended to the values over the box of the rates' Wilson intervals. Of PR-AUC at a
+prevalence that the log does not support, the bounds are those of the band of the whole ROC curve.
 """
 
 import math
@@ -11,6 +12,7 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences
 from nci_frames.counts.pooling import pool_counts
+from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import PR_AUC, PR_GAIN_AUC, curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
@@ -47,7 +49,7 @@ def with_honest_bounds(
     table
         The columns of ``bootstrap`` up to ``repeats``.
     counts
-        Counts of whole rows.
+        Counts of whole rows, by *units*.
     metrics, prevalence, beta, thresholds, level, units
         What was asked of ``bootstrap``.
     """
@@ -57,6 +59,9 @@ def with_honest_bounds(
     worth = None if units is None else class_worth(counts, units)
     pooled = counts if units is None else pool_counts(counts, over=units)
     areas = _areas(table.filter(is_area), pooled, keys, worth)
+    if (areas["metric"].eq(PR_AUC.name) & ~areas["supported"]).any():
+        band = compute_areas(counts, prevalence=prevalence, interval="simultaneous", level=level, units=units)
+        areas = _with_band(areas, band, keys)
     if not point_metrics:
         return areas
     rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
@@ -133,6 +138,20 @@ def _areas(
     numbers = {name: pl.when("supported").then(name) for name in ("lower", "upper")}
     corrected = told.with_columns(**numbers).with_columns(interval=_interval(pl.lit(value=False)))
     return corrected.select(*columns, "interval", *_FLAGS)
+
+
+def _with_band(areas: pl.DataFrame, band: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Put the bounds of a band where PR-AUC is not supported."""
+    at = [*keys, "metric", "prevalence"]
+    found = areas.join(
+        band.filter(metric=PR_AUC.name).select(*at, "lower", "upper"), on=at, how="left", nulls_equal=True,
+        maintain_order="left", suffix="_band",
+    )  # fmt: skip
+    wide = ~pl.col("supported") & pl.col("lower_band").is_not_null()
+    return found.with_columns(
+        *(pl.when(wide).then(f"{side}_band").otherwise(side).alias(side) for side in ("lower", "upper")),
+        interval=pl.when(wide).then(pl.lit("band")).otherwise("interval"),
+    ).select(areas.columns)
 
 
 def _interval(extended: pl.Expr) -> pl.Expr:

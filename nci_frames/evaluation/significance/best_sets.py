@@ -88,7 +88,10 @@ class Contenders:
         """Return the half-widths of intervals that reach so many standard errors, corrected as leads are."""
         from scipy.stats import norm, t  # noqa: PLC0415  (as above)
 
-        return np.asarray(t.isf(norm.sf(lead), self.freedom) * self.error)
+        with np.errstate(invalid="ignore"):
+            # So large a lead may have an infinite counterpart; what does not vary has no width even then.
+            width = np.asarray(t.isf(norm.sf(lead), self.freedom) * self.error)
+        return np.where(self.error > 0, width, 0.0)
 
     def leads_drawn(self, one: int, others: Models) -> Floats:
         """Return the leads of one model in resampled logs if all were equal, of shape (others, logs)."""

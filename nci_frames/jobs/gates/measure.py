@@ -75,7 +75,7 @@ def measure(
     where undefined), ``tp``, ``fp``, ``positives``, ``negatives``, ``reason`` (why there are no bounds, null
     where there are), and with *units* ``positives_worth`` and ``negatives_worth``: how many independent rows
     a row is worth; sorted. Bounds of a metric are extremes over the box of the rates' intervals; those of an
-    area are percentiles of resampled logs.
+    area are percentiles of resampled logs, or the band of its curve where the log does not support it.
     """
     group = ["model", *keys]
     pooled = counts if units is None else pool_counts(counts, over=units)

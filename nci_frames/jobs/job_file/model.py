@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from nci_frames.arguments import LEAST_BUCKETS, grid_numbers
 from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
@@ -153,24 +153,17 @@ class Output(Model):
     """Where results go."""
 
     ledger: Annotated[str, Field(description="Folder or URL of the ledger.")] = "ledger"
-    folder: Annotated[str, Field(description="Folder of the published runs.")] = "out"
+    folder: Annotated[str, Field(description="Folder or URL of the published runs.")] = "out"
     keep: Annotated[int, Field(ge=1, description="Runs that are kept.")] = 30
     metrics_file: Annotated[
         str | None, Field(description="OpenMetrics text file for a node exporter's collector.")
     ] = None
     storage_options: Annotated[
-        dict[str, str], Field(default_factory=dict, description="For a ledger by URL.")
+        dict[str, str], Field(default_factory=dict, description="For a ledger, or a folder, by URL.")
     ]
     mlflow: Annotated[
         Tracking | None, Field(description="Log each published run to MLflow (extra `mlflow`).")
     ] = None
-
-    @field_validator("folder")
-    @classmethod
-    def _local(cls, folder: str) -> str:
-        if "://" in folder:
-            raise ValueError("runs are published in a local folder; only the ledger can be a URL")
-        return folder
 
 
 class Job(Model):

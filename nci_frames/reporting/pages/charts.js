@@ -3,13 +3,15 @@
 // compiling them, which the page's security policy would refuse.
 (() => {
   const WIDTH = 520; // the width for which the legends were laid out
-  const boxes = [...document.querySelectorAll("[data-spec]")];
+  const boxes = [...document.querySelectorAll("[data-spec]")].map((box) => /** @type {HTMLElement} */ (box));
   const darkColours = JSON.parse(document.getElementById("dark-colours").textContent);
-  const drawn = new Map(); // box -> {view, rows, source}
+  /** @type {Map<Element, Chart>} */
+  const drawn = new Map();
   let round = 0;
 
   // Model names are in data and in domains, and may look like colours: these parts are not changed.
   const LITERAL = new Set(["data", "datasets", "domain"]);
+  /** @type {(node: Spec) => Spec} */
   const recolour = (node) => {
     if (Array.isArray(node)) return node.map(recolour);
     if (typeof node === "string") return darkColours[node] ?? node;
@@ -17,14 +19,18 @@
     return Object.fromEntries(Object.entries(node).map(([k, v]) => [k, LITERAL.has(k) ? v : recolour(v)]));
   };
 
-  const layers = (spec) => spec.layer?.flatMap((part) => [part, ...layers(part)]) ?? [];
+  /** @type {(spec: Spec) => Spec[]} */
+  const layers = (spec) => spec.layer?.flatMap((/** @type {Spec} */ part) => [part, ...layers(part)]) ?? [];
+  /** @type {(spec: Spec, channel: string) => Spec} */
   const encoding = (spec, channel) =>
     [spec, ...layers(spec)].map((part) => part.encoding?.[channel]).find((e) => e?.scale ?? e?.axis);
 
   // The state of the controls, as a layer: a rule along an axis, or points at two fields.
+  /** @type {(spec: Spec, follows: DOMStringMap) => void} */
   const mark = (spec, { rule, points }) => {
+    /** @type {Spec} */
     const live = { data: { name: "live", values: [] } };
-    const at = (channel, field) => ({ ...encoding(spec, channel), field, type: "quantitative" });
+    const at = (/** @type {string} */ channel, /** @type {string} */ field) => ({ ...encoding(spec, channel), field, type: "quantitative" });
     if (rule) {
       live.mark = { type: "rule", strokeWidth: 1.75, color: "#1f2328", clip: true };
       live.encoding = { x: at("x", rule) };
@@ -41,29 +47,31 @@
   // The page has one legend for all charts: what is highlighted there fades the rest of each of them.
   const LIT = "!length(highlighted) || indexof(highlighted, datum.model) >= 0";
   const FILLED = new Set(["area", "bar", "rect"]);
-  const followLegend = (spec) => {
-    const fade = (value, faded) => ({ condition: { test: LIT, value }, value: faded });
-    const bound = spec.params?.filter((param) => param.bind === "legend").map((param) => param.name) ?? [];
-    spec.params = (spec.params ?? []).filter((param) => !bound.includes(param.name));
+  const followLegend = (/** @type {Spec} */ spec) => {
+    const lit = (/** @type {number} */ value) => ({ test: LIT, value });
+    /** @type {Spec[]} */
+    const params = spec.params ?? [];
+    const bound = params.filter((param) => param.bind === "legend").map((param) => param.name);
+    spec.params = params.filter((param) => !bound.includes(param.name));
     spec.params.push({ name: "highlighted", value: nci.highlighted() });
     for (const part of [...layers(spec), ...layers(spec.spec ?? {})]) {
       const channels = part.encoding ?? {};
       for (const channel of Object.values(channels)) {
         if (channel.field === "model" && channel.scale) channel.legend = null;
-        if (bound.includes(channel.condition?.param)) channel.condition = fade(channel.condition.value).condition;
+        if (bound.includes(channel.condition?.param)) channel.condition = lit(channel.condition.value);
       }
       if (FILLED.has(part.mark?.type) && channels.color?.field === "model" && !channels.opacity?.condition) {
-        channels.fillOpacity = fade(1, 0.15);
+        channels.fillOpacity = { condition: lit(1), value: 0.15 };
       }
     }
   };
 
-  const prepare = (box) => {
+  const prepare = (/** @type {HTMLElement} */ box) => {
     const room = box.clientWidth || WIDTH;
     let spec = JSON.parse(document.getElementById(box.dataset.spec).textContent);
     if (box.dataset.rule || box.dataset.points) mark(spec, box.dataset);
     // Names inside the plot have no room on a narrow page.
-    if (room < 420 && spec.layer) spec.layer = spec.layer.filter((part) => !/_(names|outlines)$/.test(part.name));
+    if (room < 420 && spec.layer) spec.layer = spec.layer.filter((/** @type {Spec} */ part) => !/_(names|outlines)$/.test(part.name));
     if (nci.legend) followLegend(spec);
     spec.config.axis.titleLimit = room - 70;
     if (spec.spec) {
@@ -87,7 +95,7 @@
     return spec;
   };
 
-  const draw = async (box) => {
+  const draw = async (/** @type {HTMLElement} */ box) => {
     const spec = prepare(box);
     const source = [spec, ...layers(spec)].map((part) => part.data?.name).find((name) => spec.datasets?.[name]);
     // Vega marks the rows that it is given, and would take a marked copy for the row itself.

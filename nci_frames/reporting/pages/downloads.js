@@ -2,8 +2,8 @@
 // The data of a chart as CSV, in which no text is taken for a formula.
 (() => {
   const FORMULA = /(^|[;\t\r\n])((?:(?![\t\r\n])[\s\p{Z}\p{C}])*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/gu;
-  const guarded = (text) => text.replace(FORMULA, "$1'$2").replace(/^([\t\r\n])/, "'$1");
-  const cell = (value) => {
+  const guarded = (/** @type {string} */ text) => text.replace(FORMULA, "$1'$2").replace(/^([\t\r\n])/, "'$1");
+  const cell = (/** @type {Row[string]} */ value) => {
     if (value === null || value === undefined) return "";
     if (typeof value !== "string") return String(value);
     const text = guarded(value);
@@ -15,7 +15,8 @@
       .map((row) => row.map(cell).join(","))
       .join("\n");
   };
-  for (const button of document.querySelectorAll("[data-csv]")) {
+  for (const element of document.querySelectorAll("[data-csv]")) {
+    const button = /** @type {HTMLElement} */ (element);
     button.hidden = false;
     button.addEventListener("click", () => {
       const chart = nci.chartOf(document.querySelector(`[data-spec="${button.dataset.csv}"]`));

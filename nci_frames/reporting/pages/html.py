@@ -31,9 +31,13 @@ _SEGMENTS, _OVERTAKINGS, _SHIFTS_SHOWN = 24, 12, 20
 
 _SCRIPTS = (
     "numbers.js",
+    "values.js",
     "tables.js",
     "legend.js",
     "charts.js",
+    "live_charts.js",
+    "ranking.js",
+    "answer.js",
     "controls.js",
     "panels.js",
     "downloads.js",

@@ -10,7 +10,7 @@
   // Charts cannot hold every name as it is.
   nci.highlighted = () => [...lit].map((name) => drawn[names.indexOf(name)]);
 
-  const nameOf = (chip) => chip.lastChild.textContent;
+  const nameOf = (/** @type {Element} */ chip) => chip.lastChild.textContent;
   const show = () => {
     for (const chip of chips) chip.setAttribute("aria-pressed", String(lit.has(nameOf(chip))));
     for (const box of nci.chartBoxes) {
@@ -18,7 +18,8 @@
       view?.signal("highlighted", nci.highlighted()).runAsync();
     }
     for (const row of document.querySelectorAll(".ranked tbody tr")) {
-      row.classList.toggle("faded", lit.size > 0 && !lit.has(row.cells[0]?.textContent));
+      const name = /** @type {HTMLTableRowElement} */ (row).cells[0]?.textContent;
+      row.classList.toggle("faded", lit.size > 0 && !lit.has(name));
     }
   };
   for (const chip of chips) {

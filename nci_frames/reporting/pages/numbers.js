@@ -1,6 +1,7 @@
 "use strict";
 // What the page computes by itself, from counts, and how it writes numbers. No document is needed here.
-const nci = {};
+/** @type {Nci} */
+const nci = /** @type {any} */ ({});
 
 // As in the library: shares of precision and recall keep beta 0 and infinity free of special cases.
 nci.fBeta = (tpr, fpr, eta, beta) => {
@@ -19,7 +20,10 @@ nci.precision = (tpr, fpr, eta) => {
   return Number.isNaN(value) ? null : value;
 };
 
+const logit = (/** @type {number} */ p) => Math.log(p) - Math.log1p(-p);
+
 // The place of a value on an ascending axis: the node below it, and how far it is to the next one.
+/** @type {(axis: number[], value: number, scale: (value: number) => number) => [number, number]} */
 const between = (axis, value, scale) => {
   let node = 0;
   while (node < axis.length - 2 && axis[node + 1] <= value) node++;
@@ -30,7 +34,7 @@ const between = (axis, value, scale) => {
 // The ratio of F-beta judged on other rows to that of the rows that the threshold was chosen on.
 nci.judgedRatio = (judged, ratios, eta, beta) => {
   if (!ratios) return null;
-  const [i, x] = between(judged.prevalence, eta, (p) => Math.log(p) - Math.log1p(-p));
+  const [i, x] = between(judged.prevalence, eta, logit);
   const [j, y] = between(judged.beta, beta, Math.log);
   const width = judged.beta.length;
   let sum = 0;
@@ -48,6 +52,7 @@ nci.judgedRatio = (judged, ratios, eta, beta) => {
 // The operating point of a model with its highest F-beta on these rows: [threshold, tpr, fpr, value], then
 // the bounds of its rates, if there are any.
 nci.bestPoint = (points, classes, eta, beta) => {
+  /** @type {Point} */
   let best = null;
   for (const [threshold, tp, fp, ...bounds] of points) {
     const [positives, negatives] = classes;
@@ -61,7 +66,6 @@ nci.bestPoint = (points, classes, eta, beta) => {
 
 // PR-AUC between Chebyshev's points of the logit, by the barycentric formula.
 nci.area = (values, [low, high], eta) => {
-  const logit = (p) => Math.log(p) - Math.log1p(-p);
   const place = (2 * logit(eta) - logit(low) - logit(high)) / (logit(high) - logit(low));
   const count = values.length;
   let above = 0;
@@ -90,10 +94,16 @@ nci.ranks = (values) => {
   return values.map((value) => (value === null ? null : rank.get(value)));
 };
 
+nci.strong = (...inside) => {
+  const element = document.createElement("strong");
+  element.append(...inside);
+  return element;
+};
+
 nci.UNDEFINED = "–";
-const superscript = (number) =>
+const superscript = (/** @type {number} */ number) =>
   [...String(number)].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)])).join("");
-const scientific = (value, digits) => {
+const scientific = (/** @type {number} */ value, /** @type {number} */ digits) => {
   const [mantissa, exponent] = value.toExponential(digits).split("e");
   return [mantissa, superscript(Number(exponent))];
 };

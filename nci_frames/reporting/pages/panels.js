@@ -3,7 +3,7 @@
 nci.startPanels = () => {
   const bar = document.getElementById("table-switch");
   const buttons = [...bar.querySelectorAll("[aria-controls]")];
-  const show = (chosen) => {
+  const show = (/** @type {Element} */ chosen) => {
     for (const button of buttons) {
       button.setAttribute("aria-pressed", String(button === chosen));
       document.getElementById(button.getAttribute("aria-controls")).classList.toggle("off", button !== chosen);

@@ -4,7 +4,7 @@
   const root = document.documentElement;
   const button = document.getElementById("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
-  const setTheme = (theme) => {
+  const setTheme = (/** @type {string} */ theme) => {
     root.dataset.theme = theme;
     button.setAttribute("aria-pressed", String(theme === "dark"));
     nci.paintLegend(theme === "dark");

@@ -3,20 +3,22 @@
 (() => {
   const SHOWN = 12;
 
-  const key = (cell) => {
-    const number = cell.querySelector("data[value]");
+  const key = (/** @type {HTMLTableCellElement} */ cell) => {
+    const number = /** @type {HTMLDataElement} */ (cell.querySelector("data[value]"));
     if (number) return Number(number.value);
     const text = cell.textContent.trim();
     if (text === nci.UNDEFINED || text === "") return null;
     const plain = Number(text.replaceAll(",", ""));
     return Number.isNaN(plain) ? text : plain;
   };
+  /** @type {(a: number | string, b: number | string) => number} */
   const compare = (a, b) =>
     typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
-  const body = (table) => table.tBodies[0];
+  const body = (/** @type {PageTable} */ table) => table.tBodies[0];
 
-  const sort = (table) => {
+  const sort = (/** @type {PageTable} */ table) => {
     const { column, sign } = table.nciSort;
+    /** @type {[string | number, HTMLTableRowElement][]} */
     const rows = [...body(table).rows].map((row) => [key(row.cells[column]), row]);
     // What is undefined comes last in either direction; equal keys keep their order.
     rows.sort(([a], [b]) => (a === null ? (b === null ? 0 : 1) : b === null ? -1 : sign * compare(a, b)));
@@ -24,20 +26,20 @@
     limit(table);
   };
 
-  const limit = (table) => {
+  const limit = (/** @type {PageTable} */ table) => {
     if (!table.nciMore) return;
     const all = table.nciMore.getAttribute("aria-expanded") === "true";
     [...body(table).rows].forEach((row, i) => row.toggleAttribute("hidden", !all && i >= table.nciShown));
   };
 
-  const heads = (table) => {
+  const heads = (/** @type {PageTable} */ table) => {
     const row = table.tHead.rows[table.tHead.rows.length - 1];
     // The head of the names may span both rows of heads.
     const spanning = [...table.tHead.rows[0].cells].filter((cell) => cell.rowSpan > 1);
     return table.tHead.rows.length > 1 ? [...spanning, ...row.cells] : [...row.cells];
   };
 
-  const makeSortable = (table) => {
+  const makeSortable = (/** @type {PageTable} */ table) => {
     const cells = heads(table);
     cells.forEach((head, column) => {
       const button = document.createElement("button");
@@ -57,8 +59,9 @@
     });
   };
 
-  const makeShort = (table) => {
-    const shown = Number(table.closest("[data-shown]")?.dataset.shown ?? SHOWN);
+  const makeShort = (/** @type {PageTable} */ table) => {
+    const most = /** @type {HTMLElement} */ (table.closest("[data-shown]"))?.dataset.shown;
+    const shown = Number(most ?? SHOWN);
     const count = body(table).rows.length;
     if (count <= shown + 1) return;
     const button = document.createElement("button");

@@ -1,0 +1,179 @@
+"""Measure counting in Spark on this machine, and print the tables of docs/scale.md.
+
+Run it with the Python of `make spark`: ``.venv-spark/bin/python benchmarks/spark.py``. The times of the
+kernel are those of a processor, so that other programs on the machine do little harm; those of a whole count
+are by the clock.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+import nci_frames as nf
+from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.engine.partitions import PartialCounts
+from nci_frames.counting.logs.scan import scan_behind
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+
+THRESHOLDS = nf.logit_thresholds(1024)
+#: Rows of an Arrow batch that Spark sends.
+BATCH = 200_000
+
+
+def write_log(folder: Path, rows: int, files: int) -> str:
+    """Write a log with 8 models and 20 segments."""
+    folder.mkdir(parents=True)
+    for place in range(files):
+        rng = np.random.default_rng(place)
+        size = rows // files
+        label = rng.random(size) < 0.05
+        models = pl.Series([f"model-{model}" for model in range(8)])
+        segments = pl.Series([f"segment-{segment:02}" for segment in range(20)])
+        score = 1 / (1 + np.exp(-rng.normal(2 * label, 1.5)))
+        log = {
+            "model": models[rng.integers(0, 8, size)],
+            "segment": segments[rng.integers(0, 20, size)],
+            "label": label,
+            "score": score.astype(np.float32),
+        }
+        pl.DataFrame(log).write_parquet(folder / f"{place:03}.parquet")
+    return str(folder)
+
+
+class Timed:
+    """A kernel that writes down how much of the processor each call of it took."""
+
+    def __init__(self, kernel: PartialCounts, folder: str) -> None:
+        self.kernel = kernel
+        self.folder = folder
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], *, seed: int = 0) -> pl.DataFrame:
+        # What Spark sends is read first: decoding its stream is not the kernel's work.
+        read = list(batches)
+        start = time.process_time()
+        found = self.kernel(read, seed=seed)
+        spent = time.process_time() - start
+        rows = sum(batch.num_rows for batch in read)
+        name = f"{time.time_ns()}.json"
+        Path(self.folder, name).write_text(json.dumps({"seconds": spent, "rows": rows}))
+        return found
+
+
+def kernel_of(log: str) -> PartialCounts:
+    scan = scan_behind(nf.scan_predictions(log, segments="segment"))
+    grid = np.array(THRESHOLDS)
+    return PartialCounts(scan.source.schema(), scan.prepare, ("model", "segment"), grid, Budget.of(None))
+
+
+def here(log: str) -> list[float]:
+    """Return nanoseconds of the processor for each row of each file, in one process."""
+    kernel = kernel_of(log)
+    times = []
+    for file in sorted(Path(log).glob("*.parquet")):
+        batches = pq.read_table(file, columns=kernel.schema.names()).to_batches(BATCH)
+        start = time.process_time()
+        kernel(batches)
+        times.append(1e9 * (time.process_time() - start) / sum(batch.num_rows for batch in batches))
+    return times
+
+
+def in_executors(spark: Any, log: str, folder: Path) -> list[float]:
+    """Return the same, in the tasks of Spark."""
+    kernel = kernel_of(log)
+    folder.mkdir()
+    timed = Timed(kernel, str(folder))
+
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"cells": [timed(batches).height]})
+
+    frame = spark.read.parquet(log).select(*kernel.schema.names())
+    frame.mapInArrow(task, "cells bigint").collect()
+    facts = [json.loads(file.read_text()) for file in folder.glob("*.json")]
+    return [1e9 * fact["seconds"] / fact["rows"] for fact in facts if fact["rows"]]
+
+
+def seconds(predictions: pl.LazyFrame) -> float:
+    """Return how long a count takes."""
+    start = time.perf_counter()
+    nf.count_confusion(predictions, thresholds=THRESHOLDS)
+    return time.perf_counter() - start
+
+
+def shuffled(events: Path, run: Callable[[], object]) -> int:
+    """Return the bytes that the tasks of a run wrote for other tasks."""
+
+    def total() -> int:
+        lines = (line for file in events.iterdir() for line in file.read_text().splitlines())
+        ended = (json.loads(line) for line in lines if "SparkListenerTaskEnd" in line)
+        tasks = (event.get("Task Metrics") for event in ended)
+        return sum(task["Shuffle Write Metrics"]["Shuffle Bytes Written"] for task in tasks if task)
+
+    before = total()
+    run()
+    return total() - before
+
+
+def session(events: Path) -> Any:
+    """Start Spark with two tasks at a time in one JVM; each has its Python process, as in a cluster."""
+    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    events.mkdir()
+    settings = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH),
+        "spark.sql.files.maxPartitionBytes": "4m",
+        "spark.ui.enabled": "false",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": events.as_uri(),
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
+    }
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("--rows", type=int, default=20_000_000)
+    rows = options.parse_args().rows
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        logs = {n: write_log(folder / f"log-{n}", n, 8) for n in (rows // 10, rows)}
+        mine = here(logs[rows])
+        starting = time.perf_counter()
+        spark = session(folder / "events")
+        print(f"start of the session: {time.perf_counter() - starting:.1f} s")
+        theirs = in_executors(spark, logs[rows], folder / "times")
+        a, b = statistics.median(mine), statistics.median(theirs)
+        print("kernel, nanoseconds of a processor for each row:")
+        print(f"{a:.1f} in one process, {b:.1f} in executors: {b / a:.2f} x", flush=True)
+        print("| rows | one process s | Spark s | shuffle bytes |\n| ---: | ---: | ---: | ---: |")
+        for number, log in logs.items():
+            one = seconds(nf.scan_predictions(log, segments="segment"))
+            remote = nf.scan_predictions(spark.read.parquet(log), segments="segment")
+            many: list[float] = []
+            moved = shuffled(folder / "events", lambda frame=remote, times=many: times.append(seconds(frame)))
+            print(f"| {number:,} | {one:.1f} | {many[0]:.1f} | {moved:,} |", flush=True)
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()

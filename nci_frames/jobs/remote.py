@@ -1,0 +1,152 @@
+"""Runs in an object store: built on this machine, uploaded whole, and shown by one conditional put."""
+
+import contextlib
+import json
+import secrets
+import shutil
+import weakref
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import polars as pl
+
+from nci_frames.errors import ConflictError, OutputError
+from nci_frames.jobs.object_store import ObjectStore, OvertakenError, Stored
+from nci_frames.jobs.publishing import MANIFEST, POINTER, Shelf, pointer_text
+
+__all__ = ["RemoteShelf"]
+
+#: Files without a manifest that are older are no upload that goes on.
+_ABANDONED = timedelta(days=1)
+
+
+class RemoteShelf(Shelf):
+    """A folder of an object store in which the runs of a job are published.
+
+    Runs are built in a copy on this machine, which holds the pointer, the latest run and the last good one.
+    Each is uploaded under a name that no other run has, its manifest last, and read again. Only then does
+    the pointer change, on the condition that it is the one that was read when the run began: of two runs at
+    once the second ends as a conflict, and readers always find one complete run.
+    """
+
+    def __init__(self, url: str, options: Mapping[str, str]) -> None:
+        self._store = ObjectStore(url, options)
+        super().__init__(Path(mkdtemp(prefix="nci-frames-")))
+        # The copy lives as long as this object: a run is read from it after it was published.
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self._token = secrets.token_hex(4)
+        self._shown: Stored | None = None
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Take the pointer and the runs that it names; nobody is kept from publishing meanwhile."""
+        self._shown = self._store.read(POINTER)
+        if self._shown is not None:
+            (self.folder / POINTER).write_bytes(self._shown.content)
+            pointer = self.pointer() or {}
+            for run in (pointer, pointer.get("last_good") or {}):
+                if isinstance(run.get("path"), str):
+                    self._download(run["path"])
+        yield
+
+    def check_new(self, run: str) -> None:
+        """Raise ConflictError if a run has been published under that name."""
+        super().check_new(run)
+        pointer = self.pointer()
+        if pointer is None:
+            return
+        runs = pl.read_parquet(self.folder / pointer["path"] / "runs.parquet", glob=False)
+        if run in runs["run"]:
+            raise ConflictError.published(run, self._store.url)
+
+    def path_of(self, run: str) -> str:
+        """Return where a run is, from the folder: no two processes write to the same place."""
+        return f"runs/{run}.{self._token}"
+
+    def link(self, run: str, name: str) -> str:
+        """Return the address of a file of a run."""
+        return f"{self._store.url}/{self.path_of(run)}/{name}"
+
+    def publish(self, folder: Path, run: str, pointer: Mapping[str, Any]) -> None:
+        """Upload a run, and only then let the pointer show it.
+
+        Raises
+        ------
+        OutputError
+            If the store cannot be written, or does not return what was written.
+        ConflictError
+            If another run was published since this one began.
+        """
+        path = self.path_of(run)
+        try:
+            self._upload(folder, path)
+            text = pointer_text(run, path, pointer)
+            try:
+                self._store.write(POINTER, text.encode(), instead_of=self._shown)
+            except OvertakenError:
+                found = self._store.read(POINTER)
+                # The answer to a first attempt may have been lost on its way, and the second found it done.
+                if found is None or found.content != text.encode():
+                    raise
+        except OvertakenError as error:
+            self._discard(path)
+            msg = "another run of this job was published meanwhile"
+            raise ConflictError(msg, where=repr(self._store.url), hint="run it again") from error
+        except OutputError:
+            self._discard(path)
+            raise
+        super().publish(folder, run, pointer)
+
+    def retire(self, keep: int, spare: set[str]) -> list[str]:
+        """Delete all but the newest runs, and those to spare; return which.
+
+        Runs that are newer than this one are left, as are uploads that may still go on.
+        """
+        runs: dict[str, dict[str, Any]] = {}
+        for name, changed in self._store.names("runs/").items():
+            runs.setdefault("/".join(name.split("/")[:2]), {})[name] = changed
+        own = int((self.pointer() or {}).get("sequence", 0))
+        told = []
+        for path, files in runs.items():
+            manifest = self._store.read(f"{path}/{MANIFEST}") if f"{path}/{MANIFEST}" in files else None
+            if manifest is None:
+                if datetime.now(UTC) - max(files.values()) > _ABANDONED:
+                    self._store.delete(list(files))
+                continue
+            facts = json.loads(manifest.content)
+            if facts["sequence"] <= own:
+                told.append((facts["sequence"], facts["run"], list(files)))
+        gone = [run for run in sorted(told)[:-keep] if run[1] not in spare]
+        for _, _, files_of_run in gone:
+            self._store.delete(files_of_run)
+        return [name for _, name, _ in gone]
+
+    def _download(self, path: str) -> None:
+        for name in self._store.names(f"{path}/"):
+            found = self._store.read(name)
+            if found is not None:
+                target = self.folder / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(found.content)
+
+    def _upload(self, folder: Path, path: str) -> None:
+        files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
+        # Its manifest says that a run is complete.
+        for file in sorted(files, key=lambda file: file.name == MANIFEST):
+            name = f"{path}/{file.relative_to(folder).as_posix()}"
+            self._store.write(name, file.read_bytes(), instead_of=None)
+        for file in files:
+            name = f"{path}/{file.relative_to(folder).as_posix()}"
+            found = self._store.read(name)
+            if found is None or sha256(found.content).digest() != sha256(file.read_bytes()).digest():
+                msg = "what was written is not what is read again"
+                raise OutputError(msg, where=repr(self._store.url), found=repr(name))
+
+    def _discard(self, path: str) -> None:
+        """Delete an upload that was not shown; what cannot be deleted now goes a day later."""
+        with contextlib.suppress(OutputError):
+            self._store.delete(list(self._store.names(f"{path}/")))

@@ -1,0 +1,66 @@
+"use strict";
+// The answer: which model and threshold to use at the prevalence and beta of the sliders, and how sure that is.
+(() => {
+  const { data, place, told, ownBounds, reign, certainty, fName, at, inWords } = nci.values;
+  const { models } = data;
+
+  const leaders = (/** @type {number[]} */ values) => {
+    const ranks = nci.ranks(values);
+    return models.filter((_, i) => ranks[i] === 1);
+  };
+  const some = (/** @type {string[]} */ names) =>
+    names.slice(0, 3).map((name) => name ?? "null").join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+  nci.say = (best, values, f, areas) => {
+    const { prevalence, beta } = nci.state;
+    const sentence = document.getElementById("live-answer");
+    const winners = leaders(values);
+    if (!winners.length) {
+      sentence.replaceChildren("No model has a defined value here.");
+      return;
+    }
+    const first = place.get(winners[0]);
+    const [threshold, tpr, fpr, value] = best[first];
+    if (!told.own(first, prevalence, beta)) {
+      const needed = tpr ? (25 / tpr) * (1 / prevalence - 1) : Infinity;
+      const enough = Number.isFinite(needed)
+        ? `about ${Number(needed.toPrecision(1)).toLocaleString("en")} negatives would be needed`
+        : "no positive reaches the threshold";
+      sentence.replaceChildren(nci.strong("This log cannot tell"), `: ${enough}. Highest ${fName()} in this log: ${some(winners)}.`);
+      return;
+    }
+    const { lower, upper } = ownBounds(best[first], prevalence, beta);
+    const range = lower < upper ? ` (${nci.formatValue(lower)} to ${nci.formatValue(upper)})` : "";
+    const one = winners.length === 1;
+    /** @type {(string | Node)[]} */
+    const parts = [
+      `At ${inWords.prevalence(prevalence)}${one ? ", use " : ": "}`,
+      nci.strong(some(winners)),
+      one ? ` at threshold ${nci.formatThreshold(threshold)}: ` : " tie: ",
+      `${fName()} ${nci.formatValue(value)}${range}.`,
+    ];
+    const sure = certainty();
+    if (sure) {
+      const others = sure.equal.map((i) => models[i]).filter((model) => !winners.includes(model));
+      if (others.length) parts.push(` Not distinguishable from ${one ? "it" : "them"}: ${some(others)}.`);
+      const share = winners.reduce((sum, model) => sum + sure.probability[place.get(model)], 0);
+      if (models.length > 1 && fpr > 0) parts.push(` Best in ${nci.formatPercent(share)} of resampled logs.`);
+      // No resampled log has a false positive either, so this share would be too high.
+      if (fpr === 0) parts.push(" No false positive was seen: rely on the bounds.");
+    }
+    if (one) {
+      const { model, below, above } = reign();
+      const turns = [];
+      if (below) turns.push(`below η = ${nci.formatGrid(below[0])} ${some([below[1]])} is better`);
+      if (above) turns.push(`above η = ${nci.formatGrid(above[0])} ${some([above[1]])} is better`);
+      // The borders are those of this log, on which another model may be ahead.
+      const turned = turns.join("; ").replace(/^./, (letter) => letter.toUpperCase());
+      if (model === winners[0]) parts.push(` ${turned || "No other model is better at any prevalence"}.`);
+    }
+    const more = document.createElement("small");
+    const precision = nci.formatValue(nci.precision(tpr, fpr, prevalence));
+    more.textContent =
+      (one ? `Precision ${precision}, recall ${nci.formatValue(tpr)}. ` : "") +
+      `Best by ${fName()} ${at}: ${some(leaders(f)) || "no model"}; by PR-AUC: ${some(leaders(areas)) || "no model"}.`;
+    sentence.replaceChildren(...parts, more);
+  };
+})();
