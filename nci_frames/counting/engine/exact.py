@@ -26,6 +26,10 @@ Floats = NDArray[np.floating]
 #: Rows that are ordered by group at a time.
 _BLOCK_ROWS = 1 << 21
 
+#: Groups that a thread takes at a time: so many parts keep all threads busy, and so many groups in a part
+#: cost more than their distribution.
+_PARTS, _GROUPS = 64, 64
+
 
 class TooManyRowsError(Exception):
     """The log has more valid rows than may be kept."""
@@ -94,11 +98,15 @@ def count_exact(
             column[start : start + len(part)] = part
         return len(parts[0])
 
-    sizes = []
+    sizes: list[int] = []
+    distinct = 0
+    step = min(_GROUPS, 1 + len(order) // _PARTS)
+    parts = [range(len(order))[start : start + step] for start in range(0, len(order), step)]
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        for size in threads.map(write, range(len(order))):
-            sizes.append(size)
-            budget.need_rows(rows, len(groups.keys), sum(sizes))
+        for written in threads.map(lambda part: list(map(write, part)), parts):
+            sizes += written
+            distinct += sum(written)
+            budget.need_rows(rows, len(groups.keys), distinct)
     blocks.clear()
     table = groups.frame()[np.repeat(order.astype(np.uint32), sizes)]
     for name in list(columns):
