@@ -67,7 +67,7 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
     assert f"400 predictions counted; report: {out}/report.html" in done.stdout
     assert sorted(path.name for path in out.iterdir()) == ["manifest.json", "report.html", "tables"]
     tables = {path.stem for path in (out / "tables").iterdir()}
-    assert tables == {*TABLES, *SEGMENTED, "folds"}
+    assert tables == {*TABLES, *SEGMENTED, "folds", "fold_areas"}
     areas = pl.read_parquet(out / "tables/areas.parquet")
     assert areas.filter(metric="pr_auc")["prevalence"].n_unique() == 10
     assert 'id="spec-folds"' in (out / "report.html").read_text()

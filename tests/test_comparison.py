@@ -75,7 +75,7 @@ def test_all_that_a_report_shows_is_among_the_tables() -> None:
     comparison = nf.compare_models(counts, segments="country", fold="fold", repeats=20, **options)
     held = {field.name for field in dataclasses.fields(comparison)}
     single = {"prevalence", "beta", "threshold", "segments", "observed_prevalence", "leading"}
-    single |= {"uncounted", "off_scale", "buckets"}
+    single |= {"uncounted", "off_scale", "buckets", "unit_rows", "repeats"}
     single |= {"field", "field_projection", "field_areas", "field_averages"}  # without a field frame
     assert set(comparison.tables) == held - single
     assert all(comparison.tables[name] is getattr(comparison, name) for name in comparison.tables)

@@ -54,6 +54,7 @@ def test_real_logs_have_the_promised_columns(real_logs: Path) -> None:
     for path in real_logs.rglob("*.parquet"):
         frame = pl.read_parquet(path, hive_partitioning=False)
         assert frame.schema == {
+            "repeat": pl.String,
             "fold": pl.String,
             "segment": pl.String,
             "unit": pl.Int64,

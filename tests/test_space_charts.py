@@ -235,7 +235,7 @@ def test_the_bar_above_the_areas_shows_who_leads_and_where_nobody_can_tell() -> 
     best = pl.concat(
         pl.DataFrame({"metric": "f_beta", "method": None, "prevalence": places, "beta": 1.0, "model": model,
                       "value": 0.5, "probability": shares, "p_value": None, "distinguishable": None,
-                      "repeats": 100, "reason": None})
+                      "repeats": 100, "supported": True, "reason": None})
         for model, shares in share.items()
     ).cast({"repeats": pl.Int64})  # fmt: skip
     ranks = {"a": [1, 1, 2, 2], "b": [2, 2, 1, 1]}
