@@ -12,9 +12,12 @@ ARGUMENTS = [
 
 
 class Visit:
-    """A page that was opened, with all that it said, asked for and did."""
+    """A page that was opened, with all that it said, asked for and did.
 
-    def __init__(self, browser, path, **options):
+    It waits for all charts, or for the first *charts*: the answer's two, then P3 and the others.
+    """
+
+    def __init__(self, browser, path, *, charts=None, **options):
         self.messages, self.errors, self.requests, self.dialogs = [], [], [], []
         self.context = browser.new_context(offline=True, **options)
         self.page = self.context.new_page()
@@ -23,7 +26,7 @@ class Visit:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
         self.page.goto(path.as_uri())
-        charts = self.page.locator("[data-spec]").count()
+        charts = charts or self.page.locator("[data-spec]").count()
         self.page.locator("[data-drawn]").nth(charts - 1).wait_for(state="attached", timeout=30_000)
 
     def __enter__(self):

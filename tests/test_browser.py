@@ -66,7 +66,7 @@ def opacities(visit):
 
 
 def test_a_click_on_the_legend_highlights_one_model(browser, plain):
-    with Visit(browser, plain, viewport={"width": 1280, "height": 900}) as visit:
+    with Visit(browser, plain, charts=3, viewport={"width": 1280, "height": 900}) as visit:
         assert set(opacities(visit)) == {"1"}
         chip = visit.page.locator(".legend button", has_text="forest")
         chip.click()
@@ -84,7 +84,7 @@ def test_a_click_on_the_legend_highlights_one_model(browser, plain):
 
 
 def test_the_tooltip_shows_a_hostile_name_as_text(browser, hostile):
-    with Visit(browser, hostile, viewport={"width": 1280, "height": 900}) as visit:
+    with Visit(browser, hostile, charts=3, viewport={"width": 1280, "height": 900}) as visit:
         chart = visit.page.locator("[data-spec='spec-p3'] svg")
         chart.scroll_into_view_if_needed()
         box = chart.bounding_box()
@@ -101,7 +101,7 @@ def test_the_tooltip_shows_a_hostile_name_as_text(browser, hostile):
 
 
 def test_every_link_of_the_navigation_leads_to_its_section(browser, plain):
-    with Visit(browser, plain, viewport={"width": 1280, "height": 900}) as visit:
+    with Visit(browser, plain, charts=3, viewport={"width": 1280, "height": 900}) as visit:
         for link in visit.page.locator("nav a").all():
             link.click()
             section = visit.page.locator(link.get_attribute("href"))
@@ -110,7 +110,7 @@ def test_every_link_of_the_navigation_leads_to_its_section(browser, plain):
 
 
 def test_on_paper_the_navigation_is_gone(browser, plain):
-    with Visit(browser, plain, viewport={"width": 1280, "height": 900}) as visit:
+    with Visit(browser, plain, charts=3, viewport={"width": 1280, "height": 900}) as visit:
         visit.page.emulate_media(media="print")
         assert not visit.page.locator("nav").is_visible()
         assert visit.page.pdf().startswith(b"%PDF")

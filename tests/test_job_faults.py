@@ -154,7 +154,7 @@ def told(codes: list[int], found: list[str]) -> str:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("share", [0.01, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [0.003, pytest.param(1, marks=pytest.mark.slow)])
 def test_killed_at_any_change_of_a_file(scene: Scene, library: Path, share: float) -> None:
     calls = calls_of_a_run(scene, library)
     assert calls > 40
@@ -170,7 +170,7 @@ def test_killed_at_any_change_of_a_file(scene: Scene, library: Path, share: floa
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("share", [0.005, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [0.003, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_disk_that_fills_up_at_any_write(scene: Scene, library: Path, share: float) -> None:
     calls = calls_of_a_run(scene, library)
     codes: list[int] = []
@@ -205,7 +205,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("share", [0.005, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [0.003, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_small_disk_that_is_filled_at_any_write(
     scene: Scene, library: Path, small_disk: Path, share: float
 ) -> None:

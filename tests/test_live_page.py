@@ -395,7 +395,7 @@ def test_hostile_names_stay_text_wherever_the_sliders_go(browser, tmp_path):
     models = {name: (0.9 - 0.1 * i, 0.2 / 3**i) for i, name in enumerate([*HOSTILE, "#1f2328"])}
     tables = comparison(models, segments=[*HOSTILE, None], key=HOSTILE[1])
     path = write_report(tables, tmp_path / "r.html")
-    with Visit(browser, path, viewport=DESKTOP, color_scheme="dark") as visit:
+    with Visit(browser, path, charts=3, viewport=DESKTOP, color_scheme="dark") as visit:
         named = set()
         for step in range(0, 1001, 125):
             move(visit.page, step, step)
@@ -418,7 +418,7 @@ def test_hostile_names_stay_text_wherever_the_sliders_go(browser, tmp_path):
 def test_many_models_show_the_first_until_all_are_asked_for(browser, tmp_path):
     models = {f"model {i:02d}": (0.9 - i / 100, 0.1) for i in range(40)}
     path = write_report(comparison(models, segments=["a", "b"], beta=[1.0]), tmp_path / "r.html")
-    with Visit(browser, path, viewport=DESKTOP) as visit:
+    with Visit(browser, path, charts=2, viewport=DESKTOP) as visit:
         shown = visit.page.locator("#table-live tbody tr:visible")
         assert shown.count() == 12
         more = visit.page.locator("button.more[aria-controls='table-live']")
