@@ -183,6 +183,7 @@ def test_sums_of_weights_have_no_interval_and_no_test() -> None:
     assert "whether it is significantly better than others, this log cannot tell" in answer_lines(answer)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "options", [{}, {"cost": (2.0, 1.0)}, {"alerts": 1.0, "volume": 9.0}, {"metric": "pr_auc"}]
 )

@@ -209,6 +209,7 @@ def test_own_best_thresholds_are_chosen_and_judged_within_each_repeat() -> None:
     assert_frame_equal(found, wanted, check_column_order=False)
 
 
+@pytest.mark.thorough
 def test_folds_show_their_spread() -> None:
     comparison = compared()
     assert comparison.fold_areas is not None
@@ -290,6 +291,7 @@ def test_a_report_averages_over_repeats_and_shows_their_spread(tmp_path: Path) -
     assert page.count("SD of repeats") == 1
 
 
+@pytest.mark.thorough
 def test_rows_scored_several_times_are_found_without_a_key_of_repeats(tmp_path: Path) -> None:
     log().drop("fold").write_parquet(tmp_path / "log.parquet")
     found = run_report(
@@ -316,6 +318,7 @@ def test_units_with_unequal_rows_or_labels_are_no_repeats() -> None:
         assert counting_units.unit_sizes(nf.scan_predictions(rows)).repeated == repeated
 
 
+@pytest.mark.thorough
 def test_a_large_log_is_counted_by_repeats_and_buckets_in_a_pass_of_its_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -179,6 +179,7 @@ def test_the_chart_is_solid_where_a_model_is_certified_and_hides_what_nobody_kno
         nf.chart_decision_map(decisions, certified=certified.with_columns(day=pl.lit(1)))
 
 
+@pytest.mark.thorough
 def test_a_comparison_has_the_certified_map_of_its_log_and_a_report_draws_it() -> None:
     counts = buckets_of(units_log([1.0, 2.0], (300, 3000)))
     pooled = nf.pool_counts(counts, over="bucket")

@@ -47,6 +47,7 @@ def test_a_threshold_that_a_grid_lacks_is_null_with_the_reason() -> None:
         nf.select_operating_points(rates, threshold=float("nan"))
 
 
+@pytest.mark.thorough
 def test_a_comparison_holds_the_tables_of_the_functions() -> None:
     log = random_log(800)
     counts = nf.count_confusion(log, thresholds="exact")

@@ -147,6 +147,7 @@ OF_MODELS = (
 OF_METRICS = ("surface", "decomposition")
 
 
+@pytest.mark.thorough
 def test_every_chart_is_drawn_in_the_dark():
     assert sorted(draw_all()) == sorted((*OF_MODELS, *OF_METRICS))
 

@@ -10,6 +10,7 @@ FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(path for path in FOLDER.glob("*.py") if path.stem != "notebook")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = runpy.run_path(str(example))["result"]

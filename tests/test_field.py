@@ -58,6 +58,7 @@ CALLS: dict[str, Callable[[pl.DataFrame, Any], pl.DataFrame]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CALLS)
 def test_each_segment_is_judged_at_its_prevalence(name: str) -> None:
     call = CALLS[name]
@@ -280,6 +281,7 @@ def test_a_page_shows_segments_at_their_prevalence(comparison: nf.Comparison) ->
     assert "All traffic" in page
 
 
+@pytest.mark.thorough
 def test_without_shares_a_report_has_no_traffic() -> None:
     bare = nf.compare_models(COUNTS, prevalence={KEY: ETAS}, threshold=0.0, segments=KEY, repeats=20)
     assert summarise(bare).traffic is None

@@ -28,6 +28,7 @@ def test_exact_counts_equal_brute_force(keys: list[str], log: pl.DataFrame) -> N
     assert counts["resolution"].unique().to_list() == ["exact"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("keys", KEYS, ids=str)
 @given(
     log=small_logs(),

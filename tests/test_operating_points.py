@@ -66,6 +66,7 @@ def test_targets_are_met_by_the_best_point_that_meets_them(name: str, target: fl
                 assert point["fpr"] == possible.filter(tpr=point["tpr"])["fpr"].min()
 
 
+@pytest.mark.thorough
 @given(log=small_logs(), name=st.sampled_from(["f_beta", "accuracy", "precision", "fpr"]))
 def test_the_best_of_a_metric_is_the_best(log: pl.DataFrame, name: str) -> None:
     rates = rates_of(log, [-1.0, 0.0, 0.3, 0.7])
@@ -127,6 +128,7 @@ def test_an_alert_budget_is_a_share_of_the_volume() -> None:
     assert (0.001 * budget["tpr"] + 0.999 * budget["fpr"]).max() <= 0.02
 
 
+@pytest.mark.thorough
 @given(
     log=small_logs(),
     name=st.sampled_from(["tpr", "fpr", "pos_fraction", "precision"]),

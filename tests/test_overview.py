@@ -37,6 +37,7 @@ class Cells(HTMLParser):
             self.rows[-1][-1] += data
 
 
+@pytest.mark.thorough
 def test_the_answer_and_the_ranks() -> None:
     tables = comparison()
     source = tables._repr_html_()

@@ -55,6 +55,7 @@ def added(
     return counted.counts, counted.rows_by_code
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("grid", [GRID, None])
 @given(log=small_logs(), cuts=st.lists(st.integers(0, 40), max_size=4))
 def test_any_partition_adds_up(grid: list[float] | None, log: pl.DataFrame, cuts: list[int]) -> None:

@@ -215,6 +215,7 @@ def test_the_lowest_cost_is_chosen_where_less_is_better() -> None:
     assert (table["expected_regret"] >= 0).all()
 
 
+@pytest.mark.thorough
 def test_segments_are_judged_apart() -> None:
     log = random_log(600).drop("fold").with_columns(pl.col("country").fill_null("fr"))
     rates = nf.compute_rates(nf.count_confusion(log, thresholds=[-0.5, 0.0, 0.5]))

@@ -26,6 +26,7 @@ def point_rates(points: list[tuple[int, int]]) -> pl.DataFrame:
     return nf.compute_rates(counts)
 
 
+@pytest.mark.thorough
 @given(
     points=st.lists(st.tuples(st.integers(1, 20), st.integers(0, 20)), min_size=2, max_size=8),
     grid=st.lists(st.floats(1e-12, 1 - 1e-12), min_size=1, max_size=3, unique=True),

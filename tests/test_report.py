@@ -404,6 +404,7 @@ def test_the_columns_are_picked_evenly_with_both_ends():
         pick_evenly(GRID, 1)
 
 
+@pytest.mark.thorough
 def test_undefined_values_are_a_dash_with_a_note():
     areas = comparison({**MODELS, "empty": (None, 0.1)}).areas
     assert f"{UNDEFINED} undefined" in ranked_table(areas, metric="pr_auc").as_raw_html()

@@ -65,6 +65,7 @@ def test_init_check_run_with_the_example(tmp_path: Path) -> None:
     assert call("check", job).stdout.startswith("files:    5 (5 known)")
 
 
+@pytest.mark.thorough
 def test_check_finds_columns_that_are_none_and_changed_files(tmp_path: Path) -> None:
     paths = write_nights(tmp_path / "logs", 2)
     job = small_job(tmp_path, '[columns]\nlabel = "truth"\n')
@@ -229,6 +230,7 @@ def test_an_output_that_cannot_be_written_is_exit_4(tmp_path: Path) -> None:
     assert call("run", job).exit_code in (3, 4)
 
 
+@pytest.mark.thorough
 def test_small_segments_are_reported_together(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1, rows=600)
     extra = '[segments]\nkeys = ["country"]\nmin_positives = 60\n'

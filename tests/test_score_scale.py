@@ -136,6 +136,7 @@ def test_a_comparison_of_logits_at_the_threshold_for_probabilities_says_so(tmp_p
     assert "Check the threshold" not in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_the_json_report_says_so() -> None:
     for log, told in ((logits(), True), (probabilities(logits()), False)):
         counts = nf.count_confusion(log, thresholds="exact", by=[])

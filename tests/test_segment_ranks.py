@@ -207,6 +207,7 @@ def test_bounds_of_a_difference_are_newcombes_and_its_p_value_belongs_to_them() 
     assert np.isnan(undefined[0]).all()
 
 
+@pytest.mark.thorough
 def test_a_report_shows_the_worst_segments(tmp_path: Path) -> None:
     counts = segments(14, seed=5, bad=(3,)).with_columns(model=pl.lit("a"))
     few = counts.filter(segment=2).with_columns(tp=pl.lit(3), fn=pl.lit(9), segment=pl.lit(99))

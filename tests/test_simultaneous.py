@@ -66,6 +66,7 @@ def test_the_local_level_falls_with_the_rows_and_stays_above_that_of_bonferroni(
     assert local_alpha(10, 1 - 1e-12) == pytest.approx(1e-13, rel=1e-3)
 
 
+@pytest.mark.thorough
 def test_bounds_are_those_of_clopper_and_pearson_at_the_local_level() -> None:
     counts = pl.concat(
         normal_counts(rows, (rows, 5 * rows)).with_columns(segment=pl.lit(f"{rows}")) for rows in (7, 40)
@@ -122,6 +123,7 @@ def integrals(rates: pl.DataFrame, eta: float) -> tuple[float, float, float, flo
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("eta", [1e-3, 0.3])
 @pytest.mark.parametrize("thresholds", ["exact", [-1.0, 0.0, 0.5, 1.0, 2.0]])
 def test_bounds_of_areas_are_the_areas_of_the_outermost_curves(thresholds: object, eta: float) -> None:
