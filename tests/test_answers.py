@@ -73,6 +73,7 @@ def test_own_thresholds_are_judged_on_other_rows(ask: Ask) -> None:
         assert row["lower"] <= row["value"] <= row["upper"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [{}, {"cost": (50.0, 1.0)}, {"metric": "accuracy"}])
 def test_the_leaders_are_those_of_a_loop(ask: Ask, options: dict[str, Any]) -> None:
     """Also where one prevalence is asked for: the order is searched over all of them."""
@@ -110,6 +111,7 @@ def test_alerts_are_limited_at_every_prevalence(ask: Ask) -> None:
     assert "of 1,000 rows:" in "\n".join(answer_lines(answer))
 
 
+@pytest.mark.thorough
 def test_an_area_is_chosen_by(ask: Ask, comparison: nf.Comparison) -> None:
     answer = ask(prevalence=0.1, metric="pr_auc")
     areas = nf.compute_areas(COUNTS, prevalence=0.1).filter(metric="pr_auc")
@@ -146,6 +148,7 @@ def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask: Ask) -> None:
     assert f"{row['recall'] * 2e4:,.0f} of 20,000 positives found" in text
 
 
+@pytest.mark.thorough
 def test_two_models_that_change_places_are_named() -> None:
     """By hand: F1 of a and b is equal where (1 + k/1000)/0.6 = (1 + k/50)/0.8, at k = 3/0.11*..."""
     counts = pl.DataFrame(
@@ -164,6 +167,7 @@ def test_two_models_that_change_places_are_named() -> None:
     assert short_answer(answer).startswith("At prevalence 0.01: a, F1 ")
 
 
+@pytest.mark.thorough
 def test_a_model_that_is_always_the_best() -> None:
     counts = pl.DataFrame(
         {"model": ["a", "b"], "threshold": 0.5, "tp": [800, 600], "fp": [1000, 2000], "fn": [200, 400],

@@ -65,6 +65,7 @@ def test_the_trapezoid_has_no_anchor(rows: list[tuple[bool, int]], eta: float) -
     assert pr_auc(counts, eta, "trapezoid") == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", METHODS)
 @given(
     rows=labels_and_scores,

@@ -178,6 +178,7 @@ def test_values_of_different_thresholds_are_not_averaged() -> None:
         nf.probability_best(many, prevalence=0.2, units="bucket", over="repeat", repeats=10)
 
 
+@pytest.mark.thorough
 def test_a_comparison_averages_areas_over_repeats() -> None:
     comparison = compared()
     assert comparison.repeats == 3

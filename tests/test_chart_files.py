@@ -34,6 +34,7 @@ def texts(svg: bytes) -> list[str]:
     return ["".join(node.itertext()) for node in elements(svg) if node.tag == f"{SVG}text"]
 
 
+@pytest.mark.thorough
 def test_an_svg_holds_the_models_and_numbers_its_parts_from_nought(tmp_path: Path) -> None:
     tables = comparison()
     chart = nf.chart_p3(tables.projection, observed=tables.observed_prevalence)
@@ -72,6 +73,7 @@ def test_a_png_has_scale_pixels_for_each_unit(tmp_path: Path) -> None:
     assert one[0] > 100
 
 
+@pytest.mark.thorough
 def test_the_json_is_the_specification(tmp_path: Path) -> None:
     chart = nf.chart_pr_auc_over_prevalence(comparison().areas)
     text = nf.save_chart(chart, tmp_path / "c.json").read_text()

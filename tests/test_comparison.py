@@ -144,6 +144,7 @@ def test_the_folds_are_those_of_counting_each_at_the_threshold() -> None:
         nf.compare_models(counts, fold="folds", **options)
 
 
+@pytest.mark.thorough
 def test_each_model_is_best_at_its_own_threshold() -> None:
     counts = nf.count_confusion(random_log(800), thresholds="exact", by=[])
     grid, betas = [0.001, 0.05, 0.6], [0.5, 1.0, 3.0]
@@ -196,6 +197,7 @@ def test_models_that_share_thresholds_compete_at_different_ones() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_probabilities_of_being_best_add_up_for_every_measure() -> None:
     counts = nf.count_confusion(random_log(4_000), thresholds="exact", by=[])
     grid = [0.001, 0.05, 0.3, 0.6]
@@ -261,6 +263,7 @@ def test_sums_of_weights_have_no_bounds_and_are_not_resampled() -> None:
     assert "</html>" in render_report(comparison)
 
 
+@pytest.mark.thorough
 def test_groups_of_one_class_are_named_with_the_reason() -> None:
     log = pl.DataFrame(
         {"model": "a", "country": ["at", "at", "de"], "label": [True, False, False], "score": [0.9, 0.1, 0.2]}
@@ -384,6 +387,7 @@ def test_the_models_that_may_be_the_best_are_those_of_compare_best() -> None:
     assert "contenders" in found.tables
 
 
+@pytest.mark.thorough
 def test_every_border_has_the_interval_of_its_crossover() -> None:
     rng = np.random.default_rng(3)
     label = np.arange(3000) < 300

@@ -212,6 +212,7 @@ def test_metrics_without_a_formula_are_searched() -> None:
     assert ranges["end"].to_list() == pytest.approx(expected["end"].to_list(), rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_areas_cross_where_a_fine_grid_says() -> None:
     log = random_log(4000, values=200)
     rng = np.random.default_rng(2)

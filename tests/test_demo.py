@@ -213,6 +213,7 @@ def test_real_logs_are_repeatable_and_replaced(real: pl.DataFrame, tmp_path: Pat
     assert len(files_in(tmp_path)) == real["model"].n_unique()
 
 
+@pytest.mark.thorough
 def test_a_file_that_cannot_be_put_in_place_leaves_nothing_behind(tmp_path: Path) -> None:
     first = tmp_path / "dataset=wine" / "model=logistic_regression" / "part-0.parquet"
     first.mkdir(parents=True)
@@ -231,6 +232,7 @@ def test_without_scikit_learn_the_error_says_what_to_install(tmp_path, monkeypat
     assert files_in(tmp_path) == set()
 
 
+@pytest.mark.thorough
 def test_importing_the_module_imports_no_learning_library() -> None:
     code = "import sys, nci_frames.demo; print({'sklearn', 'scipy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -352,6 +354,7 @@ def true_area(law: ScoreLaw, eta: float | None) -> float:
         return float(mpmath.quad(height, [0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.9999, 1]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", synthetic_laws(4))
 def test_true_areas_equal_another_integration(name: str) -> None:
     law = synthetic_laws(4)[name]

@@ -79,6 +79,7 @@ def test_charts_of_such_models_show_every_one(tmp_path: Path) -> None:
         assert nf.save_chart(chart, tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.thorough
 def test_a_chart_of_usual_names_is_left_alone() -> None:
     spec = nf.chart_p3(comparison().projection).to_dict()
     assert drawable_spec(spec) == spec
@@ -113,6 +114,7 @@ print(renderer._RENDERER._process.pid)
         os.kill(int(done.stdout), 0)
 
 
+@pytest.mark.thorough
 def test_no_name_or_title_can_steer_the_terminal() -> None:
     evil = "\x1b[2J\x9b31m\x07\u202ex"
     console = Console(file=io.StringIO(), width=120, force_terminal=False)

@@ -45,6 +45,7 @@ def test_with_replacement_has_the_multinomial_law() -> None:
     assert _same_law(mine, rng.multinomial(7, counts / 7, size=30_000)) > 0.001
 
 
+@pytest.mark.thorough
 def test_without_replacement_has_the_hypergeometric_law() -> None:
     counts, rng = np.array([3, 0, 5, 2, 1]), np.random.default_rng(2)
     mine = np.array([draw_without_replacement(rng, counts, 6) for _ in range(20_000)])

@@ -340,6 +340,7 @@ def test_a_bad_file_of_prevalences_is_refused(tmp_path: Path, content: str | Non
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.thorough
 def test_a_threshold_that_was_not_counted_leaves_points_undefined() -> None:
     found = nf.compare_models(COUNTS, prevalence=FIELD, threshold=0.25, segments=KEY, repeats=20)
     assert found.field_projection is not None

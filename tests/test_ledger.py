@@ -90,6 +90,7 @@ def test_equal_content_under_other_keys_of_the_path_is_another_source(tmp_path):
     assert_frame_equal(ledger.read(), recount(paths, "exact", segments="country"), check_exact=True)
 
 
+@pytest.mark.thorough
 def test_changed_content_is_reported_kept_or_recounted(tmp_path):
     ledger = nf.CountsLedger(tmp_path / "ledger")
     path = write(tmp_path, "a.parquet", random_log(100, seed=1))

@@ -116,6 +116,7 @@ def test_three_writers_of_a_hundred_files_lose_and_double_nothing(tmp_path):
     race(tmp_path, files=100, writers=3)
 
 
+@pytest.mark.thorough
 def test_bad_files_are_all_named_and_the_good_ones_counted(tmp_path):
     paths = write_logs(tmp_path / "logs", 20)
     good = random_log(60, 99)
@@ -241,6 +242,7 @@ def test_names_that_are_not_text(tmp_path):
     assert ledger.sources()["path"].str.contains(r"\xff", literal=True).sum() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mutations", [150, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_mutated_files_are_counted_or_refused(tmp_path, mutations):
     """Never another error than ours, and never a count of other rows where pages have checksums."""

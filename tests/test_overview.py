@@ -74,6 +74,7 @@ def test_many_models_are_cut_off_and_told(models: int, more: bool) -> None:
     assert ("Models not shown: 1." in source) == more
 
 
+@pytest.mark.thorough
 def test_ties_and_the_undefined() -> None:
     tied = comparison({**dict.fromkeys("abcd", (0.5, 0.1)), "z": (None, 0.1)}, prevalence=[0.1])
     rows = Cells(tied._repr_html_()).rows

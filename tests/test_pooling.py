@@ -9,6 +9,7 @@ import nci_frames as nf
 from tests.logs import random_log, small_logs
 
 
+@pytest.mark.thorough
 @given(log=small_logs())
 def test_pooling_exact_counts_is_counting_the_pool(log: pl.DataFrame) -> None:
     log = log.with_columns(pl.col("score") + 0.0)

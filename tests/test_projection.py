@@ -112,6 +112,7 @@ def test_numpy_grids() -> None:
     assert table["prevalence"].unique().sort().to_list() == [0.1, 0.2]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rows", [1, 7, 20, 1_000_000])
 def test_parts_are_the_whole_and_keep_to_their_size(rows: int) -> None:
     rates = nf.compute_rates(nf.count_confusion(random_log(), thresholds=[-0.5, 0.0, 0.5, 1.0]))

@@ -345,6 +345,7 @@ def test_a_comparison_from_counts_is_shown_with_its_limits():
     assert "∞" in text
 
 
+@pytest.mark.thorough
 def test_a_log_without_rows_still_gives_a_page():
     tables = comparison({"a": (None, None)})
     text = " ".join(Page(render_report(replace(tables, observed_prevalence=None))).text.split())
@@ -424,6 +425,7 @@ def test_tables_over_beta_need_a_prevalence():
         ranked_table(projection, metric="f_beta", over="threshold")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", HOSTILE)
 def test_tables_escape_names_and_captions(name):
     ranking = comparison({name: (0.5, 0.1)}).areas

@@ -174,6 +174,7 @@ def test_changes_are_split_into_class_balance_and_model(tmp_path: Path) -> None:
     assert float(model.replace("\u2212", "-")) == 0
 
 
+@pytest.mark.thorough
 def test_a_run_is_published_once_and_one_at_a_time(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path)
@@ -205,6 +206,7 @@ def test_bad_files_end_the_run_or_are_told(tmp_path: Path) -> None:
     assert json.loads((latest(tmp_path) / "manifest.json").read_text())["rows"]["counted"] == 450
 
 
+@pytest.mark.thorough
 def test_a_changed_published_file_is_found(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path)

@@ -139,6 +139,7 @@ def test_hostile_names_of_segments_and_models_occur_only_as_data():
     assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
 
 
+@pytest.mark.thorough
 def test_many_models_in_many_segments_are_thinned_to_the_size_of_a_panel():
     many = rates_of(tuple(f"s{i:02d}" for i in range(12)), tuple(f"m{i:02d}" for i in range(60)))
     grid = [10 ** (-4 + k / 14) for k in range(50)]

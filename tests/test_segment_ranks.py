@@ -99,6 +99,7 @@ def test_every_number_by_hand() -> None:
         assert 0.7 * distance <= row["effect"] <= distance + 1e-12  # type: ignore[operator]
 
 
+@pytest.mark.thorough
 def test_the_best_model_of_all_is_the_champion_and_folds_are_pooled() -> None:
     worse = segments(4, seed=1, bad=(0, 1, 2, 3)).with_columns(model=pl.lit("a"))
     counts = pl.concat([worse, segments(4, seed=2).with_columns(model=pl.lit("b"))])

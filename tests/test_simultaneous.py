@@ -44,6 +44,7 @@ def test_probability_equals_the_determinant_of_steck(rows: int, alpha: float) ->
     assert _probability(rows, alpha) == pytest.approx(wanted, rel=1e-8)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rows", [1, 2, 20, 64, 65, 100, 200, 1024])
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
 def test_all_intervals_hold_together_with_the_level_asked_for(rows: int, level: float) -> None:
@@ -170,6 +171,7 @@ def population_within(draw: st.DrawFn) -> tuple[pl.DataFrame, list[tuple[float, 
     return counts, curve, draw(st.sampled_from([1e-4, 0.05, 0.5, 0.95]))
 
 
+@pytest.mark.thorough
 @given(population_within())
 def test_areas_of_every_population_within_the_band_are_within_the_bounds(
     drawn: tuple[pl.DataFrame, list[tuple[float, float]], float],

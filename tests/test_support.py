@@ -258,6 +258,7 @@ def small_log() -> pl.DataFrame:
     return nf.count_confusion(pl.concat(logs), thresholds="exact")
 
 
+@pytest.mark.thorough
 def test_no_form_of_a_report_states_what_the_log_cannot_tell() -> None:
     """The demonstration's size: 174 positives and 1,623 negatives say nothing of one in 10,000."""
     compared = nf.compare_models(small_log(), prevalence=[1e-4, 0.01, 0.1, 0.5], threshold=1.0, repeats=50)

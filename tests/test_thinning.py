@@ -166,6 +166,7 @@ def test_ninety_two_models_at_fifty_prevalences_are_drawn_whole():
         assert len(rows_of(chart.to_dict())) == 92 * 50
 
 
+@pytest.mark.thorough
 def test_a_fine_grid_of_prevalences_is_thinned():
     points = median_points()
     grid = np.geomspace(1e-5, 0.5, 1_000).tolist()
