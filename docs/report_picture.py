@@ -36,7 +36,11 @@ def main() -> None:
             clip = {"x": 0, "y": 0, "width": 1120, "height": bottom["y"] + bottom["height"] + 30}
             png = tab.screenshot(full_page=True, clip=clip)
             browser.close()
-    picture = Image.open(io.BytesIO(png)).convert("RGB").quantize(128, dither=Image.Dither.NONE)
+    picture = (
+        Image.open(io.BytesIO(png))
+        .convert("RGB")
+        .quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    )
     picture.save(Path(__file__).with_name("report.png"), optimize=True)
 
 
