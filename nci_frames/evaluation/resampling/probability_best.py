@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from nci_frames.arguments import Prevalences, check_level
 from nci_frames.checked import checked
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.metrics import Metric, asked_metric, curve_asked
+from nci_frames.evaluation.metrics import Metric, asked_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.metrics.rounding import rounding
-from nci_frames.evaluation.resampling.replicates import Replicates, resample
+from nci_frames.evaluation.resampling.replicates import Replicates, resample, takes_own_thresholds
 from nci_frames.evaluation.resampling.supported_values import with_support
 from nci_frames.schemas import BEST_MODELS, COUNTS
 from nci_frames.typing import Floats
@@ -135,7 +135,7 @@ def probability_best(
     [(0.01, 'a', 0.71, 1.0, False), (0.01, 'b', 0.42, 0.0, True), (0.5, 'a', 0.75, 0.0, True),
     (0.5, 'b', 0.88, 1.0, False)]
     """
-    own = threshold == "own" and curve_asked(metric if isinstance(metric, str) else "f_beta") is None
+    own = takes_own_thresholds(metric, threshold)
     table = shares_of_best(
         counts, metric=metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats,
         seed=seed, units=units, over=over, level=level,
@@ -172,7 +172,7 @@ def shares_of_best(
     check_level(level)
     known = asked_metric(metric)
     sign = better_sign(known)
-    own = threshold == "own" and curve_asked(metric if isinstance(metric, str) else "f_beta") is None
+    own = takes_own_thresholds(metric, threshold)
     found = resample(
         counts, metric, prevalence=prevalence, beta=beta,
         threshold=None if threshold == "own" else threshold, repeats=repeats, seed=seed, units=units,

@@ -28,7 +28,7 @@ from nci_frames.evaluation.resampling.samplers import samplers_of
 from nci_frames.schemas import COUNTS
 from nci_frames.typing import Floats
 
-__all__ = ["Metrics", "Replicates", "resample"]
+__all__ = ["Metrics", "Replicates", "resample", "takes_own_thresholds"]
 
 Rows = NDArray[np.int64]
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
@@ -199,6 +199,11 @@ def _resampled(
         with np.errstate(invalid="ignore"):
             moved = np.stack([np.abs(part - value).max(axis=0) for part in np.split(near, 2)])
         yield Replicates(histogram, cases, value[0], np.concatenate(blocks), moved, sampler.sizes)
+
+
+def takes_own_thresholds(metric: str | pl.Expr, threshold: float | str | None) -> bool:
+    """Return whether a metric is taken at each model's own best threshold; an area has none."""
+    return threshold == "own" and not (isinstance(metric, str) and curve_asked(metric) is not None)
 
 
 def _curves(asked: Sequence[str | pl.Expr], grid: list[float] | None) -> list[Metric]:

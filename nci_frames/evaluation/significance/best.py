@@ -12,9 +12,9 @@ from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.replicated import REPLICATED
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.metrics import asked_metric, curve_asked
+from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.evaluation.metrics.directions import better_sign
-from nci_frames.evaluation.resampling.replicates import Replicates, resample
+from nci_frames.evaluation.resampling.replicates import Replicates, resample, takes_own_thresholds
 from nci_frames.evaluation.significance.best_sets import (
     Contenders,
     confidence_set,
@@ -178,7 +178,7 @@ def compare_best(
         raise ParameterError("simultaneous needs method='mcs'", found="method='hsu'", hint="omit one of them")
     known = asked_metric(metric)
     sign = better_sign(known)
-    own = threshold == "own" and curve_asked(metric if isinstance(metric, str) else "f_beta") is None
+    own = takes_own_thresholds(metric, threshold)
     found = resample(
         counts, metric, prevalence=prevalence, beta=beta,
         threshold=None if isinstance(threshold, str) else threshold, repeats=repeats, seed=seed, units=units,

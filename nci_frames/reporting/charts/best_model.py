@@ -19,15 +19,15 @@ from nci_frames.reporting.charts.parts.selection import (
     merged_ranges,
     refuse_doubles,
 )
-from nci_frames.reporting.charts.parts.theme import GROUND, INK, SOFT, WIDTH, ModelStyle, model_style
+from nci_frames.reporting.charts.parts.theme import GROUND, INK, LETTER, SOFT, WIDTH, ModelStyle, model_style
 
 __all__ = ["chart_probability_best"]
 
 #: Top of the axis where there is a bar above the areas, and the bar's own place on it.
 _TOP, _BAR = 1.18, (1.05, 1.16)
 
-#: An area is named where its probability is at least this; width of a letter, in pixels.
-_LEAST_NAMED, _LETTER = 0.2, 6.6
+#: An area is named where its probability is at least this.
+_LEAST_NAMED = 0.2
 
 
 @checked
@@ -198,7 +198,7 @@ def _bar(strip: pl.DataFrame, low: float, high: float, style: ModelStyle) -> lis
         }
     )
     wide = math.log(high / low) / WIDTH
-    fits = middle.filter(pl.col("room") >= wide * (_LETTER * pl.col("name").str.len_chars() + 8))
+    fits = middle.filter(pl.col("room") >= wide * (LETTER * pl.col("name").str.len_chars() + 8))
     return [*layers, *_names(fits, log_x("prevalence", "prevalence", low, high), "leader")]
 
 
@@ -209,7 +209,7 @@ def _widest(rows: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
     widest = rows.sort("probability", descending=True, nulls_last=True).unique(
         "model", keep="first", maintain_order=True
     )
-    half = _LETTER / 2 / WIDTH * math.log(high / low) * pl.col("model").str.len_chars()
+    half = LETTER / 2 / WIDTH * math.log(high / low) * pl.col("model").str.len_chars()
     # A name stays among the rows.
     first, last = pl.lit(rows["prevalence"].min()).log(), pl.lit(rows["prevalence"].max()).log()
     inside = pl.col("prevalence").log().clip(first + half, pl.max_horizontal(first + half, last - half)).exp()

@@ -10,7 +10,7 @@ from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import title_of
-from nci_frames.reporting.charts.parts.canvas import colour, compose, tooltip
+from nci_frames.reporting.charts.parts.canvas import colour, compose, model_scale, tooltip
 from nci_frames.reporting.charts.parts.selection import check_rows, finite, of_metric, refuse_doubles
 from nci_frames.reporting.charts.parts.theme import model_style
 from nci_frames.reporting.tables.numbers import format_grid
@@ -88,7 +88,6 @@ def chart_intervals(
     )
     y = alt.Y(field="model", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240))
     base = alt.Chart(finite(shown)).encode(y=y, color=colour(style, legend=None))
-    scale = alt.Scale(domain=list(style.models), range=list(style.colours))
     layers = []
     if len(bounds) == 2:
         bars = base.mark_rule(strokeWidth=3, opacity=0.55).encode(
@@ -100,7 +99,7 @@ def chart_intervals(
         x=x,
         tooltip=tooltip(numbers),
         fillOpacity=alt.condition("datum.supported", alt.value(1), alt.value(0)),
-        stroke=alt.Stroke(field="model", type="nominal", legend=None, scale=scale),
+        stroke=alt.Stroke(field="model", type="nominal", legend=None, scale=model_scale(style)),
         strokeWidth=alt.value(2),
     )
     prevalence = rows["prevalence"].drop_nulls().unique()

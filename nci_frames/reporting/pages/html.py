@@ -13,7 +13,7 @@ import polars as pl
 import vl_convert
 
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
+from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.charts.parts.theme import DARK, DASHES, model_style
 from nci_frames.reporting.findings.ranked_tables import own_threshold_words
 from nci_frames.reporting.findings.spread import fold_spread
@@ -84,7 +84,6 @@ def render_report(
         tables=_tables(comparison, summary),
         figures=[_figure(figure) for figure in report_figures(comparison)],
         drawn=drawn if len(drawn) < len(models) else None,
-        most_models=MOST_MODELS,
         live=_script_json(live_numbers(comparison)),
         dark=_script_json(DARK),
         segments=_segments(summary),

@@ -3,12 +3,11 @@
 (() => {
   const chips = [...document.querySelectorAll("button[data-model]")];
   const darkColours = JSON.parse(document.getElementById("dark-colours").textContent);
-  const { drawn } = JSON.parse(document.getElementById("live-data").textContent);
-  const names = JSON.parse(document.getElementById("live-data").textContent).models;
+  const { data, place } = nci.values;
   const lit = new Set(); // names of models, as the tables have them
   nci.legend = chips.length > 0;
   // Charts cannot hold every name as it is.
-  nci.highlighted = () => [...lit].map((name) => drawn[names.indexOf(name)]);
+  nci.highlighted = () => [...lit].map((name) => data.drawn[place.get(name)]);
 
   const nameOf = (/** @type {Element} */ chip) => chip.lastChild.textContent;
   const show = () => {

@@ -30,6 +30,7 @@ __all__ = [
     "curves",
     "facet",
     "fills",
+    "model_scale",
     "panel_size",
     "prevalence_strokes",
     "shape",
@@ -65,8 +66,12 @@ def colour(
     title: str = _LEGEND,
 ) -> alt.Color:
     """Colour by model, as in every other chart of these models; panels with names need no legend."""
-    scale = alt.Scale(domain=list(style.models), range=list(style.colours))
-    return alt.Color(field=field, type="nominal", title=title, scale=scale, legend=legend)
+    return alt.Color(field=field, type="nominal", title=title, scale=model_scale(style), legend=legend)
+
+
+def model_scale(style: ModelStyle) -> alt.Scale:
+    """Return the colours of the models, of fills and of outlines."""
+    return alt.Scale(domain=list(style.models), range=list(style.colours))
 
 
 def fills(style: ModelStyle) -> dict[str, alt.Color | alt.Opacity]:

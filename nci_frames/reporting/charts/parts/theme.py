@@ -20,6 +20,7 @@ __all__ = [
     "GROUND",
     "HEIGHT",
     "INK",
+    "LETTER",
     "LINE",
     "PALETTE",
     "PARTS",
@@ -46,8 +47,8 @@ DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3), (12, 4))
 #: Size of the plotting area, in pixels.
 WIDTH, HEIGHT = 520, 300
 
-#: Mean width of a letter in the legend, and the width of its symbol and gaps, in pixels.
-_LETTER, _SYMBOL = 6.6, 44
+#: Mean width of a letter, and the width of a symbol of the legend with its gaps, in pixels.
+LETTER, _SYMBOL = 6.6, 44
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 GROUND, INK, SOFT, LINE = "#ffffff", "#1f2328", "#57606a", "#e6e8eb"
@@ -104,7 +105,7 @@ class ModelStyle:
     def columns(self) -> int:
         """Number of columns of the legend that leaves room for the longest name."""
         longest = max(map(len, self.models), default=0)
-        return max(1, min(len(self.models), int(WIDTH // (longest * _LETTER + _SYMBOL))))
+        return max(1, min(len(self.models), int(WIDTH // (longest * LETTER + _SYMBOL))))
 
 
 def model_style(models: Iterable[str | None], *, among: Iterable[str] = ()) -> ModelStyle:
