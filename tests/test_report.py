@@ -24,6 +24,7 @@ from nci_frames.reporting.pages.html import render_report
 from nci_frames.reporting.pages.write import write_report
 from nci_frames.reporting.tables.great_tables import ranked_list, ranked_table, table_html
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid, format_value
+from tests.chart_specs import unpacked
 from tests.comparisons import BETAS, GRID, HOSTILE, MODELS, comparison, make_comparison
 
 HOSTILE_MODELS = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(HOSTILE)}
@@ -125,7 +126,7 @@ def test_nothing_is_loaded(page, hostile_page):
 
 def test_vega_is_embedded_once(page):
     assert sum("window.vegaEmbed=" in text for _, text in page.scripts) == 1
-    assert len([1 for attributes, _ in page.scripts if not attributes]) == 1 + 12
+    assert len([1 for attributes, _ in page.scripts if not attributes]) == 1 + 13
 
 
 def test_the_policy_names_the_scripts_by_hash(page, hostile_page):
@@ -255,7 +256,7 @@ def test_hostile_names_are_text_and_nothing_else(hostile_page):
     assert "img" not in tags
     kinds = [attributes.get("type") for attributes, _ in hostile_page.scripts]
     assert set(kinds) == {None, "application/json"}
-    assert kinds.count(None) == 1 + 12
+    assert kinds.count(None) == 1 + 13
     assert "49" not in re.findall(r"\d+", hostile_page.text.replace("{{7*7}}", ""))
 
 
@@ -269,8 +270,8 @@ def test_hostile_names_do_not_occur_raw(hostile_page):
     shown = {
         row["model"]
         for spec in parsed
-        for rows in spec.get("datasets", {}).values()
-        for row in rows
+        for table in spec.get("datasets", {}).values()
+        for row in unpacked(table)
         if "model" in row
     }
     assert shown - {None} == set(HOSTILE)  # marks that belong to no model have none
@@ -362,7 +363,9 @@ def test_charts_show_the_models_near_the_top_and_tables_all():
         source.text.split()
     )
     specs = [json.loads(text) for a, text in source.scripts if a.get("id", "").startswith("spec-")]
-    shown = {row["model"] for s in specs for rows in s["datasets"].values() for row in rows if "model" in row}
+    shown = {
+        row["model"] for s in specs for t in s["datasets"].values() for row in unpacked(t) if "model" in row
+    }
     assert shown == set(many.leading[:12])
     assert source.text.count("m139") >= 5
 

@@ -69,6 +69,7 @@
   const prepare = (/** @type {HTMLElement} */ box) => {
     const room = box.clientWidth || WIDTH;
     let spec = JSON.parse(document.getElementById(box.dataset.spec).textContent);
+    for (const name in spec.datasets) spec.datasets[name] = nci.unpack(spec.datasets[name]);
     if (box.dataset.rule || box.dataset.points) mark(spec, box.dataset);
     // Names inside the plot have no room on a narrow page.
     if (room < 420 && spec.layer) spec.layer = spec.layer.filter((/** @type {Spec} */ part) => !/_(names|outlines)$/.test(part.name));

@@ -20,6 +20,7 @@ from nci_frames.reporting.findings.spread import fold_spread
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
 from nci_frames.reporting.findings.worst_segments import worst_segments
+from nci_frames.reporting.pages.columns import packed
 from nci_frames.reporting.pages.figures import Figure, report_figures, shown_models
 from nci_frames.reporting.pages.live import live_numbers
 from nci_frames.reporting.tables import great_tables, numbers
@@ -31,6 +32,7 @@ _SEGMENTS, _OVERTAKINGS, _SHIFTS_SHOWN = 24, 12, 20
 
 _SCRIPTS = (
     "numbers.js",
+    "rows.js",
     "values.js",
     "tables.js",
     "legend.js",
@@ -172,7 +174,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
     except ParameterError as error:
         # No model has a value, or too many have one: the tables still show the values.
         return {**shown, "missing": error.what}
-    spec["datasets"] = _short(spec.get("datasets", {}))
+    spec["datasets"] = {name: packed(rows) for name, rows in spec.get("datasets", {}).items()}
     heading = spec.pop("title")
     panels = "layer" not in spec
     if not panels:
@@ -186,15 +188,6 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "wide": panels,
         "missing": None,
     }
-
-
-def _short(node: Any) -> Any:
-    """Write numbers with seven digits: a tooltip shows six, and a page of curves would be twice as large."""
-    if isinstance(node, dict):
-        return {key: _short(part) for key, part in node.items()}
-    if isinstance(node, list):
-        return [_short(part) for part in node]
-    return float(f"{node:.7g}") if isinstance(node, float) else node
 
 
 def _points(comparison: Comparison) -> list[dict[str, Any]]:

@@ -49,6 +49,12 @@ interface Chart {
   models: string[];
   rows: Row[];
 }
+/** See `packed`, which writes them. */
+type Column = Row[string][] | { values: Row[string][]; places: number[] };
+interface Packed {
+  count: number;
+  columns: Record<string, Column>;
+}
 type Spec = any;
 declare function vegaEmbed(box: Element, spec: Spec, options: object): Promise<{ view: View }>;
 
@@ -76,6 +82,9 @@ interface Nci {
   formatThreshold(value: number): string;
   formatPercent(share: number): string;
   oneIn(prevalence: number): string;
+  // rows.js
+  column(column: Column): Row[string][];
+  unpack(table: Packed): Row[];
   // values.js
   state: Record<Axis, number>;
   values: {
