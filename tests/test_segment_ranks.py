@@ -235,9 +235,8 @@ def test_a_report_shows_the_worst_segments(tmp_path: Path) -> None:
     for form in ("html", "md"):
         nf.write_report(comparison, tmp_path / f"report.{form}")
         text = (tmp_path / f"report.{form}").read_text(encoding="utf-8")
-        assert "Segments worth looking at" in text
         assert found.sentence in text.replace("\\", "")
-        assert "The first 12 of 15 segments are shown." in text
+        assert ("The first 12 of 15 segments are shown." in text) == (form == "md")
     assert (
         nf.compare_models(counts.with_columns(pl.col("tp", "fp", "fn", "tn") / 2), **asked).segment_ranks
         is None

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nci_frames.reporting.pages.columns import packed
+from nci_frames.reporting.pages.packed import packed
 from tests.chart_specs import unpacked
 
 VALUES = st.one_of(
