@@ -1,4 +1,4 @@
-"""The page's table of segments: the rows of ``rank_segments`` in their order, and the counts of the charts."""
+"""The page's table of segments: the rows of ``rank_segments`` in their order, and its counts."""
 
 import json
 from dataclasses import replace
