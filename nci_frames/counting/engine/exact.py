@@ -122,7 +122,7 @@ def _parts(rows_of: NDArray[np.int64]) -> Iterator[range]:
     begin = rows = 0
     for number, mine in enumerate(rows_of.tolist()):
         full = rows + mine > _PART_ROWS or number - begin == _MOST_GROUPS
-        if number > begin and (full or mine >= _ALONE_ROWS or rows >= _ALONE_ROWS and number == begin + 1):
+        if number > begin and (full or mine >= _ALONE_ROWS or (rows >= _ALONE_ROWS and number == begin + 1)):
             yield range(begin, number)
             begin, rows = number, 0
         rows += mine
