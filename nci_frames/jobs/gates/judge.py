@@ -231,9 +231,9 @@ def _row(gate: Gate, measured: Mapping[str, Any], before: Mapping[str, Any] | No
     limits = _limits(gate, row, before)
     row |= limits
     few = [
-        f"{row[name]:,} {name}, fewer than {gate.min_positives:,}"
+        told
         for name in ("positives", "negatives")
-        if row.get(name) is not None and row[name] < gate.min_positives
+        if (told := _few(row, name, gate.min_positives)) is not None
     ]
     if few:
         return row | _undecided(" and ".join(few))
@@ -245,6 +245,20 @@ def _row(gate: Gate, measured: Mapping[str, Any], before: Mapping[str, Any] | No
         return row | _sequential(gate, row)
     judged, lower, upper = limits.get("judged", row), limits["limit_lower"], limits["limit_upper"]
     return row | {"verdict": _verdict(judged["lower"], judged["upper"], lower, upper)}
+
+
+def _few(row: Mapping[str, Any], of_class: str, least: int) -> str | None:
+    """Say how few rows of a class there are, independent ones where they belong to units; None if enough."""
+    rows = row.get(of_class)
+    if rows is None:
+        return None
+    worth = row.get(f"{of_class}_worth") or 1.0
+    if rows * worth >= least:
+        return None
+    told = f"{rows:,} {of_class}"
+    return (
+        f"{told}{f', worth {rows * worth:.3g} independent ones' if worth < 1 else ''}, fewer than {least:,}"
+    )
 
 
 def _undecided(reason: str) -> dict[str, Any]:
