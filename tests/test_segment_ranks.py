@@ -242,9 +242,8 @@ def test_a_report_shows_the_worst_segments(tmp_path: Path) -> None:
     for form in ("html", "md"):
         nf.write_report(comparison, tmp_path / f"report.{form}")
         text = (tmp_path / f"report.{form}").read_text(encoding="utf-8")
-        assert "Segments worth looking at" in text
         assert found.sentence in text.replace("\\", "")
-        assert "The first 12 of 15 segments are shown." in text
+        assert ("The first 12 of 15 segments are shown." in text) == (form == "md")
     nf.write_report(comparison, tmp_path / "report.json")
     listed = json.loads((tmp_path / "report.json").read_text())["segment_ranks"]
     assert [row.pop("segment") for row in listed] == [{"segment": value} for value in ranks["segment"]]
