@@ -3,14 +3,18 @@
 import functools
 import inspect
 import re
+import shlex
 from pathlib import Path
 
+import polars as pl
 import pytest
+from click.testing import CliRunner
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 import nci_frames as nf
 from docs import api, conf, reference
+from nci_frames.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -64,6 +68,23 @@ def test_every_link_leads_to_a_file_and_a_heading_that_exist(page: Path) -> None
         if not target.exists() or (anchor and anchor not in headings(target)):
             broken.append(link)
     assert broken == []
+
+
+@pytest.mark.thorough
+def test_the_command_of_the_first_page_ranks_the_models_of_a_wide_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (DOCS / "start.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^\.venv/bin/nci-frames (.*?[^\\])$", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    rows = {"outcome": ["fraud", "ok", "ok"] * 50, "p_forest": [0.9, 0.1, 0.2] * 50}
+    pl.DataFrame({**rows, "p_linear": [0.6, 0.7, 0.5] * 50, "id": range(150)}).write_parquet(
+        "payments.parquet"
+    )
+    done = CliRunner().invoke(main, shlex.split(command.replace("\\\n", " ")))
+    assert done.exit_code == 0, done.output
+    assert "300 predictions counted; report: report/report.html" in done.output
+    assert Path("report/report.html").is_file()
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
