@@ -181,7 +181,9 @@ def test_min_positives_of_a_gate_counts_independent_rows(paths: list[Path]) -> N
     positives = row["positives"]
     (row,) = judged(paths, **plain, min_positives=positives // 2)
     assert row["verdict"] == "undecided"
-    told = re.fullmatch(rf"{positives} positives, worth ([\d.]+) independent ones, fewer than .*", row["reason"])
+    told = re.fullmatch(
+        rf"{positives} positives, worth ([\d.]+) independent ones, fewer than .*", row["reason"]
+    )
     assert told is not None
     assert float(told[1]) == pytest.approx(positives / 4, rel=0.5)
 
