@@ -1,4 +1,4 @@
-"""How well a tail that is fitted to the highest scores of the negatives tells an FPR that the log has not seen.
+"""How well a tail fitted to the highest scores of the negatives tells an FPR that the log has not seen.
 
 Run it from the root of the project, in about two minutes:
 
@@ -71,7 +71,7 @@ def interval(scores: Floats, threshold: float, exceedances: int) -> tuple[float,
 def main(logs: int = 100) -> None:
     """Print the table of docs/honesty.md."""
     print(
-        "| scores of the negatives | rows | fitted | true FPR | coverage | width, a factor of | lower bound is 0 |"
+        "| scores of the negatives | rows | fitted | true FPR | coverage | width, a factor of | bound of 0 |"
     )
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     rng = np.random.default_rng(1)
