@@ -131,7 +131,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("metric", ["recall", "roc_auc"])
 def test_too_few_buckets_have_no_bounds(paths: list[Path], metric: str) -> None:
     few = direct(paths, ["bucket"]).filter(pl.col("bucket") < 19)
-    found = measure(few, [], what(metric), units="bucket")
+    found = measure(few, [], what(metric))
     assert found["value"].null_count() == 0
     assert found["lower"].null_count() == found["upper"].null_count() == 2
 
@@ -181,7 +181,9 @@ def test_min_positives_of_a_gate_counts_independent_rows(paths: list[Path]) -> N
     positives = row["positives"]
     (row,) = judged(paths, **plain, min_positives=positives // 2)
     assert row["verdict"] == "undecided"
-    told = re.fullmatch(rf"{positives} positives, worth ([\d.]+) independent ones, fewer than .*", row["reason"])
+    told = re.fullmatch(
+        rf"{positives} positives, worth ([\d.]+) independent ones, fewer than .*", row["reason"]
+    )
     assert told is not None
     assert float(told[1]) == pytest.approx(positives / 4, rel=0.5)
 
