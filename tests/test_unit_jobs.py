@@ -131,7 +131,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("metric", ["recall", "roc_auc"])
 def test_too_few_buckets_have_no_bounds(paths: list[Path], metric: str) -> None:
     few = direct(paths, ["bucket"]).filter(pl.col("bucket") < 19)
-    found = measure(few, [], what(metric), units="bucket")
+    found = measure(few, [], what(metric))
     assert found["value"].null_count() == 0
     assert found["lower"].null_count() == found["upper"].null_count() == 2
 

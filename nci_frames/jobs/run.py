@@ -24,6 +24,7 @@ from nci_frames.jobs.logging import Tell
 from nci_frames.jobs.manifest import data_facts, manifest_of
 from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.remote import RemoteShelf
+from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.jobs.reported import Reported, Scope
 from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
@@ -141,7 +142,7 @@ def run_job(
                 facts += traffic.facts(log)
                 traffic.save(folder)
             changes = _write(file, counts, traffic, folder, facts, tell)
-            scenarios = scenario_values(job, lambda keys: counts.by(keys, "all"))
+            scenarios = scenario_values(job, lambda keys: counts.by(keys, "all"), repeats=counts.repeats)
             good: dict[str, Any] = {
                 "run": name,
                 "path": shelf.path_of(name),
@@ -207,10 +208,11 @@ def _write(
 ) -> pl.DataFrame:
     """Write the report and its tables; return the operating points of the newest window."""
     job = file.job
-    keys = [*(["fold"] if job.columns.fold else []), *job.segments.keys]
-    table = counts.by(keys, "all")
+    repeat = REPEAT if job.columns.repeat else None
+    folds = [*(["fold"] if job.columns.fold else []), *([repeat] if repeat else [])]
+    table = counts.by([*folds, *job.segments.keys], "all")
     least = {"positives": job.segments.min_positives, "negatives": job.segments.min_negatives}
-    small = small_segments(table, job.segments.keys, **least)
+    small = small_segments(one_repeat(table), job.segments.keys, **least)
     by_unit = None if job.columns.unit is None else _by_unit(counts, table, job)
     if by_unit is not None and {*small.columns} <= {*by_unit.columns}:
         by_unit = with_small_pooled(by_unit, small)
@@ -225,6 +227,7 @@ def _write(
         threshold=job.report.threshold,
         segments=job.segments.keys,
         fold="fold" if job.columns.fold else None,
+        repeat=repeat,
         unit_counts=by_unit,
     )
     if comparison.off_scale is not None:
@@ -250,9 +253,10 @@ def _write(
 def _by_unit(counts: Reported, table: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Return the counts by buckets of units, and by segments unless those would be too many."""
     buckets = job.counting_settings().buckets or 1
-    groups = table.select("model", *job.segments.keys).n_unique()
+    repeats = [REPEAT] if job.columns.repeat else []
+    groups = table.select("model", *repeats, *job.segments.keys).n_unique()
     fits = job.thresholds == "exact" or groups * buckets * table["threshold"].n_unique() <= MOST_COUNTS
-    return counts.by([*(job.segments.keys if fits else ()), BUCKET], "all")
+    return counts.by([*repeats, *(job.segments.keys if fits else ()), BUCKET], "all")
 
 
 def _reference(counts: Reported, history: History, pointer: Mapping[str, Any] | None) -> Reference | None:

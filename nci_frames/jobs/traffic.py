@@ -19,6 +19,7 @@ from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.job_file.sources import Traffic
 from nci_frames.jobs.logging import Tell
+from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.jobs.reported import Reported
 from nci_frames.jobs.scenario_values import SCENARIO_METRICS
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
@@ -146,7 +147,9 @@ def traffic_tables(job: Job, labelled: Reported, log: TrafficLog) -> TrafficTabl
 def _tables_by(
     job: Job, labelled: Reported, log: TrafficLog, keys: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    known, traffic = labelled.by(keys, "all"), log.counts.by(keys, "all")
+    # All repeats together are no further rows.
+    repeats = [REPEAT] if job.columns.repeat else []
+    known, traffic = one_repeat(labelled.by([*repeats, *keys], "all")), log.counts.by(keys, "all")
     least = {"positives": job.segments.min_positives, "negatives": job.segments.min_negatives}
     small = small_segments(known, keys, **least)
     known = with_small_pooled(known, small)

@@ -59,6 +59,10 @@ class Columns(Model):
     label: str = "label"
     score: str = "score"
     fold: str | None = None
+    repeat: Annotated[
+        str | None,
+        Field(description="Repeat of a cross-validation: values are taken within each, and averaged."),
+    ] = None
     unit: Annotated[
         str | None,
         Field(description="User, host or patient: its rows are kept together in every interval and test."),

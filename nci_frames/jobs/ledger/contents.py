@@ -47,6 +47,11 @@ class Contents:
         """The version of the Delta table."""
         return self._view.snapshot.version
 
+    @property
+    def keys(self) -> list[str]:
+        """The columns that make a group."""
+        return self._made.settings.keys
+
     def counts(
         self, *, by: str | Sequence[str] | None, window: Window | None, as_of: str | int | None = None
     ) -> pl.DataFrame:
