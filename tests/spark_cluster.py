@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import json
 import os
 import shutil
 import signal
@@ -124,6 +125,12 @@ class Cluster:
         folder = self.folder / "events"
         folder.mkdir(exist_ok=True)
         return folder
+
+    def shuffled(self) -> int:
+        """Bytes that the tasks of all sessions wrote for other tasks."""
+        lines = (line for file in self.events.iterdir() for line in file.read_text().splitlines())
+        tasks = (json.loads(line).get("Task Metrics") for line in lines if "SparkListenerTaskEnd" in line)
+        return sum(task["Shuffle Write Metrics"]["Shuffle Bytes Written"] for task in tasks if task)
 
     def stop(self) -> None:
         """End all processes of the cluster."""

@@ -1,6 +1,5 @@
 """Spark counts what one process counts, bit for bit, and tells the same of rows that are not valid."""
 
-import json
 import shutil
 import time
 import warnings
@@ -34,8 +33,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def spark(cluster: Cluster) -> Iterator[Any]:
-    # Timestamps are points of time, whatever the session calls them.
-    session = cluster.session(**{"spark.sql.session.timeZone": "Europe/Berlin"})
+    settings = {
+        # Timestamps are points of time, whatever the session calls them.
+        "spark.sql.session.timeZone": "Europe/Berlin",
+        # A count that cannot succeed is tried twice, not four times.
+        "spark.task.maxFailures": "2",
+    }
+    session = cluster.session(**settings)
     yield session
     session.stop()
 
@@ -312,17 +316,6 @@ def test_a_ledger_counts_a_named_frame_once(spark: Any, tmp_path: Path) -> None:
         append(tmp_path / "wednesday.parquet", name="monday")
 
 
-def shuffled(cluster: Cluster) -> int:
-    """Bytes that the tasks of all sessions wrote for other tasks."""
-    total = 0
-    for file in cluster.events.iterdir():
-        for line in file.read_text().splitlines():
-            metrics = json.loads(line).get("Task Metrics") if "SparkListenerTaskEnd" in line else None
-            if metrics:
-                total += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
-    return total
-
-
 def test_what_is_shuffled_does_not_grow_with_the_rows(cluster: Cluster, spark: Any, tmp_path: Path) -> None:
     written_bytes = []
     for rows in (20_000, 400_000):
@@ -330,8 +323,8 @@ def test_what_is_shuffled_does_not_grow_with_the_rows(cluster: Cluster, spark: A
         # Four files in which every cell has rows.
         frame = spark.read.parquet(written(log, tmp_path / str(rows), files=4)).coalesce(4)
         predictions = nf.scan_predictions(frame)
-        before = shuffled(cluster)
+        before = cluster.shuffled()
         counts = nf.count_confusion(predictions, thresholds=np.linspace(-1.5, 2.5, 21).tolist())
-        written_bytes.append(shuffled(cluster) - before)
+        written_bytes.append(cluster.shuffled() - before)
         assert counts["tp"][0] + counts["fp"][0] > 0
     assert 0 < written_bytes[1] < 1.25 * written_bytes[0]
