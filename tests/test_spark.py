@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.logs.spark_files import remote_schema
+from tests import test_counting_sql as of_sql
 from tests.logs import random_log
 from tests.spark_cluster import MISSING, Cluster, running_cluster
 from tests.test_partitions import GRID, odd_log
@@ -266,21 +267,52 @@ def test_what_goes_wrong_in_spark_is_told(spark: Any, tmp_path: Path) -> None:
         nf.count_confusion(predictions, thresholds=GRID)
 
 
-def test_the_query_for_spark_counts_the_same(spark: Any, tmp_path: Path) -> None:
-    scores = np.array([*GRID, -np.inf, -0.0, 0.1 + 2**-40, 1e-320] * 20)
-    rng = np.random.default_rng(0)
-    log = pl.DataFrame(
-        {
-            "model": rng.choice(["a", "b"], len(scores)),
-            "label": rng.integers(0, 2, len(scores)),
-            "score": scores,
-        }
+def asked(spark: Any, log: pl.DataFrame, folder: Path, **options: Any) -> pl.DataFrame:
+    """Run the query of ``counting_sql`` on a log in Spark SQL."""
+    spark.read.parquet(written(log, folder)).createOrReplaceTempView("predictions")
+    query = nf.counting_sql("predictions", dialect="spark", segments="country", **options)
+    return pl.DataFrame(spark.sql(query).toArrow())
+
+
+@pytest.mark.parametrize(("dtype", "words"), [(np.float32, "float32"), (np.float64, "float64")])
+def test_the_query_for_spark_counts_the_same(
+    spark: Any, tmp_path: Path, dtype: type[np.floating], words: str
+) -> None:
+    # Scores at, just below and just above thresholds, infinite, subnormal and -0.0; odd keys, and null ones.
+    log = of_sql.log_of(of_sql.near(of_sql.GRID, dtype))
+    increments = asked(spark, log, tmp_path / "log", thresholds=of_sql.GRID, score_type=words)
+    counts = nf.read_counts(increments, thresholds=of_sql.GRID)
+    assert_frame_equal(counts, of_sql.counted(log), check_exact=True)
+
+
+def test_the_query_for_spark_finds_the_rows_that_are_not_valid(spark: Any, tmp_path: Path) -> None:
+    increments = asked(spark, of_sql.BAD, tmp_path / "log", thresholds=[0.5])
+    with pytest.raises(nf.InvalidRowsError, match="5"):
+        nf.read_counts(increments, thresholds=[0.5])
+    with pytest.warns(nf.InvalidRowsWarning, match="5 "):
+        counts = nf.read_counts(increments, thresholds=[0.5], on_invalid="drop")
+    assert counts.select("tp", "fp", "fn", "tn").row(0) == (1, 0, 0, 1)
+
+
+def test_the_query_for_spark_takes_weights_and_named_labels(spark: Any, tmp_path: Path) -> None:
+    log = of_sql.log_of(of_sql.near(of_sql.GRID, np.float64))
+    log = log.with_columns(
+        # Quarters add up without rounding, in any order.
+        weight=pl.Series(np.random.default_rng(2).integers(0, 9, len(log)) / 4),
+        label=pl.when(pl.col("label") == 1).then(pl.lit("bad")).otherwise(pl.lit("it's \\ good")),
     )
-    spark.read.parquet(written(log, tmp_path / "log")).createOrReplaceTempView("predictions")
-    grid = GRID[:-1]
-    result = spark.sql(nf.counting_sql("predictions", thresholds=grid, dialect="spark")).toArrow()
-    counts = nf.read_counts(pl.DataFrame(result), thresholds=grid)
-    assert_frame_equal(counts, nf.count_confusion(log, thresholds=grid), check_exact=True)
+    increments = asked(
+        spark,
+        log,
+        tmp_path / "log",
+        thresholds=of_sql.GRID,
+        weight="weight",
+        positive="bad",
+        negative="it's \\ good",
+    )
+    scan = nf.scan_predictions(log, segments="country", weight="weight", positive="bad")
+    expected = nf.count_confusion(scan, thresholds=of_sql.GRID)
+    assert_frame_equal(nf.read_counts(increments, thresholds=of_sql.GRID), expected, check_exact=True)
 
 
 def test_a_ledger_counts_a_named_frame_once(spark: Any, tmp_path: Path) -> None:
