@@ -1,4 +1,4 @@
-"""The page's table of segments: the rows of ``rank_segments`` in their order, and its counts."""
+"""The table of segments on the page: the rows of ``rank_segments`` in order, and the counts of the charts."""
 
 import json
 from dataclasses import replace

@@ -148,7 +148,7 @@ def imbalance_sensitivity(
 
     Notes
     -----
-    ∫∫ |m(TPR, TNR; 1) - m(TPR, TNR; r)| dTPR dTNR by adaptive cubature. The square is split along both
+    ∫∫ abs(m(TPR, TNR; 1) - m(TPR, TNR; r)) dTPR dTNR by adaptive cubature. The square is split along both
     diagonals, and the coordinates of each part spread its corner, where metrics such as precision are
     discontinuous. For accuracy it is (r-1)/(6(r+1)), which tends to 1/6 as r grows; for precision it tends to
     1/2.
