@@ -4,18 +4,17 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.comparison.certainty import Resampled
 from nci_frames.evaluation.comparison.questions import Answer, Question
 from nci_frames.evaluation.comparison.tables import Comparison
-from nci_frames.evaluation.comparison.units import Drawn
+from nci_frames.evaluation.comparison.units import BUCKET, Drawn
 from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
-from nci_frames.evaluation.rates.hull import roc_convex_hull
+from nci_frames.evaluation.rates.hull import highest_of_each_tpr, roc_convex_hull
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.significance.best import compare_best
@@ -69,9 +68,11 @@ def answer_question(
     # A log of one class has no prevalence of the field.
     etas = (question.prevalence, observed, comparison.middle_prevalence, 0.5)
     eta = next(eta for eta in etas if eta is not None and 0 < eta < 1)
-    units = Drawn.of(frame if unit_counts is None else collect(unit_counts, COUNTS), ())
+    # The comparison has the rates of all rows together.
+    total = comparison.rates.select(name for name in COUNTS.fixed if name in comparison.rates.columns)
     keys = COUNTS.keys(frame.columns)
-    total = pool_counts(frame, over=keys) if keys else frame
+    by_unit = frame if BUCKET in keys else total
+    units = Drawn.of(by_unit if unit_counts is None else collect(unit_counts, COUNTS), ())
     asker = _Asker(question, comparison, eta, total, units, repeats)
     models = asker.models()
     label = models["metric"][0]
@@ -95,7 +96,9 @@ class _Asker:
         self._asked = question.asked
         self._curve = question.area
         self._label = question.area.name if question.area is not None else called_metric(self._asked).label
-        self._rates = comparison.rates
+        # The best of a metric that rises with TPR and falls with FPR is one of few.
+        few = question.own and question.f_beta
+        self._rates = highest_of_each_tpr(comparison.rates) if few else comparison.rates
         grid = [value for value in (*comparison.prevalence, eta) if 0 < value < 1]
         self.span = min(grid), max(grid)
         # Sums of weights are not resampled, nor are logs of few units.
