@@ -8,6 +8,7 @@ import polars as pl
 from nci_frames.arguments import LEAST_BUCKETS
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.rates.clusters import class_worth
+from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
 from nci_frames.schemas import COUNTS, RATES
 
@@ -113,25 +114,31 @@ class Drawn:
             self._pools[gone] = without_keys(some, left)
         return self._pools[gone]
 
+    def worth_of_all(self, keys: Sequence[str]) -> pl.DataFrame | None:
+        """Return how many independent rows a row is worth, by model and keys; None if each is worth one."""
+        worth = self.worth(keys)
+        if worth is not None or self.repeat is None:
+            return worth
+        groups = self.counts.select("model", *keys).unique()
+        return groups.with_columns(pl.lit(self._share).alias(name) for name in _SHARES)
+
     def weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
         """Add to rates, by segments or of all, how many independent rows they are worth."""
-        keys = RATES.keys(rates.columns)
-        worth = self.worth(keys)
-        if worth is None and self.repeat is not None:
-            groups = rates.select("model", *keys).unique()
-            worth = groups.with_columns(pl.lit(self._share).alias(name) for name in _SHARES)
+        worth = self.worth_of_all(RATES.keys(rates.columns))
         return rates if worth is None else with_worth(rates, worth)
 
-    def bounded(self, points: pl.DataFrame) -> pl.DataFrame:
-        """Add Wilson's bounds to operating points, by segments or of all; null where buckets cannot tell."""
+    def bounded(
+        self, points: pl.DataFrame, *, interval: Interval = "wilson", level: float = 0.95
+    ) -> pl.DataFrame:
+        """Add bounds to operating points, by segments or of all; null where buckets cannot tell."""
         if self.units is None:
-            return with_bounds(points, interval="wilson", level=0.95)
+            return with_bounds(points, interval=interval, level=level)
         by_segment = RATES.keys(points.columns)
         if not self.enough or not set(by_segment) <= set(self.segments):
             return points.with_columns(pl.lit(None, pl.Float64).alias(name) for name in _BOUNDS)
         counts = self.by_segment if by_segment else self.total
         return clustered_bounds(
-            points, counts, units=self.units, interval="wilson", level=0.95, least_effect=1 / self._share
+            points, counts, units=self.units, interval=interval, level=level, least_effect=1 / self._share
         )
 
 
