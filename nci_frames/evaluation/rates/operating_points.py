@@ -130,7 +130,7 @@ def select_operating_points(
     columns = frame.columns
     if prevalence is not None:
         frame, _ = with_prevalence(frame, prevalence, keys)
-    runs = Runs.of(frame)
+    runs = Runs.of(frame, at=wish.target if wish.take == "at" and not interpolate else None)
 
     def pick(eta: pl.Expr | None) -> pl.DataFrame:
         axis = {} if eta is None else {"prevalence": eta}
