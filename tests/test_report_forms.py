@@ -228,7 +228,7 @@ def test_the_charts_of_a_report() -> None:
     tables = comparison()
     drawn = report_charts(tables)
     assert len(drawn) == 15
-    assert len(report_charts(comparison(segments=["DE", None]))) == 17
+    assert len(report_charts(comparison(segments=["DE", None]))) == 18
     assert (
         drawn["p3"].to_dict() == nf.chart_p3(tables.projection, observed=0.02, models=list(MODELS)).to_dict()
     )

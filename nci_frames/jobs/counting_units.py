@@ -10,12 +10,10 @@ from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.units import BUCKET, UnitSizes, unit_buckets, unit_sizes
 from nci_frames.counting.thresholds.auto import EXACT_ROWS
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
+from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 
-__all__ = ["MOST_COUNTS", "REPEAT", "Counted", "count_for_comparison"]
-
-#: The key of the repeats of a cross-validation.
-REPEAT = "repeat"
+__all__ = ["MOST_COUNTS", "Counted", "count_for_comparison"]
 
 #: Buckets of units, the fewer the more groups and thresholds there are, and how many counts they may give.
 _BUCKETS, MOST_COUNTS = (256, 128, 64, 32), 1 << 24
@@ -33,7 +31,7 @@ class Counted:
 
     def without_small_segments(self, segments: Sequence[str], *, positives: int) -> "Counted":
         """Return the counts with all segments of fewer positives as one, "other"."""
-        small = small_segments(self.tally.counts, segments, positives=positives)
+        small = small_segments(one_repeat(self.tally.counts), segments, positives=positives)
         if small.is_empty():
             return self
         counts = with_small_pooled(self.tally.counts, small)

@@ -40,6 +40,11 @@ class Histogram:
         """The group's name for messages."""
         return ", ".join(f"{key} {value!r}" for key, value in self.group.row(0, named=True).items())
 
+    @property
+    def classes(self) -> tuple[Rows, Rows]:
+        """The rows of each bin: positives, and negatives."""
+        return self.positives, self.negatives
+
     def labelled(self, table: pl.DataFrame) -> pl.DataFrame:
         """Return *table* with the group's model and keys before its columns."""
         return self.group[np.zeros(len(table), np.int64)].hstack(table)

@@ -286,9 +286,16 @@ def comparison_of(
         segment_sizes=sizes,
         differences=differences,
         segment_ranks=segment_order(
-            log.by_segment, by_segment[0], segments, threshold=threshold, prevalence=middle, beta=main
+            log.by_segment,
+            by_segment[0],
+            segments,
+            units=log.drawn.units,
+            by_unit=log.drawn.by_segment,
+            threshold=threshold,
+            prevalence=middle,
+            beta=main,
         )
-        if log.whole and log.drawn.units is None and repeat is None
+        if log.whole and log.drawn.resampled and {*segments} == {*log.drawn.segments}
         else None,
     )
 

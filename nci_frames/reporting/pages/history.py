@@ -60,6 +60,7 @@ def render_history(
     verdicts: pl.DataFrame,
     changes: pl.DataFrame | None,
     scenarios: pl.DataFrame,
+    traffic: tuple[pl.DataFrame, pl.DataFrame] | None = None,
     facts: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return the page as text.
@@ -82,6 +83,9 @@ def render_history(
         What changed since the last good run, as ``decompose_difference`` splits it; None if there is none.
     scenarios
         A row for each scenario, segment, model and metric.
+    traffic
+        The prevalence of logs without labels, a row for each segment and model; and the values there, a row
+        for each segment, model and metric. None if the job has no such logs.
     facts
         Pairs of label and value about the data.
     """
@@ -109,6 +113,9 @@ def render_history(
         scenarios=list(_scenarios(scenarios.head(_VALUES))),
         scenario_metrics=scenarios["metric"].unique(maintain_order=True).to_list(),
         hidden_values=max(0, len(scenarios) - _VALUES),
+        traffic=None if traffic is None else [_estimate(*rows) for rows in _by_group(*traffic)],
+        traffic_metrics=[] if traffic is None else traffic[1]["metric"].unique(maintain_order=True).to_list(),
+        hidden_traffic=max(0, len(traffic[0]) - _ROWS) if traffic else 0,
     )
 
 
@@ -179,11 +186,7 @@ def _scenarios(values: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield a row of the table of scenarios: the values of one model in one segment."""
     for rows in values.partition_by("scenario", "segment", "model", maintain_order=True):
         first = rows.row(0, named=True)
-        cells = {
-            row["metric"]: f"{_number(row['value'])} ({_number(row['lower'])} to {_number(row['upper'])})"
-            for row in rows.iter_rows(named=True)
-            if row["value"] is not None
-        }
+        cells = {row["metric"]: _bounded(row, "value") for row in rows.iter_rows(named=True)}
         reasons = rows["reason"].drop_nulls().unique(maintain_order=True)
         yield {
             **first,
@@ -192,6 +195,34 @@ def _scenarios(values: pl.DataFrame) -> Iterator[dict[str, Any]]:
             "cells": cells,
             "note": "; ".join(reasons),
         }
+
+
+def _by_group(
+    prevalence: pl.DataFrame, values: pl.DataFrame
+) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+    """Yield the estimate of each segment and model with the values there."""
+    for row in prevalence.head(_ROWS).iter_rows(named=True):
+        same = pl.col("segment").eq_missing(pl.lit(row["segment"], pl.String))
+        yield row, values.filter(same, pl.col("model").eq_missing(pl.lit(row["model"], pl.String)))
+
+
+def _estimate(row: dict[str, Any], values: pl.DataFrame) -> dict[str, Any]:
+    """Return a row of the table of the traffic."""
+    reasons = [row["reason"], *values["reason"].to_list()] if row["supported"] else [row["reason"]]
+    return {
+        **row,
+        "segment": _segment(row["segment"]),
+        "estimate": _bounded(row, "prevalence"),
+        "p_value": _number(row["fit_p_value"]),
+        "cells": {value["metric"]: _bounded(value, "value") for value in values.to_dicts()},
+        "note": "; ".join(dict.fromkeys(filter(None, reasons))),
+    }
+
+
+def _bounded(row: dict[str, Any], name: str) -> str:
+    if row[name] is None:
+        return ""
+    return f"{_number(row[name])} ({_number(row['lower'])} to {_number(row['upper'])})"
 
 
 def _number(value: float | None) -> str:

@@ -28,6 +28,16 @@ interface LiveData {
   areas: number[][];
   decisions: [start: number, end: number, model: number, threshold: number][];
 }
+/** See `segment_numbers`, which writes it. */
+interface SegmentData {
+  keys: string[];
+  names: string[][];
+  labels: string[];
+  table: Packed;
+  models: number[];
+  points: number[][][];
+  prevalence: number[];
+}
 interface Judged {
   prevalence: number[];
   beta: number[];
@@ -48,6 +58,12 @@ interface Chart {
   source: string;
   models: string[];
   rows: Row[];
+}
+/** See `packed`, which writes them. */
+type Column = Row[string][] | { values: Row[string][]; places: number[] };
+interface Packed {
+  count: number;
+  columns: Record<string, Column>;
 }
 type Spec = any;
 declare function vegaEmbed(box: Element, spec: Spec, options: object): Promise<{ view: View }>;
@@ -76,6 +92,9 @@ interface Nci {
   formatThreshold(value: number): string;
   formatPercent(share: number): string;
   oneIn(prevalence: number): string;
+  // rows.js
+  column(column: Column): Row[string][];
+  unpack(table: Packed): Row[];
   // values.js
   state: Record<Axis, number>;
   values: {
@@ -104,6 +123,7 @@ interface Nci {
   paintLegend(dark: boolean): void;
   // charts.js
   drawCharts(): Promise<void>;
+  drawChart(box: HTMLElement): Promise<void>;
   chartBoxes: HTMLElement[];
   chartOf(box: Element): Chart;
   // ranking.js, live_charts.js, answer.js, controls.js
@@ -113,6 +133,10 @@ interface Nci {
   showLive(box: HTMLElement): void;
   say(best: Point[], values: number[], f: number[], areas: number[]): void;
   startControls(): void;
+  // segments.js
+  segmentRows(): Row[];
+  drawSegments?(box: HTMLElement): void;
+  startSegments?(): void;
   // panels.js, downloads.js
   startPanels(): void;
   csv(rows: Row[]): string;

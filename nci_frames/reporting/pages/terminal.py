@@ -14,14 +14,15 @@ from nci_frames.reporting.findings.answer_lines import answer_lines, conclusion_
 from nci_frames.reporting.findings.ranked_tables import ranked_tables
 from nci_frames.reporting.findings.summary import summarise
 from nci_frames.reporting.findings.verdicts import name_best, read_assumption, read_independence
+from nci_frames.reporting.findings.worst_segments import segment_lines
 from nci_frames.reporting.tables.names import printable
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid
 
 __all__ = ["print_answer", "print_comparison", "print_conclusion", "print_frame"]
 
 
-def print_answer(answer: Answer, console: Console) -> None:
-    """Print an answer: what to choose, who cannot be told from it, where the order changes.
+def print_answer(answer: Answer, console: Console, comparison: Comparison | None = None) -> None:
+    """Print an answer: what to choose, who is as good, where the order changes, which segments are worse.
 
     Parameters
     ----------
@@ -29,8 +30,11 @@ def print_answer(answer: Answer, console: Console) -> None:
         What to say.
     console
         Where to.
+    comparison
+        That of the same log, whose worst segments are named; None names none.
     """
-    for place, line in enumerate(map(printable, answer_lines(answer))):
+    lines = answer_lines(answer) + ([] if comparison is None else segment_lines(comparison))
+    for place, line in enumerate(map(printable, lines)):
         indent = "  " if place else ""
         text = Text(line, style="" if place else "bold")
         for part in text.wrap(console, console.width - len(indent)):
