@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.evaluation.comparison.units import without_keys
 from nci_frames.evaluation.metrics import f_beta
-from nci_frames.evaluation.projection.segments import KeyValue, decompose_difference
+from nci_frames.evaluation.projection.decomposition import KeyValue, decompose_difference
 from nci_frames.evaluation.significance.segment_order import segments_in_order
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.schemas import SHIFTS

@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.arguments import beta_value, check_whole, prevalence_of_ratio
 from nci_frames.checked import checked
 from nci_frames.evaluation.metrics import called_metric
-from nci_frames.evaluation.projection.projection import Metrics, labelled_metrics, require_columns
+from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_columns
 from nci_frames.schemas import AGNOSTIC, SENSITIVITY, SURFACE
 from nci_frames.typing import Floats
 
