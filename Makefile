@@ -7,15 +7,17 @@ TSC := $(VENV)/node/node_modules/.bin/tsc
 OUT ?= demo-output
 SEED ?= 1
 SCALE ?= 1
-# PySpark needs an older pandas than everything else, hence a place of its own.
+# PySpark needs an older pandas than everything else, hence a place of its own, which takes the rest from .venv.
 SPARK := .venv-spark
+SPARK_PIP := $(SPARK)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint $(SPARK)/constraints.txt
+SITE = import sysconfig; print(sysconfig.get_path("purelib"))
 SPARK_TESTS := tests/test_spark.py tests/test_spark_faults.py tests/test_engines.py
 MARKS ?= spark or engines
 # A worker that has nothing left takes tests from the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-job test quick lint format bench coverage types gallery api snapshots browser constraints clean fuzz spark faults reproductions
+.PHONY: help demo demo-job test quick lint format bench coverage types gallery api docs snapshots browser constraints clean fuzz spark spark-quick faults reproductions
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,8 +57,11 @@ fuzz: $(VENV)/.dev ## try odd values, damaged files, hostile names, kills and si
 faults: $(VENV)/.dev ## break runs of jobs at every write, disks, files, clocks and settings (2 hours; root for the full disk)
 	$(BIN)/python -m pytest -s -m slow tests/test_job_faults.py tests/test_ledger_faults.py tests/test_job_file.py tests/test_gates.py tests/test_object_store.py
 
-spark: $(SPARK)/.done ## count on a Spark cluster on this machine, and break it (10 minutes; MARKS='not slow')
+spark: $(SPARK)/.engines ## count on a Spark cluster on this machine, in Ray and in Dask, and kill processes (10 minutes)
 	$(SPARK)/bin/python -m pytest -m "$(MARKS)" $(SPARK_TESTS)
+
+spark-quick: $(SPARK)/.done ## the tests of Spark that kill nothing (2 minutes)
+	$(SPARK)/bin/python -m pytest -m "spark and not slow" $(SPARK_TESTS)
 
 bench: $(VENV)/.dev ## time counting against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
@@ -76,17 +81,26 @@ api: $(VENV)/.dev ## sort the public names by subpackage, write docs/api.md and 
 	$(BIN)/python docs/api.py
 	$(BIN)/python docs/columns.py
 
+docs: $(VENV)/.dev ## build the documentation as a site in build/docs; a warning is an error
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --write-all --quiet docs build/docs
+	@echo "build/docs/index.html"
+
 snapshots: $(VENV)/.dev ## update the error and help texts in tests/snapshots
 	$(BIN)/python -m tests.texts
 
 browser: ## install Chromium for the browser tests (Debian and Ubuntu; needs root)
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
 
-$(SPARK)/.done: pyproject.toml constraints.txt constraints-spark.txt
+$(SPARK)/.done: $(VENV)/.dev constraints-spark.txt
 	command -v java >/dev/null || { apt-get update -qq && apt-get install -y -qq default-jre-headless; }
 	$(PYTHON) -m venv $(SPARK)
+	echo "import site; site.addsitedir('$$($(BIN)/python -c '$(SITE)')')" > $$($(SPARK)/bin/python -c '$(SITE)')/development.pth
 	sed '/^pandas==/d' constraints.txt | cat - constraints-spark.txt > $(SPARK)/constraints.txt
-	$(SPARK)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint $(SPARK)/constraints.txt --editable '.[dev,spark]' ray distributed
+	$(SPARK_PIP) --editable '.[spark]'
+	@touch $@
+
+$(SPARK)/.engines: $(SPARK)/.done
+	$(SPARK_PIP) ray distributed
 	@touch $@
 
 constraints: ## regenerate constraints.txt from the newest compatible versions

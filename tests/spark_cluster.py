@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import json
 import os
 import shutil
 import signal
@@ -17,6 +18,12 @@ from typing import Any
 __all__ = ["MISSING", "Cluster", "children", "running_cluster"]
 
 _LOCAL = "127.0.0.1"
+#: A JVM that lives for some minutes gains little from its best compiler, whose threads take the tests' cores.
+_BRIEF = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+#: Seconds after which a silent process counts as lost. A process that is killed closes its connections, which
+#: is seen at once; one that is only waiting for a core is not lost.
+_PATIENCE = 600
+_REGISTERED = "Successfully registered with master"
 
 
 def _missing() -> str | None:
@@ -54,18 +61,21 @@ class Cluster:
             free.bind((_LOCAL, 0))
             self.port = free.getsockname()[1]
         self.url = f"spark://{_LOCAL}:{self.port}"
+        self.log = folder / "log.txt"
         self.workers: list[subprocess.Popen[bytes]] = []
         self.master = self._start(
             "master.Master", "--host", _LOCAL, "--port", str(self.port), "--webui-port", "0"
         )
-        self._wait_for_master()
+        self._wait_for("I have been elected leader", self.master)
 
-    def add_worker(self) -> subprocess.Popen[bytes]:
-        """Start one more worker."""
+    def add_workers(self, number: int = 1) -> None:
+        """Start some more workers, side by side."""
         options = ["--host", _LOCAL, "--cores", "1", "--memory", "1500m", "--webui-port", "0"]
-        worker = self._start("worker.Worker", *options, "--work-dir", str(self.folder / "work"), self.url)
-        self.workers.append(worker)
-        return worker
+        before = self.log.read_text().count(_REGISTERED)
+        folder = str(self.folder / "work")
+        for _ in range(number):
+            self.workers.append(self._start("worker.Worker", *options, "--work-dir", folder, self.url))
+        self._wait_for(_REGISTERED, self.workers[-1], before + number)
 
     def executors(self, worker: subprocess.Popen[bytes]) -> list[int]:
         """The executors of a worker."""
@@ -95,6 +105,9 @@ class Cluster:
             "spark.executor.cores": "1",
             "spark.executor.memory": "900m",
             "spark.executorEnv.POLARS_MAX_THREADS": "1",
+            "spark.driver.extraJavaOptions": _BRIEF,
+            "spark.executor.extraJavaOptions": _BRIEF,
+            "spark.network.timeout": f"{_PATIENCE}s",
             "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
             "spark.sql.shuffle.partitions": "4",
             "spark.ui.enabled": "false",
@@ -113,6 +126,12 @@ class Cluster:
         folder.mkdir(exist_ok=True)
         return folder
 
+    def shuffled(self) -> int:
+        """Bytes that the tasks of all sessions wrote for other tasks."""
+        lines = (line for file in self.events.iterdir() for line in file.read_text().splitlines())
+        tasks = (json.loads(line).get("Task Metrics") for line in lines if "SparkListenerTaskEnd" in line)
+        return sum(task["Shuffle Write Metrics"]["Shuffle Bytes Written"] for task in tasks if task)
+
     def stop(self) -> None:
         """End all processes of the cluster."""
         for process in [*self.workers, self.master]:
@@ -125,23 +144,31 @@ class Cluster:
         import pyspark  # noqa: PLC0415
 
         program = Path(pyspark.__file__).parent / "bin" / "spark-class"
-        with (self.folder / "log.txt").open("ab") as log:
+        options_of_java = {
+            "spark.network.timeout": f"{_PATIENCE}s",
+            "spark.worker.timeout": _PATIENCE,
+            # Else it listens on a port of its own, the same in each cluster.
+            "spark.master.rest.enabled": "false",
+        }
+        java = " ".join([_BRIEF, *(f"-D{name}={value}" for name, value in options_of_java.items())])
+        with self.log.open("ab") as log:
             return subprocess.Popen(
                 [str(program), f"org.apache.spark.deploy.{name}", *options],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={**os.environ, "SPARK_DAEMON_MEMORY": "256m"},
+                env={**os.environ, "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": java},
             )
 
-    def _wait_for_master(self) -> None:
-        for _ in range(600):
-            with contextlib.suppress(OSError), socket.create_connection((_LOCAL, self.port), timeout=1):
+    def _wait_for(self, text: str, process: subprocess.Popen[bytes], times: int = 1) -> None:
+        """Wait until the log has a text so often."""
+        for _ in range(10 * _PATIENCE):
+            if self.log.read_text().count(text) >= times:
                 return
-            if self.master.poll() is not None:
+            if process.poll() is not None:
                 break
             time.sleep(0.1)
-        raise RuntimeError((self.folder / "log.txt").read_text())
+        raise RuntimeError(self.log.read_text())
 
 
 @contextmanager
@@ -151,8 +178,7 @@ def running_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     os.environ |= {"SPARK_LOCAL_IP": _LOCAL, "PYSPARK_PYTHON": sys.executable}
     cluster = Cluster(folder)
     try:
-        for _ in range(workers):
-            cluster.add_worker()
+        cluster.add_workers(workers)
         yield cluster
     finally:
         cluster.stop()

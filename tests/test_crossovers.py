@@ -123,6 +123,8 @@ def test_dominated_points_never_win(points: list[tuple[str, int, int]]) -> None:
     assert all(by_name[key] in best for key in set(by_name) - set(losers))
 
 
+# Three points that meet in one.
+@example(points=[("a", 18, 9), ("b", 0, 45), ("b", 42, 54), ("b", 48, 0)], beta=0.5)
 @given(points=points, beta=st.sampled_from([0.0, 0.5, 1.0, 3.0, float("inf")]))
 def test_winners_over_prevalence_are_best(points: list[tuple[str, int, int]], beta: float) -> None:
     rates = rates_of(*points)

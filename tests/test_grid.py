@@ -187,7 +187,8 @@ def test_an_interrupt_stops_the_count(tmp_path: Path, thresholds: str) -> None:
         finally:
             process.kill()  # one that hangs would keep the tests from ending
     assert process.returncode == -signal.SIGINT
-    assert errors.splitlines()[-1] == "KeyboardInterrupt"
+    # A thread of Polars that reads ahead may add that it was interrupted, too.
+    assert "KeyboardInterrupt" in errors.splitlines()
 
 
 def test_an_interrupt_while_the_counting_thread_begins_does_not_hang() -> None:

@@ -25,7 +25,7 @@ OPTIONS: dict[str, Any] = {
 
 @pytest.mark.thorough
 @given(log=small_logs(), thresholds=st.sampled_from(["exact", [-1.0, 0.3, 0.7]]))
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_values_are_those_of_areas_and_projections(log: pl.DataFrame, thresholds: Any) -> None:
     counts = nf.count_confusion(log, thresholds=thresholds)
     table = nf.bootstrap(counts, metric=["pr_auc", "roc_auc", "f_beta"], prevalence=PREVALENCES, repeats=2)

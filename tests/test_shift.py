@@ -145,10 +145,10 @@ def false_alarms(logs: int, *, units: str | None, repeats: int) -> float:
 
 @pytest.mark.thorough
 def test_false_alarms_are_as_rare_as_promised() -> None:
-    assert false_alarms(40, units=None, repeats=1) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 40)
-    assert false_alarms(40, units="bucket", repeats=3) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 40)
+    assert false_alarms(20, units=None, repeats=1) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 20)
+    assert false_alarms(20, units="bucket", repeats=3) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 20)
     # Repeats that are taken as independent rows are found to differ.
-    assert false_alarms(40, units=None, repeats=3) > 0.3
+    assert false_alarms(20, units=None, repeats=3) > 0.3
 
 
 @pytest.mark.slow

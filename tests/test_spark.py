@@ -1,6 +1,5 @@
 """Spark counts what one process counts, bit for bit, and tells the same of rows that are not valid."""
 
-import json
 import shutil
 import time
 import warnings
@@ -15,6 +14,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.logs.spark_files import remote_schema
+from tests import test_counting_sql as of_sql
 from tests.logs import random_log
 from tests.spark_cluster import MISSING, Cluster, running_cluster
 from tests.test_partitions import GRID, odd_log
@@ -34,8 +34,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def spark(cluster: Cluster) -> Iterator[Any]:
-    # Timestamps are points of time, whatever the session calls them.
-    session = cluster.session(**{"spark.sql.session.timeZone": "Europe/Berlin"})
+    settings = {
+        # Timestamps are points of time, whatever the session calls them.
+        "spark.sql.session.timeZone": "Europe/Berlin",
+        # A count that cannot succeed is tried twice, not four times.
+        "spark.task.maxFailures": "2",
+    }
+    session = cluster.session(**settings)
     yield session
     session.stop()
 
@@ -262,21 +267,52 @@ def test_what_goes_wrong_in_spark_is_told(spark: Any, tmp_path: Path) -> None:
         nf.count_confusion(predictions, thresholds=GRID)
 
 
-def test_the_query_for_spark_counts_the_same(spark: Any, tmp_path: Path) -> None:
-    scores = np.array([*GRID, -np.inf, -0.0, 0.1 + 2**-40, 1e-320] * 20)
-    rng = np.random.default_rng(0)
-    log = pl.DataFrame(
-        {
-            "model": rng.choice(["a", "b"], len(scores)),
-            "label": rng.integers(0, 2, len(scores)),
-            "score": scores,
-        }
+def asked(spark: Any, log: pl.DataFrame, folder: Path, **options: Any) -> pl.DataFrame:
+    """Run the query of ``counting_sql`` on a log in Spark SQL."""
+    spark.read.parquet(written(log, folder)).createOrReplaceTempView("predictions")
+    query = nf.counting_sql("predictions", dialect="spark", segments="country", **options)
+    return pl.DataFrame(spark.sql(query).toArrow())
+
+
+@pytest.mark.parametrize(("dtype", "words"), [(np.float32, "float32"), (np.float64, "float64")])
+def test_the_query_for_spark_counts_the_same(
+    spark: Any, tmp_path: Path, dtype: type[np.floating], words: str
+) -> None:
+    # Scores at, just below and just above thresholds, infinite, subnormal and -0.0; odd keys, and null ones.
+    log = of_sql.log_of(of_sql.near(of_sql.GRID, dtype))
+    increments = asked(spark, log, tmp_path / "log", thresholds=of_sql.GRID, score_type=words)
+    counts = nf.read_counts(increments, thresholds=of_sql.GRID)
+    assert_frame_equal(counts, of_sql.counted(log), check_exact=True)
+
+
+def test_the_query_for_spark_finds_the_rows_that_are_not_valid(spark: Any, tmp_path: Path) -> None:
+    increments = asked(spark, of_sql.BAD, tmp_path / "log", thresholds=[0.5])
+    with pytest.raises(nf.InvalidRowsError, match="5"):
+        nf.read_counts(increments, thresholds=[0.5])
+    with pytest.warns(nf.InvalidRowsWarning, match="5 "):
+        counts = nf.read_counts(increments, thresholds=[0.5], on_invalid="drop")
+    assert counts.select("tp", "fp", "fn", "tn").row(0) == (1, 0, 0, 1)
+
+
+def test_the_query_for_spark_takes_weights_and_named_labels(spark: Any, tmp_path: Path) -> None:
+    log = of_sql.log_of(of_sql.near(of_sql.GRID, np.float64))
+    log = log.with_columns(
+        # Quarters add up without rounding, in any order.
+        weight=pl.Series(np.random.default_rng(2).integers(0, 9, len(log)) / 4),
+        label=pl.when(pl.col("label") == 1).then(pl.lit("bad")).otherwise(pl.lit("it's \\ good")),
     )
-    spark.read.parquet(written(log, tmp_path / "log")).createOrReplaceTempView("predictions")
-    grid = GRID[:-1]
-    result = spark.sql(nf.counting_sql("predictions", thresholds=grid, dialect="spark")).toArrow()
-    counts = nf.read_counts(pl.DataFrame(result), thresholds=grid)
-    assert_frame_equal(counts, nf.count_confusion(log, thresholds=grid), check_exact=True)
+    increments = asked(
+        spark,
+        log,
+        tmp_path / "log",
+        thresholds=of_sql.GRID,
+        weight="weight",
+        positive="bad",
+        negative="it's \\ good",
+    )
+    scan = nf.scan_predictions(log, segments="country", weight="weight", positive="bad")
+    expected = nf.count_confusion(scan, thresholds=of_sql.GRID)
+    assert_frame_equal(nf.read_counts(increments, thresholds=of_sql.GRID), expected, check_exact=True)
 
 
 def test_a_ledger_counts_a_named_frame_once(spark: Any, tmp_path: Path) -> None:
@@ -312,17 +348,6 @@ def test_a_ledger_counts_a_named_frame_once(spark: Any, tmp_path: Path) -> None:
         append(tmp_path / "wednesday.parquet", name="monday")
 
 
-def shuffled(cluster: Cluster) -> int:
-    """Bytes that the tasks of all sessions wrote for other tasks."""
-    total = 0
-    for file in cluster.events.iterdir():
-        for line in file.read_text().splitlines():
-            metrics = json.loads(line).get("Task Metrics") if "SparkListenerTaskEnd" in line else None
-            if metrics:
-                total += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
-    return total
-
-
 def test_what_is_shuffled_does_not_grow_with_the_rows(cluster: Cluster, spark: Any, tmp_path: Path) -> None:
     written_bytes = []
     for rows in (20_000, 400_000):
@@ -330,8 +355,8 @@ def test_what_is_shuffled_does_not_grow_with_the_rows(cluster: Cluster, spark: A
         # Four files in which every cell has rows.
         frame = spark.read.parquet(written(log, tmp_path / str(rows), files=4)).coalesce(4)
         predictions = nf.scan_predictions(frame)
-        before = shuffled(cluster)
+        before = cluster.shuffled()
         counts = nf.count_confusion(predictions, thresholds=np.linspace(-1.5, 2.5, 21).tolist())
-        written_bytes.append(shuffled(cluster) - before)
+        written_bytes.append(cluster.shuffled() - before)
         assert counts["tp"][0] + counts["fp"][0] > 0
     assert 0 < written_bytes[1] < 1.25 * written_bytes[0]

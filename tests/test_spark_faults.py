@@ -66,7 +66,7 @@ def spark(cluster: Cluster) -> Iterator[Any]:
     for worker in list(cluster.workers):
         if worker.poll() is not None:
             cluster.workers.remove(worker)
-            cluster.add_worker()
+            cluster.add_workers()
     session = cluster.session(**ONE_FILE_A_TASK)
     yield session
     session.stop()

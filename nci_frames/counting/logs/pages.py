@@ -5,8 +5,9 @@ compression), the checksum if there is one, and a struct that says more.
 """
 
 import re
-import zlib
 from collections.abc import Iterator
+
+from zlib_ng import zlib_ng
 
 __all__ = ["MalformedPageError", "has_checksum", "is_intact"]
 
@@ -57,7 +58,8 @@ def is_intact(chunk: bytes | memoryview) -> bool:
     """
     view = memoryview(chunk)
     return all(
-        checksum is None or zlib.crc32(view[start:end]) == checksum for checksum, start, end in _pages(view)
+        checksum is None or zlib_ng.crc32(view[start:end]) == checksum
+        for checksum, start, end in _pages(view)
     )
 
 

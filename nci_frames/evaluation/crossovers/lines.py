@@ -22,8 +22,10 @@ def f_beta_envelope(tpr: Floats, fpr: Floats) -> Envelope:
         return Envelope(np.zeros(1, np.intp), np.zeros(1), np.ones(1), np.zeros(1))
     found = lower_envelope(1 / tpr[some], fpr[some] / tpr[some])
     lines = some[found.lines]
-    starts = np.append(0.0, _equal_f_beta(tpr, fpr, lines[:-1], lines[1:]))
-    return Envelope(lines, starts, found.intercepts, found.slopes)
+    # Where three lines meet, rounding may let the second begin after the third.
+    starts = np.maximum.accumulate(np.append(0.0, _equal_f_beta(tpr, fpr, lines[:-1], lines[1:])))
+    wide = np.append(np.diff(starts) > 0, True)
+    return Envelope(lines[wide], starts[wide], found.intercepts[wide], found.slopes[wide])
 
 
 def _equal_f_beta(tpr: Floats, fpr: Floats, one: Places, other: Places) -> Floats:

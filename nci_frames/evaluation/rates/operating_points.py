@@ -130,7 +130,7 @@ def select_operating_points(
     columns = frame.columns
     if prevalence is not None:
         frame, _ = with_prevalence(frame, prevalence, keys)
-    runs = Runs.of(frame)
+    runs = Runs.of(frame, at=wish.target if wish.take == "at" and not interpolate else None)
 
     own = isinstance(prevalence, str)
     # That of a group, also where none of its points is selected.

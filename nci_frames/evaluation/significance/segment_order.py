@@ -11,7 +11,8 @@ from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.metrics.metric import CalledMetric
-from nci_frames.evaluation.projection.projection import project_rates, require_columns
+from nci_frames.evaluation.projection.grids import require_columns
+from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.operating_points import select_operating_points

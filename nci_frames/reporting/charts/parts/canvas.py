@@ -245,15 +245,14 @@ def compose(
     height: int = HEIGHT,
 ) -> alt.LayerChart:
     """Combine the layers under a title; *says* is the description for screen readers."""
-    chart: alt.LayerChart = (
-        alt.layer(*layers)
-        .properties(
-            width=width,
-            height=height,
-            title=alt.TitleParams(text=title, subtitle=subtitle),
-            description=f"{title}: {subtitle}. {says}",
-        )
-        .configure(**config_for(style))
+    # All at once: Altair copies the layers again at each step of a chain of methods.
+    chart = alt.LayerChart(
+        layer=list(layers),
+        width=width,
+        height=height,
+        title=alt.TitleParams(text=title, subtitle=subtitle),
+        description=f"{title}: {subtitle}. {says}",
+        config=alt.Config(**config_for(style)),
     )
     return _with_drawable_names(chart, [layer.data for layer in layers], *style.models, title, subtitle)
 
@@ -288,20 +287,17 @@ def facet(
     config = config_for(style)
     config["legend"]["offset"] = 24  # below the axis titles of the panels
     sort = alt.EncodingSortField(field=order, op="min") if order else alt.Undefined
-    chart: alt.FacetChart = (
-        alt.layer(*layers)
-        .properties(width=width, height=height)
-        .facet(
-            alt.Facet(field=by, type="nominal", header=header, sort=sort),
-            data=finite(rows),
-            columns=min(3, panels),
-        )
+    panel = alt.LayerChart(layer=list(layers), width=width, height=height)
+    chart = alt.FacetChart(
+        spec=panel,
+        facet=alt.Facet(field=by, type="nominal", header=header, sort=sort),
+        data=finite(rows),
+        columns=min(3, panels),
         # Each panel has an x axis, even above the gap that an incomplete last row leaves.
-        .resolve_axis(x="independent")
-        .properties(
-            title=alt.TitleParams(text=title, subtitle=subtitle), description=f"{title}: {subtitle}. {says}"
-        )
-        .configure(**config)
+        resolve=alt.Resolve(axis=alt.AxisResolveMap(x="independent")),
+        title=alt.TitleParams(text=title, subtitle=subtitle),
+        description=f"{title}: {subtitle}. {says}",
+        config=alt.Config(**config),
     )
     return _with_drawable_names(chart, [rows], *style.models, title, subtitle)
 
