@@ -78,7 +78,8 @@ def page(stub: str) -> str:
     lines = [
         "# API",
         "",
-        "Every public name, grouped by subpackage; see `help(nf.name)`. Written by `make api`.",
+        "Every public name, grouped by subpackage. `help(nf.name)` and the site that `make docs` builds have",
+        "the full text. Written by `make api`.",
     ]
     for room, names in names_by_room(stub).items():
         title = summary(importlib.import_module(f"nci_frames.{room}"))

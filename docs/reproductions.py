@@ -38,7 +38,7 @@ EXAMPLES = (
 INTRODUCTION = """# Reproductions
 
 The figures, tables and worked examples of the sources, computed again with `nci_frames`. Each is a program
-in [examples/reproductions](../examples/reproductions/) that runs alone and that the tests run.
+in `examples/reproductions/` that runs alone and that the tests run.
 `make reproductions` runs all and writes this page and its pictures.
 
 "source" is what the source prints, or, as in "0.5 by (8)", a formula of the source or a closed form,

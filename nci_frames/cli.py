@@ -338,7 +338,7 @@ def _run(job: "ReportJob") -> "Answer":
     clean_up_when_interrupted()
     published = run_report(job)
     console = Console(highlight=False)
-    print_answer(published.answer, console)
+    print_answer(published.answer, console, published.comparison)
     print_comparison(published.comparison, console, title=job.title or "")
     for warning in published.tally.warnings:
         click.echo(f"{type(warning).__name__}: {printable(str(warning))}", err=True)

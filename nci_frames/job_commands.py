@@ -11,6 +11,7 @@ from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
 
 if TYPE_CHECKING:
+    from nci_frames.jobs.counted_files import Planned
     from nci_frames.jobs.job_file.loading import JobFile
 
 __all__ = ["JOB_COMMANDS"]
@@ -89,25 +90,15 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
 
     clean_up_when_interrupted()
     plan = plan_job(file, until=_utc(until))
-    events = dict(plan.files["event"].value_counts().rows())
-    told = ", ".join(f"{number:,} {event}" for event, number in sorted(events.items()))
-    click.echo(f"files:    {len(plan.files):,} ({told})")
-    stopping = ["failed", *(["changed"] if file.job.source.on_changed == "raise" else [])]
-    stops = plan.files.filter(plan.files["event"].is_in(stopping))
-    for row in stops.head(_LISTED).iter_rows(named=True):
-        reason = row["reason"] or "it was counted with another content, and source.on_changed is 'raise'"
-        click.echo(f"          {row['event']}: {row['path']!r}: {_indented(reason)}")
-    if len(stops) > _LISTED:
-        click.echo(f"          and {len(stops) - _LISTED:,} more")
-    if plan.windows:
-        first, last = plan.windows[0][0], plan.windows[-1][1]
-        click.echo(
-            f"windows:  {len(plan.windows):,}, from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
-        )
-    settings = plan.settings
+    stops = _tell_files("files", plan.labelled)
+    settings = plan.labelled.settings
     grid = "every score" if settings.thresholds is None else f"{len(settings.thresholds):,} thresholds"
     click.echo(f"columns:  {', '.join(f'{name!r} ({role})' for name, role in settings.roles().items())}")
     click.echo(f"counted:  at {grid}, generation {settings.generation}")
+    if plan.traffic is not None:
+        stops += _tell_files("traffic", plan.traffic)
+        columns = plan.traffic.settings.roles().items()
+        click.echo(f"columns:  {', '.join(f'{name!r} ({role})' for name, role in columns)}")
     for label, value in scenario_facts(file.job):
         click.echo(f"assumed:  {ascii(f'{label}: {value}')[1:-1]}")
     for gate in file.job.gates:
@@ -116,7 +107,7 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
     click.echo(
         f"output:   {_shown(file.resolve(output.folder))}, ledger {_shown(file.resolve(output.ledger))}"
     )
-    if len(stops):
+    if stops:
         ctx.exit(SourceError.exit_code)
 
 
@@ -179,6 +170,25 @@ def _read(path: Path) -> "JobFile":
     from nci_frames.jobs.job_file.loading import read_job
 
     return read_job(path)
+
+
+def _tell_files(label: str, planned: "Planned") -> int:
+    """Print what a run would do with the files of a source; return how many would end it."""
+    events = dict(planned.files["event"].value_counts().rows())
+    told = ", ".join(f"{number:,} {event}" for event, number in sorted(events.items()))
+    click.echo(f"{label + ':':<9} {len(planned.files):,} ({told})")
+    stops = planned.stopping
+    for row in stops.head(_LISTED).iter_rows(named=True):
+        reason = row["reason"] or "it was counted with another content, and on_changed is 'raise'"
+        click.echo(f"          {row['event']}: {row['path']!r}: {_indented(reason)}")
+    if len(stops) > _LISTED:
+        click.echo(f"          and {len(stops) - _LISTED:,} more")
+    if planned.windows:
+        first, last = planned.windows[0][0], planned.windows[-1][1]
+        click.echo(
+            f"windows:  {len(planned.windows):,}, from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
+        )
+    return len(stops)
 
 
 def _indented(text: str) -> str:

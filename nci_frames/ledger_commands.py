@@ -77,7 +77,7 @@ def append(path: str, source: tuple[str, ...], thresholds: str, **options: Any) 
 @click.option("--until", type=_DAY, help="Only sources whose window begins before.")
 @click.option("--as-of", metavar="RUN", help="The ledger as it was after this run.")
 @click.option("--version", type=int, help="The ledger as it was at this version of its table.")
-@click.option("--generation", help="The settings.  [default: those used last]")
+@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), required=True, help="File: .parquet, .csv or .md."
 )
@@ -126,7 +126,7 @@ def generations(path: str) -> None:
 
 @ledger.command()
 @click.argument("path")
-@click.option("--generation", help="The settings.  [default: those used last]")
+@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
 def sources(path: str, generation: str | None) -> None:
     """List the sources that a ledger knows.
 
@@ -159,7 +159,7 @@ def verify(ctx: click.Context, path: str, files: bool) -> None:
 
 @ledger.command()
 @click.argument("path")
-@click.option("--generation", help="The settings.  [default: those used last]")
+@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
 def compact(path: str, generation: str | None) -> None:
     """Gather small files and drop counts that count no longer. Run it when nobody reads.
 
@@ -173,7 +173,7 @@ def compact(path: str, generation: str | None) -> None:
 
 @ledger.command()
 @click.argument("path")
-@click.option("--generation", help="The settings.  [default: those used last]")
+@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
 def rebuild(path: str, generation: str | None) -> None:
     """Count all files anew; the new counts take the place of the old.
 
@@ -189,7 +189,7 @@ def rebuild(path: str, generation: str | None) -> None:
 @ledger.command()
 @click.argument("path")
 @click.argument("source", nargs=-1, required=True)
-@click.option("--generation", help="The settings.  [default: those used last]")
+@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
 def retire(path: str, source: tuple[str, ...], generation: str | None) -> None:
     """Let the rows of each SOURCE (a hash, as `sources` lists it) count no longer.
 

@@ -37,3 +37,12 @@ def panel_layer(spec, name):
 
 def panel_rows(spec):
     return spec["datasets"][spec["data"]["name"]]
+
+
+def unpacked(table):
+    """Return the rows of data that the page has as columns, as its scripts read them."""
+    columns = {
+        field: column if isinstance(column, list) else [column["values"][place] for place in column["places"]]
+        for field, column in table["columns"].items()
+    }
+    return [{field: column[row] for field, column in columns.items()} for row in range(table["count"])]

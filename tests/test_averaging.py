@@ -14,6 +14,8 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.cli import main as command
 from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.comparison.answers import answer_question
+from nci_frames.evaluation.comparison.questions import Question
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.jobs import counting_units
 from nci_frames.jobs.report import ReportJob, run_report
@@ -89,6 +91,45 @@ def test_areas_are_taken_within_each_repeat_and_averaged() -> None:
     # The scores of the repeats have different scales, so all rows together are another thing.
     together = nf.compute_areas(counted([]), prevalence=ETAS)
     assert (areas["value"] - together["value"]).abs().min() > 0.01  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("units", [True, False])
+def test_answers_average_over_repeats_like_the_report(units: bool) -> None:
+    counts = counted(["repeat", "fold", *(["bucket"] if units else [])])
+    tables = compared(units=units)
+
+    def ask(**options: Any) -> pl.DataFrame:
+        question = Question(prevalence=0.2, **options)
+        models = answer_question(question, tables, counts, repeat="repeat", repeats=200).models
+        return models.sort("model")
+
+    area = ask(metric="pr_auc")
+    for model, value in area.select("model", "value").iter_rows():
+        assert value == pytest.approx(np.mean(areas_by_hand("pr_auc", model, 0.2)), abs=1e-12)
+    own, fixed = ask(), ask(threshold=1.5)
+    best = tables.best.filter(prevalence=0.2, beta=1.0).sort("model")
+    names = ["model", "value", "lower", "upper", "rank", "supported"]
+    assert_frame_equal(own.select(names), best.select(names))
+    at = tables.projection.filter(metric="f_beta", prevalence=0.2, beta=1.0).sort("model")
+    assert_frame_equal(fixed.select(names), at.select(names))
+    for table in (area, own, fixed):
+        # Rows of repeats belong to units; without these nothing can be drawn or told.
+        told = table.filter(pl.col("rank") > 1)["distinguishable"]
+        assert told.null_count() == (0 if units else len(told))
+    assert area["lower"].null_count() == (0 if units else 2)
+    if units:
+        assert (area["lower"] < area["value"]).all()
+        assert (area["value"] < area["upper"]).all()
+
+
+def test_the_range_in_which_a_model_leads_is_that_of_the_averages() -> None:
+    counts = counted(["repeat", "fold", "bucket"])
+    question = Question(prevalence=0.2)
+    answer = answer_question(question, compared(), counts, repeat="repeat", repeats=200)
+    best = compared().best.filter(rank=1, beta=1.0).sort("prevalence")
+    leaders = dict(best.select("prevalence", "model").iter_rows())
+    for start, end, model in answer.winners.select("start", "end", "model").iter_rows():
+        assert {leaders[eta] for eta in leaders if start <= eta < end} <= {model}
 
 
 def test_values_that_are_undefined_or_absent_are_skipped_and_counted() -> None:

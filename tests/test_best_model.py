@@ -159,3 +159,16 @@ def test_own_thresholds_are_chosen_anew_in_every_resampled_log() -> None:
     single = counts.filter(pl.col("threshold") == counts["threshold"].min())
     own, given = (nf.probability_best(single, prevalence=0.02, threshold=at) for at in ("own", None))
     assert_frame_equal(own, given)
+
+
+def test_of_models_that_differ_by_rounding_the_first_is_the_best() -> None:
+    """Both are perfect; the area of the first is a sum of 29 steps, and 4e-16 less than 1."""
+    scores = {"a": [*range(1, 30)], "b": [1] * 58}
+    rows = [
+        pl.DataFrame({"model": model, "label": [1] * len(found) + [0] * 50, "score": found + [0] * 50})
+        for model, found in scores.items()
+    ]
+    counts = nf.count_confusion(pl.concat(rows).cast({"score": pl.Float64}), thresholds="exact")
+    table = nf.probability_best(counts, metric="pr_auc", prevalence=0.01, repeats=20)
+    assert table["value"][0] < table["value"][1] == 1
+    assert table["p_value"].to_list() == [None, 1]

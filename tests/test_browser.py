@@ -38,8 +38,8 @@ def test_the_page_draws_its_charts_alone_and_in_silence(browser, request, name, 
         assert visit.requests == [path.as_uri()]
         assert visit.page.evaluate("window.__pwned") is None
         boxes = visit.page.locator("[data-spec] svg")
-        assert boxes.count() == 17
-        for i in range(17):
+        assert boxes.count() == 18
+        for i in range(18):
             size = boxes.nth(i).bounding_box()
             assert size["width"] > 250
             assert size["height"] > 120
@@ -123,7 +123,7 @@ def test_names_that_a_chart_cannot_hold_are_drawn_and_follow_the_sliders(browser
     )
     with Visit(browser, path, viewport={"width": 1280, "height": 900}) as visit:
         assert visit.messages == visit.errors == []
-        assert visit.page.locator("[data-drawn]").count() == 17
+        assert visit.page.locator("[data-drawn]").count() == 18
         for chart, lines in (("p3", 8), ("f-own", 8), ("pr", 8), ("segments", 8 * 9)):
             assert visit.page.locator(f"[data-spec='spec-{chart}'] svg").locator(LINES).count() == lines
         bars = "[data-spec='spec-differences'] .mark-rect.role-mark path"

@@ -426,7 +426,6 @@ def test_many_models_show_the_first_until_all_are_asked_for(browser, tmp_path):
         more.press("Enter")
         assert more.get_attribute("aria-expanded") == "true"
         assert shown.count() == 40
-        assert visit.page.locator("#segment-0 tbody tr:visible").count() == 5
         visit.page.locator("#table-live thead th button").first.click()
         visit.page.locator("#table-live thead th button").first.click()
         more.click()

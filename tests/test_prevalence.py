@@ -184,6 +184,19 @@ def test_what_cannot_be_estimated_has_a_reason() -> None:
         nf.estimate_prevalence(labelled, pl.concat([traffic, traffic]))
 
 
+def test_keys_of_other_types_are_an_error() -> None:
+    reference, traffic = simulated(0.2, rows=10_000, repeats=3)
+    texts = traffic.with_columns(pl.col("segment").cast(pl.String))
+    with pytest.raises(nf.SchemaError, match="'segment' must be String"):
+        nf.estimate_prevalence(reference, texts)
+    small = traffic.with_columns(pl.col("segment").cast(pl.Int8))
+    found = nf.estimate_prevalence(reference, small)
+    assert found["supported"].all()
+    rates = nf.compute_rates(reference.filter(threshold=EDGES[50]), interval="wilson")
+    with pytest.raises(nf.SchemaError, match="'segment' must be"):
+        nf.project_traffic(rates, found.with_columns(pl.col("segment").cast(pl.String)), metrics="precision")
+
+
 def test_scores_are_counted_without_labels() -> None:
     rng = np.random.default_rng(3)
     log = pl.DataFrame(

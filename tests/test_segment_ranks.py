@@ -1,5 +1,7 @@
 """Ranks of segments against plain Python, and the rates of their false findings."""
 
+import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +10,17 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 from scipy.stats import false_discovery_control, fisher_exact, norm
 
 import nci_frames as nf
+from nci_frames.evaluation.comparison.answers import answer_question
+from nci_frames.evaluation.comparison.questions import Question
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.propagation import p_values, propagated
-from nci_frames.reporting.findings.worst_segments import worst_segments
+from nci_frames.reporting.findings.worst_segments import segment_lines, worst_segments
+from nci_frames.reporting.pages.terminal import print_answer
+from nci_frames.reporting.tables.numbers import format_value
 from tests.logs import random_log
 
 EDGES = np.linspace(-3, 5, 41)
@@ -235,9 +242,26 @@ def test_a_report_shows_the_worst_segments(tmp_path: Path) -> None:
     for form in ("html", "md"):
         nf.write_report(comparison, tmp_path / f"report.{form}")
         text = (tmp_path / f"report.{form}").read_text(encoding="utf-8")
-        assert "Segments worth looking at" in text
         assert found.sentence in text.replace("\\", "")
-        assert "The first 12 of 15 segments are shown." in text
+        assert ("The first 12 of 15 segments are shown." in text) == (form == "md")
+    nf.write_report(comparison, tmp_path / "report.json")
+    listed = json.loads((tmp_path / "report.json").read_text())["segment_ranks"]
+    assert [row.pop("segment") for row in listed] == [{"segment": value} for value in ranks["segment"]]
+    assert listed == ranks.drop("segment").to_dicts()
+    first, worst, *others = segment_lines(comparison)
+    assert first == f"segments, a at threshold {AT:g}: i{found.sentence[1:-1]}"
+    row = ranks.row(0, named=True)
+    own, rest, part = (format_value(row[name]) for name in ("own_value", "rest_value", "due_to_rates"))
+    told = f"F1 {own}, in the rest {rest}; due to the model {part} (95 %: "
+    assert worst.startswith(f"- segment = 3: significantly worse; {told}")
+    assert len(others) == 2
+    assert all("not significantly worse" in line for line in others)
+    console = Console(width=80, record=True, file=io.StringIO())
+    question = Question(prevalence=0.02, threshold=AT)
+    print_answer(answer_question(question, comparison, counts), console, comparison)
+    shown = console.export_text()
+    assert "segment = 3: significantly worse" in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
     assert (
         nf.compare_models(counts.with_columns(pl.col("tp", "fp", "fn", "tn") / 2), **asked).segment_ranks
         is None
@@ -245,6 +269,116 @@ def test_a_report_shows_the_worst_segments(tmp_path: Path) -> None:
     assert worst_segments(nf.compare_models(counts, **asked | {"threshold": 0.05})) is None
     one = nf.compare_models(counts.filter(segment=3), **asked)
     assert one.segment_ranks is None
+
+
+def by_users(count: int, *, seed: int, users: int = 300, copies: int = 6, buckets: int = 64) -> pl.DataFrame:
+    """Counts by bucket of one model, alike in all segments; the rows of a user have nearly one score."""
+    rng = np.random.default_rng(seed)
+    size = count * users
+    segment, bucket, positive = (
+        np.arange(size) // users,
+        rng.integers(0, buckets, size),
+        rng.random(size) < 0.3,
+    )
+    rows = 1 + rng.poisson(copies - 1, size)
+    user = np.repeat(np.arange(size), rows)
+    score = rng.normal(2.0 * positive, 1)[user] + rng.normal(0, 0.1, len(user))
+    reached = np.searchsorted(EDGES, score, side="right")
+    cells = np.zeros((2, count, buckets, len(EDGES) + 1), np.int64)
+    np.add.at(cells, (positive[user].astype(int), segment[user], bucket[user], reached), 1)
+    above = cells[..., ::-1].cumsum(axis=-1)[..., ::-1]
+    hits, total = above[..., 1:].reshape(2, -1), np.repeat(above[..., 0].reshape(2, -1), len(EDGES), axis=1)
+    places = np.indices((count, buckets, len(EDGES))).reshape(3, -1)
+    return pl.DataFrame(
+        {
+            "model": "a", "segment": places[0], "bucket": places[1], "threshold": EDGES[places[2]],
+            "tp": hits[1], "fp": hits[0], "fn": total[1] - hits[1], "tn": total[0] - hits[0],
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.thorough
+def test_with_units_false_findings_are_rare_and_intervals_hold() -> None:
+    """Rows of a user have nearly one score: as independent rows they are findings where there is nothing."""
+    logs, found = 25, {"units": 0, "rows": 0}
+    held = {"units": 0, "rows": 0}
+    truth = f1(norm.sf(AT - 2), norm.sf(AT), 0.1)
+    tests = 0
+    for seed in range(logs):
+        counts = by_users(8, seed=seed)
+        asked: dict[str, Any] = {"segments": "segment", "threshold": AT, "prevalence": 0.1}
+        tables = {
+            "units": nf.rank_segments(counts, units="bucket", **asked),
+            "rows": nf.rank_segments(counts, **asked),
+        }
+        for name, table in tables.items():
+            assert table["value"].null_count() == 0
+            found[name] += bool((table["shifted"] | table["distinguishable"]).any())
+            held[name] += int(table.select(pl.lit(truth).is_between("lower", "upper").sum()).item())
+            zero = pl.lit(0.0)
+            held[name] += int(
+                table.select(zero.is_between("due_to_rates_lower", "due_to_rates_upper").sum()).item()
+            )
+        tests += 2 * len(tables["units"])
+    # Two tests, each with an error of 5 % in logs without a difference.
+    assert found["units"] / logs <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / logs)
+    assert found["rows"] / logs > 0.8
+    assert held["units"] / tests == pytest.approx(0.952, abs=0.04)
+    assert held["rows"] / tests < 0.75
+
+
+def test_whole_units_are_counted() -> None:
+    once = by_users(4, seed=7, users=250, copies=1)
+    cells = pl.col("tp", "fp", "fn", "tn")
+    asked: dict[str, Any] = {"segments": "segment", "threshold": AT, "prevalence": 0.1}
+    alone, four = (
+        nf.rank_segments(counts, units="bucket", **asked).sort("segment")
+        for counts in (once, once.with_columns(cells * 4))
+    )
+    # Each row four times: the same values, and bounds as wide, which as independent rows were half as wide.
+    assert four["value"].to_list() == pytest.approx(alone["value"].to_list())
+    for name in ("own", "due_to_rates", "due_to_prevalence"):
+        wide, like = (t[f"{name}_upper"] - t[f"{name}_lower"] for t in (four, alone))
+        assert (wide / like).to_list() == pytest.approx([1.0] * 4, rel=0.25)
+        as_rows = nf.rank_segments(once.with_columns(cells * 4), **asked).sort("segment")
+        narrow = as_rows[f"{name}_upper"] - as_rows[f"{name}_lower"]
+        assert (narrow / like).to_list() == pytest.approx([0.5] * 4, rel=0.25)
+    assert four["positives"].to_list() == [4 * rows for rows in alone["positives"]]
+    # Of about 75 positives, each four times, are too few where 120 are asked for, which 300 rows are not.
+    few = nf.rank_segments(once.with_columns(cells * 4), units="bucket", min_positives=120, **asked)
+    assert few["value"].null_count() == 4
+    assert set(few["reason"]) == {"the positives are worth fewer than 120 independent ones"}
+    assert (
+        nf.rank_segments(once.with_columns(cells * 4), min_positives=120, **asked)["value"].null_count() == 0
+    )
+
+
+@pytest.mark.thorough
+def test_comparisons_by_units_rank_segments_by_units() -> None:
+    counts = by_users(3, seed=7, users=200)
+    comparison = nf.compare_models(
+        counts, prevalence=[0.1, 0.3], segments="segment", threshold=AT, repeats=20
+    )
+    expected = nf.rank_segments(
+        counts,
+        segments="segment",
+        threshold=AT,
+        prevalence=comparison.middle_prevalence,
+        units="bucket",
+    )
+    assert comparison.segment_ranks is not None
+    assert comparison.segment_ranks.equals(expected)
+
+
+def test_units_must_be_a_key_of_their_own() -> None:
+    counts = by_users(3, seed=1, users=30, copies=1)
+    asked: dict[str, Any] = {"segments": "segment", "threshold": AT}
+    with pytest.raises(nf.SchemaError, match="'user'"):
+        nf.rank_segments(counts, units="user", **asked)
+    with pytest.raises(nf.ParameterError, match="cannot be the units"):
+        nf.rank_segments(counts, units="segment", **asked)
+    with pytest.raises(nf.ParameterError, match="too few values"):
+        nf.rank_segments(counts.filter(pl.col("bucket") < 10), units="bucket", **asked)
 
 
 def test_bad_arguments() -> None:

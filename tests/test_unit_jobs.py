@@ -131,7 +131,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("metric", ["recall", "roc_auc"])
 def test_too_few_buckets_have_no_bounds(paths: list[Path], metric: str) -> None:
     few = direct(paths, ["bucket"]).filter(pl.col("bucket") < 19)
-    found = measure(few, [], what(metric), units="bucket")
+    found = measure(few, [], what(metric))
     assert found["value"].null_count() == 0
     assert found["lower"].null_count() == found["upper"].null_count() == 2
 
@@ -171,6 +171,21 @@ def test_segments_and_champions_are_judged_by_units(paths: list[Path]) -> None:
     assert [row["lower"] for row in rows] == pytest.approx(wanted["tpr_lower"].to_list(), abs=1e-12)
     lead = judged(paths, champion={"model": "forest", "prevalence": [0.3]}, metric="f_beta")
     assert lead[0]["lower"] < lead[0]["value"] < lead[0]["upper"]
+
+
+def test_min_positives_of_a_gate_counts_independent_rows(paths: list[Path]) -> None:
+    """Of each user there are four rows of nearly one score: some 580 positives are worth a quarter."""
+    plain = {"value_threshold": {"lower": 0.2}, "models": ["forest"]}
+    (row,) = judged(paths, **plain, min_positives=60)
+    assert (row["verdict"], row["reason"]) == ("pass", None)
+    positives = row["positives"]
+    (row,) = judged(paths, **plain, min_positives=positives // 2)
+    assert row["verdict"] == "undecided"
+    told = re.fullmatch(
+        rf"{positives} positives, worth ([\d.]+) independent ones, fewer than .*", row["reason"]
+    )
+    assert told is not None
+    assert float(told[1]) == pytest.approx(positives / 4, rel=0.5)
 
 
 def test_buckets_need_a_unit_and_are_enough() -> None:

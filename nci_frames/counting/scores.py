@@ -10,7 +10,7 @@ from nci_frames.checked import checked
 from nci_frames.counting.count import tally_scan
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
-from nci_frames.schemas import SCORE_COUNTS
+from nci_frames.counts.scores_as_counts import counts_as_scores
 
 __all__ = ["count_scores"]
 
@@ -79,6 +79,4 @@ def count_scores(
     tally = tally_scan(scan, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress)
     for warning in tally.warnings:
         warnings.warn(warning, stacklevel=3)  # whoever called the checked function
-    # Without labels all rows are of one class.
-    counted = tally.counts.with_columns(above=pl.col("tp") + pl.col("fp"), below=pl.col("fn") + pl.col("tn"))
-    return SCORE_COUNTS.finish(counted.drop("tp", "fp", "fn", "tn", "resolution"))
+    return counts_as_scores(tally.counts)

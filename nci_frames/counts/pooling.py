@@ -2,17 +2,23 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.checked import checked
-from nci_frames.counts.resolution import has_every_score
+from nci_frames.counts.resolution import one_score, runs_with_every_score
 from nci_frames.counts.sums import check_sums
 from nci_frames.errors import ParameterError, SchemaError, listed
 from nci_frames.schemas import COUNTS, collect
+from nci_frames.schemas.runs import group_starts, in_runs
+from nci_frames.typing import Floats
 
 __all__ = ["add_cells", "merge_counts", "pool_counts"]
 
 _CELLS = ("tp", "fp", "fn", "tn")
+
+Cells = NDArray[np.int64] | Floats
 
 
 @checked
@@ -158,13 +164,15 @@ def _counts_alone(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
 
 def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:
     """Sum the groups that share *keys* and differ in *members*."""
-    exact = frame.select(has_every_score(frame.columns, [*keys, *members])).to_series()
-    columns = [c for c in frame.columns if c not in members]
-    if len(frame) and exact.all():
-        added = _add_exact(frame, keys, members)
+    every = np.zeros(0, np.bool_)
+    if len(frame) and frame.select(one_score(frame.columns).any()).item():
+        frame, first = in_runs(frame, [*keys, *members])
+        every = runs_with_every_score(frame, first)
+    if len(every) and every.all():
+        added = _add_exact(frame, first, keys, members)
     else:
-        added = _add_grid(frame, keys, members, some_exact=bool(exact.any()))
-    return COUNTS.finish(added.select(columns).sort(*keys, "threshold"))
+        added = _add_grid(frame, keys, members, some_exact=bool(every.any()))
+    return COUNTS.finish(added.select(name for name in frame.columns if name not in members))
 
 
 def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str], *, some_exact: bool) -> pl.DataFrame:
@@ -184,18 +192,51 @@ def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str], *, some_
     return added
 
 
-def _add_exact(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:
-    """Add the rows at each distinct score, then accumulate again from the highest score down."""
-    member = [*keys, *members]
-    rows_at_score = pl.col("tp", "fp").diff().fill_null(pl.col("tp", "fp")).over(member)
-    at_scores = frame.sort(*member, "threshold", descending=[False] * len(member) + [True]).with_columns(
-        rows_at_score
-    )
-    check_sums(at_scores, ["tp", "fp"], keys)
-    steps = at_scores.group_by(*keys, "threshold", maintain_order=True).agg(pl.col("tp", "fp").sum())
-    descending = steps.sort(*keys, "threshold", descending=[False] * len(keys) + [True])
-    counts = descending.with_columns(pl.col("tp", "fp").cum_sum().over(keys))
-    positives, negatives = pl.col("tp").last().over(keys), pl.col("fp").last().over(keys)
-    return counts.with_columns(
-        fn=positives - pl.col("tp"), tn=negatives - pl.col("fp"), resolution=pl.lit("exact")
-    )
+def _add_exact(
+    frame: pl.DataFrame, first: NDArray[np.int64], keys: list[str], members: list[str]
+) -> pl.DataFrame:
+    """Add the rows at each distinct score, then accumulate again from the highest score down.
+
+    The counts are sorted by keys, members and threshold; those of a member begin at each of *first*.
+    """
+    heads = frame[first].select(*keys, *members)
+    begins = group_starts(heads, keys)
+    sizes = np.diff(first[begins], append=len(frame))
+    # The next row of a member has its next higher score.
+    highest = np.append(first[1:], len(frame)) - 1
+    rows = {name: _increments(frame[name].to_numpy(), highest) for name in ("tp", "fp")}
+    check_sums(frame.select(*keys).with_columns(**rows), ["tp", "fp"], keys)
+    # Members are added in their order, so that sums of weights are the same to the bit in every run.
+    group = np.repeat(np.arange(len(begins), dtype=np.uint32), sizes)
+    places = pl.DataFrame({"group": group, "threshold": frame["threshold"]})
+    order = places.select(pl.arg_sort_by("group", "threshold", maintain_order=True)).to_series().to_numpy()
+    threshold = frame["threshold"].to_numpy()[order]
+    new = np.append(True, threshold[1:] != threshold[:-1])
+    new[np.cumsum(sizes)[:-1]] = True
+    steps = np.flatnonzero(new)
+    group = group[steps]
+    lowest = np.flatnonzero(np.diff(group, prepend=-1))
+    columns: dict[str, Cells] = {"threshold": threshold[steps]}
+    for hit, missed in (("tp", "fn"), ("fp", "tn")):
+        columns[hit] = _reaching(np.add.reduceat(rows[hit][order], steps), lowest)
+        columns[missed] = columns[hit][lowest][group] - columns[hit]
+    return heads[begins].select(keys)[group].with_columns(**columns, resolution=pl.lit("exact"))
+
+
+def _increments(reached: Cells, highest: NDArray[np.int64]) -> Cells:
+    """Return the rows at each threshold, from those that reach it."""
+    rows: Cells = reached.copy()
+    rows[:-1] -= reached[1:]
+    rows[highest] = reached[highest]
+    return rows
+
+
+def _reaching(rows: Cells, first: NDArray[np.int64]) -> Cells:
+    """Return the sums of rows from each to the last of its group; *first* are the first rows of groups."""
+    if np.issubdtype(rows.dtype, np.integer):
+        before = np.cumsum(rows) - rows
+        sizes = np.diff(first, append=len(rows))
+        through = np.append(before[first[1:]], before[-1] + rows[-1])
+        return np.asarray(np.repeat(through, sizes) - before)
+    # The difference of two sums of weights would be rounded.
+    return np.asarray(np.concatenate([part[::-1].cumsum()[::-1] for part in np.split(rows, first[1:])]))

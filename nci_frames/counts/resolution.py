@@ -17,9 +17,11 @@ observed prevalence.
 
 from collections.abc import Collection, Sequence
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-__all__ = ["has_every_score", "no_score_below", "one_score", "without_claims"]
+__all__ = ["has_every_score", "no_score_below", "one_score", "runs_with_every_score", "without_claims"]
 
 
 def one_score(columns: Collection[str]) -> pl.Expr:
@@ -50,6 +52,23 @@ def has_every_score(columns: Collection[str], keys: Sequence[str]) -> pl.Expr:
     if "resolution" not in columns:
         return pl.lit(value=False)
     return (one_score(columns).all() & no_score_below().any()).over(keys)
+
+
+def runs_with_every_score(counts: pl.DataFrame, first: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether each run of sorted counts has a row for every distinct score, as above.
+
+    Parameters
+    ----------
+    counts
+        Counts of which every group is one run of rows with ascending thresholds.
+    first
+        The first row of each run.
+    """
+    if "resolution" not in counts.columns or not len(first):
+        return np.zeros(len(first), np.bool_)
+    one = counts.select(one_score(counts.columns)).to_series().to_numpy()
+    none_below = counts[first].select(no_score_below()).to_series().to_numpy()
+    return np.asarray(np.logical_and.reduceat(one, first) & none_below)
 
 
 def without_claims(frame: pl.DataFrame) -> pl.DataFrame:

@@ -1,10 +1,10 @@
-"""Score counts -> counts in which all rows are negatives, so that they can be checked, pooled and joined."""
+"""Score counts <-> counts in which all rows are negatives, so that they can be checked, pooled and joined."""
 
 import polars as pl
 
 from nci_frames.schemas import COUNTS, SCORE_COUNTS, collect
 
-__all__ = ["scores_as_counts"]
+__all__ = ["counts_as_scores", "scores_as_counts"]
 
 
 def scores_as_counts(scored: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
@@ -18,3 +18,9 @@ def scores_as_counts(scored: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     none = 0 * pl.col("above")
     counts = collect(scored, SCORE_COUNTS).with_columns(tp=none, fp="above", fn=none, tn="below")
     return collect(counts.drop("above", "below"), COUNTS)
+
+
+def counts_as_scores(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return how many rows of each group reach each threshold, whatever their labels."""
+    reached = counts.with_columns(above=pl.col("tp") + pl.col("fp"), below=pl.col("fn") + pl.col("tn"))
+    return SCORE_COUNTS.finish(reached.drop("tp", "fp", "fn", "tn", "resolution", strict=False))

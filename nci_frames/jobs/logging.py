@@ -7,10 +7,13 @@ from typing import Any
 
 import structlog
 
-__all__ = ["teller"]
+__all__ = ["Tell", "teller"]
+
+#: Called with what happens: an event, and facts about it.
+Tell = Callable[..., object]
 
 
-def teller(form: str) -> Callable[..., object]:
+def teller(form: str) -> Tell:
     """Return a function that tells an event and its facts.
 
     Values are written as JSON or as ``repr`` writes them, so that no name can write to the terminal or begin

@@ -18,8 +18,10 @@ from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.comparison.questions import Answer, Question
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.folders import check_apart, publishing
-from nci_frames.jobs.counting_units import REPEAT, Counted, count_for_comparison
+from nci_frames.jobs.counting_units import Counted, count_for_comparison
 from nci_frames.jobs.field_file import read_field, segments_of
+from nci_frames.jobs.repeats import REPEAT
+from nci_frames.jobs.small_segments import field_with_small_pooled
 from nci_frames.reporting.files.save_chart import CHART_KINDS, save_chart
 from nci_frames.reporting.files.save_table import TABLE_KINDS, save_table
 from nci_frames.reporting.findings.answer_lines import short_answer
@@ -111,8 +113,12 @@ def run_report(job: ReportJob) -> Published:
         if job.thresholds is not None:
             wish = job.thresholds
         counted = count_for_comparison(predictions, wish, segments)
-        counted = counted.without_small_segments(segments, positives=job.min_positives)
+        small = counted.small_segments(segments, positives=job.min_positives)
+        if known is not None:
+            at = field_with_small_pooled(known, counted.tally.counts, small, segments)
+        counted = counted.with_small_pooled(small)
         tally = counted.tally
+        repeat = None if job.columns.get("repeat") is None else REPEAT
         comparison = comparison_of(
             tally.counts,
             prevalence=at,
@@ -121,12 +127,14 @@ def run_report(job: ReportJob) -> Published:
             segments=segments,
             # Whatever the log calls its folds, the key of the predictions is "fold".
             fold=None if job.columns.get("fold") is None else "fold",
-            repeat=None if job.columns.get("repeat") is None else REPEAT,
+            repeat=repeat,
             unit_counts=counted.by_unit,
             unit_rows=None if counted.units is None else counted.units.repeated,
         )
         question = replace(job.question, beta=comparison.main_beta)
-        answer = answer_question(question, comparison, tally.counts, unit_counts=counted.by_unit)
+        answer = answer_question(
+            question, comparison, tally.counts, unit_counts=counted.by_unit, repeat=repeat
+        )
         written = _write(job, counted, comparison, answer, folder)
     reports, tables, charts = (tuple(job.out / name for name in names) for names in written)
     return Published(comparison, answer, tally, reports, tables, charts)

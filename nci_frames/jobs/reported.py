@@ -10,6 +10,7 @@ from nci_frames.errors import SourceError
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import Window
+from nci_frames.jobs.repeats import REPEAT
 
 __all__ = ["Reported", "Scope"]
 
@@ -42,6 +43,13 @@ class Reported:
         first = self.starts[-min(windows, len(self.starts))] if windows and self.starts else None
         recent = ever if first is None or self.last_window is None else (first, self.last_window[1])
         self._windows: dict[str, Window | None] = {"all": recent, "last": self.last_window, "ever": ever}
+
+    @property
+    def repeats(self) -> int:
+        """How often each row was scored: the repeats of a cross-validation, or 1."""
+        if REPEAT not in self._contents.keys:
+            return 1
+        return self.by([REPEAT], "all")[REPEAT].n_unique()
 
     def by(self, keys: Sequence[str], scope: Scope) -> pl.DataFrame:
         """Return the counts of a scope by keys."""

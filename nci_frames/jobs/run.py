@@ -1,6 +1,6 @@
 """One run of a job: count what is new, build the report, judge the gates, publish."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,40 +13,37 @@ from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.jobs.arrivals import arrivals
+from nci_frames.jobs.counted_files import Counting, Planned, count_files, ledger_of, plan_files
 from nci_frames.jobs.counting_units import MOST_COUNTS
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, changes_since
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Job
-from nci_frames.jobs.job_file.windows import find_windows
-from nci_frames.jobs.ledger.ledger import CountsLedger
-from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import LogFile, Window
+from nci_frames.jobs.logging import Tell
 from nci_frames.jobs.manifest import data_facts, manifest_of
 from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.remote import RemoteShelf
+from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.jobs.reported import Reported, Scope
 from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
+from nci_frames.jobs.traffic import TrafficTables, count_traffic, traffic_tables
 from nci_frames.reporting.files.save_table import save_table
+from nci_frames.reporting.pages.gates import RunSummary, run_summary
 from nci_frames.reporting.pages.history import write_history
-from nci_frames.reporting.pages.write import write_report
+from nci_frames.reporting.pages.write import write_form
 
 __all__ = ["Outcome", "Plan", "plan_job", "run_job"]
-
-#: Called with what happens: an event, and facts about it.
-Tell = Callable[..., object]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run would do."""
+    """What a run would do with the files of a job."""
 
-    #: What ``CountsLedger.append`` would say of each file, with "new" for those that it would count.
-    files: pl.DataFrame
-    windows: tuple[Window, ...]
-    settings: CountingSettings
+    labelled: Planned
+    #: Those without labels; None if the job names none.
+    traffic: Planned | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +79,11 @@ def plan_job(file: JobFile, *, until: datetime | None = None) -> Plan:
     NciFramesError
         If there is no file, or the ledger is damaged.
     """
-    ledger = _ledger(file)
-    settings = file.job.counting_settings()
-    files = _files(file, until=until, everything=not _known(ledger, settings))
-    windows = sorted({found.window for found in files if found.window is not None})
-    planned = ledger.plan(files, settings, on_changed=file.job.source.on_changed)
-    return Plan(planned, tuple(windows), settings)
+    job = file.job
+    labelled = plan_files(file, job.source, job.counting_settings(), until=until)
+    if job.traffic is None:
+        return Plan(labelled, None)
+    return Plan(labelled, plan_files(file, job.traffic, job.traffic_settings(), until=until))
 
 
 def run_job(
@@ -128,24 +124,25 @@ def run_job(
         name = run or f"{sequence:06d}-{started:%Y%m%dT%H%M%SZ}"
         shelf.check_new(name)
         tell("run started", job=job.name, run=name, sequence=sequence)
-        ledger, settings = _ledger(file), job.counting_settings()
-        files = _files(file, until=until, everything=not _known(ledger, settings))
-        appended = ledger.append_files(
-            files, settings, run=name, on_changed=job.source.on_changed, keep_going=keep_going
-        )
-        counts = Reported(ledger, settings, job.report.windows, until)
+        settings, how = job.counting_settings(), Counting(name, until, keep_going)
+        appended = count_files(file, job.source, settings, how)
+        log = count_traffic(file, how, tell)
+        counts = Reported(ledger_of(file), settings, job.report.windows, until)
         history = History.of(shelf.folder, pointer)
         arrived = arrivals(appended, counts.sources, history.manifest)
         for row in arrived.iter_rows(named=True):
             tell("source", **{key: value for key, value in row.items() if value is not None})
+        traffic = None if log is None else traffic_tables(job, counts, log)
         verdicts = judge_gates(job, counts.by, _reference(counts, history, pointer))
         verdict = overall(verdicts)
         for row in verdicts.iter_rows(named=True):
             tell("gate", **{key: value for key, value in row.items() if value is not None})
         with shelf.building(name) as folder:
             facts = data_facts(counts, appended) + scenario_facts(job)
-            changes = _write(file, counts, folder, facts, tell)
-            scenarios = scenario_values(job, lambda keys: counts.by(keys, "all"))
+            if log is not None and traffic is not None:
+                facts += traffic.facts(log)
+                traffic.save(folder)
+            history = history.with_run(name, sequence, started, counts.last_window, verdicts, arrived)
             good: dict[str, Any] = {
                 "run": name,
                 "path": shelf.path_of(name),
@@ -153,7 +150,14 @@ def run_job(
                 "ledger": counts.mark(),
             }
             last_good = good if verdict == "pass" else (pointer or {}).get("last_good")
-            history = history.with_run(name, sequence, started, counts.last_window, verdicts, arrived)
+            summary = run_summary(
+                history=history.table,
+                runs=history.runs,
+                verdicts=verdicts,
+                last_good=(last_good or {}).get("run"),
+            )
+            changes = _write(file, counts, traffic, folder, facts, tell, summary)
+            scenarios = scenario_values(job, lambda keys: counts.by(keys, "all"), repeats=counts.repeats)
             save_table(verdicts, folder / "verdicts.parquet")
             (folder / "verdicts.json").write_text(verdicts_json(name, verdicts), encoding="utf-8")
             save_table(history.table, folder / "history.parquet")
@@ -167,13 +171,14 @@ def run_job(
                 history=history.table,
                 runs=history.runs,
                 unusual=history.unusual,
-                last_good=(last_good or {}).get("run"),
-                verdicts=verdicts,
+                summary=summary,
                 changes=changes_since(history.good_points, changes),
                 scenarios=scenarios,
+                traffic=traffic and (traffic.prevalence, traffic.values),
                 facts=facts,
             )
             manifest = manifest_of(file, name, sequence, started, verdict, counts, appended)
+            manifest["traffic"] = log and log.facts()
             shelf.audit(folder, manifest | {"last_good": last_good})
             shelf.publish(
                 folder,
@@ -199,37 +204,29 @@ def _shelf(file: JobFile) -> Shelf:
     return RemoteShelf(folder, file.job.output.storage_options) if "://" in folder else Shelf(Path(folder))
 
 
-def _ledger(file: JobFile) -> CountsLedger:
-    output = file.job.output
-    return CountsLedger(file.resolve(output.ledger), storage_options=output.storage_options or None)
-
-
-def _known(ledger: CountsLedger, settings: CountingSettings) -> bool:
-    """Tell whether anything was counted by these settings."""
-    return settings.generation in ledger.generations()["generation"]
-
-
-def _files(file: JobFile, *, until: datetime | None, everything: bool) -> list[LogFile]:
-    source = file.job.source
-    paths = [source.path] if isinstance(source.path, str) else source.path
-    resolved = [file.resolve(path) for path in paths]
-    return find_windows(resolved, lookback=source.lookback, until=until, everything=everything)
-
-
 def _write(
-    file: JobFile, counts: Reported, folder: Path, facts: Sequence[tuple[str, str]], tell: Tell
+    file: JobFile,
+    counts: Reported,
+    traffic: TrafficTables | None,
+    folder: Path,
+    facts: Sequence[tuple[str, str]],
+    tell: Tell,
+    summary: RunSummary,
 ) -> pl.DataFrame:
     """Write the report and its tables; return the operating points of the newest window."""
     job = file.job
-    keys = [*(["fold"] if job.columns.fold else []), *job.segments.keys]
-    table = counts.by(keys, "all")
+    repeat = REPEAT if job.columns.repeat else None
+    folds = [*(["fold"] if job.columns.fold else []), *([repeat] if repeat else [])]
+    table = counts.by([*folds, *job.segments.keys], "all")
     least = {"positives": job.segments.min_positives, "negatives": job.segments.min_negatives}
-    small = small_segments(table, job.segments.keys, **least)
+    small = small_segments(one_repeat(table), job.segments.keys, **least)
     by_unit = None if job.columns.unit is None else _by_unit(counts, table, job)
     if by_unit is not None and {*small.columns} <= {*by_unit.columns}:
         by_unit = with_small_pooled(by_unit, small)
     table = with_small_pooled(table, small)
     named = {name: eta for name, eta in job.scenarios.items() if isinstance(eta, float)}
+    if traffic is not None and traffic.estimate is not None:
+        named.setdefault("traffic", traffic.estimate["prevalence"])
     comparison = comparison_of(
         table,
         prevalence=sorted({*job.report.prevalence, *named.values()}),
@@ -237,17 +234,19 @@ def _write(
         threshold=job.report.threshold,
         segments=job.segments.keys,
         fold="fold" if job.columns.fold else None,
+        repeat=repeat,
         unit_counts=by_unit,
     )
     if comparison.off_scale is not None:
         tell("doubtful threshold", why=comparison.off_scale)
     for kind in job.report.formats:
-        write_report(
+        write_form(
             comparison,
             folder / f"report.{kind}",
             title=job.report.title or job.name,
             facts=facts,
             scenarios=named,
+            gates=summary if summary.verdicts else None,
         )
     for name, frame in {"counts": table, **comparison.tables}.items():
         for ending in job.report.tables:
@@ -262,9 +261,10 @@ def _write(
 def _by_unit(counts: Reported, table: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Return the counts by buckets of units, and by segments unless those would be too many."""
     buckets = job.counting_settings().buckets or 1
-    groups = table.select("model", *job.segments.keys).n_unique()
+    repeats = [REPEAT] if job.columns.repeat else []
+    groups = table.select("model", *repeats, *job.segments.keys).n_unique()
     fits = job.thresholds == "exact" or groups * buckets * table["threshold"].n_unique() <= MOST_COUNTS
-    return counts.by([*(job.segments.keys if fits else ()), BUCKET], "all")
+    return counts.by([*repeats, *(job.segments.keys if fits else ()), BUCKET], "all")
 
 
 def _reference(counts: Reported, history: History, pointer: Mapping[str, Any] | None) -> Reference | None:

@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.evaluation.comparison.places import main_beta
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.rates.rates import compute_rates, with_bounds, with_worth
 from nci_frames.jobs.gates.measure import segment_text
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.jobs.job_file.scenarios import key_text
@@ -34,7 +34,9 @@ SCENARIO_VALUES: dict[str, Any] = {
 _PLACE = ["scenario", "segment", "model", "metric"]
 
 
-def scenario_values(job: Job, counts: Callable[[Sequence[str]], pl.DataFrame]) -> pl.DataFrame:
+def scenario_values(
+    job: Job, counts: Callable[[Sequence[str]], pl.DataFrame], *, repeats: int = 1
+) -> pl.DataFrame:
     """Return precision, F-beta and the positive fraction of every model in every scenario.
 
     Parameters
@@ -43,6 +45,8 @@ def scenario_values(job: Job, counts: Callable[[Sequence[str]], pl.DataFrame]) -
         The job, whose scenarios hold their prevalences.
     counts
         Gives the counts that are reported, by keys.
+    repeats
+        How often each row was scored, in repeats of a cross-validation.
 
     Returns
     -------
@@ -54,9 +58,9 @@ def scenario_values(job: Job, counts: Callable[[Sequence[str]], pl.DataFrame]) -
     tables = [pl.DataFrame(schema=SCENARIO_VALUES)]
     for name, scenario in job.scenarios.items():
         if isinstance(scenario, SegmentScenario):
-            tables += _by_segment(job, name, scenario, counts([scenario.by]))
+            tables += _by_segment(job, name, scenario, counts([scenario.by]), repeats)
         else:
-            tables.append(_values(job, name, counts([]), pl.lit(scenario, pl.Float64)))
+            tables.append(_values(job, name, counts([]), pl.lit(scenario, pl.Float64), repeats))
     return pl.concat(tables).sort(_PLACE, nulls_last=True)
 
 
@@ -80,14 +84,18 @@ def scenario_facts(job: Job) -> list[tuple[str, str]]:
     return facts
 
 
-def _by_segment(job: Job, name: str, scenario: SegmentScenario, counts: pl.DataFrame) -> list[pl.DataFrame]:
+def _by_segment(
+    job: Job, name: str, scenario: SegmentScenario, counts: pl.DataFrame, repeats: int
+) -> list[pl.DataFrame]:
     """Return the values of each segment at its own prevalence, and which segments lack one, or rows."""
     given = scenario.prevalence or {}
     found = {value: None if value is None else key_text(value) for value in counts[scenario.by].unique()}
     known = {value: given[text] for value, text in found.items() if text in given}
     old, new = list(known), list(known.values())
     eta = pl.col(scenario.by).replace_strict(old, new, default=None, return_dtype=pl.Float64)
-    tables = [_values(job, name, counts.filter(pl.col(scenario.by).is_in(old)), eta)] if known else []
+    tables = (
+        [_values(job, name, counts.filter(pl.col(scenario.by).is_in(old)), eta, repeats)] if known else []
+    )
     told: list[tuple[Any, float | None, str]] = [
         (value, None, "the scenario has no prevalence for it") for value in found if value not in known
     ]
@@ -110,10 +118,15 @@ def _by_segment(job: Job, name: str, scenario: SegmentScenario, counts: pl.DataF
     return [*tables, pl.DataFrame(missing, schema=SCENARIO_VALUES)]
 
 
-def _values(job: Job, name: str, counts: pl.DataFrame, eta: pl.Expr) -> pl.DataFrame:
+def _values(job: Job, name: str, counts: pl.DataFrame, eta: pl.Expr, repeats: int) -> pl.DataFrame:
     keys = COUNTS.keys(counts.columns)
-    points = select_operating_points(compute_rates(counts), threshold=job.report.threshold)
-    bounded = compute_rates(points, interval=job.report.interval)
+    rates = compute_rates(counts)
+    if repeats > 1:
+        share = pl.lit(1 / repeats)
+        groups = rates.select("model", *keys).unique()
+        rates = with_worth(rates, groups.with_columns(positives_worth=share, negatives_worth=share))
+    points = select_operating_points(rates, threshold=job.report.threshold)
+    bounded = with_bounds(points, interval=job.report.interval, level=0.95)
     values = project_rates(
         bounded.with_columns(prevalence=eta),
         metrics=SCENARIO_METRICS,

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-__all__ = ["group_starts", "is_distinct", "is_sorted"]
+__all__ = ["group_starts", "in_runs", "is_distinct", "is_sorted"]
 
 #: Rows that are compared by value at a time, since comparing copies strings.
 _AT_A_TIME = 1 << 20
@@ -83,6 +83,16 @@ def is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) ->
     ascending = np.append(True, thresholds[1:] > thresholds[:-1])[: len(frame)]
     ascending[first] = True
     return bool(ascending.all()) and is_distinct(frame, keys, first)
+
+
+def in_runs(frame: pl.DataFrame, member: list[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Return a frame sorted by *member* and threshold, and the first row of each member."""
+    first = group_starts(frame, member)
+    heads = frame[first].select(member)
+    if not is_sorted(frame, member, first) or not heads.equals(heads.sort(member)):
+        frame = frame.sort(*member, "threshold", maintain_order=True)
+        first = group_starts(frame, member)
+    return frame, first
 
 
 def is_distinct(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:

@@ -1,7 +1,7 @@
 """Counting at every distinct score: the rows are gathered compactly, then sorted group by group.
 
-What is kept of a row is its score, its class and its weight, in blocks that are ordered by group; one group
-is sorted at a time, straight into the columns of the result.
+What is kept of a row is its score, its class and its weight, in blocks that are ordered by group. A large
+group is sorted alone, small ones many at a time, straight into the columns of the result.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,21 +14,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.counting.engine.batches import Batch, read_batches
-from nci_frames.counting.engine.cells import Counts
+from nci_frames.counting.engine.distinct import Floats, Rows, count_distinct
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 
 __all__ = ["TooManyRowsError", "count_exact"]
 
-Floats = NDArray[np.floating]
-
 #: Rows that are ordered by group at a time.
 _BLOCK_ROWS = 1 << 21
 
-#: Groups that a thread takes at a time: so many parts keep all threads busy, and so many groups in a part
-#: cost more than their distribution.
-_PARTS, _GROUPS = 64, 64
+#: A group with so many rows is counted alone: to count several at once takes longer for a row.
+_ALONE_ROWS = 1 << 13
+#: Smaller groups are counted together, as many as have so many rows.
+_PART_ROWS = 1 << 17
+#: Within a part, groups have numbers of 16 bits.
+_MOST_GROUPS = 1 << 16
 
 
 class TooManyRowsError(Exception):
@@ -88,36 +89,60 @@ def count_exact(
         "threshold": np.empty(rows, np.float64),
         **{name: np.empty(rows, count) for name in ("tp", "fp", "fn", "tn")},
     }
-    starts = np.append(0, np.cumsum(_rows_of_groups(blocks, len(groups))[order]))
+    rows_of = _rows_of_groups(blocks, len(groups))
+    #: Where the rows of a group would stand, if each had a score of its own.
+    starts = np.empty_like(rows_of)
+    starts[order] = np.cumsum(rows_of[order]) - rows_of[order]
+    sizes = np.zeros(len(groups), np.int64)
 
-    def write(place: int) -> int:
-        """Count a group where its rows would stand; return how many distinct scores it has."""
-        start = starts[place]
-        parts = _one_group(*_gathered(blocks, int(order[place])))
-        for column, part in zip(columns.values(), parts, strict=True):
-            column[start : start + len(part)] = part
-        return len(parts[0])
+    def write(part: range) -> int:
+        """Count some groups; return how many distinct scores they have."""
+        mine = slice(part.start, part.stop)
+        sizes[mine], counted = count_distinct(_gathered(blocks, part))
+        places = _places(starts[mine], sizes[mine])
+        for column, written in zip(columns.values(), counted, strict=True):
+            column[places] = written
+        return len(counted[0])
 
-    sizes: list[int] = []
     distinct = 0
-    step = min(_GROUPS, 1 + len(order) // _PARTS)
-    parts = [range(len(order))[start : start + step] for start in range(0, len(order), step)]
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        for written in threads.map(lambda part: list(map(write, part)), parts):
-            sizes += written
-            distinct += sum(written)
+        for written in threads.map(write, _parts(rows_of)):
+            distinct += written
             budget.need_rows(rows, len(groups.keys), distinct)
     blocks.clear()
-    table = groups.frame()[np.repeat(order.astype(np.uint32), sizes)]
+    table = groups.frame()[np.repeat(order.astype(np.uint32), sizes[order])]
     for name in list(columns):
-        table = table.with_columns(pl.Series(name, _closed_up(columns.pop(name), starts, sizes)))
+        closed = _closed_up(columns.pop(name), starts[order], sizes[order])
+        table = table.with_columns(pl.Series(name, closed))
     return table, rows_by_code
 
 
-def _closed_up(column: NDArray[Any], starts: NDArray[np.int64], sizes: list[int]) -> NDArray[Any]:
+def _parts(rows_of: NDArray[np.int64]) -> Iterator[range]:
+    """Yield the numbers of groups that are counted together."""
+    begin = rows = 0
+    for number, mine in enumerate(rows_of.tolist()):
+        full = rows + mine > _PART_ROWS or number - begin == _MOST_GROUPS
+        if number > begin and (full or mine >= _ALONE_ROWS or (rows >= _ALONE_ROWS and number == begin + 1)):
+            yield range(begin, number)
+            begin, rows = number, 0
+        rows += mine
+    if len(rows_of):
+        yield range(begin, len(rows_of))
+
+
+def _places(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> slice | NDArray[np.int64]:
+    """Return the places of the rows of groups of some sizes, each from its start on."""
+    if len(sizes) == 1:
+        return slice(starts[0], starts[0] + sizes[0])
+    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    places: NDArray[np.int64] = np.repeat(starts, sizes) + within
+    return places
+
+
+def _closed_up(column: NDArray[Any], starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[Any]:
     """Close the gaps after groups that have fewer distinct scores than rows."""
     end = 0
-    for start, size in zip(starts.tolist(), sizes, strict=False):
+    for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
         if end < start:
             column[end : end + size] = column[start : start + size]
         end += size
@@ -141,7 +166,7 @@ def _at_most(
 class _Block:
     """Some rows, ordered by the number of their group."""
 
-    ends: NDArray[np.intp]  # of the rows of each group number
+    bounds: NDArray[np.intp]  # the first row of each group number, and the number of rows
     scores: Floats
     labels: NDArray[np.bool_]
     weights: NDArray[np.float64] | None
@@ -150,7 +175,7 @@ class _Block:
 def _rows_of_groups(blocks: "Iterable[_Block]", groups: int) -> NDArray[np.int64]:
     rows = np.zeros(groups, np.int64)
     for block in blocks:
-        rows[: len(block.ends)] += np.diff(block.ends, prepend=0)
+        rows[: len(block.bounds) - 1] += np.diff(block.bounds)
     return rows
 
 
@@ -174,64 +199,28 @@ def _ordered(batches: list[Batch]) -> _Block:
     rows = np.argsort(small, kind="stable")
     weights = [batch.weights for batch in batches if batch.weights is not None]
     return _Block(
-        np.cumsum(np.bincount(numbers)),
+        np.append(0, np.cumsum(np.bincount(numbers))),
         np.concatenate([batch.scores for batch in batches])[rows],
         np.concatenate([batch.labels for batch in batches])[rows],
         np.concatenate(weights)[rows] if weights else None,
     )
 
 
-def _gathered(
-    blocks: list[_Block], number: int
-) -> tuple[Floats, NDArray[np.bool_], NDArray[np.float64] | None]:
-    """Return the scores, labels and weights of one group, in the order of the rows."""
-    mine = [
-        (block, slice(block.ends[number - 1] if number else 0, block.ends[number]))
-        for block in blocks
-        if number < len(block.ends)
-    ]
+def _gathered(blocks: list[_Block], part: range) -> Rows:
+    """Return the rows of some groups, those of each in their order."""
+    mine = []
+    numbers = []
+    for block in blocks:
+        # Groups that were met after the block have no bounds in it.
+        bounds = block.bounds[part.start : part.stop + 1]
+        if len(bounds) > 1:
+            mine.append((block, slice(bounds[0], bounds[-1])))
+            numbers.append(np.repeat(np.arange(len(bounds) - 1, dtype=np.uint16), np.diff(bounds)))
     weights = [block.weights[rows] for block, rows in mine if block.weights is not None]
-    return (
+    return Rows(
+        len(part),
+        np.concatenate(numbers),
         np.concatenate([block.scores[rows] for block, rows in mine]),
         np.concatenate([block.labels[rows] for block, rows in mine]),
         np.concatenate(weights) if weights else None,
     )
-
-
-def _first_of_runs(ascending: Floats) -> NDArray[np.intp]:
-    """Return where each distinct value begins."""
-    # By comparison: the difference of two infinities is NaN.
-    return np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
-
-
-def _one_group(
-    scores: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64] | None
-) -> tuple[Floats, Counts, Counts, Counts, Counts]:
-    """Return the distinct scores of a group, ascending, and tp, fp, fn, tn at each."""
-    # Adding zero turns -0.0 into 0.0: the two are one score.
-    scores = scores + 0
-    if weights is None:
-        true, false = np.sort(scores[labels]), np.sort(scores[~labels])
-        # Two sorted runs: the stable sort merges them.
-        both = np.sort(np.concatenate([true, false]), kind="stable")
-        below = _first_of_runs(both)
-        distinct = both[below]
-        # Rows below a score are of one class or the other: one search, in the rarer class, gives both
-        # numbers.
-        if len(true) <= len(false):
-            fn = np.searchsorted(true, distinct)
-            tn = below - fn
-        else:
-            tn = np.searchsorted(false, distinct)
-            fn = below - tn
-        return distinct, len(true) - fn, len(false) - tn, fn, tn
-    order = np.argsort(scores, kind="stable")
-    scores, labels, weights = scores[order], labels[order], weights[order]
-    first = _first_of_runs(scores)
-    counts = []
-    for of_class in (labels, ~labels):
-        at_score = np.add.reduceat(np.where(of_class, weights, 0.0), first)
-        reached = at_score[::-1].cumsum()[::-1]
-        counts.append((reached, reached[0] - reached))
-    (tp, fn), (fp, tn) = counts
-    return scores[first], tp, fp, fn, tn

@@ -30,7 +30,9 @@ class View:
 
     @classmethod
     def newest(cls, table: LedgerTable, generation: str | None = None) -> "View":
-        """Return the newest version; without a generation, that of the newest commit.
+        """Return the newest version; without a generation, that of the newest commit of logs with labels.
+
+        Of a ledger that has no logs with labels, it is that of the newest commit.
 
         Raises
         ------
@@ -43,7 +45,7 @@ class View:
             msg = "there is no ledger yet, or nothing in it"
             raise LedgerError(msg, where=repr(table.storage.uri), hint="append a source first")
         if generation is None:
-            return max(views, key=lambda view: view.last_sequence)
+            return max(views, key=lambda view: (view.has_labels, view.last_sequence))
         for view in views:
             if view.generation == generation:
                 return view
@@ -63,6 +65,12 @@ class View:
             return None
         first = rows.row(0, named=True)
         return {**json.loads(first["ledger_entry"]), "sequence": first["ledger_sequence"]}
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the logs have labels."""
+        facts = self.facts()
+        return facts is not None and json.loads(facts["settings"])["label"] is not None
 
     def states(self, *, as_of: str | int | None = None) -> dict[str, SourceState]:
         """Return what became of each source, up to the end of a run, up to a version, or up to now.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nci_frames.arguments import LEAST_BUCKETS
 from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.schemas import COUNTS
@@ -81,7 +82,7 @@ def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
     bucket = heads.join(
         pl.DataFrame({units: buckets}).with_row_index("__place"), on=units, how="left", maintain_order="left"
     )["__place"].to_numpy()
-    every = _every_score(counts, first)
+    every = runs_with_every_score(counts, first)
     found = []
     borders = np.flatnonzero(np.diff(number, prepend=-1))
     for begin, end in zip(borders, np.append(borders, len(heads))[1:], strict=True):
@@ -136,15 +137,6 @@ def _numbers(heads: pl.DataFrame, group: list[str]) -> NDArray[np.int64]:
     order = heads.select(group).unique().sort(group).with_row_index("__number")
     numbered = heads.join(order, on=group, how="left", nulls_equal=True, maintain_order="left")
     return numbered["__number"].cast(pl.Int64).to_numpy()
-
-
-def _every_score(counts: pl.DataFrame, first: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return of each member whether it has a row for every distinct score, as ``has_every_score`` does."""
-    if "resolution" not in counts.columns or not len(first):
-        return np.zeros(len(first), np.bool_)
-    one = (counts["resolution"] == "exact").fill_null(value=False).to_numpy()
-    below = counts[first].select(pl.col("fn") + pl.col("tn")).to_series().to_numpy()
-    return np.asarray(np.logical_and.reduceat(one, first) & (below == 0))
 
 
 def _sparse(rows: NDArray[Any], cells: tuple[NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> Any:

@@ -1,11 +1,19 @@
 """Counts by buckets of units -> the same counts at a few thresholds of each group."""
 
+from collections.abc import Iterator
+
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.counts.resolution import one_score
 from nci_frames.schemas import COUNTS
+from nci_frames.schemas.runs import in_runs
+from nci_frames.typing import Floats
 
 __all__ = ["at_thresholds"]
+
+Rows = NDArray[np.int64]
 
 _CELLS = ("tp", "fp", "fn", "tn")
 
@@ -30,28 +38,48 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, units: str) -> pl.
         # On a grid every bucket has every threshold.
         found = counts.join(wanted, on=[*on, "threshold"], how="semi", nulls_equal=True)
         return found.select(*group, units, "threshold", cells)
-    numbered = counts.with_columns(__bucket=pl.struct(*group, units).rank("dense")).select(
-        *group, units, "__bucket", "threshold", cells
-    )
-    totals = numbered.group_by(*group, units, "__bucket").agg(
-        positives=(pl.col("tp") + pl.col("fn")).first(), negatives=(pl.col("fp") + pl.col("tn")).first()
-    )
-    asked = totals.join(wanted, on=on, nulls_equal=True)
-    found = asked.sort("threshold").join_asof(
-        numbered.select("__bucket", "threshold", "tp", "fp").sort("threshold"),
-        on="threshold",
-        by="__bucket",
-        strategy="forward",
-        check_sortedness=False,
-    )
+    counts, first = in_runs(counts, [*group, units])
+    heads = counts[first].select(*group, units)
+    groups = wanted.select(on).unique(maintain_order=True).with_row_index("__group")
+    ends = np.append(first[1:], len(counts))
+    threshold = counts["threshold"].to_numpy()
+    bucket, asked, place = [], [], []
+    members = heads.join(groups, on=on, how="left", nulls_equal=True, maintain_order="left")["__group"]
+    for number, thresholds in enumerate(_of_each(wanted, groups, on)):
+        of_group = np.flatnonzero((members == number).fill_null(value=False).to_numpy())
+        below = _lower(threshold, first[of_group], ends[of_group], thresholds)
+        place.append((first[of_group, None] + below).ravel())
+        bucket.append(np.repeat(of_group, len(thresholds)))
+        asked.append(np.tile(thresholds, len(of_group)))
+    if not place:
+        return counts.clear().select(*group, units, "threshold", cells)
+    rows, run = np.concatenate(place), np.concatenate(bucket)
     # No score of the bucket reaches such a threshold.
-    hits = found.with_columns(pl.col("tp", "fp").fill_null(0))
-    return hits.select(
-        *group,
-        units,
-        "threshold",
-        "tp",
-        "fp",
-        fn=pl.col("positives") - pl.col("tp"),
-        tn=pl.col("negatives") - pl.col("fp"),
-    ).sort(*group, units, "threshold")
+    none = rows == ends[run]
+    columns: dict[str, Rows] = {}
+    lowest = counts[first]
+    for hit, missed in (("tp", "fn"), ("fp", "tn")):
+        reached = counts[hit].to_numpy()[np.where(none, first[run], rows)]
+        columns[hit] = np.where(none, 0, reached)
+        columns[missed] = (lowest[hit] + lowest[missed]).to_numpy()[run] - columns[hit]
+    table = heads[run].with_columns(threshold=np.concatenate(asked), **columns)
+    # The groups of the points may be in another order, or have several runs of buckets.
+    return table[np.argsort(run, kind="stable")].select(*group, units, "threshold", cells)
+
+
+def _of_each(wanted: pl.DataFrame, groups: pl.DataFrame, on: list[str]) -> Iterator[Floats]:
+    """Yield the thresholds of each group, ascending."""
+    numbered = wanted.join(groups, on=on, nulls_equal=True).sort("__group", "threshold")
+    first = np.flatnonzero(np.diff(numbered["__group"].to_numpy(), prepend=-1))
+    yield from np.split(numbered["threshold"].to_numpy(), first[1:])
+
+
+def _lower(threshold: Floats, first: Rows, ends: Rows, asked: Floats) -> Rows:
+    """Return how many thresholds of each run of rows are lower than each one that is asked for."""
+    sizes = ends - first
+    start = np.cumsum(sizes) - sizes
+    rows = np.repeat(first - start, sizes) + np.arange(int(sizes.sum()))
+    place = np.searchsorted(asked, threshold[rows], side="right")
+    cell = np.repeat(np.arange(len(first)), sizes) * (len(asked) + 1) + place
+    counted = np.bincount(cell, minlength=len(first) * (len(asked) + 1))
+    return counted.reshape(len(first), -1)[:, :-1].cumsum(axis=1)

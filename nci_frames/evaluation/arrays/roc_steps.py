@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from nci_frames.counts.resolution import no_score_below, one_score
@@ -22,6 +23,8 @@ _ROWS_AT_A_TIME = 1 << 18
 @dataclass(frozen=True, slots=True)
 class Curves:
     """The ROC steps of some groups, end to end: from one point to the next as the threshold falls.
+
+    Steps one after the other in which TPR stays are one step: the curve is the same, and so is every area.
 
     A group without positives has NaN for every TPR, one without negatives for every FPR; both become null in
     results.
@@ -94,9 +97,12 @@ def curve_parts(frame: pl.DataFrame, keys: list[str]) -> Iterator[Callable[[], C
 
 def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str]) -> Curves:
     """Return the curves of groups whose thresholds ascend from each first row on."""
-    rows = len(ascending)
-    columns = {name: ascending[name].to_numpy().astype(np.float64)[::-1] for name in ("tp", "fp", "fn", "tn")}
-    known = ascending.select(tied=one_score(ascending.columns), complete=no_score_below())
+    heads = ascending[first[::-1]].select(keys)
+    kept, first = _corners(ascending["tp"].to_numpy(), first)
+    rows = len(kept)
+    corners = ascending.select("tp", "fp", "fn", "tn", cs.by_name("resolution", require_all=False))[kept]
+    columns = {name: corners[name].to_numpy().astype(np.float64)[::-1] for name in ("tp", "fp", "fn", "tn")}
+    known = corners.select(tied=one_score(corners.columns), complete=no_score_below())
     tied, complete = (column.to_numpy()[::-1] for column in known)
     # Reversed, the last group comes first; the order is restored when the steps are laid out.
     last = np.append(first[1:], rows)[::-1]
@@ -113,5 +119,19 @@ def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str]) -
     tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]]) for rate in (tpr, fpr))
     tpr0[start] = fpr0[start] = 0.0
     tied = np.insert(tied, end, complete[end - 1])
-    groups = ascending[first[::-1]].select(keys)
-    return Curves(groups, start, size, tpr0, tpr, fpr0, fpr, tied, positives, negatives)
+    return Curves(heads, start, size, tpr0, tpr, fpr0, fpr, tied, positives, negatives)
+
+
+def _corners(
+    tp: NDArray[np.generic], first: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows at which TP changes or a group ends, and which of them is the first of each group.
+
+    A log has few positives, so most of its scores only add a false positive.
+    """
+    kept = np.ones(len(tp), np.bool_)
+    changes = tp[1:] != tp[:-1]
+    np.logical_or(changes[1:], changes[:-1], out=kept[1:-1])
+    kept[first] = kept[first - 1] = True
+    rows = np.flatnonzero(kept)
+    return rows, np.searchsorted(rows, first)

@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import SchemaError
-from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.comparison.certainty import Resampled
+from nci_frames.evaluation.comparison.log_counts import LogCounts
 from nci_frames.evaluation.comparison.questions import Answer, Question
 from nci_frames.evaluation.comparison.tables import Comparison
-from nci_frames.evaluation.comparison.units import Drawn
+from nci_frames.evaluation.comparison.units import BUCKET
 from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.metrics import called_metric
+from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
-from nci_frames.evaluation.rates.hull import roc_convex_hull
+from nci_frames.evaluation.rates.hull import highest_of_each_tpr, roc_convex_hull
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.significance.best import compare_best
@@ -40,6 +40,7 @@ def answer_question(
     counts: pl.DataFrame,
     *,
     unit_counts: pl.DataFrame | None = None,
+    repeat: str | None = None,
     repeats: int = 400,
 ) -> Answer:
     """Return which model is best at the prevalence of a question, how sure that is, and where it changes.
@@ -50,8 +51,9 @@ def answer_question(
         What is asked.
     comparison
         The comparison of the same counts; its prevalences are those over which a change of order is searched.
-    counts, unit_counts
-        What ``compare_models`` was given.
+    counts, unit_counts, repeat
+        What ``compare_models`` was given. Areas and own best thresholds are taken within each repeat and
+        averaged.
     repeats
         Number of resampled logs.
 
@@ -69,10 +71,12 @@ def answer_question(
     # A log of one class has no prevalence of the field.
     etas = (question.prevalence, observed, comparison.middle_prevalence, 0.5)
     eta = next(eta for eta in etas if eta is not None and 0 < eta < 1)
-    units = Drawn.of(frame if unit_counts is None else collect(unit_counts, COUNTS), ())
-    keys = COUNTS.keys(frame.columns)
-    total = pool_counts(frame, over=keys) if keys else frame
-    asker = _Asker(question, comparison, eta, total, units, repeats)
+    if repeat is None and (unit_counts is not None or BUCKET not in frame.columns):
+        # The comparison has already added all keys up.
+        rates = comparison.rates
+        frame = rates.select(name for name in COUNTS.fixed if name in rates.columns)
+    log = LogCounts.of(frame, unit_counts, segments=(), fold=None, repeat=repeat)
+    asker = _Asker(question, comparison, eta, log, repeats)
     models = asker.models()
     label = models["metric"][0]
     return Answer(question, eta, eta == observed, label, models, asker.winners(), asker.span)
@@ -86,20 +90,19 @@ class _Asker:
         question: Question,
         comparison: Comparison,
         eta: float,
-        total: pl.DataFrame,
-        drawn: Drawn,
+        log: LogCounts,
         repeats: int,
     ) -> None:
         self._question, self._comparison, self._eta = question, comparison, eta
-        self._total, self._drawn, self._repeats = total, drawn, max(repeats, _LEAST_REPEATS)
+        self._log, self._repeats = log, max(repeats, _LEAST_REPEATS)
         self._asked = question.asked
         self._curve = question.area
         self._label = question.area.name if question.area is not None else called_metric(self._asked).label
-        self._rates = comparison.rates
+        # The best of a metric that rises with TPR and falls with FPR is one of few.
+        few = question.own and question.f_beta
+        self._rates = highest_of_each_tpr(comparison.rates) if few else comparison.rates
         grid = [value for value in (*comparison.prevalence, eta) if 0 < value < 1]
         self.span = min(grid), max(grid)
-        # Sums of weights are not resampled, nor are logs of few units.
-        self._judged = drawn.total if not comparison.weighted and drawn.enough else None
 
     def models(self) -> pl.DataFrame:
         """Return the models, the best first."""
@@ -132,12 +135,12 @@ class _Asker:
     def _values(self) -> pl.DataFrame:
         points = self._points(self._eta)
         weighted = self._comparison.weighted
-        bounded = points if weighted else self._drawn.bounded(points)
+        bounded = self._log.bounded(points)
         table = self._projected(bounded, self._label, self._asked, band=not weighted)
         for name in _BESIDES:
             one = self._projected(points, name, name, band=False).select("model", pl.col("value").alias(name))
             table = table.join(one, on="model", how="left", nulls_equal=True)
-        if not self._question.own or self._judged is None:
+        if not self._question.own or self._log.judged is None:
             return table
         fitted = self._judged_apart(self._eta).select("model", pl.col("value").alias("__judged"))
         judged = table.join(fitted, on="model", how="left", nulls_equal=True)
@@ -161,23 +164,28 @@ class _Asker:
 
     def _areas(self) -> pl.DataFrame:
         name = self._label
-        areas = compute_areas(self._total, prevalence=self._eta).filter(metric=name)
+        areas = self._log.areas((), [self._eta]).filter(metric=name)
         table = areas.with_columns(beta=pl.lit(None, pl.Float64)).drop("lower", "upper")
         none = pl.lit(None, pl.Float64)
-        if self._judged is None:
+        if not self._log.resampled:
             return table.with_columns(lower=none, upper=none)
         logs = self._logs(table["model"].to_list())
         found = bootstrap(
             logs.steps, metric=name, prevalence=self._eta, repeats=self._repeats, units=logs.units
         )
-        return table.join(found.select("model", "lower", "upper"), on="model", how="left", nulls_equal=True)
+        # The mean of the bounds of repeats is no narrower than the interval of the mean.
+        bounds = found.group_by("model").agg(
+            pl.when(pl.col(side).null_count() == 0).then(pl.col(side).mean()).alias(side)
+            for side in ("lower", "upper")
+        )
+        return table.join(bounds, on="model", how="left", nulls_equal=True)
 
     def _logs(self, leading: Sequence[str]) -> Resampled:
-        return Resampled.of(self._total, self._drawn, leading, repeats=self._repeats)
+        return Resampled.of(self._log.total, self._log.drawn, leading, repeats=self._repeats)
 
     def _distinguishable(self, leading: Sequence[str]) -> pl.DataFrame:
         """Return which models differ from the best; null where that cannot be said."""
-        if self._judged is None:
+        if not self._log.resampled:
             return pl.DataFrame(schema={"model": pl.String, "distinguishable": pl.Boolean})
         logs = self._logs(leading)
         if self._curve is not None:
@@ -191,6 +199,7 @@ class _Asker:
             beta=self._question.beta,
             threshold="own" if self._question.own else None,
             units=logs.units,
+            over=None if self._curve is None else logs.over,
             repeats=self._repeats,
         )
         return found.select("model", "distinguishable")
@@ -238,7 +247,7 @@ class _Asker:
         table = table.select(
             "model", "threshold", "metric", "prevalence", "beta", "value", "supported", "reason"
         )
-        if self._question.own and self._judged is not None:
+        if self._question.own and self._log.judged is not None:
             judged = self._judged_apart(grid)
             at = ["model"] if judged["prevalence"].null_count() else ["model", "prevalence"]
             judged = judged.drop("prevalence") if len(at) == 1 else judged
@@ -259,12 +268,15 @@ class _Asker:
 
     def _judged_apart(self, prevalence: float | Sequence[float]) -> pl.DataFrame:
         """Return the value of each model at its best threshold, on other rows than that was chosen on."""
-        counts = self._total if self._judged is None else self._judged
+        counts = self._log.total if self._log.judged is None else self._log.judged
         fitted = cross_fit(
             counts,
             metric=self._asked,
             prevalence=prevalence,
             beta=self._question.beta,
-            units=self._drawn.units,
+            units=self._log.drawn.units,
         )
+        if self._log.repeat is not None:
+            columns = ("model", self._log.repeat, "threshold", "metric", "prevalence", "beta", "value")
+            fitted = average_over(fitted.select(columns), over=self._log.repeat)
         return fitted.select("model", "prevalence", "value")

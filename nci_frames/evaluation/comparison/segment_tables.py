@@ -5,10 +5,10 @@ from typing import cast
 
 import polars as pl
 
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.evaluation.comparison.units import without_keys
 from nci_frames.evaluation.metrics import f_beta
-from nci_frames.evaluation.projection.segments import KeyValue, decompose_difference
-from nci_frames.evaluation.significance.segment_ranks import rank_segments
+from nci_frames.evaluation.projection.decomposition import KeyValue, decompose_difference
+from nci_frames.evaluation.significance.segment_order import segments_in_order
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.schemas import SHIFTS
 
@@ -48,6 +48,8 @@ def segment_order(
     points: pl.DataFrame | None,
     segments: Sequence[str],
     *,
+    units: str | None,
+    by_unit: pl.DataFrame | None,
     threshold: float,
     prevalence: float,
     beta: float,
@@ -55,8 +57,14 @@ def segment_order(
     """Rank the segments of the best model; None unless there are two, counted at the threshold."""
     if points is None or points["tp"].null_count() or points.select(segments).n_unique() < 2:
         return None
-    return rank_segments(
-        counts, segments=segments, threshold=threshold, metric="f_beta", prevalence=prevalence, beta=beta
+    return segments_in_order(
+        counts,
+        segments,
+        threshold=threshold,
+        prevalence=prevalence,
+        beta=beta,
+        units=units,
+        by_unit=None if units is None else by_unit,
     )
 
 
@@ -69,7 +77,7 @@ def segment_shifts(
     """
     tables = [
         shift_tests(
-            pool_counts(counts, over=[other for other in segments if other != name]), over=name, units=units
+            without_keys(counts, [other for other in segments if other != name]), over=name, units=units
         ).with_columns(pl.lit(name).alias("key"))
         for name in segments
         if counts[name].n_unique() > 1

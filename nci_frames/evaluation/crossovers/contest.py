@@ -12,7 +12,7 @@ from nci_frames.errors import ParameterError, listed
 from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.metrics import CalledMetric, called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
-from nci_frames.evaluation.projection.projection import require_columns
+from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.schemas import RATES
 from nci_frames.typing import Floats
 

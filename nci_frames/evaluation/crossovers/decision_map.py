@@ -131,16 +131,16 @@ def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
     -------
     A row per such point, sorted by keys, model and threshold:
 
-    =================== ======= ========================================= ===================================
-    column              dtype   meaning                                   null where
-    =================== ======= ========================================= ===================================
-    model, keys                  as in *rates*                            as in *rates*
-    threshold           Float64 the point                                 as in *rates*
-    tpr, fpr            Float64 its rates                                 never
-    dominating_model    String  a point that finds no fewer positives and no single point is: others beat it,
-    dominating_threshold Float64 raises no more false alarms, and is      one here and another there
-                                better in one of the two
-    =================== ======= ========================================= ===================================
+    ==================== ======= ========================================= ===================================
+    column               dtype   meaning                                   null where
+    ==================== ======= ========================================= ===================================
+    model, keys                   as in *rates*                            as in *rates*
+    threshold            Float64 the point                                 as in *rates*
+    tpr, fpr             Float64 its rates                                 never
+    dominating_model     String  a point that finds no fewer positives,    no single point is: others beat it,
+    dominating_threshold Float64 raises no more false alarms, and is       one here and another there
+                                 better in one of the two
+    ==================== ======= ========================================= ===================================
 
     Points that equal a best one are not listed.
 

@@ -57,7 +57,7 @@ def required_samples(
         needs the most rows.
     level
         Confidence of each rate's interval, in (0, 1). Both hold together, and so does the precision band,
-        with probability *level*² or more.
+        with probability level² or more.
     assurance
         Share of the studies of this size whose measured intervals reach the goal, in (0, 1). With None the
         goal is that of a study that measures the expected rates, as in the paper; of all such studies, only a

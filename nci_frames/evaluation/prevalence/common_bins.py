@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.errors import SchemaError
 from nci_frames.evaluation.prevalence.mixtures import joined_bins
 from nci_frames.schemas.runs import group_starts, is_sorted
 from nci_frames.typing import Floats
 
-__all__ = ["Bins", "common_bins"]
+__all__ = ["Bins", "check_key_types", "common_bins"]
 
 Rows = NDArray[np.int64]
 Bins = tuple[Rows, Rows, Rows]
@@ -46,6 +47,14 @@ def common_bins(
         for number, place in enumerate(places)
     ]
     return field.groups, found
+
+
+def check_key_types(reference: pl.DataFrame, traffic: pl.DataFrame, shared: Sequence[str]) -> None:
+    """Raise SchemaError if a key has values in one frame that cannot equal those in the other."""
+    for key in shared:
+        here, there = reference.schema[key], traffic.schema[key]
+        if here != there and not (here.is_integer() and there.is_integer()):
+            raise SchemaError.wrong_type(key, "the reference", str(here), f"{there}, as in the traffic")
 
 
 @dataclass(frozen=True, slots=True)

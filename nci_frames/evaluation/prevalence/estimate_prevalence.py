@@ -12,7 +12,7 @@ from nci_frames.counts.pooling import pool_counts
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.prevalence.common_bins import Bins, common_bins
+from nci_frames.evaluation.prevalence.common_bins import Bins, check_key_types, common_bins
 from nci_frames.evaluation.prevalence.estimates import estimates, misfits
 from nci_frames.evaluation.prevalence.mixtures import Mixtures
 from nci_frames.evaluation.significance.corrections import holm
@@ -80,7 +80,7 @@ def estimate_prevalence(
     ParameterError
         If *level* is not in (0, 1), or the counts are sums of weights.
     SchemaError
-        If a frame is of another kind, or *by* names no key of the traffic.
+        If a frame is of another kind, *by* names no key of the traffic, or a key has another type in each.
 
     Notes
     -----
@@ -122,6 +122,7 @@ def estimate_prevalence(
     field = _pooled(field, kept)
     labelled = collect(reference, COUNTS)
     shared = [key for key in kept if key in COUNTS.keys(labelled.columns)]
+    check_key_types(labelled, field, shared)
     labelled = _pooled(labelled, shared)
     whole_counts(field)
     whole_counts(labelled)

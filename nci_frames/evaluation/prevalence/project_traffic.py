@@ -8,12 +8,9 @@ import polars as pl
 from nci_frames.checked import checked
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.metrics.metric import CalledMetric
-from nci_frames.evaluation.projection.projection import (
-    Metrics,
-    labelled_metrics,
-    project_checked,
-    require_bounds,
-)
+from nci_frames.evaluation.prevalence.common_bins import check_key_types
+from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_bounds
+from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.schemas import PREVALENCES, PROJECTION, RATES, collect
 from nci_frames.typing import Floats
 
@@ -71,7 +68,8 @@ def project_traffic(
     ParameterError, UnknownMetricError
         As ``project_rates`` does.
     SchemaError
-        If a frame is of another kind, rates have no bounds, or the two have no group in common.
+        If a frame is of another kind, rates have no bounds, the two have no group in common, or a key has
+        another type in each.
 
     Notes
     -----
@@ -155,6 +153,7 @@ def _in_traffic(frame: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
         __reason=pl.when(pl.col("prevalence").is_null()).then(pl.coalesce("reason", pl.lit(_NO_ESTIMATE))),
     )
     shared = [key for key in keys if key in frame.columns]
+    check_key_types(frame, best, shared)
     if shared:
         points = frame.join(best, on=shared, how="inner", nulls_equal=True, maintain_order="left")
     else:

@@ -130,12 +130,17 @@ def select_operating_points(
     columns = frame.columns
     if prevalence is not None:
         frame, _ = with_prevalence(frame, prevalence, keys)
-    runs = Runs.of(frame)
+    runs = Runs.of(frame, at=wish.target if wish.take == "at" and not interpolate else None)
+
+    own = isinstance(prevalence, str)
+    # That of a group, also where none of its points is selected.
+    observed = runs.frame[runs.start]["observed_prevalence"]
 
     def pick(eta: pl.Expr | None) -> pl.DataFrame:
-        axis = {} if eta is None else {"prevalence": eta}
         picked = interpolated_points(runs, wish, eta) if interpolate else picked_points(runs, wish, eta)
-        return picked.with_columns(**axis)
+        if eta is None:
+            return picked
+        return picked.with_columns(prevalence=observed if own else eta)
 
     # The selections at different prevalences are independent.
     with ThreadPoolExecutor() as threads:

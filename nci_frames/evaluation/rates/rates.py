@@ -99,7 +99,7 @@ def compute_rates(
     intervals of all possible thresholds hold at once with probability *level*: exact for up to 64 rows of a
     class, within 1 % of 1 - *level* for up to 100,000. With 1,000 rows and level 0.95 the local level is
     0.9989. It needs independent rows, nothing else: ties and few thresholds only make it wider than needed.
-    Both rates hold together with probability *level*²: for a 95 % band of the curve use level √0.95.
+    Both rates hold together with probability level²: for a 95 % band of the curve use level √0.95.
 
     References
     ----------

@@ -2,13 +2,19 @@
 
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["draw_with_replacement", "draw_without_replacement", "stream"]
+from nci_frames.typing import Floats
+
+__all__ = ["draw_with_replacement", "draw_without_replacement", "stream", "times_drawn"]
 
 Rows = NDArray[np.int64]
+
+#: Larger tables of draws would keep too much memory.
+_MOST_KEPT = 1 << 20
 
 
 def stream(seed: int, group: Mapping[str, object]) -> np.random.Generator:
@@ -16,9 +22,35 @@ def stream(seed: int, group: Mapping[str, object]) -> np.random.Generator:
 
     It depends on the seed and on the group's keys, not on the other groups or their order.
     """
-    text = "\x1f".join(f"{key}={value!r}" for key, value in sorted(group.items()))
-    word = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "little")
+    return _stream(seed, _name(group))
+
+
+def times_drawn(seed: int, group: Mapping[str, object], units: int, repeats: int) -> Floats:
+    """Return how often each of some units is drawn, with replacement, in each of *repeats* logs.
+
+    The units of a group are drawn for one model after another, and for one table after another, so the last
+    draws are kept.
+    """
+    drawn = _times if units * repeats <= _MOST_KEPT else _times.__wrapped__
+    return drawn(seed, _name(group), units, repeats)
+
+
+@lru_cache(maxsize=8)
+def _times(seed: int, name: str, units: int, repeats: int) -> Floats:
+    even = np.ones(units, np.int64)
+    times = draw_with_replacement(_stream(seed, name), even, repeats).astype(np.float64)
+    # Several callers share it.
+    times.flags.writeable = False
+    return times
+
+
+def _stream(seed: int, name: str) -> np.random.Generator:
+    word = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=16).digest(), "little")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, word])))
+
+
+def _name(group: Mapping[str, object]) -> str:
+    return "\x1f".join(f"{key}={value!r}" for key, value in sorted(group.items()))
 
 
 def draw_with_replacement(rng: np.random.Generator, bins: Rows, repeats: int) -> Rows:

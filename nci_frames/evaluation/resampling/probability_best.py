@@ -212,7 +212,11 @@ def _compared(models: list[Replicates], metric: Metric, level: float) -> pl.Data
     decided = defined.any(axis=0).sum(axis=0)
     with np.errstate(invalid="ignore"):
         probability = (wins / np.maximum(wins.sum(axis=0), 1)).sum(axis=1) / decided
-    best = np.argmax(np.where(np.isnan(value), -np.inf, value), axis=0)
+    own = np.where(np.isnan(value), -np.inf, value)
+    most = own.max(axis=0)
+    with np.errstate(invalid="ignore"):
+        # Of those that tie the first.
+        best = np.argmax((own == most) | (most - own <= rounding(metric, most)), axis=0)
     is_best = (np.arange(len(models))[:, None] == best) & ~np.isnan(value)
     of_best = values[best, :, np.arange(len(best))].T
     with np.errstate(invalid="ignore"):

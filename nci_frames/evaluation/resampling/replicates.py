@@ -190,15 +190,22 @@ def _resampled(
             sampler, points = whole.condensed(), np.empty(0)
         histogram = sampler.histogram
         reached = histogram.reached(points.tolist())
-        cases, value = wanted.of(histogram.positives[None], histogram.negatives[None], reached)
-        near = wanted.of(*one_row_apart(histogram, unseen=not curves), reached)[1]
+        near = one_row_apart(histogram, unseen=not curves)
         drawn = sampler.draws(repeats, seed)
         if prior and not curves:
             drawn = with_prior(drawn, stream(seed, {"prior": True, **histogram.group.row(0, named=True)}))
-        blocks = [wanted.of(*rows, reached)[1] for rows in drawn]
+        # The log itself and those that are a row apart are evaluated with the first resampled ones.
+        known = [
+            np.concatenate([rows[None], apart]) for rows, apart in zip(histogram.classes, near, strict=True)
+        ]
+        first = next(drawn)
+        positives, negatives = (np.concatenate(rows) for rows in zip(known, first, strict=True))
+        blocks = [wanted.of(positives, negatives, reached)]
+        blocks += [wanted.of(*rows, reached) for rows in drawn]
+        values, ends = np.concatenate(blocks), 1 + len(near[0])
         with np.errstate(invalid="ignore"):
-            moved = np.stack([np.abs(part - value).max(axis=0) for part in np.split(near, 2)])
-        yield Replicates(histogram, cases, value[0], np.concatenate(blocks), moved, sampler.sizes)
+            moved = np.stack([np.abs(part - values[0]).max(axis=0) for part in np.split(values[1:ends], 2)])
+        yield Replicates(histogram, wanted.cases, values[0], values[ends:], moved, sampler.sizes)
 
 
 def takes_own_thresholds(metric: str | pl.Expr, threshold: float | str | None) -> bool:
@@ -246,39 +253,43 @@ class _Wanted:
         self._grid, self._betas, self._points = grid, betas, points
         self._prevalence = own_prevalence
         self._own = own
+        self._points_cases: pl.DataFrame | None = None
 
-    def of(self, positives: Rows, negatives: Rows, reached: Rows) -> tuple[pl.DataFrame, Floats]:
-        """Return the cases, and their values in each log, of shape (logs, cases)."""
-        cases, values = [], []
-        for curve in self._curves:
-            area = REPLICATED[curve.name]
-            etas = self._etas if curve.depends_on_prevalence else [None]
-            cases.append({"metric": curve.name, "method": area.method, "prevalence": etas})
-            values.append(area.areas(positives, negatives, self._etas))
-        schema = dict(zip(_CASES, [pl.Float64, pl.String, pl.String, pl.Float64, pl.Float64], strict=True))
-        tables = [
-            pl.DataFrame(case, schema_overrides={name: schema[name] for name in case}).match_to_schema(
-                schema, missing_columns="insert"
-            )
-            for case in cases
-        ]
+    def of(self, positives: Rows, negatives: Rows, reached: Rows) -> Floats:
+        """Return the values of the cases in each log, of shape (logs, cases); the first log comes first."""
+        values = [REPLICATED[curve.name].areas(positives, negatives, self._etas) for curve in self._curves]
         if self.metrics:
-            table, value = self._of_points(positives, negatives, reached)
-            tables.append(table)
-            values.append(value)
-        return pl.concat(tables).with_columns(pl.col("prevalence").fill_nan(None)), np.hstack(values)
+            values.append(self._of_points(positives, negatives, reached))
+        return np.hstack(values)
 
-    def _of_points(self, positives: Rows, negatives: Rows, reached: Rows) -> tuple[pl.DataFrame, Floats]:
+    @property
+    def cases(self) -> pl.DataFrame:
+        """What the values belong to, once they are known."""
+        schema = dict(zip(_CASES, [pl.Float64, pl.String, pl.String, pl.Float64, pl.Float64], strict=True))
+        tables = []
+        for curve in self._curves:
+            etas = self._etas if curve.depends_on_prevalence else [None]
+            case = {"metric": curve.name, "method": REPLICATED[curve.name].method, "prevalence": etas}
+            table = pl.DataFrame(case, schema_overrides={name: schema[name] for name in case})
+            tables.append(table.match_to_schema(schema, missing_columns="insert"))
+        if self._points_cases is not None:
+            tables.append(self._points_cases)
+        return pl.concat(tables).with_columns(pl.col("prevalence").fill_nan(None))
+
+    def _of_points(self, positives: Rows, negatives: Rows, reached: Rows) -> Floats:
         logs, size = len(positives), len(self._points)
         true, false = (np.insert(rows.cumsum(axis=1), 0, 0, axis=1) for rows in (positives, negatives))
         tp, fp = (rows[:, reached] for rows in (true, false))
         fn, tn = true[:, -1:] - tp, false[:, -1:] - fp
         if self._own and _is_f_beta(self.metrics) and logs > 1 and has_no_limits(self._etas, self._betas):
-            cases, _ = self._of_points(positives[:1], negatives[:1], reached)
-            totals = true[:, -1], false[:, -1]
-            return cases, best_f_beta(tp, fp, totals, self._etas, self._betas)
+            itself = []
+            if self._points_cases is None:
+                itself.append(self._of_points(positives[:1], negatives[:1], reached))
+            rest = slice(len(itself), None)
+            totals = true[rest, -1], false[rest, -1]
+            return np.concatenate([*itself, best_f_beta(tp[rest], fp[rest], totals, self._etas, self._betas)])
         grids = size * len(self.metrics) * len(self._etas) * len(self._betas)
-        parts, values = [], []
+        values = []
         for part in np.array_split(np.arange(logs), -(-logs * grids // _CELLS_AT_A_TIME)):
             frame = pl.DataFrame(
                 {
@@ -292,22 +303,22 @@ class _Wanted:
                 }
             )
             rates = rates_of(frame).with_columns(observed_prevalence=pl.lit(self._prevalence).fill_nan(None))
-            parts.append(
-                project_checked(
-                    rates,
-                    metrics=self.metrics,
-                    prevalence="observed" if self._grid is None else self._grid,
-                    beta=self._betas,
-                    flagged=False,
-                )
+            table = project_checked(
+                rates,
+                metrics=self.metrics,
+                prevalence="observed" if self._grid is None else self._grid,
+                beta=self._betas,
+                flagged=False,
             )
             # Projections are sorted by log first, then by case, so the values are already in matrix order.
-            found = parts[-1]["value"].to_numpy().reshape(len(part), -1)
+            found = table["value"].to_numpy().reshape(len(part), -1)
             values.append(self._best_of(found, size) if self._own else found)
-        cases = parts[0].head(values[0].shape[1]).with_columns(method=pl.lit(None, pl.String))
-        if self._own:
-            cases = cases.with_columns(threshold=pl.lit(None, pl.Float64))
-        return cases.select(_CASES), np.concatenate(values)
+            if self._points_cases is None:
+                cases = table.head(values[0].shape[1]).with_columns(method=pl.lit(None, pl.String))
+                if self._own:
+                    cases = cases.with_columns(threshold=pl.lit(None, pl.Float64))
+                self._points_cases = cases.select(_CASES)
+        return np.concatenate(values)
 
     def _best_of(self, values: Floats, thresholds: int) -> Floats:
         """Return the best value of each case among all thresholds of a log; NaN where all are undefined."""

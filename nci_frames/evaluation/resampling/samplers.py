@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms
-from nci_frames.evaluation.resampling.draws import draw_with_replacement, draw_without_replacement, stream
+from nci_frames.evaluation.resampling.draws import (
+    draw_with_replacement,
+    draw_without_replacement,
+    stream,
+    times_drawn,
+)
 from nci_frames.schemas import COUNTS
 
 __all__ = ["Sampler", "samplers_of"]
@@ -144,11 +149,10 @@ class _Buckets:
         return _Buckets(self.counts.condensed())
 
     def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
-        rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
         positives, negatives = self.counts.positives, self.counts.negatives
-        even = np.ones(self.counts.buckets, np.int64)
         # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
-        times = draw_with_replacement(rng, even, repeats).astype(np.float64)
+        group = self.histogram.group.drop("model").row(0, named=True)
+        times = times_drawn(seed, group, self.counts.buckets, repeats)
         for part in np.split(times, np.cumsum(_blocks(repeats, positives.shape[1]))[:-1]):
             # Sums of whole numbers below 2^53 are exact in Float64.
             yield (positives.T @ part.T).T.astype(np.int64), (negatives.T @ part.T).T.astype(np.int64)

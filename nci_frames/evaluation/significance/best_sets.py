@@ -8,7 +8,15 @@ from numpy.typing import NDArray
 
 from nci_frames.typing import Floats
 
-__all__ = ["Contenders", "confidence_set", "hsu_bounds", "hsu_test", "pairwise_bounds"]
+__all__ = [
+    "Contenders",
+    "confidence_set",
+    "hsu_bounds",
+    "hsu_test",
+    "pairwise_bounds",
+    "pairwise_limit",
+    "ranked_groups",
+]
 
 Flags = NDArray[np.bool_]
 Models = NDArray[np.intp]
@@ -201,12 +209,30 @@ def _dunnett(case: Contenders, model: int) -> Floats:
     return np.asarray((-case.leads_drawn(model, others)).max(axis=0))
 
 
-def pairwise_bounds(cases: list[Contenders], level: float) -> Iterator[tuple[Floats, Floats]]:
-    """Yield bounds of the distance of each model from the best of the others, by all pairs at once."""
+def pairwise_limit(cases: list[Contenders], level: float) -> float:
+    """Return the lead, in standard errors, that no pair of equal models has in *level* of all logs."""
     drawn = np.max([_Case(case, steady=True).drawn for case in cases], axis=0)
-    lead = float(np.quantile(drawn, level))
+    return float(np.quantile(drawn, level))
+
+
+def ranked_groups(case: Contenders, first: Flags, limit: float) -> NDArray[np.int64]:
+    """Return the group of each model: 1 for those of *first*, then by the best that is left.
+
+    A later group holds the models that are not behind its best by more than *limit* standard errors.
+    """
+    lead = case.lead(steady=True)
+    groups = np.where(first, 1, 0)
+    while len(left := np.flatnonzero(groups == 0)):
+        leader = left[case.difference[left, 0].argmax()]
+        near = left[lead[leader, left] <= limit]
+        groups[near] = groups.max() + 1
+    return groups.astype(np.int64)
+
+
+def pairwise_bounds(cases: list[Contenders], limit: float) -> Iterator[tuple[Floats, Floats]]:
+    """Yield bounds of the distance of each model from the best of the others, by all pairs at once."""
     for case in cases:
-        half = case.half_width(lead)
+        half = case.half_width(limit)
         yield _least_of_others(case, case.difference - half), _least_of_others(case, case.difference + half)
 
 

@@ -40,7 +40,7 @@ class AgainstRest:
 
 
 def compare_with_rest(
-    counts: pl.DataFrame, segments: Sequence[str], tested: Flags, *, level: float
+    counts: pl.DataFrame, segments: Sequence[str], tested: Flags, effects: Floats, *, level: float
 ) -> AgainstRest:
     """Test each segment against the rest, separately for positives and negatives.
 
@@ -57,10 +57,16 @@ def compare_with_rest(
         The keys.
     tested
         Of each segment, in the order of *counts*, whether it is tested.
+    effects
+        The design effects of positives and of negatives in each segment; 1 for independent rows.
     level
         One minus the expected share of false findings.
     """
-    classes = [_ClassRows(by_cell) for by_cell in _by_cell(counts, segments)]
+    # Negatives first.
+    classes = [
+        _ClassRows(by_cell, effect)
+        for by_cell, effect in zip(_by_cell(counts, segments), effects[::-1], strict=True)
+    ]
     ordinary = np.ones(len(tested), np.bool_)
     least = len(tested) - (len(tested) - 1) // 2
     found = _tested(classes, ordinary, tested)
@@ -108,15 +114,18 @@ def _tested(classes: Sequence["_ClassRows"], ordinary: Flags, tested: Flags) -> 
 class _ClassRows:
     """The rows of one class, by segment and cell of neighbouring scores."""
 
-    def __init__(self, by_cell: NDArray[np.int64]) -> None:
+    def __init__(self, by_cell: NDArray[np.int64], effects: Floats) -> None:
         self.rows = by_cell.sum(axis=1).astype(np.float64)
+        #: So many times the variance of a share is that of one independent row, times the square of the rows.
+        self.spread = self.rows * effects
+        self.worth = self.rows / effects
         self.reached = by_cell.cumsum(axis=1).astype(np.float64)
         whole = self.reached.sum(axis=0)
         below = whole[:-1] / max(whole[-1], 1)
         # Borders that a segment is compared at: fewer of them if it has few rows, whose cells would be empty.
         borders = len(below)
         coarsest = max(int(np.log2(max(borders, 1))) - 1, 0)
-        wanted = np.maximum(self.rows / _ROWS_OF_CELL, 1)
+        wanted = np.maximum(self.worth / _ROWS_OF_CELL, 1)
         steps = np.clip(np.ceil(np.log2((borders + 1) / wanted)), 0, coarsest).astype(np.int64)
         self.levels = [
             (np.flatnonzero(steps == step), self._weights(below, 2**step))
@@ -135,17 +144,18 @@ class _ClassRows:
         return weights
 
     def _compared(self, ordinary: Flags) -> tuple[Floats, Floats]:
-        """Return how far the shares of each segment are from those of its rest, and the rows of that."""
+        """Return how far the shares of each segment are from those of its rest, and what that is worth."""
         rest = self.reached[ordinary].sum(axis=0) - np.where(ordinary[:, None], self.reached, 0.0)
         size = rest[:, -1]
         with np.errstate(invalid="ignore", divide="ignore"):
             apart = self.reached[:, :-1] / self.rows[:, None] - rest[:, :-1] / size[:, None]
-        return apart, size
+        spread = self.spread[ordinary].sum() - np.where(ordinary, self.spread, 0.0)
+        return apart, np.divide(size**2, spread, out=np.zeros_like(size), where=size > 0)
 
     def tests(self, ordinary: Flags, tested: Flags) -> tuple[Floats, Floats]:
         """Return Anderson and Darling's statistic of each segment against its rest, and its p-value."""
         apart, size = self._compared(ordinary)
-        compared = tested & (self.rows >= LEAST_ROWS) & (size >= LEAST_ROWS)
+        compared = tested & (self.worth >= LEAST_ROWS) & (size >= LEAST_ROWS)
         statistic, p_value = np.full(len(tested), -1.0), np.full(len(tested), np.nan)
         # Without a difference, each segment is drawn from the scores of the rest.
         reached = self.reached[ordinary].sum(axis=0)
@@ -158,7 +168,7 @@ class _ClassRows:
             weights = np.zeros(0)
             if len(used):
                 weights = np.linalg.eigvalsh(covariance[np.ix_(used, used)] * scale[:, None] * scale)
-            worth = self.rows[here] * size[here] / (self.rows[here] + size[here])
+            worth = self.worth[here] * size[here] / (self.worth[here] + size[here])
             statistic[here] = worth * (apart[here] ** 2 @ weight)
             p_value[here] = exceedances(statistic[here], weights)
         return statistic, p_value

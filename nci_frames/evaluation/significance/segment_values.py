@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from nci_frames.arguments import beta_value
 from nci_frames.evaluation.metrics.metric import CalledMetric
 from nci_frames.evaluation.significance.propagation import Function, p_values, propagated
+from nci_frames.evaluation.significance.segment_worth import SegmentWorth
 from nci_frames.normal import normal_quantile
 from nci_frames.typing import Floats
 
@@ -31,6 +32,7 @@ def _values_of(called: CalledMetric, beta: float) -> Function:
 def compared_values(
     point: pl.DataFrame,
     ordinary: NDArray[np.bool_],
+    worth: SegmentWorth,
     called: CalledMetric,
     *,
     prevalence: float,
@@ -45,6 +47,8 @@ def compared_values(
         The counts of one operating point in each segment.
     ordinary
         Which segments belong to the rest of the others.
+    worth
+        How many independent rows those of each segment are worth.
     called
         The metric.
     prevalence
@@ -57,7 +61,8 @@ def compared_values(
     z, function = normal_quantile(level), _values_of(called, beta)
     cells = point.select(_CELLS).to_numpy().astype(np.float64).T
     rest = cells[:, ordinary].sum(axis=1)[:, None] - np.where(ordinary, cells, 0.0)
-    (rates, trials), (rest_rates, rest_trials) = _rates_of(cells), _rates_of(rest)
+    (rates, rows), (rest_rates, rest_rows) = _rates_of(cells), _rates_of(rest)
+    trials, rest_trials = rows / worth.effects(level), rest_rows / worth.effects_of_rest(ordinary, level)
 
     def at_common(of: Floats) -> Floats:
         return function(np.stack([of[0], of[1], np.full(of.shape[1], prevalence)]))

@@ -18,6 +18,7 @@ from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.job_file.gates import AREAS, Gate
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.jobs.job_file.scenarios import key_text
+from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.reported import Scope
 
 __all__ = ["VERDICTS", "Verdict", "judge_gates", "overall"]
@@ -112,8 +113,9 @@ def overall(verdicts: pl.DataFrame) -> Verdict:
 
 def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
     """Return the values of a gate, or, of a champion, its distances to the others."""
-    units = None if job.columns.unit is None else BUCKET
-    keys = [*gate.segments, *([] if units is None else [units])]
+    repeat = None if job.columns.repeat is None else REPEAT
+    keys = [*gate.segments, *([] if repeat is None else [repeat])]
+    keys += [] if job.columns.unit is None else [BUCKET]
     frame = counts(keys, "ever" if gate.sequential else gate.window)
     if frame.is_empty():
         return []
@@ -127,14 +129,14 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
         level=gate.level,
     )
     if gate.champion is not None:
-        return _champion_rows(gate, frame, what, units)
+        return _champion_rows(gate, frame, what, repeat)
     if not isinstance(scenario, SegmentScenario):
-        return measure(frame, gate.segments, _at(what, scenario), units=units).to_dicts()
+        return measure(frame, gate.segments, _at(what, scenario), repeat=repeat).to_dicts()
     rows: list[dict[str, Any]] = []
     for (value,), part in frame.partition_by(scenario.by, as_dict=True, maintain_order=True).items():
         eta = (scenario.prevalence or {}).get(key_text(value))
         here = _at(what, "observed" if eta is None else eta)
-        measured = measure(part, gate.segments, here, units=units).to_dicts()
+        measured = measure(part, gate.segments, here, repeat=repeat).to_dicts()
         reason = f"scenario {gate.scenario} has no prevalence for {scenario.by} = {_shown(value)}"
         none = {} if eta is not None else UNKNOWN | {"prevalence": None, "reason": reason}
         rows += [row | none for row in measured]
@@ -154,7 +156,7 @@ def _at(what: Measurement, prevalence: Prevalences) -> Measurement:
 
 
 def _champion_rows(
-    gate: Gate, frame: pl.DataFrame, what: Measurement, units: str | None
+    gate: Gate, frame: pl.DataFrame, what: Measurement, repeat: str | None
 ) -> list[dict[str, Any]]:
     """Return, at each prevalence and segment, by how much the champion is ahead of its nearest rival."""
     champion = gate.champion
@@ -162,7 +164,7 @@ def _champion_rows(
         return []
     rows = []
     for eta in champion.prevalence:
-        values = measure(frame, gate.segments, _at(what, eta), units=units)
+        values = measure(frame, gate.segments, _at(what, eta), repeat=repeat)
         for group in values.partition_by("segment", maintain_order=True):
             own = next(iter(group.filter(model=champion.model).to_dicts()), None)
             if own is not None:
@@ -201,7 +203,7 @@ def _before(
     shared: dict[Place, dict[str, Any]] = {}
     counts = reference.shared(gate.segments, gate.window)
     if gate.metric in AREAS:
-        shared = {(row["model"], row["segment"]): row for row in _measured(job, gate, lambda *_: counts)}
+        shared = {(row["model"], row["segment"]): row for row in _measured(job, gate, reference.shared)}
     elif len(counts):
         points = select_operating_points(compute_rates(counts), threshold=_threshold(job, gate))
         for row in points.iter_rows(named=True):
@@ -231,9 +233,9 @@ def _row(gate: Gate, measured: Mapping[str, Any], before: Mapping[str, Any] | No
     limits = _limits(gate, row, before)
     row |= limits
     few = [
-        f"{row[name]:,} {name}, fewer than {gate.min_positives:,}"
+        told
         for name in ("positives", "negatives")
-        if row.get(name) is not None and row[name] < gate.min_positives
+        if (told := _few(row, name, gate.min_positives)) is not None
     ]
     if few:
         return row | _undecided(" and ".join(few))
@@ -245,6 +247,20 @@ def _row(gate: Gate, measured: Mapping[str, Any], before: Mapping[str, Any] | No
         return row | _sequential(gate, row)
     judged, lower, upper = limits.get("judged", row), limits["limit_lower"], limits["limit_upper"]
     return row | {"verdict": _verdict(judged["lower"], judged["upper"], lower, upper)}
+
+
+def _few(row: Mapping[str, Any], of_class: str, least: int) -> str | None:
+    """Say how few rows of a class there are, independent ones where they belong to units; None if enough."""
+    rows = row.get(of_class)
+    if rows is None:
+        return None
+    worth = row.get(f"{of_class}_worth") or 1.0
+    if rows * worth >= least:
+        return None
+    told = f"{rows:,} {of_class}"
+    return (
+        f"{told}{f', worth {rows * worth:.3g} independent ones' if worth < 1 else ''}, fewer than {least:,}"
+    )
 
 
 def _undecided(reason: str) -> dict[str, Any]:

@@ -8,11 +8,11 @@ import polars as pl
 
 from nci_frames.arguments import LEAST_BUCKETS, Prevalences
 from nci_frames.counts.pooling import pool_counts
+from nci_frames.evaluation.comparison.units import Drawn
 from nci_frames.evaluation.projection.projection import project_rates
-from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates
+from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.jobs.job_file.gates import AREAS
 
@@ -53,69 +53,55 @@ def segment_text(keys: Sequence[str], values: Sequence[object]) -> str | None:
 
 
 def measure(
-    counts: pl.DataFrame, keys: Sequence[str], what: Measurement, *, units: str | None = None
+    counts: pl.DataFrame, keys: Sequence[str], what: Measurement, *, repeat: str | None = None
 ) -> pl.DataFrame:
     """Return a value for each model and segment.
 
     Parameters
     ----------
     counts
-        A counts frame with the keys *keys* and *units*, and no others.
+        A counts frame with the keys *keys*, *repeat* and, where rows belong to units, ``bucket``, whose rows
+        are kept together; with too few buckets there are no bounds.
     keys
         The segments.
     what
         The metric, where it is taken, and the kind and confidence of its bounds.
-    units
-        The key of the buckets of units, whose rows are kept together; with too few of them there are no
-        bounds. None takes rows as independent.
+    repeat
+        The key of the repeats of a cross-validation; None if there are none.
 
     Returns
     -------
     ``model``, ``segment`` (JSON, null for all rows), ``prevalence``, ``value``, ``lower``, ``upper`` (null
     where undefined), ``tp``, ``fp``, ``positives``, ``negatives``, ``reason`` (why there are no bounds, null
-    where there are), and with *units* ``positives_worth`` and ``negatives_worth``: how many independent rows
-    a row is worth; sorted. Bounds of a metric are extremes over the box of the rates' intervals; those of an
-    area are percentiles of resampled logs, or the band of its curve where the log does not support it.
+    where there are), and with units or repeats ``positives_worth`` and ``negatives_worth``: how many
+    independent rows a row is worth; sorted. Bounds of a metric are extremes over the box of the rates'
+    intervals; those of an area are percentiles of resampled logs, or the band of its curve where the log does
+    not support it. Areas, and their bounds, are the means of those of the repeats.
     """
     group = ["model", *keys]
-    pooled = counts if units is None else pool_counts(counts, over=units)
-    enough = units is None or counts[units].n_unique() >= LEAST_BUCKETS
-    rates = compute_rates(pooled)
+    drawn = Drawn.of(counts, keys, repeat)
+    over = [key for key in (repeat, drawn.units) if key is not None]
+    rates = drawn.weighed(compute_rates(pool_counts(counts, over=over) if over else counts))
     points = select_operating_points(rates, threshold=what.threshold)
     if what.metric in AREAS:
         totals = rates.group_by(group).agg(pl.col("positives", "negatives", "observed_prevalence").first())
-        values = bootstrap(
-            counts if enough else pooled,
-            metric=what.metric,
-            prevalence=what.prevalence,
-            repeats=_REPEATS,
-            level=what.level,
-            units=units if enough else None,
-        )
-        if not enough:
-            values = values.with_columns(**_NO_BOUNDS)
+        values = _areas(drawn, group, what)
         table = totals.join(values, on=group, how="left", nulls_equal=True)
         table = table.join(points.select(*group, "tp", "fp"), on=group, how="left", nulls_equal=True)
     else:
-        if units is None or not enough:
-            bounded = compute_rates(points, interval=what.interval, level=what.level)
-        else:
-            bounded = clustered_bounds(points, counts, units=units, interval=what.interval, level=what.level)
         values = project_rates(
-            bounded,
+            drawn.bounded(points, interval=what.interval, level=what.level),
             metrics=what.metric,
             prevalence=what.prevalence,
             beta=what.beta,
             band=True,
         ).select(*group, "prevalence", "value", "lower", "upper", "reason")
-        points = points.drop("reason")
-        if not enough:
-            values = values.with_columns(**_NO_BOUNDS)
-        table = points.join(values, on=group, how="left", nulls_equal=True)
-    worth: list[str] = []
-    if units is not None and enough:
-        table = table.join(class_worth(counts, units), on=group, how="left", nulls_equal=True)
-        worth = ["positives_worth", "negatives_worth"]
+        table = points.drop("reason").join(values, on=group, how="left", nulls_equal=True)
+    if not drawn.enough:
+        table = table.with_columns(**_NO_BOUNDS)
+    worth = drawn.worth_of_all(keys)
+    if worth is not None:
+        table = table.join(worth, on=group, how="left", nulls_equal=True)
     own = pl.col("observed_prevalence")
     prevalence = (
         own if what.prevalence == "observed" else pl.col("prevalence").fill_null(pl.lit(what.prevalence))
@@ -126,6 +112,28 @@ def measure(
         pl.Series("segment", segments, pl.String) if keys else pl.lit(None, pl.String).alias("segment"),
         prevalence.alias("prevalence"),
         *("value", "lower", "upper", "tp", "fp", "positives", "negatives"),
-        *worth,
+        *([] if worth is None else ["positives_worth", "negatives_worth"]),
         reason=pl.when(pl.any_horizontal(pl.col("lower", "upper").is_null())).then("reason"),
     ).sort("model", "segment")
+
+
+def _areas(drawn: Drawn, group: Sequence[str], what: Measurement) -> pl.DataFrame:
+    """Return the area of each group, or the mean of those of its repeats, with bounds."""
+    units = drawn.units if drawn.enough else None
+    found = bootstrap(
+        drawn.counts if drawn.enough or drawn.units is None else pool_counts(drawn.counts, over=drawn.units),
+        metric=what.metric,
+        prevalence=what.prevalence,
+        repeats=_REPEATS,
+        level=what.level,
+        units=units,
+    )
+    if drawn.repeat is None:
+        return found
+    # The mean of the bounds of repeats is no narrower than the interval of the mean.
+    means = (
+        pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name)
+        for name in ("value", "lower", "upper")
+    )
+    same = (pl.col("prevalence").first(), pl.col("reason").drop_nulls().first())
+    return found.group_by(group).agg(*means, *same)

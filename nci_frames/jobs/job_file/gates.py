@@ -83,7 +83,11 @@ class Gate(Model):
     ] = None
     level: Annotated[float, Field(gt=0, lt=1, description="Confidence of the bounds.")] = 0.95
     min_positives: Annotated[
-        int, Field(ge=0, description="With fewer positives (or negatives) it is undecided.")
+        int,
+        Field(
+            ge=0,
+            description="With fewer positives (or negatives), or independent ones by units, it is undecided.",
+        ),
     ] = 1
     severity: Annotated[
         Literal["block", "warn"], Field(description="Whether a failure ends the run with exit code 10.")

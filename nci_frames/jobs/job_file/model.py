@@ -8,6 +8,7 @@ from nci_frames.arguments import LEAST_BUCKETS, grid_numbers
 from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
 from nci_frames.errors import NciFramesError
 from nci_frames.jobs.job_file.gates import Gate, Model, Probability
+from nci_frames.jobs.job_file.sources import Source, Traffic, TrafficColumns
 from nci_frames.jobs.ledger.settings import CountingSettings
 
 __all__ = ["Job", "SegmentScenario", "Tracking"]
@@ -51,26 +52,6 @@ Thresholds = Annotated[
 ]
 
 
-class Source(Model):
-    """Which files are counted."""
-
-    path: Annotated[
-        str | list[str],
-        Field(
-            description="Parquet file, folder or glob, or a list of them, relative to the job file. "
-            "{date:%Y-%m-%d} stands for the date of a window (with %H: of an hour), in UTC."
-        ),
-    ]
-    lookback: Annotated[
-        int | None,
-        Field(ge=0, description="Windows before the newest that are looked at again; all if absent."),
-    ] = None
-    on_changed: Annotated[
-        Literal["raise", "keep", "recount"],
-        Field(description="What to do with a file that was counted with another content."),
-    ] = "raise"
-
-
 class Columns(Model):
     """Which column of the logs plays which part."""
 
@@ -78,6 +59,10 @@ class Columns(Model):
     label: str = "label"
     score: str = "score"
     fold: str | None = None
+    repeat: Annotated[
+        str | None,
+        Field(description="Repeat of a cross-validation: values are taken within each, and averaged."),
+    ] = None
     unit: Annotated[
         str | None,
         Field(description="User, host or patient: its rows are kept together in every interval and test."),
@@ -189,6 +174,9 @@ class Job(Model):
         ),
     ] = None
     segments: Segments = Segments()
+    traffic: Annotated[
+        Traffic | None, Field(description="Logs without labels, whose prevalence is estimated.")
+    ] = None
     scenarios: Annotated[
         dict[str, Probability | SegmentScenario],
         Field(default_factory=dict, description="Prevalences that have a name."),
@@ -220,6 +208,37 @@ class Job(Model):
                     f"gate {gate.name!r}: scenario {gate.scenario!r} needs the segment {taken.by!r}"
                 )
         return self
+
+    @model_validator(mode="after")
+    def _traffic_is_comparable(self) -> "Job":
+        if self.traffic is not None:
+            if self.thresholds == "exact":
+                raise ValueError(
+                    "traffic is compared at thresholds that both logs have: give them as numbers"
+                )
+            for key in self.traffic.segments or ():
+                if key not in self.segments.keys:
+                    raise ValueError(f"traffic: {key!r} is not among segments.keys")
+        return self
+
+    @property
+    def traffic_keys(self) -> tuple[str, ...]:
+        """The keys by which the prevalence of the traffic is estimated."""
+        own = None if self.traffic is None else self.traffic.segments
+        return self.segments.keys if own is None else own
+
+    def traffic_settings(self) -> CountingSettings:
+        """Return how logs without labels are counted: at the thresholds of the others."""
+        own = None if self.traffic is None else self.traffic.columns
+        columns = TrafficColumns.model_validate(
+            self.columns.model_dump(include=set(TrafficColumns.model_fields)) if own is None else own
+        )
+        return CountingSettings.of(
+            thresholds=self.counting_settings().thresholds or "exact",
+            segments=self.traffic_keys,
+            label=None,
+            **columns.model_dump(),
+        )
 
     def counting_settings(self) -> CountingSettings:
         """Return how the logs are counted.

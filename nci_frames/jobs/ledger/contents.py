@@ -10,6 +10,7 @@ from nci_frames.counts.increments import counts_of
 from nci_frames.counts.ledger.entries import SourceState
 from nci_frames.counts.ledger.table import LedgerTable
 from nci_frames.counts.ledger.view import View, shown_path
+from nci_frames.counts.scores_as_counts import counts_as_scores
 from nci_frames.jobs.ledger.appending import log_file_of, settings_of
 from nci_frames.jobs.ledger.sources import Window
 
@@ -46,12 +47,17 @@ class Contents:
         """The version of the Delta table."""
         return self._view.snapshot.version
 
+    @property
+    def keys(self) -> list[str]:
+        """The columns that make a group."""
+        return self._made.settings.keys
+
     def counts(
         self, *, by: str | Sequence[str] | None, window: Window | None, as_of: str | int | None = None
     ) -> pl.DataFrame:
         """Return the counts of the sources that count, as ``CountsLedger.read`` does."""
         keys, cells = self._increments(by, self._active(window, as_of))
-        return counts_of(cells, keys, self._made.settings.thresholds)
+        return self._table(keys, cells)
 
     def shared(self, *, as_of: int, by: Sequence[str], windows: Sequence[Window | None]) -> pl.DataFrame:
         """Return the counts of rows that count now and did so before, too.
@@ -78,7 +84,7 @@ class Contents:
             and all(_inside(state, window) for window in windows)
         ]
         keys, cells = self._increments(by, both)
-        return counts_of(cells, keys, self._made.settings.thresholds)
+        return self._table(keys, cells)
 
     def sources(self) -> pl.DataFrame:
         """Return the sources that the ledger knows, in the order in which they came."""
@@ -90,6 +96,10 @@ class Contents:
             facts["window_start"], facts["window_end"] = log_file_of(state).window or (None, None)
             rows.append([facts[column] for column in _SOURCES])
         return pl.DataFrame(rows, schema=_SOURCES, orient="row")
+
+    def _table(self, keys: list[str], increments: pl.DataFrame) -> pl.DataFrame:
+        counts = counts_of(increments, keys, self._made.settings.thresholds)
+        return counts_as_scores(counts) if self._made.settings.label is None else counts
 
     def _active(self, window: Window | None, as_of: str | int | None) -> list[SourceState]:
         states = self._view.states(as_of=as_of).values()

@@ -103,7 +103,7 @@ class CountsLedger:
             Options of ``scan_predictions``: ``model``, ``label``, ``score``, ``fold``, ``repeat``,
             ``segments``, ``scores``, ``positive``, ``on_invalid``, and ``unit``: rows are then counted by the
             ``bucket`` of ``unit_buckets`` as well, of which there are ``buckets``, 256 by default and 20 at
-            least.
+            least. Of logs without labels, ``label=None``: their scores are counted, as ``count_scores`` does.
 
         Returns
         -------
@@ -215,7 +215,8 @@ class CountsLedger:
         Parameters
         ----------
         generation
-            The settings, as ``generations`` names them; None takes those that were used last.
+            The settings, as ``generations`` names them; None takes those that were used last, and those
+            without labels only if there are no others.
         by
             The keys to keep besides the model; None keeps every key there is.
         window
@@ -227,7 +228,7 @@ class CountsLedger:
         Returns
         -------
         A counts frame, as ``count_confusion`` would return of the same files; if they were counted with a
-        unit, by ``bucket`` as well.
+        unit, by ``bucket`` as well. Of logs without labels, what ``count_scores`` would return.
 
         Raises
         ------
@@ -244,7 +245,7 @@ class CountsLedger:
         Parameters
         ----------
         generation
-            The settings; None takes those that were used last.
+            The settings; None takes those that ``read`` takes.
 
         Returns
         -------
@@ -311,7 +312,7 @@ class CountsLedger:
         run
             Name of the run that does so.
         generation
-            The settings; None takes those that were used last.
+            The settings; None takes those that ``read`` takes.
 
         Raises
         ------
@@ -328,7 +329,7 @@ class CountsLedger:
         Parameters
         ----------
         generation
-            The settings; None takes those that were used last.
+            The settings; None takes those that ``read`` takes.
         run
             Name of the run that does so.
 
@@ -357,7 +358,7 @@ class CountsLedger:
         Parameters
         ----------
         generation
-            The settings; None takes those that were used last.
+            The settings; None takes those that ``read`` takes.
 
         Returns
         -------

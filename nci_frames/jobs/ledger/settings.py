@@ -27,7 +27,8 @@ class CountingSettings:
     #: None stands for every distinct score.
     thresholds: tuple[float, ...] | None = None
     model: str = "model"
-    label: str = "label"
+    #: None for logs without labels, of which only scores are counted.
+    label: str | None = "label"
     score: str = "score"
     fold: str | None = None
     segments: tuple[str, ...] = ()
@@ -120,7 +121,8 @@ class CountingSettings:
 
     def roles(self) -> dict[str, str]:
         """Return the columns of a log that are read, each with its role."""
-        roles = {self.label: "label", **{column: "score" for _, column in self.scores or (("", self.score),)}}
+        roles = {} if self.label is None else {self.label: "label"}
+        roles |= {column: "score" for _, column in self.scores or (("", self.score),)}
         if not self.scores:
             roles[self.model] = "model"
         for role in ("fold", "repeat", "unit"):

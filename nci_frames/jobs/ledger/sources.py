@@ -206,7 +206,7 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
         if settings.thresholds is not None:
             groups = predictions.select(keys).unique().collect()
             check_cells(groups, len(settings.thresholds), repr(file.path))
-        scan = scan_behind(predictions)
+        scan = scan_behind(predictions, labelled=settings.label is not None)
         # A frame is counted, but a file is what a warning is about.
         scan = replace(scan, source=replace(scan.source, where=repr(file.path)))
         thresholds: Thresholds = settings.thresholds or "exact"
@@ -247,7 +247,7 @@ def _count_frame(file: NamedFrame, identity: str, settings: CountingSettings) ->
         msg = "a ledger counts files by units, not frames"
         raise ParameterError(msg, found=f"unit={settings.unit!r}", hint="write the frame to Parquet files")
     predictions = scan_predictions(file.frame, **settings.scan_options())
-    scan = scan_behind(predictions)
+    scan = scan_behind(predictions, labelled=settings.label is not None)
     thresholds: Thresholds = settings.thresholds or "exact"
     tally = tally_scan(scan, thresholds=thresholds, by=None, memory_limit=None, progress=False)
     schema = predictions.collect_schema()

@@ -7,11 +7,14 @@ from typing import Any
 import polars as pl
 
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.tables.numbers import format_threshold, format_value
 
-__all__ = ["WorstSegments", "worst_segments"]
+__all__ = ["WorstSegments", "segment_lines", "worst_segments"]
 
 #: More segments are not read; the table of the comparison has all.
 _SHOWN = 12
+#: Segments that an answer names.
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +46,29 @@ def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
         parts.append(f"{unjudged:,} more have too few rows to be judged")
     sentence = "; ".join(parts) + "."
     return WorstSegments(ranks["model"][0], tuple(judged.head(_SHOWN).to_dicts()), len(ranks), sentence)
+
+
+def segment_lines(comparison: Comparison, /) -> list[str]:
+    """Return what an answer says of segments, in at most four lines: how many are worse, and the worst few.
+
+    No line where segments were not ranked.
+    """
+    found = worst_segments(comparison)
+    if found is None:
+        return []
+    at = f"{found.model} at threshold {format_threshold(comparison.threshold)}"
+    worse = [row for row in found.rows if row["due_to_rates"] is not None and row["due_to_rates"] < 0]
+    told = found.sentence[:1].lower() + found.sentence[1:].rstrip(".")
+    return [
+        f"segments, {at}: {told}",
+        *(_segment_line(row, comparison) for row in worse[:_NAMED]),
+    ]
+
+
+def _segment_line(row: Mapping[str, Any], comparison: Comparison) -> str:
+    names = ", ".join(f"{key} = {'missing' if row[key] is None else row[key]}" for key in comparison.segments)
+    name = f"F{comparison.main_beta:g}"
+    values = f"{name} {format_value(row['own_value'])}, in the rest {format_value(row['rest_value'])}"
+    part, *bounds = (format_value(row[f"due_to_rates{side}"]) for side in ("", "_lower", "_upper"))
+    verdict = "significantly worse" if row["distinguishable"] else "not significantly worse"
+    return f"- {names}: {verdict}; {values}; due to the model {part} (95 %: {' to '.join(bounds)})"

@@ -10,6 +10,7 @@ import polars as pl
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.tables import MOST_MODELS, Comparison
 from nci_frames.reporting import charts
+from nci_frames.reporting.pages.segment_table import CHARTED, LABEL, segment_labels, worst_first
 from nci_frames.reporting.tables.numbers import format_grid
 
 __all__ = ["Figure", "report_charts", "report_figures", "shown_models"]
@@ -22,7 +23,7 @@ _Drawn = dict[str, tuple[str, Callable[[], Chart], Mapping[str, str]]]
 #: Bands of more models than this overlap too much.
 _MOST_BANDS = 4
 
-#: Panels of a chart of segments, and models whose differences between segments are explained.
+#: Panels of a chart of all segments, and models whose differences between segments are explained.
 _MOST_PANELS, _MOST_REASONS = 12, 3
 
 
@@ -36,7 +37,7 @@ class Figure:
     #: Where it stands: with the answer, with the other charts, or with the segments.
     section: Literal["answer", "charts", "segments"]
     #: "rule": the axis along which the page marks its prevalence or beta; "points": the two fields of marks
-    #: that follow them; "recomputed": the variable that changes the values.
+    #: that follow them; "recomputed": the variable that changes the values; "chosen": what the rows are of.
     live: Mapping[str, str]
 
 
@@ -179,34 +180,59 @@ def _fold_bands(comparison: Comparison) -> list[str]:
 
 
 def _segment_figures(comparison: Comparison, models: Sequence[str]) -> list[Figure]:
-    """Return small multiples of the segments, and why they differ, if there is one key of segments."""
-    points, areas, differences = comparison.segment_points, comparison.segment_areas, comparison.differences
-    sizes = comparison.segment_sizes
-    if points is None or areas is None or differences is None or sizes is None:
+    """Return the chart of the segments that are chosen, and of few segments their areas and differences."""
+    points, projection = comparison.segment_points, comparison.segment_projection
+    if not comparison.segments or points is None or projection is None:
         return []
-    (key,) = comparison.segments
-    largest = sizes.head(_MOST_PANELS).select(key)
-    some = "" if len(largest) == len(sizes) else f", the {len(largest)} largest of {len(sizes)} segments"
+    keys, beta = list(comparison.segments), comparison.main_beta
+    worst = worst_first(comparison).select(keys)
     among = pl.col("model").is_in(models)
 
-    def shown(table: pl.DataFrame) -> pl.DataFrame:
-        return table.filter(among).join(largest, on=key, how="semi", nulls_equal=True)
+    def labelled(table: pl.DataFrame) -> pl.DataFrame:
+        some = table.filter(among).join(worst.head(CHARTED), on=keys, how="semi", nulls_equal=True)
+        return some.with_columns(segment_labels(worst, keys)).drop(key for key in keys if key != LABEL)
 
+    figures = [
+        Figure(
+            "chosen",
+            f"F{beta:g} over prevalence in the segments chosen",
+            lambda: charts.chart_segments(
+                labelled(projection.filter(metric="f_beta", beta=beta)),
+                segments=LABEL,
+                metric="f_beta",
+                observed=labelled(points),
+                models=models,
+            ),
+            "segments",
+            {"chosen": "segments"},
+        )
+    ]
+    if len(keys) > 1 or len(worst) > _MOST_PANELS:
+        return figures
+    return [*figures, *_few_segments(comparison, models, keys[0])]
+
+
+def _few_segments(comparison: Comparison, models: Sequence[str], key: str) -> list[Figure]:
+    """Return PR-AUC of every segment, and why they differ."""
+    points, areas, differences = comparison.segment_points, comparison.segment_areas, comparison.differences
+    if areas is None or differences is None:
+        return []
+    among = pl.col("model").is_in(models)
     leading = comparison.best_winners["model"].unique(maintain_order=True).head(_MOST_REASONS).to_list()
-    reasons = shown(differences).filter(pl.col("model").is_in(leading))
+    reasons = differences.filter(among, pl.col("model").is_in(leading))
     figures = [
         Figure(
             "segments",
-            f"PR-AUC over prevalence by segment{some}",
+            "PR-AUC over prevalence by segment",
             lambda: charts.chart_segments(
-                shown(areas), segments=key, metric="pr_auc", observed=shown(points), models=models
+                areas.filter(among), segments=key, metric="pr_auc", observed=points, models=models
             ),
             "segments",
             {},
         )
     ]
     if reasons["due_to_rates"].drop_nulls().len():
-        title = f"Why segments differ in F{comparison.main_beta:g}{some}"
+        title = f"Why segments differ in F{comparison.main_beta:g}"
         figures.append(
             Figure(
                 "differences", title, lambda: charts.chart_decomposition(reasons, over=key), "segments", {}

@@ -21,16 +21,20 @@ from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
 from nci_frames.reporting.findings.worst_segments import worst_segments
 from nci_frames.reporting.pages.figures import Figure, report_figures, shown_models
+from nci_frames.reporting.pages.gates import RunSummary
 from nci_frames.reporting.pages.live import live_numbers
+from nci_frames.reporting.pages.packed import packed
+from nci_frames.reporting.pages.segment_table import segment_numbers
 from nci_frames.reporting.tables import great_tables, numbers
 
 __all__ = ["render_report"]
 
-#: Maximum number of segments with a table on the page; the frames contain all.
-_SEGMENTS, _OVERTAKINGS, _SHIFTS_SHOWN = 24, 12, 20
+#: Maximum number of rows of a list on the page; the frames contain all.
+_OVERTAKINGS, _SHIFTS_SHOWN, _UNDEFINED = 12, 20, 100
 
 _SCRIPTS = (
     "numbers.js",
+    "rows.js",
     "values.js",
     "tables.js",
     "legend.js",
@@ -40,6 +44,7 @@ _SCRIPTS = (
     "answer.js",
     "controls.js",
     "panels.js",
+    "segments.js",
     "downloads.js",
     "start.js",
 )
@@ -62,12 +67,14 @@ def render_report(
     title: str = TITLE,
     facts: Sequence[tuple[str, str]] = (),
     scenarios: Mapping[str, float] | None = None,
+    gates: RunSummary | None = None,
 ) -> str:
-    """Return the page as text; see ``write_report``."""
+    """Return the page as text; see ``write_report``. *gates* are those of the job that made it."""
     summary = summarise(comparison)
     scripts = [_bundle(), *map(_own, _SCRIPTS)]
     models = sorted(comparison.points["model"].unique())
     drawn = shown_models(comparison)
+    segments = segment_numbers(comparison, drawn)
     return _template().render(
         title=title,
         policy=_policy(scripts),
@@ -79,20 +86,24 @@ def render_report(
         observed=comparison.observed_prevalence,
         judged_apart="optimistic" in comparison.best.columns,
         scenarios=_scenarios(comparison, scenarios),
+        gates=gates,
         legend=_legend(drawn),
         shown_overtakings=_OVERTAKINGS,
         tables=_tables(comparison, summary),
+        grouped=comparison.contenders is not None,
         figures=[_figure(figure) for figure in report_figures(comparison)],
         drawn=drawn if len(drawn) < len(models) else None,
         live=_script_json(live_numbers(comparison)),
         dark=_script_json(DARK),
-        segments=_segments(summary),
-        shown_segments=_SEGMENTS,
+        segments=None if segments is None else _script_json(segments),
+        segment_model=None if comparison.segment_ranks is None else comparison.segment_ranks["model"].first(),
+        untested=_untested(comparison),
         traffic=_traffic(comparison, summary),
         worst=worst_segments(comparison),
         points=_points(comparison),
         spread=fold_spread(comparison),
-        undefined=comparison.undefined.to_dicts(),
+        undefined=comparison.undefined.head(_UNDEFINED).to_dicts(),
+        more_undefined=max(0, len(comparison.undefined) - _UNDEFINED),
         assumption=read_assumption(comparison.shifts),
         independence=read_independence(
             comparison.buckets,
@@ -145,7 +156,7 @@ def _tables(comparison: Comparison, summary: Summary) -> list[dict[str, Any]]:
                 "name": name,
                 "label": label,
                 "html": great_tables.table_html(
-                    great_tables.cells_table(cells, metric=metric, over=table.over),
+                    great_tables.cells_table(cells, metric=metric, over=table.over, noted=False),
                     name=name,
                     caption=table.title,
                     rest=f", {table.where}",
@@ -172,7 +183,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
     except ParameterError as error:
         # No model has a value, or too many have one: the tables still show the values.
         return {**shown, "missing": error.what}
-    spec["datasets"] = _short(spec.get("datasets", {}))
+    spec["datasets"] = {name: packed(rows) for name, rows in spec.get("datasets", {}).items()}
     heading = spec.pop("title")
     panels = "layer" not in spec
     if not panels:
@@ -186,15 +197,6 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "wide": panels,
         "missing": None,
     }
-
-
-def _short(node: Any) -> Any:
-    """Write numbers with seven digits: a tooltip shows six, and a page of curves would be twice as large."""
-    if isinstance(node, dict):
-        return {key: _short(part) for key, part in node.items()}
-    if isinstance(node, list):
-        return [_short(part) for part in node]
-    return float(f"{node:.7g}") if isinstance(node, float) else node
 
 
 def _points(comparison: Comparison) -> list[dict[str, Any]]:
@@ -212,21 +214,18 @@ def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
     return differing.sort(order, descending=[True, *[False] * 3]).head(_SHIFTS_SHOWN).to_dicts()
 
 
-def _segments(summary: Summary) -> list[dict[str, Any]]:
-    """Return the models by PR-AUC for each segment at one prevalence, so that segments can be compared."""
-    return [
-        {
-            "names": list(names.items()),
-            "table": great_tables.table_html(
-                great_tables.ranked_list(rows, value_title="PR-AUC"),
-                name=f"segment-{number}",
-                caption=f"PR-AUC at η = {numbers.format_grid(rows['prevalence'][0])}",
-            )
-            if number < _SEGMENTS
-            else None,
-        }
-        for number, (names, rows) in enumerate(summary.segments)
-    ]
+def _untested(comparison: Comparison) -> str | None:
+    """Return why segments were not compared with the rest, and what to do; None where they were."""
+    if comparison.segment_ranks is not None:
+        return None
+    if comparison.weighted:
+        return "Sums of weights cannot be tested. Count whole rows to see where the model is worse"
+    if comparison.segment_sizes is not None and len(comparison.segment_sizes) < 2:
+        return "There is one segment only, so there is no rest to compare it with"
+    return (
+        f"The threshold {numbers.format_threshold(comparison.threshold)} was not counted in every segment. "
+        "Count at it, or compare at a threshold that was counted, to see where the model is worse"
+    )
 
 
 def _traffic(comparison: Comparison, summary: Summary) -> str | None:

@@ -12,6 +12,7 @@ from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.spread import fold_spread
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import Order, read_assumption, read_independence
+from nci_frames.schemas import SEGMENT_RANKS
 
 __all__ = ["SCHEMA_VERSION", "render_json"]
 
@@ -90,6 +91,7 @@ def render_json(
         "traffic": None
         if summary.traffic is None
         else summary.traffic.select("model", "prevalence", "value", "rank", "gap", *_SUPPORT).to_dicts(),
+        "segment_ranks": _segment_ranks(comparison),
         "undefined": _undefined(comparison),
         "assumption": read_assumption(comparison.shifts),
         "independence": read_independence(
@@ -141,6 +143,20 @@ def _tables(comparison: Comparison, summary: Summary) -> dict[str, list[dict[str
 def _present(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
     """Return the keys; only the values of sums of weights are not judged on other rows."""
     return [key for key in keys if key != "optimistic" or key in frame.columns]
+
+
+def _segment_ranks(comparison: Comparison) -> list[dict[str, Any]] | None:
+    """Return all segments, the worst first; their names are data, so they stand apart from the keys."""
+    ranks = comparison.segment_ranks
+    if ranks is None:
+        return None
+    return [
+        {
+            "segment": {name: row[name] for name in comparison.segments},
+            **{name: row[name] for name in SEGMENT_RANKS.fixed},
+        }
+        for row in ranks.to_dicts()
+    ]
 
 
 def _undefined(comparison: Comparison) -> list[dict[str, Any]]:

@@ -30,7 +30,8 @@
   const other = { beta: "prevalence", prevalence: "beta" };
   nci.showLive = (box) => {
     const chart = nci.chartOf(box);
-    const { spec, points, recomputed, measure } = box.dataset;
+    const { spec, points, recomputed, measure, chosen } = box.dataset;
+    if (chart && chosen) nci.drawSegments?.(box);
     const rule = /** @type {Axis} */ (box.dataset.rule);
     if (!chart || !(rule || points || recomputed)) return;
     if (rule || points) chart.view.data("live", rule ? [{ [rule]: nci.state[rule] }] : livePoints[points](chart.models));

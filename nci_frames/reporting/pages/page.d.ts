@@ -22,11 +22,21 @@ interface LiveData {
   best: number[][][];
   classes: [positives: number, negatives: number][];
   judged: Judged | null;
-  tested: { beta: number; prevalence: number[]; equal: number[][]; probability: number[][] } | null;
+  tested: Record<Measure | "pr_auc" | "equal" | "probability", number[][]> & { beta: number; prevalence: number[] };
   own: string;
   lowest: number[];
   areas: number[][];
   decisions: [start: number, end: number, model: number, threshold: number][];
+}
+/** See `segment_numbers`, which writes it. */
+interface SegmentData {
+  keys: string[];
+  names: string[][];
+  labels: string[];
+  table: Packed;
+  models: number[];
+  points: number[][][];
+  prevalence: number[];
 }
 interface Judged {
   prevalence: number[];
@@ -48,6 +58,12 @@ interface Chart {
   source: string;
   models: string[];
   rows: Row[];
+}
+/** See `packed`, which writes them. */
+type Column = Row[string][] | { values: Row[string][]; places: number[] };
+interface Packed {
+  count: number;
+  columns: Record<string, Column>;
 }
 type Spec = any;
 declare function vegaEmbed(box: Element, spec: Spec, options: object): Promise<{ view: View }>;
@@ -75,7 +91,11 @@ interface Nci {
   formatGrid(value: number): string;
   formatThreshold(value: number): string;
   formatPercent(share: number): string;
+  formatGroup(group: number): string;
   oneIn(prevalence: number): string;
+  // rows.js
+  column(column: Column): Row[string][];
+  unpack(table: Packed): Row[];
   // values.js
   state: Record<Axis, number>;
   values: {
@@ -90,6 +110,7 @@ interface Nci {
     ownBounds(point: Point, prevalence: number, beta: number): Bounds;
     reign(): { model: string; above: [number, string]; below: [number, string] };
     certainty(): { equal: number[]; probability: number[] };
+    groups(measure: Measure | "pr_auc", prevalence: number, beta: number): number[];
     fName(): string;
     at: string;
     heading(over: Axis): string;
@@ -104,6 +125,7 @@ interface Nci {
   paintLegend(dark: boolean): void;
   // charts.js
   drawCharts(): Promise<void>;
+  drawChart(box: HTMLElement): Promise<void>;
   chartBoxes: HTMLElement[];
   chartOf(box: Element): Chart;
   // ranking.js, live_charts.js, answer.js, controls.js
@@ -113,6 +135,10 @@ interface Nci {
   showLive(box: HTMLElement): void;
   say(best: Point[], values: number[], f: number[], areas: number[]): void;
   startControls(): void;
+  // segments.js
+  segmentRows(): Row[];
+  drawSegments?(box: HTMLElement): void;
+  startSegments?(): void;
   // panels.js, downloads.js
   startPanels(): void;
   csv(rows: Row[]): string;

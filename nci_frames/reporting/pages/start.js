@@ -21,6 +21,7 @@
   });
   nci.startControls();
   nci.startPanels();
+  nci.startSegments?.();
   root.dataset.ready = String(performance.now());
   nci.drawCharts();
 })();

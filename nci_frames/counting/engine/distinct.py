@@ -1,0 +1,109 @@
+"""Rows of some groups -> counts at every distinct score of each, all in memory."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nci_frames.counting.engine.cells import Counts
+
+__all__ = ["Columns", "Floats", "Rows", "count_distinct"]
+
+Floats = NDArray[np.floating]
+#: threshold, tp, fp, fn, tn: group after group, the thresholds of each ascending.
+Columns = tuple[Floats, Counts, Counts, Counts, Counts]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows, and to which of so many groups each belongs."""
+
+    groups: int
+    #: 16 bits, because their stable sort is a radix sort.
+    numbers: NDArray[np.uint16]
+    scores: Floats
+    labels: NDArray[np.bool_]
+    weights: NDArray[np.float64] | None
+
+
+def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Columns]:
+    """Return how many distinct scores each group has, and the counts at each of them.
+
+    Sums of weights are those of the rows in their order, to the bit.
+    """
+    # Adding zero turns -0.0 into 0.0: the two are one score.
+    scores = rows.scores + 0
+    if rows.weights is not None:
+        return _weighted(rows, scores, rows.weights)
+    if rows.groups > 1:
+        return _of_groups(rows, scores)
+    counted = _of_one(scores, rows.labels)
+    return np.array([len(counted[0])]), counted
+
+
+def _of_one(scores: Floats, labels: NDArray[np.bool_]) -> Columns:
+    """Count the rows of one group, whose scores are sorted in place."""
+    rare_is_true = 2 * np.count_nonzero(labels) <= len(labels)
+    rare = np.sort(scores[labels if rare_is_true else ~labels])
+    # The labels need not follow: the rows below a score are of one class or the other.
+    scores.sort()
+    below = np.flatnonzero(_begins(scores))
+    distinct = scores if len(below) == len(scores) else scores[below]
+    first = np.flatnonzero(_begins(rare))
+    at = np.searchsorted(distinct, rare[first])
+    # Up to the first score of the rare class none of it are below, up to the second so many, and so on.
+    rare_below = np.repeat(np.append(first, len(rare)), np.diff(at, prepend=-1, append=len(distinct) - 1))
+    common_below = np.subtract(below, rare_below, out=below)
+    rare_from, common_from = len(rare) - rare_below, len(labels) - len(rare) - common_below
+    if rare_is_true:
+        return distinct, rare_from, common_from, rare_below, common_below
+    return distinct, common_from, rare_from, common_below, rare_below
+
+
+def _of_groups(rows: Rows, scores: Floats) -> tuple[NDArray[np.int64], Columns]:
+    """Count the rows of several groups at once."""
+    order = np.argsort(scores)
+    order = order[np.argsort(rows.numbers[order], kind="stable")]
+    scores, labels, numbers = scores[order], rows.labels[order], rows.numbers[order]
+    first = np.flatnonzero(_begins(scores) | _begins(numbers))
+    group = numbers[first]
+    size = np.bincount(numbers, minlength=rows.groups)
+    begin = np.cumsum(size) - size
+    true_before = np.append(0, np.cumsum(labels))
+    true = true_before[begin + size] - true_before[begin]
+    fn = true_before[first] - true_before[begin][group]
+    tn = first - begin[group] - fn
+    counts = true[group] - fn, (size - true)[group] - tn, fn, tn
+    return np.bincount(group, minlength=rows.groups), (scores[first], *counts)
+
+
+def _weighted(rows: Rows, scores: Floats, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Columns]:
+    """Sum the weights of each group at its distinct scores."""
+    in_groups = np.argsort(rows.numbers, kind="stable")
+    ends = np.cumsum(np.bincount(rows.numbers, minlength=rows.groups))[:-1]
+    parts = [
+        _weighted_group(scores[mine], rows.labels[mine], weights[mine]) for mine in np.split(in_groups, ends)
+    ]
+    threshold, tp, fp, fn, tn = map(np.concatenate, zip(*parts, strict=True))
+    return np.array([len(part[0]) for part in parts]), (threshold, tp, fp, fn, tn)
+
+
+def _weighted_group(scores: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64]) -> Columns:
+    order = np.argsort(scores, kind="stable")
+    scores, labels, weights = scores[order], labels[order], weights[order]
+    first = np.flatnonzero(_begins(scores))
+    counts = []
+    for of_class in (labels, ~labels):
+        at_score = np.add.reduceat(np.where(of_class, weights, 0.0), first)
+        reached = at_score[::-1].cumsum()[::-1]
+        counts.append((reached, reached[0] - reached))
+    (tp, fn), (fp, tn) = counts
+    return scores[first], tp, fp, fn, tn
+
+
+def _begins(values: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Return of each value whether it differs from the one before it."""
+    # By comparison: the difference of two infinities is NaN.
+    begins = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
+    return begins

@@ -1,0 +1,94 @@
+"""The files of a job: which there are, and what the ledger would say of each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+
+from nci_frames.jobs.job_file.loading import JobFile
+from nci_frames.jobs.job_file.sources import Source
+from nci_frames.jobs.job_file.windows import find_windows
+from nci_frames.jobs.ledger.ledger import CountsLedger
+from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.jobs.ledger.sources import LogFile, Window
+
+__all__ = ["Counting", "Planned", "count_files", "ledger_of", "plan_files"]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a run would do with the files of a source."""
+
+    #: What ``CountsLedger.append`` would say of each file, with "new" for those that it would count.
+    files: pl.DataFrame
+    windows: tuple[Window, ...]
+    settings: CountingSettings
+    #: What becomes of a file that was counted with another content.
+    on_changed: str
+
+    @property
+    def stopping(self) -> pl.DataFrame:
+        """The files because of which a run would end."""
+        events = ["failed", *(["changed"] if self.on_changed == "raise" else [])]
+        return self.files.filter(pl.col("event").is_in(events))
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """How the files of a run are counted."""
+
+    #: Name of the run.
+    run: str
+    #: Only windows that begin before; None takes all.
+    until: datetime | None
+    #: Whether to go on without files that cannot be counted.
+    keep_going: bool
+
+
+def ledger_of(file: JobFile) -> CountsLedger:
+    """Return the ledger of a job."""
+    output = file.job.output
+    return CountsLedger(file.resolve(output.ledger), storage_options=output.storage_options or None)
+
+
+def plan_files(
+    file: JobFile, source: Source, settings: CountingSettings, *, until: datetime | None
+) -> Planned:
+    """Say what a run would do with the files of a source, without doing it.
+
+    Raises
+    ------
+    NciFramesError
+        If there is no file, or the ledger is damaged.
+    """
+    ledger = ledger_of(file)
+    files = _found(file, source, ledger, settings, until)
+    windows = sorted({found.window for found in files if found.window is not None})
+    planned = ledger.plan(files, settings, on_changed=source.on_changed)
+    return Planned(planned, tuple(windows), settings, source.on_changed)
+
+
+def count_files(file: JobFile, source: Source, settings: CountingSettings, how: Counting) -> pl.DataFrame:
+    """Count the files of a source that the ledger does not know, and say what became of each.
+
+    Raises
+    ------
+    NciFramesError
+        If there is no file, a file stops the run, or the ledger is damaged.
+    """
+    ledger = ledger_of(file)
+    files = _found(file, source, ledger, settings, how.until)
+    return ledger.append_files(
+        files, settings, run=how.run, on_changed=source.on_changed, keep_going=how.keep_going
+    )
+
+
+def _found(
+    file: JobFile, source: Source, ledger: CountsLedger, settings: CountingSettings, until: datetime | None
+) -> Sequence[LogFile]:
+    """Return the files of a source; all windows where nothing was counted by these settings."""
+    known = settings.generation in ledger.generations()["generation"]
+    paths = [source.path] if isinstance(source.path, str) else source.path
+    resolved = [file.resolve(path) for path in paths]
+    return find_windows(resolved, lookback=source.lookback, until=until, everything=not known)

@@ -1,0 +1,175 @@
+"""Logs without labels: their prevalence, and what the models do in them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nci_frames.counts.scores_as_counts import counts_as_scores, scores_as_counts
+from nci_frames.evaluation.comparison.places import main_beta
+from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
+from nci_frames.evaluation.prevalence.project_traffic import project_traffic
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.jobs.counted_files import Counting, count_files, ledger_of
+from nci_frames.jobs.gates.measure import segment_text
+from nci_frames.jobs.job_file.loading import JobFile
+from nci_frames.jobs.job_file.model import Job
+from nci_frames.jobs.job_file.sources import Traffic
+from nci_frames.jobs.logging import Tell
+from nci_frames.jobs.repeats import REPEAT, one_repeat
+from nci_frames.jobs.reported import Reported
+from nci_frames.jobs.scenario_values import SCENARIO_METRICS
+from nci_frames.jobs.small_segments import small_segments, with_small_pooled
+from nci_frames.reporting.files.save_table import save_table
+from nci_frames.schemas import PROJECTION
+
+__all__ = ["TrafficLog", "TrafficTables", "count_traffic", "traffic_tables"]
+
+_PREVALENCES: dict[str, Any] = {
+    "segment": pl.String,
+    "model": pl.String,
+    "prevalence": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "fit_statistic": pl.Float64,
+    "fit_p_value": pl.Float64,
+    "supported": pl.Boolean,
+    "reason": pl.String,
+}
+_VALUES: dict[str, Any] = {
+    "segment": pl.String,
+    "model": pl.String,
+    "metric": pl.String,
+    "threshold": pl.Float64,
+    "prevalence": pl.Float64,
+    "beta": pl.Float64,
+    "value": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "supported": pl.Boolean,
+    "reason": pl.String,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficLog:
+    """The rows without labels that a run looks at."""
+
+    asked: Traffic
+    #: What became of each file.
+    files: pl.DataFrame
+    counts: Reported
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the manifest of a run says of them."""
+        sources = self.counts.sources
+        return {
+            "rows": {name: int(sources[name].sum()) for name in ("rows", "counted", "dropped")},
+            "sources": sources.select("source", "path", "rows", "counted", "dropped").to_dicts(),
+            "newest_window": self.counts.last_window and self.counts.last_window[0].isoformat(),
+            "files_seen": self.files.drop("rows", "counted", "dropped").to_dicts(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficTables:
+    """What the scores of the traffic tell; ``segment`` is null for all rows together."""
+
+    #: A row for each segment and model: the prevalence with bounds, or why there is none.
+    prevalence: pl.DataFrame
+    #: A row for each segment, model and metric: its value at the prevalence of the segment.
+    values: pl.DataFrame
+
+    @property
+    def estimate(self) -> Mapping[str, Any] | None:
+        """The estimate of all rows that has the narrowest interval; None if there is none."""
+        width = pl.col("upper") - pl.col("lower")
+        whole = self.prevalence.filter(pl.col("segment").is_null(), "supported").sort(width, "model")
+        return None if whole.is_empty() else whole.row(0, named=True)
+
+    def save(self, folder: Path) -> None:
+        """Write the tables beside the others of a run."""
+        save_table(self.prevalence, folder / "traffic_prevalence.parquet")
+        save_table(self.values, folder / "traffic_values.parquet")
+
+    def facts(self, log: TrafficLog) -> list[tuple[str, str]]:
+        """Return pairs of label and value for the readers of the pages of a run."""
+        estimate = self.estimate
+        if estimate is None:
+            reasons = self.prevalence.filter(pl.col("segment").is_null())["reason"]
+            told = f"not estimated: {'; '.join(reasons.drop_nulls().unique(maintain_order=True))}"
+        else:
+            told = "{prevalence:.4g} ({lower:.4g} to {upper:.4g}), by the scores of {model}".format(
+                **estimate
+            )
+        failed = log.files.filter(event="failed")["path"]
+        facts = [("prevalence of the traffic", told)]
+        if len(failed):
+            facts.append(("traffic that could not be counted", f"{len(failed):,}: {', '.join(failed)}"))
+        return facts
+
+
+def count_traffic(file: JobFile, how: Counting, tell: Tell) -> TrafficLog | None:
+    """Count the new files without labels of a job; None if it names none.
+
+    Raises
+    ------
+    NciFramesError
+        As counting the files with labels does.
+    """
+    traffic = file.job.traffic
+    if traffic is None:
+        return None
+    settings = file.job.traffic_settings()
+    files = count_files(file, traffic, settings, how)
+    for row in files.filter(pl.col("event") != "known").drop("source").iter_rows(named=True):
+        became = row.pop("event")
+        tell("traffic", became=became, **{name: value for name, value in row.items() if value is not None})
+    windows = None if traffic.windows == "all" else traffic.windows
+    return TrafficLog(traffic, files, Reported(ledger_of(file), settings, windows, how.until))
+
+
+def traffic_tables(job: Job, labelled: Reported, log: TrafficLog) -> TrafficTables:
+    """Estimate the prevalence of the traffic, of all rows and by segments, and what follows from it.
+
+    Segments that the job reports together are estimated together. Precision, F-beta and the positive fraction
+    are those at the threshold of the report; their bounds contain the noise of both logs.
+    """
+    places: list[Sequence[str]] = [(), job.traffic_keys] if job.traffic_keys else [()]
+    tables = [_tables_by(job, labelled, log, keys) for keys in places]
+    prevalences, values = zip(*tables, strict=True)
+    return TrafficTables(pl.concat(prevalences), pl.concat(values))
+
+
+def _tables_by(
+    job: Job, labelled: Reported, log: TrafficLog, keys: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    # All repeats together are no further rows.
+    repeats = [REPEAT] if job.columns.repeat else []
+    known, traffic = one_repeat(labelled.by([*repeats, *keys], "all")), log.counts.by(keys, "all")
+    least = {"positives": job.segments.min_positives, "negatives": job.segments.min_negatives}
+    small = small_segments(known, keys, **least)
+    known = with_small_pooled(known, small)
+    seen = counts_as_scores(with_small_pooled(scores_as_counts(traffic), small))
+    found = estimate_prevalence(known, seen, method=log.asked.method, level=log.asked.level)
+    points = select_operating_points(compute_rates(known), threshold=job.report.threshold)
+    rates = compute_rates(points, interval=job.report.interval)
+    # Segments of the traffic that the labelled logs lack have no rates, and a reason in the other table.
+    shared = found.join(rates, on=list(keys), how="semi", nulls_equal=True) if keys else found
+    beta = main_beta(job.report.beta)
+    values = (
+        PROJECTION.empty(rates.select(keys))
+        if shared.is_empty()
+        else project_traffic(rates, shared, metrics=SCENARIO_METRICS, beta=beta)
+    )
+    return _told(found, keys, _PREVALENCES), _told(values, keys, _VALUES)
+
+
+def _told(table: pl.DataFrame, keys: Sequence[str], schema: Mapping[str, Any]) -> pl.DataFrame:
+    """Return a table whose keys are written as one text."""
+    segments = [segment_text(keys, row) for row in table.select(keys).iter_rows()] if keys else None
+    segment = pl.Series("segment", segments or [None] * len(table), pl.String)
+    return table.with_columns(segment).select(pl.col(name).cast(dtype) for name, dtype in schema.items())

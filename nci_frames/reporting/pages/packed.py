@@ -1,0 +1,34 @@
+"""Rows of a chart -> columns, so that a page does not repeat every field and name for each mark."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["packed"]
+
+
+def packed(rows: Sequence[Mapping[str, Any]], /) -> dict[str, Any]:
+    """Return rows as columns; one with few values as those, and the place of each row's.
+
+    Numbers have seven digits: a tooltip shows six, and a page of curves would be twice as large.
+
+    >>> packed([{"model": "boosted trees", "value": value} for value in (0.1, 0.2, 0.3)])["columns"]
+    {'model': {'values': ['boosted trees'], 'places': [0, 0, 0]}, 'value': [0.1, 0.2, 0.3]}
+    """
+    fields = list(dict.fromkeys(field for row in rows for field in row))
+    return {
+        "count": len(rows),
+        "columns": {field: _column([_short(row.get(field)) for row in rows]) for field in fields},
+    }
+
+
+def _column(values: list[Any]) -> Any:
+    # Texts tell 1 from 1.0 and from true, which are equal.
+    first: dict[str, int] = {}
+    places = [first.setdefault(json.dumps(value), len(first)) for value in values]
+    coded = {"values": [json.loads(text) for text in first], "places": places}
+    return min(values, coded, key=lambda form: len(json.dumps(form, separators=(",", ":"))))
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.7g}") if isinstance(value, float) else value

@@ -1,0 +1,10 @@
+"use strict";
+// The data of charts and tables, sent as columns, in which few different values are sent once.
+(() => {
+  /** @type {Nci["column"]} */
+  nci.column = (column) => (Array.isArray(column) ? column : column.places.map((place) => column.values[place]));
+  nci.unpack = ({ count, columns }) => {
+    const whole = Object.entries(columns).map(([field, column]) => /** @type {const} */ ([field, nci.column(column)]));
+    return Array.from({ length: count }, (_, row) => Object.fromEntries(whole.map(([field, column]) => [field, column[row]])));
+  };
+})();

@@ -1,0 +1,178 @@
+"use strict";
+// The table of segments, of which there may be thousands: sorted, searched, and some of them chosen for the chart.
+(() => {
+  const source = document.getElementById("segment-data");
+  if (!source) return;
+  const SHOWN = 12;
+  const DRAWN = 6;
+  const MOST_DRAWN = 12;
+  /** @type {SegmentData} */
+  const data = JSON.parse(source.textContent);
+  const { columns, count } = data.table;
+  const table = /** @type {HTMLTableElement} */ (document.getElementById("segment-table"));
+  const search = /** @type {HTMLInputElement} */ (document.getElementById("segment-search"));
+  const said = document.getElementById("segment-count");
+  const more = document.getElementById("segment-more");
+  /** @type {Record<string, Row[string][]>} */
+  const values = Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, nci.column(column)]));
+
+  const part = (/** @type {number} */ value) => (value === null ? nci.UNDEFINED : value.toFixed(3).replace("-", "−"));
+  /** @type {(name: string, write?: (value: number) => string) => (i: number) => string} */
+  const plain = (name, write) => (i) => {
+    const value = values[name][i];
+    return value === null ? nci.UNDEFINED : write && typeof value === "number" ? write(value) : String(value);
+  };
+  /** @type {(name: string, ends: string, write: (value: number) => string) => (i: number) => string} */
+  const range = (name, ends, write) => (i) => {
+    const [value, low, high] = [name, `${ends}lower`, `${ends}upper`].map((field) => /** @type {number} */ (values[field]?.[i]));
+    return write(value) + (low === null ? "" : ` (${write(low)} to ${write(high)})`);
+  };
+  const doubt = (/** @type {number} */ i) => (values.value[i] !== null && values.supported[i] === false ? " ?" : "");
+  const value = range("value", "", nci.formatValue);
+  const short = (/** @type {number} */ value) => Number(value.toPrecision(2)).toString();
+  /** @type {[string, string, (i: number) => string][]} */
+  const wanted = [
+    ["verdict", "verdict", plain("verdict")],
+    ["positives", "positives", plain("positives", (value) => value.toLocaleString("en"))],
+    ["value", table.dataset.value, (i) => value(i) + doubt(i)],
+    ["best", "best there", plain("best")],
+    ["observed_prevalence", "own prevalence", plain("observed_prevalence", nci.formatGrid)],
+    ["field", "prevalence in the field", plain("field", nci.formatGrid)],
+    ["own_value", table.dataset.own, plain("own_value", nci.formatValue)],
+    ["difference", "difference from the rest", plain("difference", part)],
+    ["due_to_prevalence", "due to class balance", plain("due_to_prevalence", part)],
+    ["due_to_rates", "due to the model", range("due_to_rates", "due_to_rates_", part)],
+    ["adjusted", "adjusted p", plain("adjusted", short)],
+    ["effect", "distance of scores", plain("effect", nci.formatValue)],
+  ];
+  const shown = wanted.filter(([name]) => values[name]);
+  const keys = data.keys.map((key, place) => {
+    /** @type {[string, string, (i: number) => string]} */
+    const column = [`key ${place}`, key, (i) => data.names[place][i] ?? "missing"];
+    values[column[0]] = data.names[place];
+    return column;
+  });
+  const all = [...keys, ...shown];
+  const numeric = (/** @type {string} */ name) => values[name].some((value) => typeof value === "number");
+  const text = values[keys[0][0]].map((_, i) => [...keys, ["verdict", "", plain("verdict")], ["best", "", plain("best")]]
+    .map(([name, , write]) => (values[String(name)] && typeof write === "function" ? write(i) : "")).join("\n").toLowerCase());
+
+  let order = Array.from({ length: count }, (_, i) => i);
+  /** @type {{ name: string, sign: number }} */
+  let sorted = null;
+  let unfolded = false;
+  /** @type {Set<number>} */
+  const chosen = new Set();
+  const drawn = () => (chosen.size ? [...chosen] : Array.from({ length: Math.min(count, DRAWN) }, (_, i) => i));
+
+  const sort = () => {
+    const column = values[sorted.name];
+    // What is undefined comes last in either direction; equal values keep the order of the worst.
+    order = Array.from({ length: count }, (_, i) => i).sort((a, b) => {
+      const [x, y] = [column[a], column[b]];
+      if (x === null || y === null) return x === y ? a - b : x === null ? 1 : -1;
+      const by = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), "en", { numeric: true });
+      return sorted.sign * by || a - b;
+    });
+  };
+  const rowOf = (/** @type {number} */ i) => {
+    const row = document.createElement("tr");
+    row.dataset.segment = String(i);
+    all.forEach(([name, , write], place) => {
+      const cell = document.createElement(place < keys.length ? "th" : "td");
+      if (place === 0) {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.className = "pick";
+        button.setAttribute("aria-pressed", String(chosen.has(i)));
+        button.append(write(i));
+        cell.append(button);
+      } else if (name === "verdict") {
+        cell.append(values.verdict[i] === "worse" ? nci.strong(write(i)) : write(i));
+      } else cell.append(write(i));
+      if (place < keys.length) cell.setAttribute("scope", "row");
+      else if (numeric(name)) cell.className = "number";
+      row.append(cell);
+    });
+    return row;
+  };
+  const show = () => {
+    const asked = search.value.trim().toLowerCase();
+    const found = order.filter((i) => text[i].includes(asked));
+    const rows = unfolded ? found : found.slice(0, SHOWN);
+    table.tBodies[0].replaceChildren(...rows.map(rowOf));
+    const of = count.toLocaleString("en");
+    said.textContent = asked ? `${found.length.toLocaleString("en")} of ${of} segments` : `${of} ${count === 1 ? "segment" : "segments"}`;
+    more.hidden = found.length <= SHOWN;
+    more.setAttribute("aria-expanded", String(unfolded));
+    more.textContent = unfolded ? `Show the first ${SHOWN} only` : `Show all ${found.length.toLocaleString("en")} rows`;
+  };
+  const heads = () => {
+    const row = document.createElement("tr");
+    for (const [name, title] of all) {
+      const head = document.createElement("th");
+      const button = document.createElement("button");
+      head.setAttribute("scope", "col");
+      if (numeric(name)) head.className = "number";
+      button.type = "button";
+      button.className = "sort";
+      button.append(title);
+      button.addEventListener("click", () => {
+        const first = numeric(name) && !["value", "own_value", "difference", "due_to_rates", "due_to_prevalence"].includes(name) ? -1 : 1;
+        sorted = { name, sign: sorted?.name === name ? -sorted.sign : first };
+        for (const cell of row.cells) cell.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", sorted.sign > 0 ? "ascending" : "descending");
+        sort();
+        show();
+      });
+      head.append(button);
+      row.append(head);
+    }
+    table.tHead.replaceChildren(row);
+  };
+
+  // F-beta of the models over prevalence, computed from the counts of the segments.
+  nci.segmentRows = () => {
+    const [low, high] = [data.prevalence[0], data.prevalence[data.prevalence.length - 1]];
+    return drawn().flatMap((i, place) => {
+      const name = { segment: data.labels[i], place };
+      const observed = values.observed_prevalence?.[i];
+      const inside = typeof observed === "number" && observed >= low && observed <= high;
+      const lines = data.models.flatMap((model, m) => {
+        const [tp, fp, positives, negatives] = data.points[m].map((column) => column[i]);
+        if (!positives || !negatives) return [];
+        return data.prevalence.map((prevalence) => ({
+          ...name,
+          model: nci.values.data.drawn[model],
+          prevalence,
+          threshold: nci.values.data.threshold,
+          value: nci.fBeta(tp / positives, fp / negatives, prevalence, nci.state.beta),
+        }));
+      });
+      return inside ? [...lines, { ...name, observed }] : lines;
+    });
+  };
+  nci.drawSegments = (box) => {
+    const chart = nci.chartOf(box);
+    document.getElementById(`${box.dataset.spec}-title`).textContent = `${nci.values.fName()} over prevalence in the segments chosen`;
+    chart.view.data(chart.source, nci.segmentRows()).runAsync();
+  };
+
+  table.tBodies[0].addEventListener("click", (event) => {
+    const row = /** @type {HTMLElement} */ (/** @type {Element} */ (event.target).closest("tr"));
+    if (!row || getSelection().toString()) return;
+    const i = Number(row.dataset.segment);
+    if (!chosen.delete(i) && chosen.size < MOST_DRAWN) chosen.add(i);
+    row.querySelector(".pick").setAttribute("aria-pressed", String(chosen.has(i)));
+    for (const box of nci.chartBoxes) if (box.dataset.chosen) nci.drawChart(box);
+  });
+  search.addEventListener("input", show);
+  more.addEventListener("click", () => {
+    unfolded = !unfolded;
+    show();
+  });
+  nci.startSegments = () => {
+    heads();
+    show();
+  };
+})();
