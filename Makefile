@@ -63,7 +63,7 @@ spark: $(SPARK)/.engines ## count on a Spark cluster on this machine, in Ray and
 spark-quick: $(SPARK)/.done ## the tests of Spark that kill nothing (2 minutes)
 	$(SPARK)/bin/python -m pytest -m "spark and not slow" $(SPARK_TESTS)
 
-bench: $(VENV)/.dev ## time counting against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
+bench: $(VENV)/.dev ## time counting against DuckDB, Polars, NumPy and scikit-learn, write docs/performance.md (25 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
 
 reproductions: $(VENV)/.dev ## compute the figures and tables of the papers again, write docs/reproductions.md (1 minute)

@@ -14,7 +14,7 @@ from nci_frames.evaluation.comparison.cells import Cell, pick_evenly, ranked_cel
 from nci_frames.reporting.findings.ranked_tables import ranked_tables
 from nci_frames.reporting.pages.markdown import render_markdown
 from nci_frames.reporting.pages.terminal import print_comparison
-from nci_frames.reporting.tables.numbers import UNDEFINED, format_value
+from nci_frames.reporting.tables.numbers import UNDEFINED, format_group, format_value
 from tests.comparisons import GRID, MODELS, comparison
 
 values = st.one_of(st.none(), st.floats(0, 1))
@@ -54,7 +54,7 @@ def _written(cell):
     if cell.value is None:
         return UNDEFINED
     bold = "**" if cell.rank == 1 else ""
-    return f"{bold}{format_value(cell.value)}{bold} ({cell.rank})"
+    return f"{bold}{format_value(cell.value)}{bold} ({cell.rank}{format_group(cell.group)})"
 
 
 @pytest.mark.thorough

@@ -14,7 +14,7 @@ from nci_frames.evaluation.significance.best_sets import Contenders, confidence_
 
 def points(tp: list[int], fp: list[int], positives: int = 100, negatives: int = 1000) -> pl.DataFrame:
     return pl.DataFrame(
-        {"model": list("abcdefghijkl"[: len(tp)]), "threshold": 0.5, "tp": tp, "fp": fp,
+        {"model": list("abcdefghijklmn"[: len(tp)]), "threshold": 0.5, "tp": tp, "fp": fp,
          "fn": [positives - n for n in tp], "tn": [negatives - n for n in fp]}
     )  # fmt: skip
 
@@ -248,3 +248,47 @@ def test_what_does_not_vary_has_no_width_however_large_the_lead() -> None:
     assert found.half_width(50.0).tolist() == [[0.0, np.inf], [np.inf, 0.0]]
     assert found.half_width(2.0)[0, 0] == 0.0
     assert 0.2 < found.half_width(2.0)[0, 1] < 0.3
+
+
+def test_groups_are_led_by_the_best_that_is_left() -> None:
+    # Six models far apart but for two pairs.
+    tp = {"a": 900, "b": 899, "c": 700, "d": 500, "e": 499, "f": 498}
+    counts = points(list(tp.values()), [50] * 6, positives=1000, negatives=10_000)
+    for method in ("mcs", "hsu"):
+        found = nf.compare_best(counts, repeats=200, method=method)
+        assert dict(found.select("model", "group").iter_rows()) == dict(
+            zip("abcdef", (1, 1, 2, 3, 3, 3), strict=True)
+        )
+        assert found.filter(pl.col("group") == 1).equals(found.filter(~pl.col("distinguishable")))
+    few = pl.concat(
+        [counts, counts.head(1).with_columns(model=pl.lit("few"), tp=4, fn=1, fp=1, tn=9)],
+        how="vertical_relaxed",
+    )
+    told = nf.compare_best(few, repeats=200)
+    assert told.filter(pl.col("distinguishable").is_null())["group"].to_list() == [None]
+
+
+@pytest.mark.thorough
+def test_a_model_in_a_later_group_is_behind_its_best_by_the_bounds_of_all_pairs() -> None:
+    rng = np.random.default_rng(4)
+    tp = np.sort(rng.integers(400, 900, 14))[::-1]
+    counts = points(tp.tolist(), [50] * 14, positives=1000, negatives=10_000)
+    found = nf.compare_best(counts, metric="recall", repeats=400)
+    rest = found.filter(pl.col("group") > 1)
+    rates = {
+        model: (value, value * (1 - value) / 1000)
+        for model, value in rest.select("model", "value").iter_rows()
+    }
+    for (group,), rows in rest.group_by("group"):
+        best = rows.sort("value")["model"][-1]
+        leads = {
+            model: (rates[best][0] - rates[model][0]) / (rates[best][1] + rates[model][1]) ** 0.5
+            for model in rest.filter(pl.col("group") >= group)["model"]
+        }
+        near, far = (
+            [lead for model, lead in leads.items() if (model in set(rows["model"])) == inside]
+            for inside in (True, False)
+        )
+        # Of 91 pairs the largest is about 3.3 standard errors in one log of twenty.
+        assert max(near) < 3.7
+        assert min(far, default=9.0) > 2.9

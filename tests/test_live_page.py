@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -426,7 +427,6 @@ def test_many_models_show_the_first_until_all_are_asked_for(browser, tmp_path):
         more.press("Enter")
         assert more.get_attribute("aria-expanded") == "true"
         assert shown.count() == 40
-        assert visit.page.locator("#segment-0 tbody tr:visible").count() == 5
         visit.page.locator("#table-live thead th button").first.click()
         visit.page.locator("#table-live thead th button").first.click()
         more.click()
@@ -491,3 +491,20 @@ def test_the_data_of_a_chart_can_be_saved_and_holds_no_formula(visit):
             io.StringIO(visit.page.evaluate("name => nci.csv([{model: name, value: 0.5}])", name))
         )
         assert found.equals(expected), name
+
+
+def test_who_is_better_beyond_a_border_leads_there(browser, tmp_path):
+    path = write_report(comparison(), tmp_path / "r.html")
+    told = re.compile(r"(above|below) η = ([\d.e-]+) ([\w ]+?) is better", re.IGNORECASE)
+    with Visit(browser, path, charts=1, viewport=DESKTOP) as visit:
+        answer, field = visit.page.locator("#live-answer"), visit.page.locator("input[type=number]").first
+        borders = set()
+        for step in range(0, 1001, 100):
+            move(visit.page, step)
+            borders.update(told.findall(answer.inner_text()))
+        assert len({name for _, _, name in borders}) > 1
+        for word, border, name in borders:
+            field.fill(repr(float(border) * (1.02 if word.lower() == "above" else 0.98)))
+            field.press("Enter")
+            settled(visit.page)
+            assert answer.locator("strong").inner_text() == name

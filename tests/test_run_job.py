@@ -22,6 +22,9 @@ from nci_frames.jobs.history import History
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.publishing import Shelf, check_run
 from nci_frames.jobs.run import run_job
+from nci_frames.reporting.pages.gates import run_summary
+from nci_frames.reporting.pages.html import render_report
+from tests.comparisons import comparison
 from tests.hostile import NAMES
 from tests.jobs import SMALL, small_job, write_night, write_nights
 
@@ -62,6 +65,10 @@ def test_init_check_run_with_the_example(tmp_path: Path) -> None:
     assert {"report.html", "history.html", "verdicts.json", "manifest.json"} <= {
         p.name for p in folder.iterdir()
     }
+    report = (folder / "report.html").read_text()
+    assert '<section id="gates"' in report
+    assert "1 run so far" in report
+    assert "data:image/svg+xml" not in report
     assert call("check", job).stdout.startswith("files:    5 (5 known)")
 
 
@@ -145,6 +152,14 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path
     page = (latest(tmp_path) / "history.html").read_text()
     assert "What changed since the last good run" in page
     assert page.count("data:image/svg+xml") == 1
+    # The page of the report has the verdicts and the trend as well, and leads to the rest.
+    folder = latest(tmp_path)
+    frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in ("history", "runs", "verdicts")}
+    report = render_report(comparison(), gates=run_summary(**frames, last_good="good"))
+    assert 'Run open: <span class="undecided">undecided</span>, by 1 undecided.' in report
+    assert "3 runs so far; the last good one is good." in report
+    assert '<a href="history.html">The history</a>' in report
+    assert report.count("data:image/svg+xml") == 1
     # Retention keeps the last good run, however old.
     job.write_text(job.read_text() + "\n[output]\nkeep = 1\n")
     assert call("run", job, "--run-id", "again").exit_code == 11

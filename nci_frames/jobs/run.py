@@ -30,8 +30,9 @@ from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.jobs.traffic import TrafficTables, count_traffic, traffic_tables
 from nci_frames.reporting.files.save_table import save_table
+from nci_frames.reporting.pages.gates import RunSummary, run_summary
 from nci_frames.reporting.pages.history import write_history
-from nci_frames.reporting.pages.write import write_report
+from nci_frames.reporting.pages.write import write_form
 
 __all__ = ["Outcome", "Plan", "plan_job", "run_job"]
 
@@ -141,8 +142,7 @@ def run_job(
             if log is not None and traffic is not None:
                 facts += traffic.facts(log)
                 traffic.save(folder)
-            changes = _write(file, counts, traffic, folder, facts, tell)
-            scenarios = scenario_values(job, lambda keys: counts.by(keys, "all"), repeats=counts.repeats)
+            history = history.with_run(name, sequence, started, counts.last_window, verdicts, arrived)
             good: dict[str, Any] = {
                 "run": name,
                 "path": shelf.path_of(name),
@@ -150,7 +150,14 @@ def run_job(
                 "ledger": counts.mark(),
             }
             last_good = good if verdict == "pass" else (pointer or {}).get("last_good")
-            history = history.with_run(name, sequence, started, counts.last_window, verdicts, arrived)
+            summary = run_summary(
+                history=history.table,
+                runs=history.runs,
+                verdicts=verdicts,
+                last_good=(last_good or {}).get("run"),
+            )
+            changes = _write(file, counts, traffic, folder, facts, tell, summary)
+            scenarios = scenario_values(job, lambda keys: counts.by(keys, "all"), repeats=counts.repeats)
             save_table(verdicts, folder / "verdicts.parquet")
             (folder / "verdicts.json").write_text(verdicts_json(name, verdicts), encoding="utf-8")
             save_table(history.table, folder / "history.parquet")
@@ -164,8 +171,7 @@ def run_job(
                 history=history.table,
                 runs=history.runs,
                 unusual=history.unusual,
-                last_good=(last_good or {}).get("run"),
-                verdicts=verdicts,
+                summary=summary,
                 changes=changes_since(history.good_points, changes),
                 scenarios=scenarios,
                 traffic=traffic and (traffic.prevalence, traffic.values),
@@ -205,6 +211,7 @@ def _write(
     folder: Path,
     facts: Sequence[tuple[str, str]],
     tell: Tell,
+    summary: RunSummary,
 ) -> pl.DataFrame:
     """Write the report and its tables; return the operating points of the newest window."""
     job = file.job
@@ -233,12 +240,13 @@ def _write(
     if comparison.off_scale is not None:
         tell("doubtful threshold", why=comparison.off_scale)
     for kind in job.report.formats:
-        write_report(
+        write_form(
             comparison,
             folder / f"report.{kind}",
             title=job.report.title or job.name,
             facts=facts,
             scenarios=named,
+            gates=summary if summary.verdicts else None,
         )
     for name, frame in {"counts": table, **comparison.tables}.items():
         for ending in job.report.tables:

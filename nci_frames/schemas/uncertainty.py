@@ -263,6 +263,12 @@ BEST_COMPARISONS = FrameSchema(
         number("upper", "simultaneous upper bound of the difference", "no other model, or too few rows"),
         share("p_value", "of being the best, or equal to the best", "see reason"),
         Column("distinguishable", (pl.Boolean,), "whether it is worse than the best", "see reason"),
+        whole(
+            "group",
+            "1: may be the best; 2: may be the best of those that are left; and so on",
+            "see reason",
+            minimum=1,
+        ),
         Column("reason", (pl.String,), "why that cannot be said", "it can"),
     ),
 )

@@ -18,6 +18,8 @@ class Cell:
     rank: int | None = None
     #: Whether the log can tell the value; true where the ranking does not say.
     supported: bool = True
+    #: 1: the model may be the best; 2: it may be the best of those that are left, and so on; None if unknown.
+    group: int | None = None
 
     @property
     def doubtful(self) -> bool:
@@ -38,6 +40,11 @@ class RankedCells:
     def models(self) -> tuple[str, ...]:
         """The models in the order of the rows."""
         return tuple(model for model, _ in self.rows)
+
+    @property
+    def any_grouped(self) -> bool:
+        """Whether the models of a column are grouped by what may be the best."""
+        return any(cell.group is not None for _, row in self.rows for cell in row)
 
     @property
     def any_doubtful(self) -> bool:
@@ -63,19 +70,21 @@ def ranked_cells(ranking: pl.DataFrame, /, *, over: str, shown: int) -> RankedCe
     ...     "model": ["a", "b"], "prevalence": [0.1, 0.1], "value": [0.7, 0.9], "rank": [2, 1],
     ... })
     >>> ranked_cells(ranking, over="prevalence", shown=6).rows
-    (('b', (Cell(value=0.9, rank=1, supported=True),)), ('a', (Cell(value=0.7, rank=2, supported=True),)))
+    (('b', (Cell(value=0.9, rank=1, supported=True, group=None),)),
+    ('a', (Cell(value=0.7, rank=2, supported=True, group=None),)))
     """
     grid = pick_evenly(ranking[over].drop_nulls().unique().sort().to_list(), shown)
     said = "supported" if "supported" in ranking.columns else pl.lit(value=True).alias("supported")
-    rows = ranking.filter(pl.col(over).is_in(grid)).select("model", over, "value", "rank", said)
+    group = "group" if "group" in ranking.columns else pl.lit(None).alias("group")
+    rows = ranking.filter(pl.col(over).is_in(grid)).select("model", over, "value", "rank", said, group)
     if rows.select(pl.struct("model", over).is_duplicated().any()).item():
         raise ParameterError(
             f"the ranking has several rows for one model and {over}",
             hint="select one operating point, method, beta and value of each key before making the table",
         )
     cells = {
-        (model, at): Cell(value, rank, supported is not False)
-        for model, at, value, rank, supported in rows.iter_rows()
+        (model, at): Cell(value, rank, supported is not False, group)
+        for model, at, value, rank, supported, group in rows.iter_rows()
     }
     first = rows.filter(pl.col(over).is_in(grid[:1])).select("model", "rank")
     names = rows.select(pl.col("model").unique()).join(first, on="model", how="left")

@@ -5,7 +5,7 @@ from typing import cast
 
 import polars as pl
 
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.evaluation.comparison.units import without_keys
 from nci_frames.evaluation.metrics import f_beta
 from nci_frames.evaluation.projection.decomposition import KeyValue, decompose_difference
 from nci_frames.evaluation.significance.segment_order import segments_in_order
@@ -77,7 +77,7 @@ def segment_shifts(
     """
     tables = [
         shift_tests(
-            pool_counts(counts, over=[other for other in segments if other != name]), over=name, units=units
+            without_keys(counts, [other for other in segments if other != name]), over=name, units=units
         ).with_columns(pl.lit(name).alias("key"))
         for name in segments
         if counts[name].n_unique() > 1

@@ -21,6 +21,8 @@ from nci_frames.evaluation.significance.best_sets import (
     hsu_bounds,
     hsu_test,
     pairwise_bounds,
+    pairwise_limit,
+    ranked_groups,
 )
 from nci_frames.schemas import BEST_COMPARISONS, COUNTS
 from nci_frames.typing import Floats
@@ -119,6 +121,8 @@ def compare_best(
     p_value         Float64 of the hypothesis that it is the best, or   *reason* says why
                             equal to the best
     distinguishable Boolean whether it is worse than the best           *reason* says why
+    group           Int64   1: may be the best; 2: may be the best of   *reason* says why
+                            those that are left; and so on
     reason          String  why that cannot be said                     it can
     =============== ======= =========================================== ================================
 
@@ -146,6 +150,9 @@ def compare_best(
     distinguishable with probability 1 - *level* at most. The bounds are those of all pairs at once. "hsu"
     promises less, and so excludes more: each model that is the best is kept with probability *level*. If
     several are equally good, one of them is distinguishable more often. Its bounds always contain 0.
+
+    The models of group 1 may be the best. Each later group holds the best model that is left, and those that
+    are not behind it by more than the simultaneous bounds of all pairs allow.
 
     Where rows are few, resampling shows too little of the spread: a rate that is 0 has none. So half a row is
     added on either side of a threshold (Jeffreys' prior); standard errors are taken as those of Student's
@@ -213,16 +220,19 @@ def _compared(
         _contenders(value[:, c], drawn[:, :, c], moved[:, c], freedom[:, c], told[:, c])
         for c in range(value.shape[1])
     ]
+    groups = np.zeros(value.shape, np.int64)
     some = [place for place in range(len(cases)) if told[:, place].any()]
     for together in [some] if simultaneous and some else [[place] for place in some]:
         group = [cases[place] for place in together]
-        bounds = (pairwise_bounds if method == "mcs" else hsu_bounds)(group, level)
+        limit = pairwise_limit(group, level)
+        bounds = pairwise_bounds(group, limit) if method == "mcs" else hsu_bounds(group, level)
         for place, (p, doubt), (lower, upper) in zip(
             together, _p_values(group, level, method), bounds, strict=True
         ):
             mine = told[:, place], place
             results["p_value"][mine], doubtful[mine] = p, doubt
             results["lower"][mine], results["upper"][mine] = lower, upper
+            groups[mine] = ranked_groups(cases[place], p >= 1 - level, limit)
     results["difference"] = _ahead(value)
     if sign < 0:
         results["difference"] *= -1
@@ -247,6 +257,7 @@ def _compared(
             ),
             tested.alias("p_value"),
             (tested < 1 - level).alias("distinguishable"),
+            pl.when(tested.is_not_null()).then(pl.Series(groups[place])).alias("group"),
             pl.Series("reason", [reason or None for reason in why.tolist()], pl.String),
         )
         tables.append(replicates.histogram.labelled(table))

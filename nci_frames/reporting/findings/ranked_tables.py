@@ -54,15 +54,25 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
     over_prevalence = f"F{beta:g} over prevalence"
     over_beta = f"F-beta over beta at prevalence η = {format_grid(prevalence)}"
     best, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
+
+    def over_eta(name: str, measure: Measure, title: str, where: str, rows: pl.DataFrame) -> RankedTable:
+        return RankedTable(name, measure, "prevalence", title, where, _grouped(rows, comparison, measure))
+
     areas = comparison.areas.filter(metric="pr_auc")
     return (
-        RankedTable("own_over_prevalence", "own", "prevalence", over_prevalence, own, best.filter(beta=beta)),
-        RankedTable(
-            "f_beta_over_prevalence", "f_beta", "prevalence", over_prevalence, at, f_beta.filter(beta=beta)
-        ),
-        RankedTable("pr_auc", "pr_auc", "prevalence", "PR-AUC over prevalence", "all thresholds", areas),
+        over_eta("own_over_prevalence", "own", over_prevalence, own, best.filter(beta=beta)),
+        over_eta("f_beta_over_prevalence", "f_beta", over_prevalence, at, f_beta.filter(beta=beta)),
+        over_eta("pr_auc", "pr_auc", "PR-AUC over prevalence", "all thresholds", areas),
         RankedTable("own_over_beta", "own", "beta", over_beta, own, best.filter(prevalence=prevalence)),
         RankedTable(
             "f_beta_over_beta", "f_beta", "beta", over_beta, at, f_beta.filter(prevalence=prevalence)
         ),
     )
+
+
+def _grouped(rows: pl.DataFrame, comparison: Comparison, measure: Measure) -> pl.DataFrame:
+    """Add the group of each model, where the models were compared with the best."""
+    if comparison.contenders is None:
+        return rows
+    groups = comparison.contenders.filter(measure=measure).select("model", "prevalence", "group")
+    return rows.join(groups, on=["model", "prevalence"], how="left", maintain_order="left")

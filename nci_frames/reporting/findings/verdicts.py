@@ -322,14 +322,14 @@ def _drawn(buckets: int | None, *, weighted: bool) -> str:
 
 def read_assumption(shifts: pl.DataFrame | None) -> str:
     """Return a sentence on whether the tests support the assumption behind every projected number."""
-    assumed = "Projection assumes that each class has the same score distribution in all segments"
+    same = "each class has the same score distribution in all segments"
     if shifts is None:
-        return f"{assumed}; this was not tested, since there are no segments."
+        return f"Projection assumes that {same}; this was not tested, since there are no segments."
     tested = shifts.filter(pl.col("distinguishable").is_not_null())
     if tested.is_empty():
-        return f"{assumed}; this was not tested, since the segments have too few rows."
+        return f"Projection assumes that {same}; this was not tested, since the segments have too few rows."
     differing = tested.filter("distinguishable")
     if differing.is_empty():
-        return f"{assumed}; none of {len(tested):,} tests rejects that."
+        return f"Projection is not in doubt: none of {len(tested):,} tests rejects that {same}."
     size = f"the largest distance is {max(differing['effect'].to_list()):.2g}"
-    return f"{assumed}; {len(differing):,} of {len(tested):,} tests reject that; {size}."
+    return f"Projection is in doubt: {len(differing):,} of {len(tested):,} tests reject that {same}; {size}."

@@ -21,6 +21,7 @@ from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
 from nci_frames.reporting.findings.worst_segments import worst_segments
 from nci_frames.reporting.pages.figures import Figure, report_figures, shown_models
+from nci_frames.reporting.pages.gates import RunSummary
 from nci_frames.reporting.pages.live import live_numbers
 from nci_frames.reporting.pages.packed import packed
 from nci_frames.reporting.pages.segment_table import segment_numbers
@@ -66,8 +67,9 @@ def render_report(
     title: str = TITLE,
     facts: Sequence[tuple[str, str]] = (),
     scenarios: Mapping[str, float] | None = None,
+    gates: RunSummary | None = None,
 ) -> str:
-    """Return the page as text; see ``write_report``."""
+    """Return the page as text; see ``write_report``. *gates* are those of the job that made it."""
     summary = summarise(comparison)
     scripts = [_bundle(), *map(_own, _SCRIPTS)]
     models = sorted(comparison.points["model"].unique())
@@ -84,9 +86,11 @@ def render_report(
         observed=comparison.observed_prevalence,
         judged_apart="optimistic" in comparison.best.columns,
         scenarios=_scenarios(comparison, scenarios),
+        gates=gates,
         legend=_legend(drawn),
         shown_overtakings=_OVERTAKINGS,
         tables=_tables(comparison, summary),
+        grouped=comparison.contenders is not None,
         figures=[_figure(figure) for figure in report_figures(comparison)],
         drawn=drawn if len(drawn) < len(models) else None,
         live=_script_json(live_numbers(comparison)),
@@ -152,7 +156,7 @@ def _tables(comparison: Comparison, summary: Summary) -> list[dict[str, Any]]:
                 "name": name,
                 "label": label,
                 "html": great_tables.table_html(
-                    great_tables.cells_table(cells, metric=metric, over=table.over),
+                    great_tables.cells_table(cells, metric=metric, over=table.over, noted=False),
                     name=name,
                     caption=table.title,
                     rest=f", {table.where}",

@@ -38,7 +38,8 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
     own         the words for that threshold
     tested      ``beta``, the ``prevalence`` tested, ascending, and for each of these the models that
                 are not ``distinguishable`` from the best at their own best thresholds, and of each model
-                the ``probability`` of being the best, null if unknown; null without intervals
+                the ``probability`` of being the best, null if unknown, and by ``own``, ``f_beta`` and
+                ``pr_auc`` the group of each model, null if unknown; null without intervals
     lowest      of each model the lowest prevalence at which the log supports PR-AUC; null without
     areas       of each model PR-AUC at Chebyshev's points of the logit of the prevalence; null without
     decisions   ``[lambda start, lambda end, model, threshold]``; null is infinity
@@ -123,7 +124,13 @@ def _tested(comparison: Comparison, place: Mapping[str, int]) -> dict[str, Any] 
     equal: list[list[int]] = [[] for _ in etas]
     for model, eta in own.filter(~pl.col("distinguishable")).select("model", "prevalence").iter_rows():
         equal[at[eta]].append(place[model])
+    groups: dict[str, list[list[int | None]]] = {
+        measure: [[None] * len(place) for _ in etas] for measure in ("own", "f_beta", "pr_auc")
+    }
+    for measure, model, eta, group in possible.select("measure", "model", "prevalence", "group").iter_rows():
+        groups[measure][at[eta]][place[model]] = group
     return {
+        **groups,
         "beta": comparison.main_beta,
         "prevalence": etas,
         "equal": [sorted(models) for models in equal],

@@ -17,6 +17,7 @@ from nci_frames.reporting.tables.markdown import literal
 from nci_frames.reporting.tables.numbers import (
     format_count,
     format_grid,
+    format_group,
     format_percent,
     format_threshold,
     format_value,
@@ -83,6 +84,7 @@ def _template() -> jinja2.Template:
     )
     environment.filters |= {
         "grid": _trusted(format_grid),
+        "group": _trusted(format_group),
         "value": _trusted(format_value),
         "count": _trusted(format_count),
         "percent": _trusted(format_percent),

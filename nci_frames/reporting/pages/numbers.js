@@ -140,3 +140,6 @@ nci.formatPercent = (share) => {
 };
 
 nci.oneIn = (eta) => `1 in ${Number((1 / eta).toPrecision(2)).toLocaleString("en")}`;
+
+// Which group a model is in: a may be the best, b may be the best of those that are left, and so on.
+nci.formatGroup = (group) => (group ? nci.formatGroup(Math.floor((group - 1) / 26)) + String.fromCharCode(97 + ((group - 1) % 26)) : "");

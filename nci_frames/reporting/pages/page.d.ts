@@ -22,7 +22,7 @@ interface LiveData {
   best: number[][][];
   classes: [positives: number, negatives: number][];
   judged: Judged | null;
-  tested: { beta: number; prevalence: number[]; equal: number[][]; probability: number[][] } | null;
+  tested: Record<Measure | "pr_auc" | "equal" | "probability", number[][]> & { beta: number; prevalence: number[] };
   own: string;
   lowest: number[];
   areas: number[][];
@@ -91,6 +91,7 @@ interface Nci {
   formatGrid(value: number): string;
   formatThreshold(value: number): string;
   formatPercent(share: number): string;
+  formatGroup(group: number): string;
   oneIn(prevalence: number): string;
   // rows.js
   column(column: Column): Row[string][];
@@ -109,6 +110,7 @@ interface Nci {
     ownBounds(point: Point, prevalence: number, beta: number): Bounds;
     reign(): { model: string; above: [number, string]; below: [number, string] };
     certainty(): { equal: number[]; probability: number[] };
+    groups(measure: Measure | "pr_auc", prevalence: number, beta: number): number[];
     fName(): string;
     at: string;
     heading(over: Axis): string;

@@ -1,11 +1,11 @@
 "use strict";
 // The ranked tables: at the prevalence and beta of the sliders, and over a grid of one of them.
 (() => {
-  const { data, place, told, measures, fName, heading } = nci.values;
+  const { data, place, told, measures, groups, fName, heading } = nci.values;
   const { models } = data;
 
-  /** @type {(cell: HTMLTableCellElement, value: number, rank?: number, supported?: boolean) => void} */
-  const fill = (cell, value, rank, supported = true) => {
+  /** @type {(cell: HTMLTableCellElement, value: number, rank?: number, supported?: boolean, group?: number) => void} */
+  const fill = (cell, value, rank, supported = true, group = null) => {
     const number = document.createElement("data");
     number.value = String(value);
     number.textContent = nci.formatValue(value);
@@ -23,6 +23,11 @@
       const small = document.createElement("small");
       small.textContent = String(rank ?? "");
       cell.append(small);
+    }
+    if (group) {
+      const letter = document.createElement("sup");
+      letter.textContent = nci.formatGroup(group);
+      cell.append(letter);
     }
     const shade = 0.42 * Math.min(Math.max(value, 0), 1);
     cell.style.backgroundColor = rank === undefined ? "" : `rgba(0, 114, 178, ${shade.toFixed(3)})`;
@@ -47,17 +52,20 @@
   };
   nci.fillExplorer = (best, values, f, areas) => {
     const [bestRanks, fRanks, areaRanks] = [values, f, areas].map(nci.ranks);
+    const [own, at, area] = /** @type {const} */ (["own", "f_beta", "pr_auc"]).map((measure) =>
+      groups(measure, nci.state.prevalence, nci.state.beta),
+    );
     rows.forEach((row, i) => {
       const [threshold, tpr, fpr] = best[i] ?? [undefined, null, null];
       row.cells[1].textContent = String(bestRanks[i] ?? nci.UNDEFINED);
       row.cells[2].textContent = best[i] ? nci.formatThreshold(threshold) : nci.UNDEFINED;
       const { prevalence, beta } = nci.state;
       const known = told.own(i, prevalence, beta);
-      fill(row.cells[3], values[i], bestRanks[i], known);
+      fill(row.cells[3], values[i], bestRanks[i], known, own[i]);
       fill(row.cells[4], best[i] && nci.precision(tpr, fpr, prevalence), undefined, known);
       fill(row.cells[5], tpr);
-      fill(row.cells[6], f[i], fRanks[i], told.f_beta(i, prevalence, beta));
-      fill(row.cells[7], areas[i], areaRanks[i], told.pr_auc(i, prevalence, beta));
+      fill(row.cells[6], f[i], fRanks[i], told.f_beta(i, prevalence, beta), at[i]);
+      fill(row.cells[7], areas[i], areaRanks[i], told.pr_auc(i, prevalence, beta), area[i]);
     });
     for (const name of explorer.querySelectorAll("[data-f-name]")) name.textContent = fName();
     nci.refreshTable(explorer);
@@ -76,8 +84,9 @@
       const here = { ...nci.state, [over]: at };
       const values = models.map((_, i) => measures[measure](i, here.prevalence, here.beta));
       const ranks = nci.ranks(values);
+      const letters = groups(measure, here.prevalence, here.beta);
       for (const [row, i] of table.nciRows) {
-        fill(row.cells[column + 1], values[i], ranks[i], told[measure](i, here.prevalence, here.beta));
+        fill(row.cells[column + 1], values[i], ranks[i], told[measure](i, here.prevalence, here.beta), letters[i]);
       }
     });
     table.querySelector("[data-what]").textContent = heading(over);

@@ -16,9 +16,12 @@ from nci_frames.reporting.findings.summary import summarise
 from nci_frames.reporting.findings.verdicts import name_best, read_assumption, read_independence
 from nci_frames.reporting.findings.worst_segments import segment_lines
 from nci_frames.reporting.tables.names import printable
-from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid
+from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid, format_group
 
 __all__ = ["print_answer", "print_comparison", "print_conclusion", "print_frame"]
+
+#: Characters of a name that every console has room for, and of a column; and columns at most.
+_NAME, _CELL, _COLUMNS = 28, 13, 14
 
 
 def print_answer(answer: Answer, console: Console, comparison: Comparison | None = None) -> None:
@@ -83,28 +86,28 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
     """
     if title:
         console.print(Text(printable(title), style="bold"))
-    columns = max(2, min(8, (console.width - 26) // 12))
     observed = comparison.observed_prevalence
+    for measure, words in _best(comparison):
+        console.print(Text(f"best by {measure}: {words}"))
+    independence = read_independence(
+        comparison.buckets,
+        weighted=comparison.weighted,
+        repeats=comparison.repeats,
+        unit_rows=comparison.unit_rows,
+    )
+    for line in (read_assumption(comparison.shifts), independence):
+        console.print(Text(line, style="dim"))
     if observed is not None:
-        console.print(Text(f"observed prevalence {observed:.4g}; value, then rank (1 is best)", style="dim"))
+        letters = "" if comparison.contenders is None else ", and letter: a may be the best, b of those left"
+        said = f"observed prevalence {observed:.4g}; value, then rank (1 is best){letters}"
+        console.print(Text(said, style="dim"))
+    longest = max(len(printable(model)) for model in comparison.points["model"])
+    names = min(longest, max(_NAME, console.width // 3))
+    columns = max(2, min(_COLUMNS, (console.width - min(names, _NAME)) // _CELL))
     for table in ranked_tables(comparison):
         # With one beta, the tables over prevalence already contain everything.
         if table.rows.height and (table.over == "prevalence" or len(comparison.beta) > 1):
-            _print(console, table.cells(columns), f"{table.title}, {table.where}")
-    for measure, words in _best(comparison):
-        console.print(Text(f"best by {measure}: {words}"))
-    console.print(Text(read_assumption(comparison.shifts), style="dim"))
-    console.print(
-        Text(
-            read_independence(
-                comparison.buckets,
-                weighted=comparison.weighted,
-                repeats=comparison.repeats,
-                unit_rows=comparison.unit_rows,
-            ),
-            style="dim",
-        )
-    )
+            _print(console, table.cells(columns), f"{table.title}, {table.where}", names)
     if comparison.off_scale is not None:
         console.print(Text(comparison.off_scale, style="yellow"))
     if comparison.uncounted is not None:
@@ -165,10 +168,12 @@ def _shown(value: object) -> str:
             return printable(str(value))
 
 
-def _print(console: Console, cells: RankedCells, heading: str) -> None:
-    table = Table(title=Text(heading), title_justify="left", title_style="bold", pad_edge=False)
+def _print(console: Console, cells: RankedCells, heading: str, width: int) -> None:
+    # A table's own title would be folded to the width of the table.
+    console.print(Text(heading, style="bold"))
+    table = Table(pad_edge=False)
     # Long names are often alike at their beginning, so they are folded and not cut.
-    table.add_column("model", overflow="fold", max_width=28)
+    table.add_column("model", overflow="fold", max_width=width)
     for value in cells.grid:
         table.add_column(format_grid(value), justify="right", no_wrap=True)
     for model, row in cells.rows:
@@ -179,7 +184,7 @@ def _print(console: Console, cells: RankedCells, heading: str) -> None:
 def _cell(cell: Cell) -> Text:
     if cell.value is None:
         return Text(UNDEFINED)
-    rank = "" if cell.rank is None else f" {cell.rank:>2}"
+    rank = "" if cell.rank is None else f" {cell.rank:>2}{format_group(cell.group):<1}"
     if cell.doubtful:
         return Text(f"{_short(cell.value)}  ?", style="dim")
     return Text.assemble((_short(cell.value), "bold green" if cell.rank == 1 else ""), (rank, "dim"))

@@ -70,14 +70,21 @@
       below: last < spans.length - 1 ? [eta(spans[last][1]), models[spans[last + 1][2]]] : null,
     };
   };
-  // Which models may be the best, and how often each is, at the prevalence tested that is nearest.
+  // The place of the prevalence tested that is nearest.
+  const nearest = (/** @type {number} */ prevalence) => {
+    const far = data.tested.prevalence.map((eta) => Math.abs(Math.log(eta / prevalence)));
+    return far.indexOf(Math.min(...far));
+  };
+  // Which models may be the best, and how often each is.
   const certainty = () => {
     if (!data.tested || state.beta !== data.tested.beta) return null;
-    const { prevalence, equal, probability } = data.tested;
-    const far = prevalence.map((eta) => Math.abs(Math.log(eta / state.prevalence)));
-    const here = far.indexOf(Math.min(...far));
-    return { equal: equal[here], probability: probability[here] };
+    const here = nearest(state.prevalence);
+    return { equal: data.tested.equal[here], probability: data.tested.probability[here] };
   };
+  // The group of each model: 1 may be the best, 2 may be the best of those that are left, and so on.
+  /** @type {Nci["values"]["groups"]} */
+  const groups = (measure, prevalence, beta) =>
+    data.tested && (measure === "pr_auc" || beta === data.tested.beta) ? data.tested[measure][nearest(prevalence)] : [];
   const measures = {
     /** @type {ModelValue<number>} */
     own: (i, eta, beta) => ownBest(i, eta, beta)?.[3] ?? null,
@@ -95,6 +102,7 @@
     ownBounds,
     reign,
     certainty,
+    groups,
     place: new Map(models.map((model, i) => [model, i])),
     fName: () => `F${nci.formatGrid(state.beta)}`,
     at: `at threshold ${nci.formatThreshold(data.threshold)}`,

@@ -9,11 +9,12 @@ from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.files import file_kind, replacing
 from nci_frames.reporting.findings.summary import TITLE
+from nci_frames.reporting.pages.gates import RunSummary
 from nci_frames.reporting.pages.html import render_report
 from nci_frames.reporting.pages.json import render_json
 from nci_frames.reporting.pages.markdown import render_markdown
 
-__all__ = ["REPORT_KINDS", "write_report"]
+__all__ = ["REPORT_KINDS", "write_form", "write_report"]
 
 _RENDERERS: Mapping[str, Callable[..., str]] = MappingProxyType(
     {"html": render_report, "md": render_markdown, "json": render_json}
@@ -77,11 +78,24 @@ def write_report(
     >>> text.splitlines()[0]
     '# Four rows'
     """
+    return write_form(comparison, path, title=title, facts=facts, scenarios=scenarios)
+
+
+def write_form(
+    comparison: Comparison,
+    path: str | Path,
+    *,
+    title: str,
+    facts: Sequence[tuple[str, str]],
+    scenarios: Mapping[str, float] | None,
+    gates: RunSummary | None = None,
+) -> Path:
+    """Write one form of a report as ``write_report`` does, with what the *gates* of a job say."""
     kind = file_kind(path, REPORT_KINDS, what="report")
     if comparison.points["model"].has_nulls():
         raise SchemaError.unnamed_model()
     with replacing(path, what="report") as file:
-        more = {"scenarios": _checked(scenarios)} if kind == "html" else {}
+        more = {"scenarios": _checked(scenarios), "gates": gates} if kind == "html" else {}
         content = _RENDERERS[kind](comparison, title=title, facts=facts, **more)
         # A file's name, or an argument of a command, may hold bytes that are no text.
         file.write_bytes(content.encode("utf-8", errors="backslashreplace"))

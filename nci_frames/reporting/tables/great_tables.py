@@ -15,7 +15,7 @@ from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.cells import Cell, RankedCells, pick_evenly, ranked_cells
-from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid, format_value
+from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid, format_group, format_value
 
 __all__ = [
     "COLUMNS",
@@ -31,6 +31,7 @@ COLUMNS = 6
 
 _SPANNERS = {"prevalence": "prevalence η", "beta": "β"}
 _NOTE = "Small number: rank, 1 is best. Bold: best. Shading: value from 0 to 1."
+_NOTE_GROUPED = "Letter: a may be the best of all, b the best of those that are left, and so on."
 _NOTE_DOUBTFUL = "Grey with ?: the log has too few negatives to tell this value at this prevalence."
 _NOTE_UNDEFINED = f"{UNDEFINED} undefined: the rates behind it, or its own denominator, are empty."
 
@@ -98,8 +99,8 @@ def ranked_table(
     return _headed(cells_table(cells, metric=metric, over=over), title)
 
 
-def cells_table(cells: RankedCells, /, *, metric: str, over: str) -> GT:
-    """Build the table of cells that are already selected."""
+def cells_table(cells: RankedCells, /, *, metric: str, over: str, noted: bool = True) -> GT:
+    """Build the table of cells that are already selected; *noted* says below it what its signs mean."""
     grid = cells.grid
     data = pl.DataFrame(
         [
@@ -116,10 +117,14 @@ def cells_table(cells: RankedCells, /, *, metric: str, over: str) -> GT:
         .cols_align("right", columns=columns)
         .cols_hide([f"fill{i}" for i in range(len(grid))])
         .fmt(str, columns=columns)
-        .tab_source_note(_NOTE)
     )
     for i, column in enumerate(columns):
         table = table.tab_style(style.fill(from_column(f"fill{i}")), loc.body(columns=column))
+    if not noted:
+        return table
+    table = table.tab_source_note(_NOTE)
+    if cells.any_grouped:
+        table = table.tab_source_note(_NOTE_GROUPED)
     if cells.any_doubtful:
         table = table.tab_source_note(_NOTE_DOUBTFUL)
     if any(cell.value is None for _, row in cells.rows for cell in row):
@@ -257,6 +262,8 @@ def _cell(cell: Cell, column: int) -> Iterator[tuple[str, str]]:
         return
     text = f"<strong>{number}</strong>" if cell.rank == 1 else number
     rank = "" if cell.rank is None else f"<small>{cell.rank}</small>"
+    if cell.group is not None:
+        rank += f"<sup>{format_group(cell.group)}</sup>"
     yield f"c{column}", text + rank
     shade = 0.0 if cell.value is None else min(max(cell.value, 0.0), 1.0) * 0.42
     yield f"fill{column}", f"rgba(0, 114, 178, {shade:.3f})"

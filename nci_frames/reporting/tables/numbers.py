@@ -6,6 +6,7 @@ __all__ = [
     "UNDEFINED",
     "format_count",
     "format_grid",
+    "format_group",
     "format_one_in",
     "format_percent",
     "format_threshold",
@@ -77,6 +78,19 @@ def format_percent(share: float) -> str:
     if share < 0.01:
         return "< 1 %"
     return "> 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+
+
+def format_group(group: int | None) -> str:
+    """Write a group of models: a may be the best, b may be the best of those that are left, and so on.
+
+    >>> [format_group(n) for n in (1, 2, 26, 27, None)]
+    ['a', 'b', 'z', 'aa', '']
+    """
+    letters = ""
+    while group:
+        group, letter = divmod(group - 1, 26)
+        letters = chr(ord("a") + letter) + letters
+    return letters
 
 
 def format_one_in(prevalence: float) -> str:
