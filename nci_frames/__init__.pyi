@@ -69,12 +69,12 @@ from .evaluation.support.lowest import lowest_supported_prevalence as lowest_sup
 from .evaluation.projection.averaging import average_over as average_over
 from .evaluation.projection.bands import max_precision_uncertainty as max_precision_uncertainty
 from .evaluation.projection.bands import precision_band as precision_band
+from .evaluation.projection.decomposition import decompose_difference as decompose_difference
 from .evaluation.projection.predictive_values import predictive_value_interval as predictive_value_interval
 from .evaluation.projection.projection import project_in_parts as project_in_parts
 from .evaluation.projection.projection import project_rates as project_rates
 from .evaluation.projection.ranking import rank_models as rank_models
-from .evaluation.projection.segments import decompose_difference as decompose_difference
-from .evaluation.projection.segments import roll_up as roll_up
+from .evaluation.projection.roll_up import roll_up as roll_up
 
 # evaluation.areas
 from .evaluation.areas.areas import compute_areas as compute_areas

@@ -20,6 +20,8 @@ PARTS = {
     "open_prevalence": "P(y=1) in [0, 1], or an expression; by default the column ``prevalence``.",
     "outside_prevalence": "If the prevalence is outside [0, 1].",
     "of_both_rates": "Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is.",
+    "of_all_rows": "Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is, unless no "
+    "row is of its class.",
     "thinning": "More than 5,000 points are thinned to an error of half a pixel; if that is not enough, "
     "of 1, 2 or 4 pixels, which the subtitle then states.",
 }

@@ -13,7 +13,8 @@ from scipy.integrate import quad
 from sklearn.metrics import auc, roc_auc_score
 
 import nci_frames as nf
-from tests.logs import exact_counts, labels_and_scores, random_log
+from nci_frames.evaluation.rates import hull
+from tests.logs import exact_counts, labels_and_scores, random_log, small_logs
 
 METHODS = ["average_precision", "interpolated", "trapezoid"]
 
@@ -160,14 +161,14 @@ def test_the_hull_has_all_points_below_it_and_no_corner_to_spare(points: list[tu
     tp, fp = (sorted(cells, reverse=True) for cells in zip(*points, strict=True))
     counts = pl.DataFrame({"model": "a", "threshold": np.arange(len(tp)) / 100, "tp": tp, "fp": fp})
     rates = nf.compute_rates(counts.with_columns(fn=20 - pl.col("tp"), tn=20 - pl.col("fp")))
-    hull = nf.roc_convex_hull(rates)
-    corners = sorted({(0.0, 0.0), (1.0, 1.0), *hull.select("fpr", "tpr").rows()})
+    found = nf.roc_convex_hull(rates)
+    corners = sorted({(0.0, 0.0), (1.0, 1.0), *found.select("fpr", "tpr").rows()})
     x, y = np.array(corners).T
     assert (np.interp(rates["fpr"], x, y) >= rates["tpr"].to_numpy() - 1e-12).all()
     inner = slice(1, -1)
     slopes = np.diff(y) / np.where(np.diff(x) == 0, 1e-12, np.diff(x))
     assert (np.diff(slopes) < 1e-9)[inner].all()
-    assert hull.select("fpr", "tpr").is_unique().all()
+    assert found.select("fpr", "tpr").is_unique().all()
     # Every best point of every linear cost is at the height of a corner.
     for weight in (0.1, 1.0, 7.0):
         best = (rates["tpr"] - weight * rates["fpr"]).max()
@@ -274,3 +275,27 @@ def test_ranges_that_make_no_sense() -> None:
     one_class = exact_counts([True, True], [0.1, 0.2])
     assert nf.pr_gain_auc(one_class, prevalence=0.5)["value"].to_list() == [None]
     assert nf.pr_gain_auc(counts.clear(), prevalence=0.5).is_empty()
+
+
+@given(log=small_logs())
+def test_the_highest_thresholds_of_each_tpr_have_all_that_may_be_the_best(log: pl.DataFrame) -> None:
+    rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact", by=[]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hull, "_MANY", 0)
+        few = hull.highest_of_each_tpr(rates)
+    assert few.select("model", "tp").unique().height + few["model"].n_unique() >= few.height
+    assert nf.roc_convex_hull(few).equals(nf.roc_convex_hull(rates))
+    assert nf.decision_map(few).equals(nf.decision_map(rates))
+    options: Any = {"metric": "f_beta", "prevalence": [0.001, 0.5], "beta": 2.0}
+    assert nf.select_operating_points(few, **options).equals(nf.select_operating_points(rates, **options))
+
+
+def test_few_rates_grids_and_sums_of_weights_keep_all_their_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = random_log(rows=500)
+    exact = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
+    assert hull.highest_of_each_tpr(exact) is exact
+    monkeypatch.setattr(hull, "_MANY", 0)
+    assert len(hull.highest_of_each_tpr(exact)) < len(exact)
+    weighed = exact.with_columns(pl.col("tp", "fp", "fn", "tn").cast(pl.Float64))
+    for rates in (weighed, nf.compute_rates(nf.count_confusion(log, thresholds=[0.2, 0.4, 0.6]))):
+        assert hull.highest_of_each_tpr(rates) is rates

@@ -15,6 +15,11 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.cli import main
 from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.jobs.small_segments import (
+    field_with_small_pooled,
+    small_segments,
+    with_small_pooled,
+)
 from nci_frames.reporting.findings.summary import summarise
 from nci_frames.reporting.pages.html import render_report
 from nci_frames.reporting.pages.json import render_json
@@ -310,6 +315,60 @@ def test_a_file_of_prevalences_on_the_command_line(tmp_path: Path, ending: str) 
     found = pl.read_parquet(tmp_path / "out" / "tables" / "field_areas.parquet").filter(metric="pr_auc")
     told = dict(found.select(KEY, "prevalence").iter_rows())
     assert told == dict(given.select(KEY, "prevalence").iter_rows())
+
+
+@pytest.mark.parametrize("shares", [True, False])
+def test_small_segments_have_a_prevalence_together(shares: bool) -> None:
+    """One of two tiers of a country is small; so are both of another country."""
+    sizes = {("at", "x"): (400, 50), ("at", "y"): (100, 5), ("de", "x"): (30, 2), ("de", "y"): (70, 4)}
+    sizes |= {("fr", "x"): (300, 60), ("fr", "y"): (200, 40)}
+    counts = pl.DataFrame(
+        [
+            {"model": "a", "country": country, "tier": tier, "threshold": 0.5, "tp": hits, "fp": 0, "fn": 0,
+             "tn": rows - hits}
+            for (country, tier), (rows, hits) in sizes.items()
+        ]
+    )  # fmt: skip
+    given = {"at": (0.01, 0.5), "de": (0.1, 0.3), "fr": (0.02, 0.2)}
+    field = pl.DataFrame([(c, eta, share) for c, (eta, share) in given.items()], orient="row",
+                         schema=["country", "prevalence", "share"])  # fmt: skip
+    small = small_segments(counts, ["country", "tier"], positives=10)
+    found = field_with_small_pooled(
+        field if shares else field.drop("share"), counts, small, ["country", "tier"]
+    )
+    assert found["country"].to_list() == ["at", "fr", "other"]
+    assert found["prevalence"][:2].to_list() == [0.01, 0.02]
+    at, de = (0.5 * 100 / 500, 0.3) if shares else (100, 100)
+    assert found["prevalence"][2] == pytest.approx((0.01 * at + 0.1 * de) / (at + de))
+    if shares:
+        assert found["share"].to_list() == pytest.approx([0.4, 0.2, 0.4])
+    pooled = with_small_pooled(counts, small)
+    nf.compute_areas(pooled, prevalence=found)
+    # Segments that are none of the log are refused as before.
+    with pytest.raises(ParameterError, match="a segment that is not judged"):
+        field_with_small_pooled(field.with_columns(country=pl.lit("us")).head(1), counts, small, ["country"])
+
+
+@pytest.mark.thorough
+def test_small_segments_and_a_file_of_prevalences_on_the_command_line(tmp_path: Path) -> None:
+    log = random_log(900).with_columns(pl.col("country").fill_null("fr")).drop("fold")
+    log.write_parquet(tmp_path / "log.parquet")
+    given = FIELD.with_columns(pl.col(KEY).fill_null("fr"))
+    given.write_csv(tmp_path / "field.csv")
+    positives = log.filter(label=True).group_by(KEY, "model").len().group_by(KEY).agg(pl.col("len").max())
+    least = int(positives["len"].sort()[-1])
+    few = positives.filter(pl.col("len") < least)[KEY].to_list()
+    assert 1 <= len(few) < len(positives)
+    arguments = [str(tmp_path / "log.parquet"), "--prevalence", str(tmp_path / "field.csv"), "--beta", "1"]
+    arguments += ["--threshold", "0", "--min-positives", str(least), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(main, ["report", *arguments, "--format", "json"])
+    assert done.exit_code == 0, done.output
+    found = pl.read_parquet(tmp_path / "out/tables/field_areas.parquet").filter(metric="pr_auc")
+    told = dict(found.select(KEY, "prevalence").iter_rows())
+    pooled = given.filter(pl.col(KEY).is_in(few))
+    mean = (pooled["prevalence"] * pooled["share"]).sum() / pooled["share"].sum()
+    rest = dict(given.filter(~pl.col(KEY).is_in(few)).select(KEY, "prevalence").iter_rows())
+    assert told == {**rest, "other": pytest.approx(mean)}
 
 
 @pytest.mark.parametrize(

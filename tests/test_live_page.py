@@ -4,6 +4,7 @@ import functools
 import io
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from nci_frames.reporting.tables.numbers import (
     format_value,
 )
 from tests.browsing import Visit, cells, move, settled
-from tests.comparisons import HOSTILE
+from tests.comparisons import HOSTILE, comparison
 
 pytestmark = pytest.mark.browser
 
@@ -368,3 +369,20 @@ def test_the_data_of_a_chart_can_be_saved_and_holds_no_formula(visit):
             io.StringIO(visit.page.evaluate("name => nci.csv([{model: name, value: 0.5}])", name))
         )
         assert found.equals(expected), name
+
+
+def test_who_is_better_beyond_a_border_leads_there(browser, tmp_path):
+    path = write_report(comparison(), tmp_path / "r.html")
+    told = re.compile(r"(above|below) η = ([\d.e-]+) ([\w ]+?) is better", re.IGNORECASE)
+    with Visit(browser, path, charts=1) as visit:
+        answer, field = visit.page.locator("#live-answer"), visit.page.locator("input[type=number]").first
+        borders = set()
+        for step in range(0, 1001, 100):
+            move(visit.page, step)
+            borders.update(told.findall(answer.inner_text()))
+        assert len({name for _, _, name in borders}) > 1
+        for word, border, name in borders:
+            field.fill(repr(float(border) * (1.02 if word.lower() == "above" else 0.98)))
+            field.press("Enter")
+            settled(visit.page)
+            assert answer.locator("strong").inner_text() == name

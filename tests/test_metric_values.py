@@ -61,6 +61,8 @@ BY_COUNTS: dict[str, Formula] = {
 }
 
 
+#: Shares of all rows, which are defined in a log of one class at its own prevalence.
+OF_ALL_ROWS = ("accuracy", "error_rate", "pos_fraction", "expected_cost", "normalised_cost", "net_benefit")
 AREAS = set(nf.metrics().filter(kind="curve")["name"])
 
 
@@ -95,9 +97,9 @@ def test_metrics_equal_their_definition_on_counts(cells: tuple[int, int, int, in
     ranges = {row["name"]: (row["lower"], row["upper"]) for row in nf.metrics().iter_rows(named=True)}
     for name, formula in BY_COUNTS.items():
         value = found[name]
-        if tp + fn == 0 or fp + tn == 0:  # without both rates most are undefined; what is not needs one alone
-            alone = ("recall", "fnr", "specificity", "fpr", "f_beta", "recall_gain")
-            assert value is None or name in alone, name
+        if value is None and (tp + fn == 0 or fp + tn == 0):
+            # Without both rates most are undefined; of shares of all rows no row is of the other class.
+            assert name not in OF_ALL_ROWS or sum(cells) == 0, name
             continue
         try:
             expected = float(formula(*map(mpmath.mpf, cells)))
@@ -290,3 +292,21 @@ def test_the_page_lists_every_metric() -> None:
         assert (
             known.kind == "point" or f"| `{known.name}` | {known.formula} | `{known.computed_by}` |" in page
         )
+
+
+@pytest.mark.parametrize("name", OF_ALL_ROWS)
+def test_shares_of_all_rows_are_defined_for_logs_of_one_class(name: str) -> None:
+    cells = [(0, 3, 0, 7), (6, 0, 4, 0), (0, 0, 0, 0)]
+    counts = pl.DataFrame(
+        [(f"m{place}", 0.5, *cell) for place, cell in enumerate(cells)],
+        schema=["model", "threshold", "tp", "fp", "fn", "tn"],
+        orient="row",
+    )
+    rates = nf.compute_rates(counts)
+    metric = nf.net_benefit(threshold_probability=0.5) if name == "net_benefit" else name
+    found = nf.project_rates(rates, metrics=metric, prevalence="observed")
+    by_counts = [BY_COUNTS[name](*cell) for cell in cells[:2]]
+    assert found["value"].to_list() == [pytest.approx(value) for value in by_counts] + [None]
+    # At another prevalence the class that is not there counts, and nothing is known of it.
+    elsewhere = nf.project_rates(rates, metrics=metric, prevalence=0.5)
+    assert elsewhere["value"].null_count() == 3

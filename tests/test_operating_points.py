@@ -87,6 +87,21 @@ def test_the_best_of_a_metric_is_the_best(log: pl.DataFrame, name: str) -> None:
     assert both["threshold"].to_list() == both["threshold_highest"].to_list()
 
 
+@pytest.mark.parametrize("interpolate", [False, True])
+def test_a_point_that_is_not_attained_has_the_observed_prevalence(interpolate: bool) -> None:
+    counts = pl.DataFrame(
+        {"model": ["a", "a", "b"], "threshold": [0.5, 0.7, 0.5], "tp": [5, 4, 0], "fp": [3, 2, 0],
+         "fn": [5, 6, 0], "tn": [17, 18, 0]}
+    )  # fmt: skip
+    rates = nf.compute_rates(counts)
+    found = nf.select_operating_points(rates, precision=0.99, prevalence="observed", interpolate=interpolate)
+    assert found["reason"].null_count() == 0
+    assert found.select("model", "threshold", "tpr", "observed_prevalence", "prevalence").rows() == [
+        ("a", None, None, None, 10 / 30),
+        ("b", None, None, None, None),  # it has no rows
+    ]
+
+
 def test_several_prevalences_distance_and_youden() -> None:
     rates = rates_of(LOG, GRID).filter(fold="1", country="at")
     etas = [0.001, 0.5]

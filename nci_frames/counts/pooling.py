@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from nci_frames.checked import checked
 from nci_frames.counts.resolution import one_score, runs_with_every_score
 from nci_frames.counts.sums import check_sums
-from nci_frames.errors import ParameterError, SchemaError, listed
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.messages import listed
 from nci_frames.schemas import COUNTS, collect
 from nci_frames.schemas.runs import group_starts, in_runs
 from nci_frames.typing import Floats
@@ -202,33 +203,25 @@ def _add_exact(
     heads = frame[first].select(*keys, *members)
     begins = group_starts(heads, keys)
     sizes = np.diff(first[begins], append=len(frame))
-    group = np.repeat(np.arange(len(begins), dtype=np.uint32), sizes)
     # The next row of a member has its next higher score.
     highest = np.append(first[1:], len(frame)) - 1
-    at_scores = frame.select(*keys, "threshold").with_columns(
-        *(pl.Series(name, _increments(frame[name].to_numpy(), highest)) for name in ("tp", "fp")),
-        __group=group,
-    )
-    check_sums(at_scores, ["tp", "fp"], keys)
+    rows = {name: _increments(frame[name].to_numpy(), highest) for name in ("tp", "fp")}
+    check_sums(frame.select(*keys).with_columns(**rows), ["tp", "fp"], keys)
     # Members are added in their order, so that sums of weights are the same to the bit in every run.
-    rows = at_scores.drop(keys).select(
-        pl.all().sort_by("__group", "threshold", descending=[False, True], maintain_order=True)
-    )
-    threshold = rows["threshold"].to_numpy()
+    group = np.repeat(np.arange(len(begins), dtype=np.uint32), sizes)
+    places = pl.DataFrame({"group": group, "threshold": frame["threshold"]})
+    order = places.select(pl.arg_sort_by("group", "threshold", maintain_order=True)).to_series().to_numpy()
+    threshold = frame["threshold"].to_numpy()[order]
     new = np.append(True, threshold[1:] != threshold[:-1])
     new[np.cumsum(sizes)[:-1]] = True
     steps = np.flatnonzero(new)
     group = group[steps]
-    last = np.flatnonzero(np.diff(group, append=len(begins)))
-    tp, fp = (_accumulated(np.add.reduceat(rows[name].to_numpy(), steps), last) for name in ("tp", "fp"))
-    positives, negatives = (np.repeat(hits[last], np.diff(last, prepend=-1)) for hits in (tp, fp))
-    counts = {
-        "threshold": threshold[steps], "tp": tp, "fp": fp, "fn": positives - tp, "tn": negatives - fp,
-    }  # fmt: skip
-    # Ascending again, group by group.
-    turned = np.repeat(last + np.append(0, last[:-1] + 1), np.diff(last, prepend=-1)) - np.arange(len(steps))
-    added = pl.DataFrame({name: values[turned] for name, values in counts.items()})
-    return heads[begins].select(keys)[group].hstack(added).with_columns(resolution=pl.lit("exact"))
+    lowest = np.flatnonzero(np.diff(group, prepend=-1))
+    columns: dict[str, Cells] = {"threshold": threshold[steps]}
+    for hit, missed in (("tp", "fn"), ("fp", "tn")):
+        columns[hit] = _reaching(np.add.reduceat(rows[hit][order], steps), lowest)
+        columns[missed] = columns[hit][lowest][group] - columns[hit]
+    return heads[begins].select(keys)[group].with_columns(**columns, resolution=pl.lit("exact"))
 
 
 def _increments(reached: Cells, highest: NDArray[np.int64]) -> Cells:
@@ -239,11 +232,12 @@ def _increments(reached: Cells, highest: NDArray[np.int64]) -> Cells:
     return rows
 
 
-def _accumulated(rows: Cells, last: NDArray[np.int64]) -> Cells:
-    """Return the sums of rows up to each within its group, of which the last rows are given."""
+def _reaching(rows: Cells, first: NDArray[np.int64]) -> Cells:
+    """Return the sums of rows from each to the last of its group; *first* are the first rows of groups."""
     if np.issubdtype(rows.dtype, np.integer):
-        sums = rows.cumsum()
-        sizes = np.diff(last, prepend=-1)
-        return np.asarray(sums - np.repeat(np.append(0, sums[last[:-1]]), sizes))
+        before = np.cumsum(rows) - rows
+        sizes = np.diff(first, append=len(rows))
+        through = np.append(before[first[1:]], before[-1] + rows[-1])
+        return np.asarray(np.repeat(through, sizes) - before)
     # The difference of two sums of weights would be rounded.
-    return np.concatenate([part.cumsum() for part in np.split(rows, last[:-1] + 1)])
+    return np.asarray(np.concatenate([part[::-1].cumsum()[::-1] for part in np.split(rows, first[1:])]))

@@ -29,14 +29,17 @@ class Counted:
     by_unit: pl.DataFrame | None
     units: UnitSizes | None
 
-    def without_small_segments(self, segments: Sequence[str], *, positives: int) -> "Counted":
-        """Return the counts with all segments of fewer positives as one, "other"."""
-        small = small_segments(one_repeat(self.tally.counts), segments, positives=positives)
+    def small_segments(self, segments: Sequence[str], *, positives: int) -> pl.DataFrame:
+        """Return the segments that have fewer positives."""
+        return small_segments(one_repeat(self.tally.counts), segments, positives=positives)
+
+    def with_small_pooled(self, small: pl.DataFrame) -> "Counted":
+        """Return the counts with these segments as one, "other"."""
         if small.is_empty():
             return self
         counts = with_small_pooled(self.tally.counts, small)
         by_unit = self.by_unit
-        if by_unit is not None and set(segments) <= set(by_unit.columns):
+        if by_unit is not None and set(small.columns) <= set(by_unit.columns):
             by_unit = with_small_pooled(by_unit, small)
         return replace(self, tally=replace(self.tally, counts=counts), by_unit=by_unit)
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import polars as pl
 
 from nci_frames.errors import SourceError
-from nci_frames.evaluation.projection.segments import decompose_difference
+from nci_frames.evaluation.projection.decomposition import decompose_difference
 from nci_frames.jobs.arrivals import ARRIVALS, count_arrivals
 from nci_frames.jobs.gates.judge import VERDICTS, overall
 from nci_frames.jobs.publishing import MANIFEST, check_run

@@ -21,6 +21,7 @@ from nci_frames.folders import check_apart, publishing
 from nci_frames.jobs.counting_units import Counted, count_for_comparison
 from nci_frames.jobs.field_file import read_field, segments_of
 from nci_frames.jobs.repeats import REPEAT
+from nci_frames.jobs.small_segments import field_with_small_pooled
 from nci_frames.reporting.files.save_chart import CHART_KINDS, save_chart
 from nci_frames.reporting.files.save_table import TABLE_KINDS, save_table
 from nci_frames.reporting.findings.answer_lines import short_answer
@@ -112,7 +113,10 @@ def run_report(job: ReportJob) -> Published:
         if job.thresholds is not None:
             wish = job.thresholds
         counted = count_for_comparison(predictions, wish, segments)
-        counted = counted.without_small_segments(segments, positives=job.min_positives)
+        small = counted.small_segments(segments, positives=job.min_positives)
+        if known is not None:
+            at = field_with_small_pooled(known, counted.tally.counts, small, segments)
+        counted = counted.with_small_pooled(small)
         tally = counted.tally
         repeat = None if job.columns.get("repeat") is None else REPEAT
         comparison = comparison_of(

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.counts.pooling import pool_counts
+from nci_frames.evaluation.field.prevalences import field_of
 from nci_frames.schemas import COUNTS
 
-__all__ = ["small_segments", "with_small_pooled"]
+__all__ = ["field_with_small_pooled", "small_segments", "with_small_pooled"]
 
 #: The value of the key of the segments that are pooled.
 _OTHER = "other"
@@ -44,10 +45,69 @@ def with_small_pooled(counts: pl.DataFrame, small: pl.DataFrame) -> pl.DataFrame
     keys = small.columns
     if small.is_empty():
         return counts
-    marked = counts.join(small.with_columns(__small=True), on=keys, how="left", nulls_equal=True)
     before = {f"was_{place}": pl.col(key) for place, key in enumerate(keys)}
-    other = pl.when(pl.col("__small")).then(pl.lit(_OTHER))
-    renamed = marked.with_columns(**before).with_columns(
-        other.otherwise(pl.col(key).cast(pl.String)).alias(key) for key in keys
+    return pool_counts(_renamed(counts.with_columns(**before), small), over=list(before))
+
+
+def field_with_small_pooled(
+    field: pl.DataFrame, counts: pl.DataFrame, small: pl.DataFrame, keys: Sequence[str]
+) -> pl.DataFrame:
+    """Return the field of the segments that ``with_small_pooled`` makes.
+
+    The prevalence of "other" is that of its segments in the traffic: weighed by their shares, or without
+    shares by their rows in the log. A segment of the field that is split by other keys has its share where it
+    has its rows.
+
+    Parameters
+    ----------
+    field
+        The prevalence of each segment of *counts*, and perhaps its share.
+    counts
+        The counts before their small segments were pooled.
+    small
+        The small segments.
+    keys
+        The keys of the segments.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        If the field is not one of these segments.
+    """
+    if small.is_empty():
+        return field
+    known = field_of(field, counts, COUNTS.keys(counts.columns))
+    on = [name for name in known.columns if name not in ("prevalence", "share")]
+    rows = counts.group_by("model", *COUNTS.keys(counts.columns)).agg(
+        __rows=pl.sum_horizontal(pl.col(name).first() for name in ("tp", "fp", "fn", "tn"))
     )
-    return pool_counts(renamed.drop("__small"), over=list(before))
+    sizes = rows.group_by(list(dict.fromkeys([*on, *keys]))).agg(pl.col("__rows").sum())
+    return _pooled_field(sizes.join(known, on=on, nulls_equal=True), small, on)
+
+
+def _pooled_field(parts: pl.DataFrame, small: pl.DataFrame, on: Sequence[str]) -> pl.DataFrame:
+    """Return the field of renamed segments, from the rows and the prevalence of each part."""
+    rows, eta, weight = pl.col("__rows"), pl.col("prevalence"), pl.col("__weight")
+    shares = "share" in parts.columns
+    within = rows / rows.sum().over(on)
+    weighed = parts.with_columns(__weight=pl.col("share") * within if shares else rows.cast(pl.Float64))
+    mean = pl.when(weight.sum() > 0).then((eta * weight).sum() / weight.sum()).otherwise(eta.mean())
+    # A segment that stays as it is keeps every digit.
+    pooled = (
+        _renamed(weighed, small)
+        .group_by(on)
+        .agg(
+            prevalence=pl.when(eta.min() == eta.max()).then(eta.first()).otherwise(mean),
+            **({"share": weight.sum()} if shares else {}),
+        )
+    )
+    return pooled.sort(on)
+
+
+def _renamed(frame: pl.DataFrame, small: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame with the keys of segments, in which all small ones are called "other"."""
+    keys = small.columns
+    marked = frame.join(small.with_columns(__small=True), on=keys, how="left", nulls_equal=True)
+    other = pl.when(pl.col("__small")).then(pl.lit(_OTHER))
+    renamed = marked.with_columns(other.otherwise(pl.col(key).cast(pl.String)).alias(key) for key in keys)
+    return renamed.drop("__small")

@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.counts.resolution import has_every_score
+from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.errors import ParameterError
 from nci_frames.schemas import COUNTS, RATES, collect
+from nci_frames.schemas.runs import in_runs
 from nci_frames.typing import Floats
 
 __all__ = ["Histogram", "histograms", "whole_counts"]
@@ -121,14 +122,8 @@ def whole_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
 def histograms(counts: pl.DataFrame) -> list[Histogram]:
     """Return the histograms of all groups of whole counts, in the order of their keys."""
     keys = ["model", *COUNTS.keys(counts.columns)]
-    # The threshold is negated rather than sorted descending, so that null keys stay first, as everywhere.
-    frame = counts.sort(*keys, -pl.col("threshold")).with_columns(
-        __every=has_every_score(counts.columns, keys)
-    )
-    changed = frame.select(pl.any_horizontal(pl.col(k).ne_missing(pl.col(k).shift()) for k in keys))
-    starts = changed.to_series().to_numpy().copy()
-    starts[:1] = True
-    first = np.flatnonzero(starts)
+    frame, first = in_runs(counts, keys)
+    every_score = runs_with_every_score(frame, first)
     threshold = frame["threshold"].to_numpy()
     classes = [
         (frame[reached].to_numpy(), (frame[reached] + frame[missed]).to_numpy())
@@ -136,11 +131,11 @@ def histograms(counts: pl.DataFrame) -> list[Histogram]:
     ]
     found = []
     groups = frame[first].select(keys)
-    every_score = frame[first]["__every"]
     for place, (begin, end) in enumerate(itertools.pairwise([*first, len(frame)])):
         positives, negatives = [
-            np.diff(reached[begin:end], prepend=0, append=total[begin]) for reached, total in classes
+            np.diff(reached[begin:end][::-1], prepend=0, append=total[begin]) for reached, total in classes
         ]
-        histogram = Histogram(groups[place], threshold[begin:end], positives, negatives, every_score[place])
+        falling = threshold[begin:end][::-1]
+        histogram = Histogram(groups[place], falling, positives, negatives, bool(every_score[place]))
         found.append(histogram)
     return found

@@ -9,12 +9,13 @@ from nci_frames.evaluation.comparison.certainty import Resampled
 from nci_frames.evaluation.comparison.log_counts import LogCounts
 from nci_frames.evaluation.comparison.questions import Answer, Question
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.evaluation.comparison.units import BUCKET
 from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
-from nci_frames.evaluation.rates.hull import roc_convex_hull
+from nci_frames.evaluation.rates.hull import highest_of_each_tpr, roc_convex_hull
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.significance.best import compare_best
@@ -70,6 +71,10 @@ def answer_question(
     # A log of one class has no prevalence of the field.
     etas = (question.prevalence, observed, comparison.middle_prevalence, 0.5)
     eta = next(eta for eta in etas if eta is not None and 0 < eta < 1)
+    if repeat is None and (unit_counts is not None or BUCKET not in frame.columns):
+        # The comparison has already added all keys up.
+        rates = comparison.rates
+        frame = rates.select(name for name in COUNTS.fixed if name in rates.columns)
     log = LogCounts.of(frame, unit_counts, segments=(), fold=None, repeat=repeat)
     asker = _Asker(question, comparison, eta, log, repeats)
     models = asker.models()
@@ -93,7 +98,9 @@ class _Asker:
         self._asked = question.asked
         self._curve = question.area
         self._label = question.area.name if question.area is not None else called_metric(self._asked).label
-        self._rates = comparison.rates
+        # The best of a metric that rises with TPR and falls with FPR is one of few.
+        few = question.own and question.f_beta
+        self._rates = highest_of_each_tpr(comparison.rates) if few else comparison.rates
         grid = [value for value in (*comparison.prevalence, eta) if 0 < value < 1]
         self.span = min(grid), max(grid)
 

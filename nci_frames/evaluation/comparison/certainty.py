@@ -1,15 +1,17 @@
 """Counts -> how certain a ranking is, for the models that could be first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.comparison.units import Drawn
 from nci_frames.evaluation.resampling.probability_best import shares_of_best, with_reasons
 from nci_frames.schemas import BEST_MODELS
+from nci_frames.schemas.runs import in_runs
 
 __all__ = [
     "MOST_RESAMPLED",
@@ -56,6 +58,8 @@ class Resampled:
     #: The key over whose values areas are averaged; None where there is none.
     over: str | None
     repeats: int
+    #: The counts at the thresholds of operating points, with these points.
+    _at: list[tuple[pl.DataFrame, pl.DataFrame]] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -68,10 +72,15 @@ class Resampled:
     ) -> "Resampled":
         """Return the counts of the first of the leading models."""
         models = tuple(leading[:MOST_RESAMPLED])
-        some = pl.col("model").is_in(models)
-        by_unit = drawn.total.filter(some)
-        by_repeat = by_unit if drawn.repeat is None else drawn.by_repeat.filter(some)
-        kept = counts.filter(some)
+
+        def of_models(frame: pl.DataFrame) -> pl.DataFrame:
+            # A copy of all counts would take much memory.
+            known = set(frame["model"].unique().to_list()) <= set(models)
+            return frame if known else frame.filter(pl.col("model").is_in(models))
+
+        by_unit = of_models(drawn.total)
+        by_repeat = by_unit if drawn.repeat is None else of_models(drawn.by_repeat)
+        kept = of_models(counts)
         steps = _fewer_steps(kept)
         if drawn.units is not None:
             steps = at_thresholds(by_repeat, steps, drawn.units) if len(steps) < len(kept) else by_repeat
@@ -79,9 +88,14 @@ class Resampled:
 
     def at(self, points: pl.DataFrame) -> pl.DataFrame:
         """Return the counts at the thresholds of operating points."""
+        for known, counts in self._at:
+            if known is points:
+                return counts
         # A threshold that was not counted has no rows to resample.
         cells = points.filter(pl.col("model").is_in(self.models)).select(_CELLS).drop_nulls("tp")
-        return cells if self.units is None else at_thresholds(self.by_unit, cells, self.units)
+        found = cells if self.units is None else at_thresholds(self.by_unit, cells, self.units)
+        self._at.append((points, found))
+        return found
 
     def areas(self, prevalence: Sequence[float]) -> pl.DataFrame:
         """Return the probability of being best by PR-AUC."""
@@ -160,9 +174,10 @@ def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
     """
     if counts.height <= _FEW * counts["model"].n_unique():
         return counts
-    beyond = (pl.col("tp").clip(_SINGLE) / _SINGLE).log()
-    step = pl.min_horizontal("tp", _SINGLE) + (_SINGLE * beyond).floor()
-    first = step.ne(step.shift()).fill_null(value=True).over("model")
-    last = (pl.col("threshold") == pl.col("threshold").min()).over("model")
-    falling = counts.select(_CELLS).sort("model", "threshold", descending=[False, True])
-    return falling.filter(first | last)
+    rising, lowest = in_runs(counts, ["model"])
+    true = rising["tp"].to_numpy()
+    step = np.minimum(true, _SINGLE) + np.floor(_SINGLE * np.log(np.maximum(true, _SINGLE) / _SINGLE))
+    kept = np.append(step[:-1] != step[1:], True)
+    kept[lowest] = True
+    kept[lowest[1:] - 1] = True
+    return rising.select(_CELLS).filter(kept)

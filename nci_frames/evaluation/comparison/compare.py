@@ -46,6 +46,7 @@ from nci_frames.evaluation.field.prevalences import Field, field_of, is_field
 from nci_frames.evaluation.projection.bands import max_precision_uncertainty, precision_band
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
+from nci_frames.evaluation.rates.hull import highest_of_each_tpr
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.significance.certified_map import certified_ranges
 from nci_frames.schemas import COUNTS, collect
@@ -189,18 +190,19 @@ def comparison_of(
         projection = project_rates(points, metrics=METRICS, prevalence=grid, beta=betas, band=band)
         return points, rank_models(projection), rank_models(log.areas(keys, grid))
 
-    rates = log.rates(())
+    rates = log.rates()
     points, projection, areas = tables(rates, ())
     by_segment: tuple[pl.DataFrame | None, ...] = (None, None, None)
     undefined = undefined_groups(points, rates, ())
     sizes = differences = None
     if segments:
-        by_rates = log.rates(segments)
+        by_rates = log.segment_rates(threshold)
         by_segment = tables(by_rates, segments)
         undefined = undefined_groups(by_segment[0], by_rates, segments)
         sizes = segment_sizes(by_rates, segments)
         differences = segment_differences(by_segment[0], sizes, segments, beta=main_beta(betas))
-    maps, decisions = own_maps(rates), decision_map(rates)
+    candidates = highest_of_each_tpr(rates)
+    maps, decisions = own_maps(candidates), decision_map(candidates)
     own = rates.join(maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi")
     best_points = log.bounded(own.sort("model", "threshold"))
     # Models that share thresholds still compete at different ones.
@@ -219,7 +221,7 @@ def comparison_of(
         certainty = ranking_certainty(logs, points, areas, projection, prevalence=grid, beta=main)
         best_certainty = own_threshold_certainty(logs, best_points, best, prevalence=grid, beta=main)
         tested = tested_prevalences(grid, observed)
-        possible = possible_best(logs, best_points, threshold=threshold, prevalence=tested, beta=main)
+        possible = possible_best(logs, points, best_points, prevalence=tested, beta=main)
         certified = certified_ranges(
             logs.at(best_points), logs.counts, decisions, units=logs.units, level=0.95,
             repeats=max(repeats, LEAST_REPEATS),
@@ -275,7 +277,12 @@ def comparison_of(
         certainty=certainty,
         best_certainty=best_certainty,
         contenders=possible,
-        shifts=segment_shifts(log.drawn.by_segment, log.drawn.segments, units=log.drawn.units)
+        shifts=segment_shifts(
+            log.drawn.by_segment,
+            log.drawn.segments,
+            units=log.drawn.units,
+            together=log.total if repeat is None and log.drawn.units is None else None,
+        )
         if log.judged is not None
         else None,
         curves=curves,

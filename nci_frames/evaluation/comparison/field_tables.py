@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
-from nci_frames.evaluation.projection.segments import roll_up
+from nci_frames.evaluation.projection.roll_up import roll_up
 
 __all__ = ["field_grid", "field_tables"]
 

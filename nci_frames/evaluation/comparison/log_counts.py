@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import SchemaError
+from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.comparison.repeats import area_support, mean_areas
-from nci_frames.evaluation.comparison.units import Drawn
+from nci_frames.evaluation.comparison.units import BUCKET, Drawn, without_keys
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.schemas import COUNTS, collect
 
@@ -52,21 +52,30 @@ class LogCounts:
         """
         keys = COUNTS.keys(counts.columns)
         _check_keys(keys, segments=segments, fold=[fold], repeat=[repeat])
-        by_unit = counts if unit_counts is None else collect(unit_counts, COUNTS)
-        _check_keys(COUNTS.keys(by_unit.columns), repeat=[repeat])
+        if any(name in counts.columns for name in COUNTS.derived):
+            # What rates add to counts is not additive.
+            counts = counts.drop(COUNTS.derived, strict=False)
         over = [] if repeat is None else [repeat]
-        apart = pool_counts(counts, over=[key for key in keys if key not in (*segments, *over)])
-        by_repeat = pool_counts(apart, over=segments)
+        apart = without_keys(counts, [key for key in keys if key not in (*segments, *over)])
+        if unit_counts is None:
+            # Without buckets of units these are the same counts.
+            drawn = Drawn.of(counts if BUCKET in keys and BUCKET not in segments else apart, segments, repeat)
+        else:
+            by_unit = collect(unit_counts, COUNTS)
+            _check_keys(COUNTS.keys(by_unit.columns), repeat=[repeat])
+            drawn = Drawn.of(by_unit, segments, repeat)
+        by_repeat = drawn.by_repeat if drawn.counts is apart else without_keys(apart, segments)
+        total = drawn.total if drawn.counts is apart else without_keys(by_repeat, over)
         return cls(
             counts,
             apart,
             by_repeat,
-            pool_counts(by_repeat, over=over),
+            total,
             tuple(segments),
             (*over, *([] if fold is None else [fold])),
             repeat,
             all(counts.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn")),
-            Drawn.of(by_unit, segments, repeat),
+            drawn,
         )
 
     @property
@@ -82,11 +91,18 @@ class LogCounts:
     @property
     def by_segment(self) -> pl.DataFrame:
         """The counts by segments, of all repeats together."""
-        return pool_counts(self.apart, over=[] if self.repeat is None else [self.repeat])
+        return without_keys(self.apart, [] if self.repeat is None else [self.repeat])
 
-    def rates(self, keys: Sequence[str]) -> pl.DataFrame:
-        """Return the rates by segments or of all rows; those of repeats are averaged."""
-        rates = compute_rates(self.by_segment if keys else self.total)
+    def rates(self) -> pl.DataFrame:
+        """Return the rates of all rows; those of repeats are averaged."""
+        return self._weighed(compute_rates(self.total))
+
+    def segment_rates(self, threshold: float) -> pl.DataFrame:
+        """Return the rates by segments at a threshold, next to it, and at the lowest."""
+        # The rates of all rows would take as much memory as the counts, and longer than all tables of them.
+        return self._weighed(compute_rates(near_threshold(self.by_segment, threshold)))
+
+    def _weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
         return self.drawn.weighed(rates) if self.whole else rates
 
     def bounded(self, points: pl.DataFrame) -> pl.DataFrame:

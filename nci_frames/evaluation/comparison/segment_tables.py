@@ -5,9 +5,9 @@ from typing import cast
 
 import polars as pl
 
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.evaluation.comparison.units import without_keys
 from nci_frames.evaluation.metrics import f_beta
-from nci_frames.evaluation.projection.segments import KeyValue, decompose_difference
+from nci_frames.evaluation.projection.decomposition import KeyValue, decompose_difference
 from nci_frames.evaluation.significance.segment_order import segments_in_order
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.schemas import SHIFTS
@@ -69,15 +69,23 @@ def segment_order(
 
 
 def segment_shifts(
-    counts: pl.DataFrame, segments: Sequence[str], *, units: str | None = None
+    counts: pl.DataFrame,
+    segments: Sequence[str],
+    *,
+    units: str | None = None,
+    together: pl.DataFrame | None = None,
 ) -> pl.DataFrame | None:
     """Test what projection assumes, key by key, with one correction; None where there is nothing to test.
 
-    The columns are those of ``check_projection`` and ``key``, the key whose values were compared.
+    The columns are those of ``check_projection`` and ``key``, the key whose values were compared. *together*
+    are the counts without any of the keys, if they are known.
     """
     tables = [
         shift_tests(
-            pool_counts(counts, over=[other for other in segments if other != name]), over=name, units=units
+            without_keys(counts, [other for other in segments if other != name]),
+            over=name,
+            units=units,
+            together=together,
         ).with_columns(pl.lit(name).alias("key"))
         for name in segments
         if counts[name].n_unique() > 1

@@ -12,7 +12,7 @@ from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
 from nci_frames.schemas import COUNTS, RATES
 
-__all__ = ["BUCKET", "Drawn"]
+__all__ = ["BUCKET", "Drawn", "without_keys"]
 
 #: The key of ``unit_buckets``.
 BUCKET = "bucket"
@@ -46,7 +46,7 @@ class Drawn:
         apart = [key for key in segments if key in keys]
         kept = [*apart, *(key for key in (repeat, units) if key is not None)]
         return cls(
-            _pooled(counts, [key for key in keys if key not in kept]),
+            without_keys(counts, [key for key in keys if key not in kept]),
             tuple(apart),
             repeat,
             units,
@@ -111,7 +111,7 @@ class Drawn:
             # Two steps are shorter than one: what has fewer keys is made of what has more.
             some = self.counts if len(gone) < 2 or gone == self.segments else self._without(gone[:-1])
             left = gone if some is self.counts else gone[-1:]
-            self._pools[gone] = _pooled(some, left)
+            self._pools[gone] = without_keys(some, left)
         return self._pools[gone]
 
     def worth_of_all(self, keys: Sequence[str]) -> pl.DataFrame | None:
@@ -142,5 +142,6 @@ class Drawn:
         )
 
 
-def _pooled(counts: pl.DataFrame, over: Sequence[str]) -> pl.DataFrame:
-    return pool_counts(counts, over=over) if over else counts
+def without_keys(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return counts with some keys pooled; the same counts if there are none."""
+    return pool_counts(counts, over=keys) if keys else counts

@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.arguments import beta_value, check_whole, prevalence_of_ratio
 from nci_frames.checked import checked
 from nci_frames.evaluation.metrics import called_metric
-from nci_frames.evaluation.projection.projection import Metrics, labelled_metrics, require_columns
+from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_columns
 from nci_frames.schemas import AGNOSTIC, SENSITIVITY, SURFACE
 from nci_frames.typing import Floats
 
@@ -230,12 +230,13 @@ def agnostic_metrics(metrics: Metrics, *, beta: float = 1.0) -> pl.DataFrame:
     return AGNOSTIC.finish(pl.DataFrame({"metric": list(expressions), "agnostic": same}).sort("metric"))
 
 
-def _values(expressions: Sequence[pl.Expr], tpr: Floats, fpr: Floats, eta: float, beta: float) -> Floats:
+def _values(
+    expressions: Sequence[pl.Expr], tpr: Floats, fpr: Floats, eta: float | Floats, beta: float
+) -> Floats:
     """Return a row of values for each expression, NaN where undefined."""
-    points = pl.DataFrame({"tpr": tpr, "fpr": fpr}).with_columns(
-        prevalence=pl.lit(float(eta)), beta=pl.lit(beta), observed_prevalence=pl.lit(float(eta))
-    )
-    columns = points.select(
+    etas = np.full(len(tpr), eta)
+    fixed = {"prevalence": etas, "observed_prevalence": etas, "beta": np.full(len(tpr), beta)}
+    columns = pl.DataFrame({"tpr": tpr, "fpr": fpr, **fixed}).select(
         expression.cast(pl.Float64).fill_null(np.nan).alias(str(place))
         for place, expression in enumerate(expressions)
     )
@@ -259,8 +260,11 @@ def _volume(expression: pl.Expr, eta: float, beta: float) -> float | None:
         # The part at the corner (0, 0), between an edge and the diagonal; the other three mirror it.
         near, far = out * (1 - across / 2), out * across / 2
         corners = [(near, far), (far, near), (1 - near, 1 - far), (1 - far, 1 - near)]
-        tpr, fpr = (np.concatenate(side) for side in zip(*corners, strict=True))
-        balanced, skewed = (_values([expression], tpr, fpr, e, beta)[0] for e in (0.5, eta))
+        # Both surfaces at once: a query of Polars takes longer than its few points.
+        tpr, fpr = (np.concatenate(2 * side) for side in zip(*corners, strict=True))
+        balanced, skewed = _values(
+            [expression], tpr, fpr, np.repeat([0.5, eta], len(tpr) // 2), beta
+        ).reshape(2, -1)
         with np.errstate(invalid="ignore"):
             between = np.nan_to_num(np.abs(balanced - skewed), nan=0.0, posinf=0.0)
         return np.asarray(between.reshape(4, -1).sum(axis=0) * (out / 2) * 4 * places[:, 1] ** 3)

@@ -4,7 +4,15 @@ import polars as pl
 
 from nci_frames.evaluation.metrics.metric import Parameter
 from nci_frames.evaluation.metrics.registry import metric
-from nci_frames.evaluation.metrics.terms import FPR, TPR, eta_of, negatives_said, positives_said, ratio
+from nci_frames.evaluation.metrics.terms import (
+    FPR,
+    TPR,
+    eta_of,
+    negatives_said,
+    positives_said,
+    ratio,
+    share_of,
+)
 
 __all__ = [
     "accuracy",
@@ -21,7 +29,7 @@ __all__ = [
 
 @metric(
     formula="eta·TPR + (1-eta)·(1-FPR)",
-    undefined_when="there are no positives or no negatives",
+    undefined_when="there are no positives, unless eta is 0, or no negatives, unless eta is 1",
     linear_in_prevalence=True,
     needs_fpr=False,
 )
@@ -35,7 +43,7 @@ def accuracy(*, prevalence: Parameter = None) -> pl.Expr:
 
     Returns
     -------
-    %(of_both_rates)s
+    %(of_all_rows)s
 
     Raises
     ------
@@ -52,12 +60,12 @@ def accuracy(*, prevalence: Parameter = None) -> pl.Expr:
     0.2
     """
     eta = eta_of(prevalence)
-    return eta * TPR + (1 - eta) * (1 - FPR)
+    return share_of(eta, TPR) + share_of(1 - eta, 1 - FPR)
 
 
 @metric(
     formula="eta·(1-TPR) + (1-eta)·FPR",
-    undefined_when="there are no positives or no negatives",
+    undefined_when="there are no positives, unless eta is 0, or no negatives, unless eta is 1",
     direction="minimize",
     linear_in_prevalence=True,
 )
@@ -71,7 +79,7 @@ def error_rate(*, prevalence: Parameter = None) -> pl.Expr:
 
     Returns
     -------
-    %(of_both_rates)s
+    %(of_all_rows)s
 
     Raises
     ------
@@ -89,7 +97,7 @@ def error_rate(*, prevalence: Parameter = None) -> pl.Expr:
     0.0014
     """
     eta = eta_of(prevalence)
-    return eta * (1 - TPR) + (1 - eta) * FPR
+    return share_of(eta, 1 - TPR) + share_of(1 - eta, FPR)
 
 
 @metric(

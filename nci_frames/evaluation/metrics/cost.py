@@ -5,7 +5,7 @@ import polars as pl
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics.metric import Parameter
 from nci_frames.evaluation.metrics.registry import metric
-from nci_frames.evaluation.metrics.terms import FPR, TPR, eta_of, ratio
+from nci_frames.evaluation.metrics.terms import FPR, TPR, eta_of, ratio, share_of
 
 __all__ = [
     "expected_cost",
@@ -24,7 +24,7 @@ def _cost(name: str, cost: float) -> float:
 
 @metric(
     formula="eta·(1-TPR)·c_fn + (1-eta)·FPR·c_fp",
-    undefined_when="there are no positives or no negatives",
+    undefined_when="there are no positives, unless eta is 0, or no negatives, unless eta is 1",
     direction="minimize",
     upper=float("inf"),
     linear_in_prevalence=True,
@@ -43,7 +43,8 @@ def expected_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 >= 0, in the unit of the costs; null where either is.
+    Expression over ``tpr`` and ``fpr``, Float64 >= 0, in the unit of the costs; null where either is, unless
+    no row is of its class.
 
     Raises
     ------
@@ -65,7 +66,8 @@ def expected_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
     0.009
     """
     eta = eta_of(prevalence)
-    return eta * (1 - TPR) * _cost("c_fn", c_fn) + (1 - eta) * FPR * _cost("c_fp", c_fp)
+    missed, false = share_of(eta, 1 - TPR), share_of(1 - eta, FPR)
+    return missed * _cost("c_fn", c_fn) + false * _cost("c_fp", c_fp)
 
 
 @metric(
@@ -167,7 +169,7 @@ def relative_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
 
 @metric(
     formula="eta·TPR - (1-eta)·FPR·t/(1-t)",
-    undefined_when="there are no positives or no negatives",
+    undefined_when="there are no positives, unless eta is 0, or no negatives, unless eta is 1",
     lower=float("-inf"),
     linear_in_prevalence=True,
 )
@@ -208,4 +210,4 @@ def net_benefit(*, threshold_probability: float = 0.5, prevalence: Parameter = N
         raise ParameterError.out_of_range("threshold_probability", threshold_probability, "within [0, 1)")
     eta = eta_of(prevalence)
     price = threshold_probability / (1 - threshold_probability)
-    return eta * TPR - (1 - eta) * FPR * price
+    return share_of(eta, TPR) - share_of(1 - eta, FPR) * price

@@ -4,7 +4,7 @@ import polars as pl
 
 from nci_frames.evaluation.metrics.metric import Parameter
 from nci_frames.evaluation.metrics.registry import metric
-from nci_frames.evaluation.metrics.terms import FPR, TPR, beta_of, eta_of, ratio
+from nci_frames.evaluation.metrics.terms import FPR, TPR, beta_of, eta_of, positives_said, ratio
 
 __all__ = [
     "calibrated_precision",
@@ -150,7 +150,7 @@ def f_beta(*, beta: Parameter = None, prevalence: Parameter = None) -> pl.Expr:
 @metric(
     aliases=("posfrac",),
     formula="eta·TPR + (1-eta)·FPR",
-    undefined_when="there are no positives or no negatives",
+    undefined_when="there are no positives, unless eta is 0, or no negatives, unless eta is 1",
     direction="target",
     linear_in_prevalence=True,
 )
@@ -164,7 +164,7 @@ def pos_fraction(*, prevalence: Parameter = None) -> pl.Expr:
 
     Returns
     -------
-    %(of_both_rates)s
+    %(of_all_rows)s
 
     Raises
     ------
@@ -188,7 +188,7 @@ def pos_fraction(*, prevalence: Parameter = None) -> pl.Expr:
     0.2985
     """
     eta = eta_of(prevalence)
-    return eta * TPR + (1 - eta) * FPR
+    return positives_said(eta)
 
 
 @metric(

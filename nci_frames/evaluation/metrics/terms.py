@@ -13,6 +13,7 @@ __all__ = [
     "negatives_said",
     "positives_said",
     "ratio",
+    "share_of",
 ]
 
 TPR = pl.col("tpr")
@@ -41,14 +42,19 @@ def beta_of(beta: Parameter) -> pl.Expr:
     return pl.lit(float(beta))
 
 
+def share_of(rows: pl.Expr, rate: pl.Expr) -> pl.Expr:
+    """Return a rate of some rows as a share of all; without such rows 0, although there is no rate then."""
+    return pl.when(rows == 0).then(0.0).otherwise(rows * rate)
+
+
 def positives_said(eta: pl.Expr) -> pl.Expr:
     """Return the share of rows predicted positive."""
-    return eta * TPR + (1 - eta) * FPR
+    return share_of(eta, TPR) + share_of(1 - eta, FPR)
 
 
 def negatives_said(eta: pl.Expr) -> pl.Expr:
     """Return the share of rows predicted negative; as a sum, so that it is exact where it is small."""
-    return eta * (1 - TPR) + (1 - eta) * (1 - FPR)
+    return share_of(eta, 1 - TPR) + share_of(1 - eta, 1 - FPR)
 
 
 def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:

@@ -9,7 +9,10 @@ from nci_frames.errors import SchemaError
 from nci_frames.schemas import RATES, collect
 from nci_frames.schemas.runs import group_starts
 
-__all__ = ["roc_convex_hull"]
+__all__ = ["highest_of_each_tpr", "roc_convex_hull"]
+
+#: Of fewer exact rates nothing is removed: that would take longer than to use them.
+_MANY = 1 << 16
 
 
 @checked
@@ -87,3 +90,27 @@ def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None =
     corners = np.sort(place[line])
     on_hull = ordered[corners[corners >= 0]].sort(*keys, "threshold", maintain_order=True)
     return RATES.finish(without_claims(on_hull))
+
+
+def highest_of_each_tpr(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return, of many exact rates of whole rows, the highest threshold of each TPR, and the lowest of all.
+
+    A metric that rises with TPR and falls with FPR is the best at one of them, in this log and in any that is
+    resampled from its rows. Where positives are rare they are a small share of all distinct scores. The claim
+    that no other score lies between two thresholds is kept; it is true of no row but the lowest.
+
+    Parameters
+    ----------
+    rates
+        Rates by model, keys and threshold, as ``compute_rates`` returns them.
+    """
+    whole = rates.schema["tp"].is_integer() and rates.schema["fp"].is_integer()
+    exact = "resolution" in rates.columns and bool((rates["resolution"] == "exact").all())
+    if len(rates) <= _MANY or not whole or not exact:
+        return rates
+    first = group_starts(rates, ["model", *RATES.keys(rates.columns)])
+    true = rates["tp"].to_numpy()
+    kept = np.append(true[:-1] != true[1:], True)
+    kept[first[1:] - 1] = True
+    kept[first] = True
+    return rates.filter(kept)

@@ -110,7 +110,9 @@ def select_operating_points(
     >>> nf.select_operating_points(rates, metric="f_beta", prevalence=0.01)["threshold"].item()
     0.8
     """
-    frame = collect(rates, RATES).drop("reason", "prevalence", strict=False)
+    frame = collect(rates, RATES)
+    if "reason" in frame.columns or "prevalence" in frame.columns:
+        frame = frame.drop("reason", "prevalence", strict=False)
     wish = wish_for(
         {
             "tpr": tpr,
@@ -130,12 +132,17 @@ def select_operating_points(
     columns = frame.columns
     if prevalence is not None:
         frame, _ = with_prevalence(frame, prevalence, keys)
-    runs = Runs.of(frame)
+    runs = Runs.of(frame, at=wish.target if wish.take == "at" and not interpolate else None)
+
+    own = isinstance(prevalence, str)
+    # That of a group, also where none of its points is selected.
+    observed = runs.frame[runs.start]["observed_prevalence"]
 
     def pick(eta: pl.Expr | None) -> pl.DataFrame:
-        axis = {} if eta is None else {"prevalence": eta}
         picked = interpolated_points(runs, wish, eta) if interpolate else picked_points(runs, wish, eta)
-        return picked.with_columns(**axis)
+        if eta is None:
+            return picked
+        return picked.with_columns(prevalence=observed if own else eta)
 
     # The selections at different prevalences are independent.
     with ThreadPoolExecutor() as threads:

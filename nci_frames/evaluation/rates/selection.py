@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.counts.resolution import has_every_score
+from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.evaluation.rates.criteria import Wish
 from nci_frames.schemas import RATES
+from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_sorted
 from nci_frames.typing import Floats
 
@@ -27,20 +28,30 @@ class Runs:
     size: Places
 
     @classmethod
-    def of(cls, rates: pl.DataFrame) -> "Runs":
-        """Sort rates, and add the threshold above every score to exact groups; there no row is positive."""
+    def of(cls, rates: pl.DataFrame, *, at: float | None = None) -> "Runs":
+        """Sort rates, and add the threshold above every score to exact groups; there no row is positive.
+
+        With *at* only the rows of each group are kept that may decide at this threshold, and its first.
+        """
         keys = ["model", *RATES.keys(rates.columns)]
-        frame = rates.with_columns(__exact=pl.lit(value=False))
-        if "resolution" in rates.columns and (rates["resolution"] == "exact").any():
-            frame = rates.with_columns(__exact=has_every_score(rates.columns, keys))
-            exact = frame.filter("__exact")
-            never = exact.unique(keys, keep="first").with_columns(**_never_positive(frame.columns))
-            frame = pl.concat([frame, never])
-        start = group_starts(frame, keys)
-        order = frame[start].select(keys)
-        if not (is_sorted(frame, keys, start) and order.equals(order.sort(keys))):
-            frame = _by_threshold(frame, keys)
-            start = group_starts(frame, keys)
+        # Those that were checked have told where their groups begin, if these are sorted.
+        known = known_groups(rates, keys)
+        start = group_starts(rates, keys) if known is None else known
+        order = rates[start].select(keys)
+        if not ((known is not None or is_sorted(rates, keys, start)) and order.equals(order.sort(keys))):
+            rates = _by_threshold(rates, keys)
+            start = group_starts(rates, keys)
+        every = runs_with_every_score(rates, start)
+        if at is not None:
+            rates, start = _near(rates, start, at)
+        frame = rates.with_columns(__exact=pl.Series(np.repeat(every, np.diff(start, append=len(rates)))))
+        if every.any():
+            never = frame[start[every]].with_columns(**_never_positive(frame.columns))
+            ends = np.append(start[1:], len(frame))[every]
+            # Above an infinite score, too: that is the row before it.
+            places = np.insert(np.arange(len(frame)), ends, len(frame) + np.arange(len(ends)))
+            frame = pl.concat([frame, never])[places]
+            start = start + np.cumsum(every) - every
         return cls(frame, keys, start, np.diff(start, append=len(frame)))
 
     def values(self, expression: pl.Expr, eta: pl.Expr | None, beta: float) -> Floats:
@@ -146,6 +157,15 @@ def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataF
     lost = [column for column in found.columns if column not in kept]
     nothing = (pl.lit(None, found.schema[column]).alias(column) for column in lost)
     return found.with_columns(nothing).with_columns(**rates)
+
+
+def _near(rates: pl.DataFrame, start: Places, at: float) -> tuple[pl.DataFrame, Places]:
+    """Return the first row of each group, and the one with the lowest threshold from *at* on."""
+    reaching = np.append(np.flatnonzero(rates["threshold"].to_numpy() >= at), len(rates))
+    lowest = reaching[np.searchsorted(reaching, start)]
+    more = (lowest > start) & (lowest < np.append(start[1:], len(rates)))
+    rows = np.insert(start, np.flatnonzero(more) + 1, lowest[more])
+    return rates[rows], np.arange(len(start)) + np.cumsum(more) - more
 
 
 def _by_threshold(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

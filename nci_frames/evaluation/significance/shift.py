@@ -127,9 +127,17 @@ def corrected_shifts(tests: pl.DataFrame, *, level: float) -> pl.DataFrame:
 
 
 def shift_tests(
-    counts: pl.DataFrame | pl.LazyFrame, /, *, over: str, units: str | None = None
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    over: str,
+    units: str | None = None,
+    together: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Return the table of ``check_projection`` before its correction: without the last decision."""
+    """Return the table of ``check_projection`` before its correction: without the last decision.
+
+    *together* are the same counts without *over* and *units*, if they are known.
+    """
     frame = whole_counts(counts)
     keys = COUNTS.keys(frame.columns)
     for key, option in ((over, "over"), (units, "units")):
@@ -146,10 +154,9 @@ def shift_tests(
     members: dict[tuple[object, ...], list[_Member]] = {}
     for member in _members(frame, units):
         members.setdefault(member[0].group.select("model", *rest).row(0), []).append(member)
-    tables = [
-        _tested(pooled, members[pooled.group.row(0)], values, over)
-        for pooled in histograms(pool_counts(frame, over=[key for key in (over, units) if key is not None]))
-    ]
+    if together is None:
+        together = pool_counts(frame, over=[key for key in (over, units) if key is not None])
+    tables = [_tested(pooled, members[pooled.group.row(0)], values, over) for pooled in histograms(together)]
     return pl.concat(tables).select(empty.columns).sort("model", *rest, "class")
 
 
@@ -170,35 +177,35 @@ def _tested(pooled: Histogram, members: list[_Member], values: pl.Series, over: 
     found = []
     for name in ("negatives", "positives"):
         whole = getattr(pooled, name)
-        by_bin = np.zeros((len(segments), len(whole)), np.int64)
         cell = joined_cells(whole)
-        by_bucket = np.zeros(
-            (0 if first is None else first.buckets, len(segments), cell.max(initial=0) + 1), np.int64
-        )
+        cells = int(cell.max(initial=0)) + 1
+        by_cell = np.zeros((len(segments), cells), np.int64)
+        by_bucket = np.zeros((0 if first is None else first.buckets, len(segments), cells), np.int64)
+        # The bins of each segment that have rows, and how many: most segments have rows in few bins of all.
+        occupied: list[tuple[Rows, Rows]] = [(whole[:0], whole[:0])] * len(segments)
         for member, by_unit in members:
             rows, at = getattr(member, name), member.places_in(pooled)
             segment = segments[member.group[over].item()]
-            np.add.at(by_bin[segment], at, rows)
+            some = np.flatnonzero(rows)
+            occupied[segment] = at[some], rows[some]
+            np.add.at(by_cell[segment], cell[at[some]], rows[some])
             if by_unit is not None:
-                cells = getattr(by_unit, name).tocoo()
-                place = (cells.row, np.full(len(cells.row), segment), cell[at[cells.col]])
-                np.add.at(by_bucket, place, cells.data.astype(np.int64))
-        compared = np.flatnonzero(by_bin.sum(axis=1) >= LEAST_ROWS)
+                of_units = getattr(by_unit, name).tocoo()
+                place = (of_units.row, np.full(len(of_units.row), segment), cell[at[of_units.col]])
+                np.add.at(by_bucket, place, of_units.data.astype(np.int64))
+        compared = np.flatnonzero(by_cell.sum(axis=1) >= LEAST_ROWS)
         row: dict[str, object] = {
             "class": name[:-1],
             "segments": len(compared),
-            "rows": int(by_bin[compared].sum()),
+            "rows": int(by_cell[compared].sum()),
         }
         if len(compared) < 2:
             row["reason"] = f"fewer than two values of {over!r} have {LEAST_ROWS} {name}"
         else:
-            by_cell = np.stack(
-                [np.bincount(cell, weights=rows, minlength=cell.max() + 1) for rows in by_bin]
-            ).astype(np.float64)
             statistic, p_value = _anderson_darling(
-                by_cell[compared], None if first is None else by_bucket[:, compared]
+                by_cell[compared].astype(np.float64), None if first is None else by_bucket[:, compared]
             )
-            effect, segment = _largest_distance(by_bin[compared])
+            effect, segment = _largest_distance([occupied[place] for place in compared], len(whole))
             farthest = values.cast(pl.String)[int(compared[segment])]
             row |= {"statistic": statistic, "effect": effect, "farthest": farthest, "p_value": p_value}
         found.append(row)
@@ -248,17 +255,28 @@ def _anderson_darling(by_cell: Floats, by_bucket: Rows | None) -> tuple[float, f
     return statistic, exceedance(statistic, weights)
 
 
-def _largest_distance(by_bin: Rows) -> tuple[float, int]:
-    """Return how far the most significant segment is from the others at one threshold, and which it is."""
-    rows = by_bin.sum(axis=1)
+def _largest_distance(segments: list[tuple[Rows, Rows]], bins: int) -> tuple[float, int]:
+    """Return how far the most significant segment is from the others at one threshold, and which it is.
+
+    Parameters
+    ----------
+    segments
+        The bins of each segment that have rows, ascending, and how many rows.
+    bins
+        How many bins there are.
+    """
+    together = np.zeros(bins + 1, np.int64)
+    for at, count in segments:
+        together[at + 1] += count
+    np.cumsum(together, out=together)
+    rows = np.array([int(count.sum()) for _, count in segments])
     others = rows.sum() - rows
-    reached = by_bin.cumsum(axis=1)
-    together = reached.sum(axis=0)
-    distance = np.array(
-        [
-            np.abs(mine / n - (together - mine) / rest).max()
-            for mine, n, rest in zip(reached, rows, others, strict=True)
-        ]
-    )
+    distance = np.zeros(len(segments))
+    for place, ((at, count), size, rest) in enumerate(zip(segments, rows, others, strict=True)):
+        reached = count.cumsum()
+        # Between its own rows a segment stays where it is, and the others only rise.
+        for mine, all_rows in ((reached, together[at + 1]), (reached - count, together[at])):
+            apart = np.abs(mine / size - (all_rows - mine) / rest)
+            distance[place] = max(distance[place], float(apart.max()))
     segment = int(np.argmax(distance * np.sqrt(rows * others / rows.sum())))
     return float(distance[segment]), segment

@@ -1,0 +1,185 @@
+"""The grid of each metric: at which prevalences and betas it is evaluated, and what it reads."""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from nci_frames.arguments import Prevalences, beta_values, prevalence_values
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.evaluation.metrics import CalledMetric, value_expression
+from nci_frames.evaluation.support.flags import defined_flags, flags, hidden_flags, log_rarity
+from nci_frames.messages import listed
+
+__all__ = [
+    "SUPPORT",
+    "MetricGrid",
+    "Metrics",
+    "labelled_metrics",
+    "metric_grids",
+    "require_bounds",
+    "require_columns",
+    "require_selected",
+]
+
+Metrics = str | pl.Expr | Sequence[str | pl.Expr]
+
+#: What tells which prevalences an operating point supports.
+SUPPORT = ("__lowest", "__why", "__cost")
+_BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
+
+
+@dataclass(frozen=True, slots=True)
+class MetricGrid:
+    """A metric, and the prevalences and betas at which it is evaluated."""
+
+    label: str
+    expression: pl.Expr
+    #: Several values, or one expression of the rates: a column or a constant.
+    prevalence: list[float] | pl.Expr
+    beta: list[float] | pl.Expr
+    #: Whether the extremes over a box of rates are at its corners.
+    monotone: bool
+    #: Whether its values depend on the prevalence and on FPR; None if that is unknown.
+    needs_fpr: bool | None
+
+    @property
+    def size(self) -> int:
+        """The number of rows that an operating point has."""
+        axes = (self.prevalence, self.beta)
+        return math.prod(1 if isinstance(axis, pl.Expr) else len(axis) for axis in axes)
+
+    def project(self, points: pl.DataFrame, *, band: bool, flagged: bool) -> pl.DataFrame:
+        """Return what follows the identity of the points, each as often as the grid is large."""
+        axes = {"prevalence": self.prevalence, "beta": self.beta}
+        given = {name: axis for name, axis in axes.items() if isinstance(axis, pl.Expr)}
+        if "prevalence" in given:
+            given["__rarity"] = log_rarity(given["prevalence"])
+        reads = {"threshold", *self.expression.meta.root_names(), *axes, *(_BOUNDS if band else ())}
+        needed = [name for name in points.columns if name in reads or (flagged and name in SUPPORT)]
+        each = points.with_columns(**given).select(*dict.fromkeys([*needed, *given]))
+        each = each[np.repeat(np.arange(len(points)), self.size)]
+        inner = 1
+        for name, axis in (("beta", self.beta), ("prevalence", self.prevalence)):
+            if isinstance(axis, pl.Expr):
+                continue
+            values = pl.DataFrame({name: axis}, schema={name: pl.Float64})
+            if name == "prevalence":
+                values = values.with_columns(__rarity=log_rarity(pl.col(name)))
+            places = np.arange(len(each)) // inner % len(axis)
+            each = each.with_columns(values[places])
+            inner *= len(axis)
+        value = self.expression.cast(pl.Float64)
+        table = each.with_columns(metric=pl.lit(self.label), value=value)
+        columns: dict[str, pl.Expr] = {}
+        if band:
+            corners = []
+            for tpr, fpr in product(("tpr_lower", "tpr_upper"), ("fpr_lower", "fpr_upper")):
+                # Metrics read the columns tpr and fpr, so these columns must hold the corner.
+                corners.append(each.with_columns(tpr=tpr, fpr=fpr).select(value.alias(f"__{tpr}_{fpr}")))
+            table = pl.concat([table, *corners], how="horizontal")
+            names = [corner.columns[0] for corner in corners]
+            known = pl.all_horizontal(pl.col(_BOUNDS).is_not_null()) & self.monotone
+            # min_horizontal ignores a corner at which the metric is 0/0.
+            columns["lower"] = pl.when(known).then(pl.min_horizontal(names))
+            columns["upper"] = pl.when(known).then(pl.max_horizontal(names))
+        if flagged:
+            columns |= self._flags()
+        return table.select("metric", "prevalence", "beta", "value", **columns)
+
+    def _flags(self) -> dict[str, pl.Expr]:
+        if self.needs_fpr is None:
+            return hidden_flags()
+        if not self.needs_fpr:
+            return defined_flags(pl.col("value"))
+        lowest, why, cost = (pl.col(name) for name in SUPPORT)
+        return flags(lowest, cost, why, pl.col("prevalence"), pl.col("__rarity"))
+
+
+def metric_grids(
+    frame: pl.DataFrame,
+    metrics: Metrics,
+    prevalence: Prevalences | Literal["selected"],
+    beta: float | Sequence[float],
+    *,
+    band: bool,
+) -> list[MetricGrid]:
+    """Check the arguments, and return the grid of each metric."""
+    if band:
+        require_bounds(frame)
+    selected = isinstance(prevalence, str) and prevalence == "selected"
+    if selected:
+        require_selected(frame)
+    etas, betas = prevalence_values(prevalence), beta_values(beta)
+    grids = []
+    for label, expression in labelled_metrics(metrics).items():
+        reads = set(expression.meta.root_names())
+        require_columns(expression, {*frame.columns, "prevalence", "beta"}, "the rates")
+        called = expression if isinstance(expression, CalledMetric) else None
+        column = pl.col("prevalence" if selected else "observed_prevalence")
+        own_eta: list[float] | pl.Expr = column if etas is None else etas
+        if "prevalence" not in reads if called is None else not called.open:
+            own_eta = pl.lit(None if called is None else called.prevalence, pl.Float64)
+        fixed_beta = pl.lit(None if called is None else called.beta, pl.Float64)
+        monotone = called is not None and called.metric.monotone
+        own_beta = betas if "beta" in reads else fixed_beta
+        needs_fpr = (True if "prevalence" in reads else None) if called is None else called.needs_fpr
+        grids.append(MetricGrid(label, expression, own_eta, own_beta, monotone, needs_fpr))
+    return grids
+
+
+def require_bounds(frame: pl.DataFrame) -> None:
+    """Raise SchemaError unless rates have the bounds that a band needs."""
+    missing = [name for name in _BOUNDS if name not in frame.columns]
+    if missing:
+        maker = 'compute_rates(counts, interval="wilson")'
+        raise SchemaError.not_a_frame("bounded rates", missing, frame.columns, maker)
+
+
+def require_selected(frame: pl.DataFrame) -> None:
+    """Raise SchemaError unless rates have the prevalence that each row was selected for."""
+    if "prevalence" not in frame.columns:
+        raise SchemaError(
+            "the rates have no prevalence that their points were selected for",
+            found=f"columns {listed(map(repr, frame.columns), 20)}",
+            hint="select_operating_points(rates, metric=..., prevalence=...) adds the column 'prevalence'",
+        )
+
+
+def require_columns(expression: pl.Expr, columns: Collection[str], where: str) -> None:
+    """Raise SchemaError unless a metric reads no other columns than those that there are."""
+    strange = sorted(set(expression.meta.root_names()) - set(columns))
+    if strange:
+        raise SchemaError(
+            f"the metric {expression.meta.output_name()!r} reads a column that {where} lack",
+            found=f"{strange[0]!r}; columns {listed(map(repr, sorted(columns)), 20)}",
+            hint="a prevalence or a beta can also be given as a number",
+        )
+
+
+def labelled_metrics(metrics: Metrics) -> dict[str, pl.Expr]:
+    """Return the expression of each metric by its label.
+
+    Raises
+    ------
+    ParameterError
+        If there is no metric, two share a label, or an expression has the name of a metric that it is not.
+    UnknownMetricError
+        If a name is neither a metric nor an alias.
+    """
+    expressions: dict[str, pl.Expr] = {}
+    for metric in [metrics] if isinstance(metrics, str | pl.Expr) else metrics:
+        expression = value_expression(metric)
+        label = expression.meta.output_name()
+        if label in expressions:
+            msg = f"two metrics have the label {label!r}"
+            hint = f"project them separately, or register one of them as {label + '_2'!r}"
+            raise ParameterError(msg, hint=hint)
+        expressions[label] = expression
+    if not expressions:
+        raise ParameterError.out_of_range("metrics", metrics, "at least one metric")
+    return expressions

@@ -1,0 +1,199 @@
+"""Segments -> one value: macro, micro and weighted averages."""
+
+from collections.abc import Sequence
+from typing import Literal, cast
+
+import polars as pl
+
+from nci_frames.arguments import Prevalences
+from nci_frames.checked import checked
+from nci_frames.counts.pooling import add_cells
+from nci_frames.errors import ParameterError
+from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of
+from nci_frames.evaluation.projection.grids import Metrics
+from nci_frames.evaluation.projection.projection import project_checked
+from nci_frames.evaluation.projection.segments import require_keys, shared_threshold
+from nci_frames.evaluation.projection.traffic import mixed_rates
+from nci_frames.evaluation.rates.rates import rates_of
+from nci_frames.schemas import RATES, ROLL_UP, collect
+
+__all__ = ["roll_up"]
+
+
+@checked
+def roll_up(
+    rates: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    over: str | Sequence[str],
+    metrics: Metrics,
+    prevalence: Prevalences | Field = "observed",
+    beta: float | Sequence[float] = (1.0,),
+) -> pl.DataFrame:
+    """Summarise metrics over segments: macro, micro and weighted averages side by side.
+
+    Parameters
+    ----------
+    rates
+        A rates frame. All segments need the same thresholds, or one operating point each.
+    over
+        The key or keys whose values are the segments.
+    metrics
+        As in ``project_rates``.
+    prevalence
+        P(y=1) in [0, 1]: every segment at this common class balance; or "observed": each at its own, the
+        pool at that of the pool; or the prevalence of each segment, as in ``project_rates``, perhaps with the
+        column ``share``, its rows among all traffic in any unit.
+    beta
+        As in ``project_rates``.
+
+    Returns
+    -------
+    A row per operating point, metric, average, prevalence and beta, sorted by all columns left of ``value``:
+
+    =========== ======= ================================================== =============================
+    column      dtype   meaning                                            null where
+    =========== ======= ================================================== =============================
+    model, keys          as in *rates*, without *over*                     as in *rates*
+    threshold   Float64 as in *rates*                                      it differs between segments
+    metric      String  name of the metric, or label                       never
+    average     String  "macro": mean of the segments; "micro": metric of  never
+                        their summed counts, or of the traffic;
+                        "weighted": mean weighted by positives
+    prevalence  Float64 P(y=1) the value belongs to                        it differs between segments
+    beta        Float64 weight of recall                                   it plays no part
+    value       Float64 average of the metric                              undefined in every segment, or
+                                                                           the shares are unknown
+    segments    Int64   segments that the value is made of                 never
+    skipped     Int64   segments skipped, as the metric is undefined       never
+    supported   Boolean whether the log can tell the values of all         the prevalence is unknown
+                        segments, or of the pool
+    reason      String  why not                                            supported
+    =========== ======= ================================================== =============================
+
+    Raises
+    ------
+    ParameterError
+        If the segments have different thresholds; if a segment has no prevalence or several; or as in
+        ``project_rates``.
+    SchemaError
+        If *rates* is not a rates frame, or lacks a key of *over*.
+
+    Notes
+    -----
+    With prevalences and shares of the segments, "micro" is the metric of the traffic: with shares w, its
+    prevalence is Σw·eta, its TPR Σw·eta·TPR/Σw·eta, its FPR Σw·(1-eta)·FPR/Σw·(1-eta); and the weights of
+    "weighted" are w·eta. Without shares both are null.
+
+    "weighted" has the meaning of scikit-learn: each segment is weighted by its positives, hence weighted
+    recall is micro recall. At one common prevalence, macro averages do not depend on the class balances of
+    the segments.
+
+    Examples
+    --------
+    Recall is 0.9 in a segment with 100 positives and 0.5 in one with 10.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "a"], "country": ["at", "de"], "threshold": [0.5, 0.5],
+    ...     "tp": [90, 5], "fp": [10, 10], "fn": [10, 5], "tn": [90, 90],
+    ... })
+    >>> averages = nf.roll_up(nf.compute_rates(counts), over="country", metrics="recall")
+    >>> averages.select("average", pl.col("value").round(4)).rows()
+    [('macro', 0.7), ('micro', 0.8636), ('weighted', 0.8636)]
+    """
+    own = numbers_of(prevalence) is None
+    frame = collect(rates, RATES)
+    segments = [over] if isinstance(over, str) else list(over)
+    keys = require_keys(frame, segments)
+    groups = ["model", *(key for key in keys if key not in segments)]
+    same = shared_threshold(frame, keys)
+    _require_equal_thresholds(frame, groups, segments, same)
+
+    at: Prevalences | Literal["selected"] = (
+        "selected" if is_field(prevalence) else cast("Prevalences", prevalence)
+    )
+    positives = pl.col("positives").cast(pl.Float64)
+    if is_field(prevalence):
+        field = field_of(cast("Field", prevalence), frame, keys)
+        frame = _beside(frame, field)
+        positives = pl.col("share") * pl.col("prevalence")
+
+    def project(of: pl.DataFrame) -> pl.DataFrame:
+        return project_checked(of, metrics=metrics, prevalence=at, beta=beta)
+
+    point = [*groups, "threshold"]
+    weights = frame.select("model", *keys, "threshold", __weight=positives)
+    each = (
+        project(frame.drop("share", strict=False))
+        .join(weights, on=["model", *keys, "threshold"], nulls_equal=True)
+        .with_columns(__weight=pl.when(pl.col("value").is_not_null()).then("__weight"))
+        .sort("model", *keys, "threshold")
+    )
+    grid = [*groups, *same, "metric", "beta", *([] if own else ["prevalence"])]
+    weight = pl.col("__weight").sum()
+    means = each.group_by(grid, maintain_order=True).agg(
+        *(_common(name) for name in ("threshold", "prevalence") if name not in grid),
+        pl.col("value").mean().alias("macro"),
+        pl.when(weight > 0).then((pl.col("value") * pl.col("__weight")).sum() / weight).alias("weighted"),
+        segments=pl.col("value").count().cast(pl.Int64),
+        skipped=pl.col("value").null_count().cast(pl.Int64),
+        supported=pl.col("supported").all(),
+        reason=pl.col("reason").drop_nulls().first(),
+    )
+    averaged = [
+        means.with_columns(average=pl.lit(name), value=name).drop("macro", "weighted")
+        for name in ("macro", "weighted")
+    ]
+    if is_field(prevalence):
+        told = ["supported", "reason"]
+        pooled = mixed_rates(frame, [*groups, *same], threshold=None if same else _common("threshold"))
+        whole = project(pooled.drop("segments", "skipped")).drop(told)
+        on = [*groups, *same, "metric", "beta"]
+        whole = whole.join(means.select(*on, *told), on=on, how="left", nulls_equal=True)
+    else:
+        pooled = add_cells(
+            frame,
+            [*groups, *same],
+            *([] if same else [_common("threshold")]),
+            pl.col("tp").count().cast(pl.Int64).alias("segments"),
+            pl.col("tp").null_count().cast(pl.Int64).alias("skipped"),
+        )
+        whole = project(rates_of(pooled.drop("segments", "skipped")))
+    whole = whole.with_columns(average=pl.lit("micro"))
+    micro = whole.join(pooled.select(*point, "segments", "skipped"), on=point, nulls_equal=True)
+    names = [*point, "metric", "average", "prevalence", "beta"]
+    results = ["value", "segments", "skipped", "supported", "reason"]
+    table = pl.concat([part.select(*names, *results) for part in [*averaged, micro]]).sort(names)
+    return ROLL_UP.finish(table)
+
+
+def _beside(frame: pl.DataFrame, field: pl.DataFrame) -> pl.DataFrame:
+    """Return rates with the prevalence and the share of their segments; null if the shares are unknown."""
+    if "share" not in field.columns:
+        field = field.with_columns(share=pl.lit(None, pl.Float64))
+    on = [name for name in field.columns if name not in ("prevalence", "share")]
+    bare = frame.drop("prevalence", strict=False)
+    return bare.join(field, on=on, how="left", nulls_equal=True, maintain_order="left")
+
+
+def _common(name: str) -> pl.Expr:
+    """Return what all rows of a group share, or null."""
+    return pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name)
+
+
+def _require_equal_thresholds(
+    frame: pl.DataFrame, groups: Sequence[str], segments: Sequence[str], same: Sequence[str]
+) -> None:
+    members = frame.group_by(groups).agg(__all=pl.struct(segments).n_unique())
+    rows = frame.group_by(*groups, *same).agg(__rows=pl.len())
+    uneven = rows.join(members, on=groups, nulls_equal=True).filter(pl.col("__rows") != pl.col("__all"))
+    if len(uneven):
+        msg = "segments with different thresholds cannot be rolled up"
+        raise ParameterError(
+            msg,
+            where=f"model {uneven['model'].sort()[0]!r}",
+            hint="count with the same thresholds, or take one operating point of each with "
+            "select_operating_points",
+        )
