@@ -15,7 +15,7 @@ PHONE = {"width": 400, "height": 800}
 
 
 class Visit:
-    """A page that was opened, with all that it said, asked for and did; its charts, or the first, are drawn."""
+    """A page that was opened, with all that it said, asked for and did; it waits for all charts, or some."""
 
     def __init__(self, browser, path, *, charts=None, viewport=DESKTOP, color_scheme="light"):
         self.messages, self.errors, self.requests, self.dialogs = [], [], [], []
