@@ -150,8 +150,9 @@ def _numbers(groups: Sequence[Bins], method: str, level: float) -> pl.DataFrame:
     from scipy.special import chdtrc  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
     found = estimates(Mixtures.of([bins.estimated for bins in groups]), method, normal_quantile(level))
-    statistic, freedom = misfits(Mixtures.of([bins.tested for bins in groups]))
-    tested = (freedom > 0) & ~np.isnan(found.prevalence)
+    finer = Mixtures.of([bins.tested for bins in groups])
+    statistic, freedom = misfits(finer)
+    tested = (finer.used.sum(axis=1) > 2) & ~np.isnan(found.prevalence)
     columns = {
         **found._asdict(),
         "fit_statistic": np.where(tested, statistic, np.nan),

@@ -19,7 +19,8 @@ def misfits(mixtures: Mixtures) -> tuple[Floats, Floats]:
 
     The shares of the bins in both classes are unknown, and the reference is a sample, too: all three logs are
     compared with what they would be expected to have under the mixture that explains them best. The statistic
-    follows a chi-squared distribution if the traffic is a mixture, also where bins have few rows of a class.
+    follows a chi-squared distribution if the traffic is a mixture, also where bins have few rows of a class;
+    its degrees of freedom are the bins less 2, or less 1 where the best prevalence is 0 or 1.
 
     Notes
     -----
@@ -35,15 +36,18 @@ def misfits(mixtures: Mixtures) -> tuple[Floats, Floats]:
         p, _ = _laws(mixtures, middle)
         below = p.sum(axis=1, keepdims=True) > 1
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    p, n = _laws(mixtures, (low + high) / 2)
-    eta = 1 / (1 + np.exp(-(low + high) / 2))
+    logit = (low + high) / 2
+    p, n = _laws(mixtures, logit)
+    eta = 1 / (1 + np.exp(-logit))
     expected = (p, n, eta * p + (1 - eta) * n)
     statistic = np.zeros(len(t))
     for rows, law, total in zip((a, b, t), expected, mixtures.rows, strict=True):
         scale = law * total[:, None]
         ratio = np.divide(rows, scale, out=np.ones_like(rows), where=(rows > 0) & (scale > 0))
         statistic += 2 * (rows * np.log(ratio)).sum(axis=1)
-    return np.maximum(statistic, 0.0), mixtures.used.sum(axis=1) - 2.0
+    # A prevalence of 0 or 1 was not fitted: another one beyond it would explain the scores better.
+    fitted = np.abs(logit[:, 0]) < _FARTHEST - 1
+    return np.maximum(statistic, 0.0), mixtures.used.sum(axis=1) - 1.0 - fitted
 
 
 def _laws(mixtures: Mixtures, logit: Floats) -> tuple[Floats, Floats]:
