@@ -75,7 +75,7 @@ coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write 
 
 gallery: $(VENV)/.dev ## redraw the pictures of the docs (needs Chromium)
 	$(BIN)/python docs/gallery.py
-	$(BIN)/python docs/report_picture.py
+	$(BIN)/python docs/reports.py
 
 api: $(VENV)/.dev ## sort the public names by subpackage, write docs/api.md and docs/columns.md
 	$(BIN)/python docs/api.py

@@ -68,7 +68,8 @@ def finish(app: Any, failed: Exception | None) -> None:
     """Add the pictures that are named in HTML. No page may load anything from another host."""
     if failed:
         return
-    shutil.copytree(DOCS / "gallery", Path(app.outdir) / "gallery", dirs_exist_ok=True)
+    for pictures in ("gallery", "reports"):
+        shutil.copytree(DOCS / pictures, Path(app.outdir) / pictures, dirs_exist_ok=True)
     loads = re.compile(r"<(?:script|link|img|source|iframe)\b[^>]*\b(?:src|href|srcset)=[\"']?(?:https?:)?//")
     for path in Path(app.outdir).rglob("*.html"):
         if found := loads.search(path.read_text(encoding="utf-8")):

@@ -15,9 +15,9 @@ PHONE = {"width": 400, "height": 800}
 
 
 class Visit:
-    """A page that was opened, with all that it said, asked for and did; all its charts are drawn."""
+    """A page that was opened, with all that it said, asked for and did; it waits for all charts, or some."""
 
-    def __init__(self, browser, path, *, viewport=DESKTOP, color_scheme="light"):
+    def __init__(self, browser, path, *, charts=None, viewport=DESKTOP, color_scheme="light"):
         self.messages, self.errors, self.requests, self.dialogs = [], [], [], []
         self.context = browser.new_context(offline=True, viewport=viewport, color_scheme=color_scheme)
         self.page = self.context.new_page()
@@ -27,10 +27,10 @@ class Visit:
         self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
         self.path = path
         self.page.goto(path.as_uri())
-        self._wait()
+        self._wait(charts)
 
-    def _wait(self):
-        charts = self.page.locator("[data-spec]").count()
+    def _wait(self, charts=None):
+        charts = charts or self.page.locator("[data-spec]").count()
         self.page.locator("[data-drawn]").nth(charts - 1).wait_for(state="attached", timeout=60_000)
 
     def redraw(self, change):

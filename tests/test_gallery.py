@@ -3,12 +3,14 @@
 import runpy
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import nci_frames as nf
 
 DOCS = Path(__file__).parents[1] / "docs"
 GALLERY = runpy.run_path(str(DOCS / "gallery.py"))
+REPORTS = runpy.run_path(str(DOCS / "reports.py"))
 PICTURES, picture_lines = GALLERY["PICTURES"], GALLERY["picture_lines"]
 
 
@@ -30,3 +32,21 @@ def test_no_other_picture_is_there():
 def test_every_chart_of_the_library_is_shown():
     source = (DOCS / "gallery.py").read_text(encoding="utf-8")
     assert [name for name in nf.__all__ if name.startswith("chart_") and f"nf.{name}(" not in source] == []
+
+
+def test_every_report_of_the_gallery_has_its_commands_and_a_picture():
+    assert (DOCS / "reports.md").read_text(encoding="utf-8") == "\n".join(REPORTS["page_lines"]())
+    sizes = {path.stem: path.stat().st_size for path in (DOCS / "reports").glob("*.png")}
+    assert set(sizes) == set(REPORTS["REPORTS"])
+    assert min(sizes.values()) > 10_000
+    assert sum(sizes.values()) < 1_400_000
+
+
+@pytest.mark.thorough
+def test_the_logs_of_the_gallery_have_the_models_and_segments_that_it_names(tmp_path):
+    REPORTS["write_logs"](tmp_path)
+    models = pl.scan_parquet(tmp_path / "models.parquet").select(pl.col("model").n_unique(), pl.len())
+    assert models.collect().row(0) == (92, 92 * 20_000)
+    assert (
+        pl.scan_parquet(tmp_path / "shops.parquet").select(pl.col("shop").n_unique()).collect().item() == 120
+    )

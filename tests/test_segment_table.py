@@ -7,8 +7,13 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.reporting.pages.html import render_report
-from nci_frames.reporting.pages.segment_table import LABEL, segment_labels, segment_numbers, worst_first
+from nci_frames.reporting.pages.segment_table import (
+    LABEL,
+    segment_labels,
+    segment_numbers,
+    why_untested,
+    worst_first,
+)
 from tests.chart_specs import unpacked
 from tests.comparisons import comparison
 
@@ -74,12 +79,14 @@ def test_without_ranks_the_page_says_why_and_lists_the_segments(tables):
     bare = replace(tables, segment_ranks=None)
     assert worst_first(bare)["verdict"].unique().to_list() == ["not tested"]
     assert set(worst_first(bare)["country"]) == set(SEGMENTS)
-    page = render_report(bare)
-    assert "The threshold 0.5 was not counted in every segment. Count at it" in page
-    one = comparison(segments=["DE"])
-    assert "There is one segment only" in render_report(one)
+    assert why_untested(tables) is None
+    assert str(why_untested(bare)).startswith(
+        "The threshold 0.5 was not counted in every segment. Count at it"
+    )
+    one = replace(bare, segment_sizes=tables.segment_sizes.head(1))
+    assert str(why_untested(one)).startswith("There is one segment only")
     weights = tables.points.with_columns(pl.col("tp").cast(pl.Float64))
-    assert "Count whole rows" in render_report(replace(bare, points=weights))
+    assert "Count whole rows" in str(why_untested(replace(bare, points=weights)))
     assert segment_numbers(comparison(), ["forest"]) is None
 
 

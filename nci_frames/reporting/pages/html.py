@@ -24,7 +24,7 @@ from nci_frames.reporting.pages.figures import Figure, report_figures, shown_mod
 from nci_frames.reporting.pages.gates import RunSummary
 from nci_frames.reporting.pages.live import live_numbers
 from nci_frames.reporting.pages.packed import packed
-from nci_frames.reporting.pages.segment_table import segment_numbers
+from nci_frames.reporting.pages.segment_table import segment_numbers, why_untested
 from nci_frames.reporting.tables import great_tables, numbers
 
 __all__ = ["render_report"]
@@ -97,7 +97,7 @@ def render_report(
         dark=_script_json(DARK),
         segments=None if segments is None else _script_json(segments),
         segment_model=None if comparison.segment_ranks is None else comparison.segment_ranks["model"].first(),
-        untested=_untested(comparison),
+        untested=why_untested(comparison),
         traffic=_traffic(comparison, summary),
         worst=worst_segments(comparison),
         points=_points(comparison),
@@ -212,20 +212,6 @@ def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
     differing = shifts.filter("distinguishable")
     order = ["effect", "model", "key", "class"]
     return differing.sort(order, descending=[True, *[False] * 3]).head(_SHIFTS_SHOWN).to_dicts()
-
-
-def _untested(comparison: Comparison) -> str | None:
-    """Return why segments were not compared with the rest, and what to do; None where they were."""
-    if comparison.segment_ranks is not None:
-        return None
-    if comparison.weighted:
-        return "Sums of weights cannot be tested. Count whole rows to see where the model is worse"
-    if comparison.segment_sizes is not None and len(comparison.segment_sizes) < 2:
-        return "There is one segment only, so there is no rest to compare it with"
-    return (
-        f"The threshold {numbers.format_threshold(comparison.threshold)} was not counted in every segment. "
-        "Count at it, or compare at a threshold that was counted, to see where the model is worse"
-    )
 
 
 def _traffic(comparison: Comparison, summary: Summary) -> str | None:

@@ -9,8 +9,9 @@ import polars as pl
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.pages.packed import packed
 from nci_frames.reporting.tables.names import drawable
+from nci_frames.reporting.tables.numbers import format_threshold
 
-__all__ = ["CHARTED", "LABEL", "segment_labels", "segment_numbers", "worst_first"]
+__all__ = ["CHARTED", "LABEL", "segment_labels", "segment_numbers", "why_untested", "worst_first"]
 
 #: So many segments are drawn until others are chosen.
 CHARTED = 6
@@ -94,6 +95,20 @@ def worst_first(comparison: Comparison, /) -> pl.DataFrame:
         .when("shifted")
         .then(pl.lit("other scores"))
         .otherwise(pl.lit("as the rest"))
+    )
+
+
+def why_untested(comparison: Comparison, /) -> str | None:
+    """Return why segments were not compared with the rest, and what to do; None where they were."""
+    if comparison.segment_ranks is not None:
+        return None
+    if comparison.weighted:
+        return "Sums of weights cannot be tested. Count whole rows to see where the model is worse"
+    if comparison.segment_sizes is not None and len(comparison.segment_sizes) < 2:
+        return "There is one segment only, so there is no rest to compare it with"
+    return (
+        f"The threshold {format_threshold(comparison.threshold)} was not counted in every segment. "
+        "Count at it, or compare at a threshold that was counted, to see where the model is worse"
     )
 
 

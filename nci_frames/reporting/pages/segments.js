@@ -29,7 +29,7 @@
   };
   const doubt = (/** @type {number} */ i) => (values.value[i] !== null && values.supported[i] === false ? " ?" : "");
   const value = range("value", "", nci.formatValue);
-  const short = (/** @type {number} */ value) => Number(value.toPrecision(2)).toString();
+  const short = (/** @type {number} */ value) => (value < 0.001 ? "< 0.001" : Number(value.toPrecision(2)).toString());
   /** @type {[string, string, (i: number) => string][]} */
   const wanted = [
     ["verdict", "verdict", plain("verdict")],
