@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import given
 import nci_frames as nf
 from nci_frames import schemas
 from nci_frames.schemas import runs
+from nci_frames.schemas.consistency import plain_groups
 from nci_frames.schemas.known import _KNOWN
 from tests.fuzz.calls import NOT_CALLED, Call, calls, public_functions
 from tests.fuzz.corruptions import CELLS, CORRUPTIONS, OF_RATES
@@ -237,3 +239,42 @@ def test_runs_of_equal_keys_are_those_of_a_loop(few: int, data: st.DataObject) -
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "_FEW_GROUPS", 0)
         assert runs.is_distinct(frame, names, first) == distinct
+
+
+@pytest.fixture(scope="module")
+def long_rates() -> pl.DataFrame:
+    """Two models of 20,000 thresholds: a part of the check begins at row 16,384, a group at row 20,000."""
+    tp = np.arange(20_000)[::-1] // 3
+    groups = [
+        pl.DataFrame(
+            {"model": model, "threshold": np.arange(len(tp)) / len(tp), "tp": tp, "fn": 6_666 - tp + more,
+             "fp": 9 * tp, "tn": 59_994 - 9 * tp}
+        )
+        for model, more in (("a", 0), ("b", 7))
+    ]  # fmt: skip
+    return nf.compute_rates(pl.concat(groups), interval="wilson")
+
+
+@pytest.mark.parametrize("row", [0, 1, 16_384, 16_385, 19_999, 20_000])
+def test_one_wrong_number_in_a_long_group_is_seen(long_rates: pl.DataFrame, row: int) -> None:
+    def wrong(name: str, value: pl.Expr) -> pl.Expr:
+        return pl.when(pl.int_range(pl.len()) == row).then(value).otherwise(name).alias(name)
+
+    first = plain_groups(long_rates, ["model"])
+    assert first is not None
+    assert first.tolist() == [0, 20_000]
+    counts = ("tp", "fp", "fn", "tn", "positives", "negatives")
+    spoiled = [
+        *(wrong(name, pl.col(name) + 1) for name in counts),
+        *(wrong(name, pl.col(name) * 0.999 + 4e-4) for name in ("tpr", "fpr", "observed_prevalence")),
+        wrong("tpr_upper", pl.col("tpr_lower") - 1e-6),
+        wrong("fpr_lower", pl.lit(-0.5)),
+        wrong("threshold", pl.lit(float("nan"))),
+    ]
+    for expression in spoiled:
+        assert plain_groups(long_rates.with_columns(expression), ["model"]) is None
+    # The counts of one row are those of another log.
+    more = [wrong("tp", pl.col("tp") + 9_000), wrong("fn", pl.col("fn") - 9_000)]
+    assert plain_groups(long_rates.with_columns(more), ["model"]) is None
+    with pytest.raises(nf.SchemaError):
+        nf.compute_areas(long_rates.with_columns(spoiled[0]), prevalence=0.1)

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.cli import main as command
 from nci_frames.counting.logs.units import unit_sizes
-from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
+from nci_frames.evaluation.arrays.few_thresholds import at_thresholds, near_threshold
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.jobs import counting_units
 from nci_frames.jobs.counting_units import count_for_comparison
@@ -234,3 +234,15 @@ def test_the_command_line_keeps_units_together(tmp_path: Path) -> None:
         page = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
         assert said in page
         assert ("| units | 400, with 2 rows of a model each |" in page) == bool(option)
+
+
+@pytest.mark.parametrize("threshold", [-9.0, 0.31, 0.995, 9.0])
+@pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.31, 1.0, 2.0]])
+def test_rows_near_a_threshold_have_the_points_of_all(thresholds: Any, threshold: float) -> None:
+    counts = nf.count_confusion(log(), thresholds=thresholds, by=["country"])
+    few = near_threshold(counts, threshold)
+    assert few.height <= 4 * few.select("model", "country").n_unique() <= counts.height
+    points, of_all = (
+        nf.select_operating_points(nf.compute_rates(frame), threshold=threshold) for frame in (few, counts)
+    )
+    assert_frame_equal(points, of_all)

@@ -1,5 +1,6 @@
 """Whether counts or rates can be those of one log: row by row, and along the thresholds of a group."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ MOST_ROWS = 2**53
 #: Rows that are checked at a time: few enough for the fast memory of a processor.
 _AT_A_TIME = 1 << 14
 
+#: Groups of so many rows on average are checked one by one.
+_LONG = 1 << 12
+
 #: Sums of weights, and quotients, are rounded: they may differ by this share.
 _ROUNDING = 1e-9
 
@@ -63,11 +67,19 @@ def plain_groups(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64] | No
     starts = np.zeros(len(frame), np.bool_)
     starts[first] = True
     arrays = {name: frame[name].to_numpy() for name in checked}
-    for begin in range(0, len(frame), _AT_A_TIME):
-        # Parts overlap by one row, so that each row is compared with the one before.
-        part = slice(max(begin - 1, 0), begin + _AT_A_TIME)
-        if not _is_plain({name: array[part] for name, array in arrays.items()}, starts[part]):
-            return None
+    if len(frame) >= _LONG * len(first):
+        begins = np.unique(np.append(first, np.arange(0, len(frame), _AT_A_TIME)))
+        work = np.empty(_AT_A_TIME + 1, np.int64), np.empty(_AT_A_TIME + 1)
+        for begin, end in itertools.pairwise([*begins.tolist(), len(frame)]):
+            # Parts overlap by one row, unless a group begins.
+            part = slice(begin if starts[begin] else begin - 1, end)
+            if not _is_plain_group({name: array[part] for name, array in arrays.items()}, work):
+                return None
+    else:
+        for begin in range(0, len(frame), _AT_A_TIME):
+            part = slice(max(begin - 1, 0), begin + _AT_A_TIME)
+            if not _is_plain({name: array[part] for name, array in arrays.items()}, starts[part]):
+                return None
     # Along a group tp and fp fall, and fn and tn rise by as much: if both ends are in range, all rows are.
     last = np.append(first[1:], len(frame)) - 1
     tp, fp, fn, tn, threshold = (arrays[name] for name in (*_CELLS, "threshold"))
@@ -81,6 +93,42 @@ def plain_groups(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64] | No
     ):
         return None
     return first if is_distinct(frame, keys, first) else None
+
+
+def _is_plain_group(
+    columns: dict[str, NDArray[Any]], work: tuple[NDArray[np.int64], NDArray[np.float64]]
+) -> bool:
+    """Return whether rows of one group agree, and rates are exact quotients, as ``_is_plain`` does.
+
+    What is the same in all rows is compared with one number, which takes half the time; *work* is memory for
+    what is computed on the way.
+    """
+    threshold, observed = columns["threshold"], columns.get("observed_prevalence")
+    fine = bool((threshold[1:] > threshold[:-1]).all())
+    rows, share = (memory[: len(threshold)] for memory in work)
+    sizes = []
+    for reached, missed, total, rate in _CLASSES:
+        hits = columns[reached]
+        size = int(hits[0]) + int(columns[missed][0])
+        sizes.append(size)
+        # More do not fit into Int64, perhaps.
+        fine = fine and size <= MOST_ROWS
+        if not fine:
+            return False
+        np.add(hits, columns[missed], out=rows)
+        fine = bool((rows == size).all() and (hits[1:] <= hits[:-1]).all())
+        if fine and rate in columns:
+            np.copyto(share, hits)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                share /= size
+            fine = bool((columns[rate] == share).all() and (columns[total] == size).all())
+        lower, upper = columns.get(f"{rate}_lower"), columns.get(f"{rate}_upper")
+        if lower is not None and upper is not None:
+            fine = fine and bool((lower <= upper).all() and (lower >= 0).all() and (upper <= 1).all())
+    if fine and observed is not None:
+        both = sum(sizes)
+        fine = both > 0 and bool((observed == sizes[0] / both).all())
+    return fine
 
 
 def _is_plain(columns: dict[str, NDArray[Any]], starts: NDArray[np.bool_]) -> bool:

@@ -70,7 +70,8 @@ def _other_bits(column: pl.Series) -> NDArray[np.bool_] | None:
         views = column.alias("").rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
         bits = np.frombuffer(views.buffers()[1], np.int64)[2 * views.offset :][: 2 * len(column)]
         other = bits[2:] != bits[:-2]
-        return np.asarray(other[::2] | other[1::2], np.bool_)
+        # Two flags are one number of two bytes.
+        return np.asarray(other.view(np.uint16) != 0, np.bool_)
     if column.dtype.is_integer() and column.dtype != pl.Int128:
         values = column.to_numpy()
         return np.asarray(values[1:] != values[:-1], np.bool_)

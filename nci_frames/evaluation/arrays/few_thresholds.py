@@ -1,4 +1,4 @@
-"""Counts by buckets of units -> the same counts at a few thresholds of each group."""
+"""Counts -> the same counts at a few thresholds of each group."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from nci_frames.schemas import COUNTS
 from nci_frames.schemas.runs import in_runs
 from nci_frames.typing import Floats
 
-__all__ = ["at_thresholds"]
+__all__ = ["at_thresholds", "near_threshold"]
 
 Rows = NDArray[np.int64]
 
@@ -65,6 +65,22 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, units: str) -> pl.
     table = heads[run].with_columns(threshold=np.concatenate(asked), **columns)
     # The groups of the points may be in another order, or have several runs of buckets.
     return table[np.argsort(run, kind="stable")].select(*group, units, "threshold", cells)
+
+
+def near_threshold(counts: pl.DataFrame, threshold: float) -> pl.DataFrame:
+    """Return of each group of counts the lowest row, and those next to a threshold on either side.
+
+    They say what every row of the group says of the decisions at this threshold, and of the group.
+    """
+    keys = ["model", *COUNTS.keys(counts.columns)]
+    counts, first = in_runs(counts, keys)
+    if counts.is_empty():
+        return counts
+    below = np.add.reduceat((counts["threshold"].to_numpy() < threshold).astype(np.int64), first)
+    ends = np.append(first[1:], len(counts))
+    at = (first + below)[:, None] + np.array([-1, 0, 1])
+    inside = (at >= first[:, None]) & (at < ends[:, None])
+    return counts[np.union1d(first, at[inside])]
 
 
 def _of_each(wanted: pl.DataFrame, groups: pl.DataFrame, on: list[str]) -> Iterator[Floats]:

@@ -190,19 +190,17 @@ def comparison_of(
         projection = project_rates(points, metrics=METRICS, prevalence=grid, beta=betas, band=band)
         return points, rank_models(projection), rank_models(log.areas(keys, grid))
 
-    rates = log.rates(())
+    rates = log.rates()
     points, projection, areas = tables(rates, ())
     by_segment: tuple[pl.DataFrame | None, ...] = (None, None, None)
     undefined = undefined_groups(points, rates, ())
     sizes = differences = None
     if segments:
-        by_rates = log.rates(segments)
+        by_rates = log.segment_rates(threshold)
         by_segment = tables(by_rates, segments)
         undefined = undefined_groups(by_segment[0], by_rates, segments)
         sizes = segment_sizes(by_rates, segments)
         differences = segment_differences(by_segment[0], sizes, segments, beta=main_beta(betas))
-        # As many rows as the counts have; nothing else needs them.
-        del by_rates
     candidates = highest_of_each_tpr(rates)
     maps, decisions = own_maps(candidates), decision_map(candidates)
     own = rates.join(maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi")
@@ -279,7 +277,12 @@ def comparison_of(
         certainty=certainty,
         best_certainty=best_certainty,
         contenders=possible,
-        shifts=segment_shifts(log.drawn.by_segment, log.drawn.segments, units=log.drawn.units)
+        shifts=segment_shifts(
+            log.drawn.by_segment,
+            log.drawn.segments,
+            units=log.drawn.units,
+            together=log.total if repeat is None and log.drawn.units is None else None,
+        )
         if log.judged is not None
         else None,
         curves=curves,

@@ -20,9 +20,14 @@ def report_curves(rates: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     On that axis, precision keeps its shape at any prevalence.
     """
     tpr, fpr = pl.col("tpr"), pl.col("fpr")
-    defined = rates.filter(pl.col("model").is_in(models), tpr.is_not_null(), fpr.is_not_null())
+    # A copy of the other columns would take much memory.
+    defined = (
+        rates.select("model", "tpr", "fpr")
+        .with_row_index("__row")
+        .filter(pl.col("model").is_in(models), tpr.is_not_null(), fpr.is_not_null())
+    )
     if defined.height <= _MANY_POINTS:
-        return defined
+        return rates[defined["__row"]]
     least = fpr.filter(fpr > 0).min()
     width, height = _CANVAS
     across = pl.max_horizontal("fpr", least / 10).log()
@@ -32,7 +37,7 @@ def report_curves(rates: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     run = ordered.select(pl.struct("model", column).rle_id()).to_series()
     ends = run.ne_missing(run.shift()) | run.ne_missing(run.shift(-1))
     passing = ordered.filter(ends)
-    return thin_curves(passing, "across", "tpr", by="model", width=width, height=height).drop("across")
+    return rates[thin_curves(passing, "across", "tpr", by="model", width=width, height=height)["__row"]]
 
 
 def project_curves(curves: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:

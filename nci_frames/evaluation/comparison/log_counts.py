@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from nci_frames.errors import SchemaError
+from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.comparison.repeats import area_support, mean_areas
 from nci_frames.evaluation.comparison.units import BUCKET, Drawn, without_keys
 from nci_frames.evaluation.rates.rates import compute_rates
@@ -92,9 +93,16 @@ class LogCounts:
         """The counts by segments, of all repeats together."""
         return without_keys(self.apart, [] if self.repeat is None else [self.repeat])
 
-    def rates(self, keys: Sequence[str]) -> pl.DataFrame:
-        """Return the rates by segments or of all rows; those of repeats are averaged."""
-        rates = compute_rates(self.by_segment if keys else self.total)
+    def rates(self) -> pl.DataFrame:
+        """Return the rates of all rows; those of repeats are averaged."""
+        return self._weighed(compute_rates(self.total))
+
+    def segment_rates(self, threshold: float) -> pl.DataFrame:
+        """Return the rates by segments at a threshold, next to it, and at the lowest."""
+        # The rates of all rows would take as much memory as the counts, and longer than all tables of them.
+        return self._weighed(compute_rates(near_threshold(self.by_segment, threshold)))
+
+    def _weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
         return self.drawn.weighed(rates) if self.whole else rates
 
     def bounded(self, points: pl.DataFrame) -> pl.DataFrame:

@@ -69,15 +69,23 @@ def segment_order(
 
 
 def segment_shifts(
-    counts: pl.DataFrame, segments: Sequence[str], *, units: str | None = None
+    counts: pl.DataFrame,
+    segments: Sequence[str],
+    *,
+    units: str | None = None,
+    together: pl.DataFrame | None = None,
 ) -> pl.DataFrame | None:
     """Test what projection assumes, key by key, with one correction; None where there is nothing to test.
 
-    The columns are those of ``check_projection`` and ``key``, the key whose values were compared.
+    The columns are those of ``check_projection`` and ``key``, the key whose values were compared. *together*
+    are the counts without any of the keys, if they are known.
     """
     tables = [
         shift_tests(
-            without_keys(counts, [other for other in segments if other != name]), over=name, units=units
+            without_keys(counts, [other for other in segments if other != name]),
+            over=name,
+            units=units,
+            together=together,
         ).with_columns(pl.lit(name).alias("key"))
         for name in segments
         if counts[name].n_unique() > 1

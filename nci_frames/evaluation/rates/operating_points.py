@@ -110,7 +110,9 @@ def select_operating_points(
     >>> nf.select_operating_points(rates, metric="f_beta", prevalence=0.01)["threshold"].item()
     0.8
     """
-    frame = collect(rates, RATES).drop("reason", "prevalence", strict=False)
+    frame = collect(rates, RATES)
+    if "reason" in frame.columns or "prevalence" in frame.columns:
+        frame = frame.drop("reason", "prevalence", strict=False)
     wish = wish_for(
         {
             "tpr": tpr,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ _ROUNDING = 1e-12
 _CANCELLED = 1e-13
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Contenders:
     """The models of one comparison at one prevalence and beta, signed so that higher is better."""
 
@@ -79,18 +80,37 @@ class Contenders:
         return len(self.difference)
 
     def lead(self, *, steady: bool) -> Floats:
-        """Return the leads in standard errors; 0 where they rest on too few rows, if *steady*.
+        """Return the leads in standard errors; 0 where they rest on too few rows, if *steady*."""
+        return np.where(self.steady, self._leads, 0.0) if steady else self._leads
+
+    @cached_property
+    def _leads(self) -> Floats:
+        """The leads in standard errors.
 
         A standard error of few units is uncertain itself. So a lead that Student's distribution has as often
         as the normal one has a smaller lead is taken for the smaller one.
         """
-        from scipy.stats import norm, t  # noqa: PLC0415  (what does not need it does not wait for it)
+        from scipy.special import ndtr, ndtri, stdtr  # noqa: PLC0415  (what does not need it does not wait)
 
         with np.errstate(invalid="ignore", divide="ignore"):
             lead = np.where(self.difference == 0, 0.0, self.difference / self.error)
-        normal = norm.isf(t.sf(np.abs(lead), self.freedom))
-        signed = np.copysign(normal, lead)
-        return np.where(self.steady | (not steady), signed, 0.0)
+        size = np.abs(lead)
+        # With endless degrees of freedom it is the normal distribution.
+        endless = np.isinf(self.freedom)
+        beyond = np.where(endless, ndtr(-size), stdtr(np.where(endless, 1.0, self.freedom), -size))
+        return np.asarray(np.copysign(-ndtri(beyond), lead))
+
+    @cached_property
+    def farthest_drawn(self) -> Floats:
+        """The largest lead of any model over another in each resampled log if all were equal."""
+        models, farthest = np.arange(self.size), np.zeros(self.deviation.shape[1])
+        for one in models:
+            np.maximum(
+                farthest,
+                np.abs(self.leads_drawn(int(one), models[one + 1 :])).max(axis=0, initial=0),
+                out=farthest,
+            )
+        return farthest
 
     def half_width(self, lead: float | Floats) -> Floats:
         """Return the half-widths of intervals that reach so many standard errors, corrected as leads are."""
@@ -116,9 +136,7 @@ class _Case:
         self._contenders = contenders
         self._lead = contenders.lead(steady=steady)
         self.alive = np.arange(contenders.size)
-        self.drawn = np.zeros(contenders.deviation.shape[1])
-        for pairs in self._leads():
-            np.maximum(self.drawn, pairs.max(axis=0, initial=0), out=self.drawn)
+        self.drawn = contenders.farthest_drawn
         self._rank()
         self._first, self._second = self.alive[:0], self.alive[:0]
         self._pairs = np.empty((0, len(self.drawn)), np.float32)
@@ -211,7 +229,7 @@ def _dunnett(case: Contenders, model: int) -> Floats:
 
 def pairwise_limit(cases: list[Contenders], level: float) -> float:
     """Return the lead, in standard errors, that no pair of equal models has in *level* of all logs."""
-    drawn = np.max([_Case(case, steady=True).drawn for case in cases], axis=0)
+    drawn = np.max([case.farthest_drawn for case in cases], axis=0)
     return float(np.quantile(drawn, level))
 
 

@@ -209,17 +209,22 @@ def _fitted(sampler: Sampler, wanted: _Wanted, repeats: int, seed: int) -> pl.Da
     histogram, cases = sampler.histogram, len(wanted.prevalence)
     positives, negatives = int(histogram.positives.sum()), int(histogram.negatives.sum())
     thresholds = histogram.thresholds
+    enough = min(positives, negatives) >= 2
     optimistic, threshold = np.full((2, cases), np.nan)
     honest = np.full((repeats, cases), np.nan)
     if len(thresholds) and positives and negatives:
         tpr, fpr = _reached(histogram.positives, positives), _reached(histogram.negatives, negatives)
         chosen = wanted.best(tpr, fpr)
-        optimistic = wanted.values(tpr[chosen], fpr[chosen])
+        # The rates of the log itself, and of its halves, are evaluated together.
+        rates = np.stack([tpr[chosen], fpr[chosen]])[None]
+        if enough:
+            judged = np.stack(list(_judged(sampler, wanted, repeats, seed)))
+            rates = np.concatenate([rates, judged / np.array([positives, negatives])[:, None]])
+        values = wanted.values(rates[:, 0], rates[:, 1])
+        optimistic = values[0]
         threshold = np.where(np.isnan(optimistic), np.nan, thresholds[chosen])
-    enough = min(positives, negatives) >= 2
-    if len(thresholds) and enough:
-        judged = np.stack(list(_judged(sampler, wanted, repeats, seed)))
-        honest = wanted.values(judged[:, 0] / positives, judged[:, 1] / negatives)
+        if enough:
+            honest = values[1:]
     defined = ~np.isnan(honest)
     total = defined.sum(axis=0)
     with np.errstate(invalid="ignore"):

@@ -8,6 +8,7 @@ import polars as pl
 
 from nci_frames.arguments import check_level, check_whole, prevalence_values
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.metrics.metric import CalledMetric
@@ -119,9 +120,9 @@ def segments_in_order(
 
 def _points(frame: pl.DataFrame, threshold: float | Mapping[str, float]) -> pl.DataFrame:
     """Return the operating point of each model and segment."""
-    rates = compute_rates(frame)
     if not isinstance(threshold, Mapping):
-        return select_operating_points(rates, threshold=threshold)
+        return select_operating_points(compute_rates(near_threshold(frame, threshold)), threshold=threshold)
+    rates = compute_rates(frame)
     names = frame["model"].unique().to_list()
     for name in names:
         if name not in threshold:

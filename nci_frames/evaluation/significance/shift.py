@@ -127,9 +127,17 @@ def corrected_shifts(tests: pl.DataFrame, *, level: float) -> pl.DataFrame:
 
 
 def shift_tests(
-    counts: pl.DataFrame | pl.LazyFrame, /, *, over: str, units: str | None = None
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    over: str,
+    units: str | None = None,
+    together: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Return the table of ``check_projection`` before its correction: without the last decision."""
+    """Return the table of ``check_projection`` before its correction: without the last decision.
+
+    *together* are the same counts without *over* and *units*, if they are known.
+    """
     frame = whole_counts(counts)
     keys = COUNTS.keys(frame.columns)
     for key, option in ((over, "over"), (units, "units")):
@@ -146,10 +154,9 @@ def shift_tests(
     members: dict[tuple[object, ...], list[_Member]] = {}
     for member in _members(frame, units):
         members.setdefault(member[0].group.select("model", *rest).row(0), []).append(member)
-    tables = [
-        _tested(pooled, members[pooled.group.row(0)], values, over)
-        for pooled in histograms(pool_counts(frame, over=[key for key in (over, units) if key is not None]))
-    ]
+    if together is None:
+        together = pool_counts(frame, over=[key for key in (over, units) if key is not None])
+    tables = [_tested(pooled, members[pooled.group.row(0)], values, over) for pooled in histograms(together)]
     return pl.concat(tables).select(empty.columns).sort("model", *rest, "class")
 
 
