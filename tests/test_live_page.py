@@ -374,7 +374,7 @@ def test_the_data_of_a_chart_can_be_saved_and_holds_no_formula(visit):
 def test_who_is_better_beyond_a_border_leads_there(browser, tmp_path):
     path = write_report(comparison(), tmp_path / "r.html")
     told = re.compile(r"(above|below) η = ([\d.e-]+) ([\w ]+?) is better", re.IGNORECASE)
-    with Visit(browser, path, charts=1) as visit:
+    with Visit(browser, path) as visit:
         answer, field = visit.page.locator("#live-answer"), visit.page.locator("input[type=number]").first
         borders = set()
         for step in range(0, 1001, 100):
