@@ -177,7 +177,10 @@ def main() -> None:
         "both.",
         "",
     ]
-    (ROOT / "docs" / "performance.md").write_text("\n".join(lines))
+    page = ROOT / "docs" / "performance.md"
+    # What comes after is from benchmarks/report.py.
+    _, title, reports = page.read_text(encoding="utf-8").partition("## Comparisons and reports")
+    page.write_text("\n".join([*lines, title + reports]), encoding="utf-8")
     labelled = grid.with_columns(what=pl.col("contender").replace({k: v[1] for k, v in GRID.items()}))
     bars = alt.Chart(labelled).encode(y=alt.Y("what:N", sort="x", title=None, axis=alt.Axis(labelLimit=400)))
     chart = bars.mark_bar(color="#0072b2").encode(
