@@ -17,7 +17,7 @@ MARKS ?= spark or engines
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-job test quick lint format bench bench-report coverage types gallery api docs snapshots browser constraints clean fuzz spark spark-quick faults reproductions
+.PHONY: help demo demo-job test quick lint format bench bench-report coverage types gallery api docs wheel snapshots browser constraints clean fuzz spark spark-quick faults reproductions
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,7 +63,7 @@ spark: $(SPARK)/.engines ## count on a Spark cluster on this machine, in Ray and
 spark-quick: $(SPARK)/.done ## the tests of Spark that kill nothing (2 minutes)
 	$(SPARK)/bin/python -m pytest -m "spark and not slow" $(SPARK_TESTS)
 
-bench: $(VENV)/.dev ## time counting against DuckDB, Polars and scikit-learn (20 minutes, 5 GB)
+bench: $(VENV)/.dev ## time counting against DuckDB, Polars, NumPy and scikit-learn, write docs/performance.md (25 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
 
 bench-report: $(VENV)/.dev ## time comparisons and reports, write the table of docs/performance.md (5 minutes, 2 GB)
@@ -87,6 +87,9 @@ api: $(VENV)/.dev ## sort the public names by subpackage, write docs/api.md and 
 docs: $(VENV)/.dev ## build the documentation as a site in build/docs; a warning is an error
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --write-all --quiet docs build/docs
 	@echo "build/docs/index.html"
+
+wheel: $(VENV)/bin/python ## build the wheel, install it with the lowest and the newest versions, run the quick tests (15 minutes)
+	$(BIN)/python tests/wheel.py
 
 snapshots: $(VENV)/.dev ## update the error and help texts in tests/snapshots
 	$(BIN)/python -m tests.texts

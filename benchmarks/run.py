@@ -1,138 +1,84 @@
 """Compare counting with what a user would use instead, on the same files, each run in a new process.
 
-    python benchmarks/run.py --rows 20_000_000 --times 10 --runs 5
+    python benchmarks/run.py --rows 20_000_000 --times 5 --runs 5
 
-writes a synthetic log with 20,000,000 rows, gives each file 10 names, and runs every contender 5 times in
-alternating order. The results are docs/performance.md and docs/performance.png.
+writes a synthetic log with 20,000,000 rows, once with scores in double and once in single precision. First
+every form of each contender counts it, since each can be written in several ways. Then each file gets 5
+names, and this library and the best form of each contender run 5 times in alternating order. The results are
+docs/performance.md and docs/performance.png.
 """
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import polars as pl
+from performance_page import Results, write_page
 
 from nci_frames.demo import write_synthetic_logs
 
 ROOT = Path(__file__).parents[1]
-#: contender -> (kind of thresholds, description)
-GRID = {
-    "decode": ("arbitrary", "decode the columns only (the floor)"),
-    "nci_frames": ("arbitrary", "nci_frames, arbitrary thresholds"),
-    "nci_frames uniform": ("uniform", "nci_frames, uniform thresholds"),
-    "duckdb_group_by": ("uniform", "DuckDB GROUP BY, uniform thresholds"),
-    "duckdb_histogram": ("arbitrary", "DuckDB histogram(score, bounds), arbitrary thresholds"),
-    "polars": ("arbitrary", "hand-written Polars, arbitrary thresholds"),
+DTYPES = ("float64", "float32")
+#: kind of thresholds -> contender -> forms; those of one kind count the same
+FORMS = {
+    "arbitrary": {
+        "DuckDB": ["duckdb_histogram", "duckdb_lookup", "duckdb_asof", "duckdb_case"],
+        "Polars": ["polars_search", "polars_bins", "polars_packed"],
+        "NumPy": ["numpy_search", "numpy_lookup"],
+    },
+    "uniform": {"DuckDB": ["duckdb_group_by", "duckdb_group_by_class"]},
+    "exact": {"NumPy": ["numpy_exact"], "scikit-learn": ["scikit_learn_areas", "scikit_learn_one_sort"]},
 }
-EXACT = {
-    "nci_frames_exact": ("exact", "nci_frames: exact counts, then both areas of each group"),
-    "scikit_learn_exact": ("exact", "scikit-learn: both areas, group by group"),
+OURS = {
+    "arbitrary": ["decode", "nci_frames"],
+    "uniform": ["nci_frames"],
+    "exact": ["nci_frames_exact"],
 }
 #: multiples of --times (names of each file), to measure how time and memory grow with the rows
-SCALES = (0.1, 1, 5)
-#: (contender, compared with, largest ratio of medians that meets the goal)
-GOALS = [
-    ("nci_frames", "duckdb_histogram", 0.35),
-    ("nci_frames", "polars", 0.25),
-    ("nci_frames", "decode", 6.0),
-    ("nci_frames uniform", "duckdb_group_by", 0.45),
-    ("nci_frames_exact", "scikit_learn_exact", 0.4),
-]
+SCALES = (0.2, 1, 5)
 
 
 def run(name: str, kind: str, folder: str, times: int) -> dict[str, Any]:
     """Run one contender once, in a new process."""
-    command = [
-        sys.executable,
-        str(ROOT / "benchmarks" / "contenders.py"),
-        name.split(maxsplit=1)[0],
-        kind,
-        folder,
-        str(times),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    program = str(ROOT / "benchmarks" / "contenders.py")
+    command = [sys.executable, program, name, kind, folder, str(times)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found = {"form": name, "kind": kind, **json.loads(done.stdout.splitlines()[-1])}
+    print(
+        f"{Path(folder).name} x {times:2} {kind:9} {name:22}"
+        f" {found['seconds']:7.2f} s {found['cpu']:7.2f} CPU s {found['peak_gb']:5.2f} GB",
+        flush=True,
+    )
+    return found
 
 
-def measure(contenders: dict[str, tuple[str, str]], folder: str, times: int, runs: int) -> pl.DataFrame:
-    """Run all in alternating order; check that those with the same thresholds have the same counts."""
+def measure(forms: dict[str, list[str]], folder: str, times: int, runs: int) -> pl.DataFrame:
+    """Run all forms of each kind in alternating order; check that those of a kind have the same counts."""
+    names = [(kind, name) for kind, each in forms.items() for name in each]
     rows = []
     for turn in range(runs):
-        names = list(contenders) if turn % 2 == 0 else list(reversed(contenders))
-        for name in names:
-            result = run(name, contenders[name][0], folder, times)
-            rows.append({"contender": name, "kind": contenders[name][0], **result})
-            print(
-                f"{turn + 1}/{runs} {name:20} {result['seconds']:7.2f} s {result['peak_gb']:5.2f} GB",
-                flush=True,
-            )
+        for kind, name in names if turn % 2 == 0 else reversed(names):
+            rows.append(run(name, kind, folder, times))
     frame = pl.DataFrame(rows)
-    counted = frame.filter(pl.col("contender") != "decode")
-    differing = counted.group_by("kind").agg(pl.col("checksum").n_unique()).filter(pl.col("checksum") > 1)
+    counted = frame.filter(pl.col("form") != "decode")
+    differing = counted.group_by("kind").agg(pl.col("digest").n_unique()).filter(pl.col("digest") > 1)
     if len(differing):
-        raise SystemExit(
-            f"the contenders counted differently: {counted.select('contender', 'checksum').unique()}"
-        )
+        raise SystemExit(f"the contenders counted differently: {counted.select('form', 'digest').unique()}")
     return frame
 
 
-def summary(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the median, minimum and maximum seconds and the peak memory of each contender."""
-    return frame.group_by("contender", maintain_order=True).agg(
-        median=pl.col("seconds").median(),
-        least=pl.col("seconds").min(),
-        greatest=pl.col("seconds").max(),
-        peak_gb=pl.col("peak_gb").max(),
-    )
-
-
-def goals(table: pl.DataFrame) -> list[str]:
-    """Return a table row per goal: the measured ratio of medians, and the goal."""
-    median = dict(table.select("contender", "median").iter_rows())
-    return [
-        f"| {mine} / {other} | {median[mine] / median[other]:.2f} | at most {most:g} |"
-        for mine, other, most in GOALS
-        if mine in median
-    ]
-
-
-def section(
-    heading: str, contenders: dict[str, tuple[str, str]], table: pl.DataFrame, runs: int
-) -> list[str]:
-    """Return a section of the page."""
-    lines = [
-        f"## {heading}",
-        "",
-        f"Seconds of {runs} runs in alternating order, each in a new process.",
-        "",
-    ]
-    lines += ["| contender | median s | min s | max s | peak GB |", "| --- | ---: | ---: | ---: | ---: |"]
-    for row in table.sort("median").iter_rows(named=True):
-        what = contenders[row["contender"]][1]
-        figures = [f"{row[column]:.2f}" for column in ("median", "least", "greatest", "peak_gb")]
-        lines.append(f"| {what} | {' | '.join(figures)} |")
-    return [*lines, "", "| ratio of medians | measured | goal |", "| --- | ---: | --- |", *goals(table), ""]
-
-
-def scale(folder: str, times: int, rows: int, runs: int) -> list[str]:
-    """Return a section of the page: time and memory for different numbers of rows."""
-    lines = ["## Scaling", "", f"nci_frames at 1,024 arbitrary thresholds; medians of {runs} runs.", ""]
-    lines += ["| rows | seconds | peak GB |", "| ---: | ---: | ---: |"]
-    for factor in SCALES:
-        listed = max(round(factor * times), 1)
-        results = pl.DataFrame([run("nci_frames", "arbitrary", folder, listed) for _ in range(runs)])
-        seconds, peak = results["seconds"].median(), results["peak_gb"].max()
-        print(f"{listed * rows:,} rows {seconds:.2f} s {peak:.2f} GB", flush=True)
-        lines.append(f"| {listed * rows:,} | {seconds:.2f} | {peak:.2f} |")
-    return [*lines, ""]
+def best_forms(measured: pl.DataFrame, by: str) -> dict[str, list[str]]:
+    """Return the form of each contender that took the least time, by the kind of thresholds."""
+    seconds = measured.group_by("kind", "form").agg(pl.col(by).median())
+    best = {}
+    for kind, contenders in FORMS.items():
+        of = dict(seconds.filter(kind=kind).select("form", by).iter_rows())
+        best[kind] = [min(forms, key=of.__getitem__) for forms in contenders.values()]
+    return best
 
 
 def main() -> None:
@@ -141,53 +87,33 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=20_000_000, help="rows of the log")
-    parser.add_argument("--times", type=int, default=10, help="how often the files are listed")
+    parser.add_argument("--times", type=int, default=5, help="how often the files are listed")
     parser.add_argument("--runs", type=int, default=5, help="runs of each contender")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        write_synthetic_logs(folder, rows=options.rows)
-        grid = measure(GRID, folder, options.times, options.runs)
-        exact = measure(EXACT, folder, 1, options.runs)
-        scaled = scale(folder, options.times, options.rows, min(options.runs, 3))
-    rows = options.rows * options.times
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3
-    packages = ", ".join(f"{name} {version(name)}" for name in ("polars", "numpy", "duckdb", "scikit-learn"))
-    lines = [
-        "# Performance",
-        "",
-        "This page compares the time and memory of counting with DuckDB, hand-written Polars and",
-        "scikit-learn. The ratios matter more than the seconds: machines differ, and other programs may run",
-        "at the same time.",
-        "",
-        "| | measured with `make bench` |",
-        "| --- | --- |",
-        f"| machine | {os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GB |",
-        f"| versions | Python {platform.python_version()}, {packages} |",
-        "| groups | 8 models x 10 folds x 20 segments, in random order |",
-        "| columns | String keys, Float64 scores, in Parquet |",
-        f"| rows | {options.rows:,}; {rows:,} by giving each file {options.times} names |",
-        "",
-        "![Seconds of each contender](performance.png)",
-        "",
-        *section(f"{rows:,} rows at 1,024 thresholds", GRID, summary(grid), options.runs),
-        *scaled,
-        *section(f"{options.rows:,} rows at every distinct score", EXACT, summary(exact), options.runs),
-        "On a grid, memory grows with the number of cells and not with the rows. Exact counts keep the score",
-        "and class of every row, and return a row for every distinct score. [Counting](counting.md) explains",
-        "both.",
-        "",
-    ]
-    page = ROOT / "docs" / "performance.md"
-    # What comes after is from benchmarks/report.py.
-    _, title, reports = page.read_text(encoding="utf-8").partition("## Comparisons and reports")
-    page.write_text("\n".join([*lines, title + reports]), encoding="utf-8")
-    labelled = grid.with_columns(what=pl.col("contender").replace({k: v[1] for k, v in GRID.items()}))
-    bars = alt.Chart(labelled).encode(y=alt.Y("what:N", sort="x", title=None, axis=alt.Axis(labelLimit=400)))
-    chart = bars.mark_bar(color="#0072b2").encode(
-        x=alt.X("median(seconds):Q", title=f"seconds for {rows:,} rows")
+    parser.add_argument(
+        "--busy",
+        action="store_true",
+        help="the machine does other work: choose forms by CPU seconds, and say so",
     )
-    points = bars.mark_tick(color="black").encode(x="seconds:Q")
-    (chart + points).properties(width=420).save(str(ROOT / "docs" / "performance.png"), scale_factor=2)
+    options = parser.parse_args()
+    results = Results(options.rows, options.times, options.runs, busy=options.busy)
+    few = min(options.runs, 3)
+    with tempfile.TemporaryDirectory() as temporary:
+        for dtype in DTYPES:
+            folder = str(Path(temporary, dtype))
+            write_synthetic_logs(folder, rows=options.rows, dtype=dtype)
+            every = {kind: [form for forms in FORMS[kind].values() for form in forms] for kind in FORMS}
+            results.forms[dtype] = measure(every, folder, 1, few)
+            best = best_forms(results.forms[dtype], "cpu" if options.busy else "seconds")
+            on_grid = {kind: OURS[kind] + best[kind] for kind in ("arbitrary", "uniform")}
+            results.grid[dtype] = measure(on_grid, folder, options.times, options.runs)
+            results.exact[dtype] = measure({"exact": OURS["exact"] + best["exact"]}, folder, 1, options.runs)
+        folder = str(Path(temporary, DTYPES[0]))
+        for factor in SCALES:
+            listed = max(round(factor * options.times), 1)
+            results.scaled[listed * options.rows] = measure(
+                {"arbitrary": ["nci_frames"]}, folder, listed, few
+            )
+    write_page(results, ROOT / "docs")
 
 
 if __name__ == "__main__":

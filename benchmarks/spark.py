@@ -1,4 +1,4 @@
-"""Measure counting in Spark on this machine, and print the tables of docs/scale.md.
+"""Measure counting on the small Spark cluster of the tests, and print the tables of docs/scale.md.
 
 Run it with the Python of `make spark`: ``.venv-spark/bin/python benchmarks/spark.py``. The times of the
 kernel are those of a processor, so that other programs on the machine do little harm; those of a whole count
@@ -6,13 +6,14 @@ are by the clock.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
 
 import nci_frames as nf
 from nci_frames.counting.engine.memory import Budget
@@ -28,9 +28,12 @@ from nci_frames.counting.engine.partitions import PartialCounts
 from nci_frames.counting.logs.scan import scan_behind
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.spark_cluster import descendants, running_cluster
 
-
-THRESHOLDS = nf.logit_thresholds(1024)
+GRID = nf.logit_thresholds(1024)
+#: So few that every cell of every partition has rows.
+FEW = nf.uniform_thresholds(33)
+FILES = 8
 #: Rows of an Arrow batch that Spark sends.
 BATCH = 200_000
 
@@ -76,7 +79,7 @@ class Timed:
 
 def kernel_of(log: str) -> PartialCounts:
     scan = scan_behind(nf.scan_predictions(log, segments="segment"))
-    grid = np.array(THRESHOLDS)
+    grid = np.array(GRID)
     return PartialCounts(scan.source.schema(), scan.prepare, ("model", "segment"), grid, Budget.of(None))
 
 
@@ -107,47 +110,23 @@ def in_executors(spark: Any, log: str, folder: Path) -> list[float]:
     return [1e9 * fact["seconds"] / fact["rows"] for fact in facts if fact["rows"]]
 
 
-def seconds(predictions: pl.LazyFrame) -> float:
+def seconds(predictions: pl.LazyFrame, thresholds: list[float]) -> float:
     """Return how long a count takes."""
     start = time.perf_counter()
-    nf.count_confusion(predictions, thresholds=THRESHOLDS)
+    nf.count_confusion(predictions, thresholds=thresholds)
     return time.perf_counter() - start
 
 
-def shuffled(events: Path, run: Callable[[], object]) -> int:
-    """Return the bytes that the tasks of a run wrote for other tasks."""
-
-    def total() -> int:
-        lines = (line for file in events.iterdir() for line in file.read_text().splitlines())
-        ended = (json.loads(line) for line in lines if "SparkListenerTaskEnd" in line)
-        tasks = (event.get("Task Metrics") for event in ended)
-        return sum(task["Shuffle Write Metrics"]["Shuffle Bytes Written"] for task in tasks if task)
-
-    before = total()
-    run()
-    return total() - before
-
-
-def session(events: Path) -> Any:
-    """Start Spark with two tasks at a time in one JVM; each has its Python process, as in a cluster."""
-    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    os.environ["POLARS_MAX_THREADS"] = "1"
-    events.mkdir()
-    settings = {
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH),
-        "spark.sql.files.maxPartitionBytes": "4m",
-        "spark.ui.enabled": "false",
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": events.as_uri(),
-        "spark.eventLog.compress": "false",
-        "spark.eventLog.rolling.enabled": "false",
-    }
-    builder = SparkSession.builder.master("local[2]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
+def cpu() -> dict[str, float]:
+    """Return the seconds of a processor that all processes have used: those in Java, and those in Python."""
+    used = {"java": 0.0, "python": 0.0}
+    for pid in [os.getpid(), *descendants(os.getpid())]:
+        with contextlib.suppress(OSError):
+            name, _, fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
+            # In user and kernel mode; then those of the processes that it started and that ended.
+            ticks = sum(map(int, fields.split()[11:15]))
+            used["java" if "(java" in name else "python"] += ticks / os.sysconf("SC_CLK_TCK")
+    return used
 
 
 def main() -> None:
@@ -156,23 +135,50 @@ def main() -> None:
     rows = options.parse_args().rows
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        logs = {n: write_log(folder / f"log-{n}", n, 8) for n in (rows // 10, rows)}
-        mine = here(logs[rows])
-        starting = time.perf_counter()
-        spark = session(folder / "events")
-        print(f"start of the session: {time.perf_counter() - starting:.1f} s")
-        theirs = in_executors(spark, logs[rows], folder / "times")
-        a, b = statistics.median(mine), statistics.median(theirs)
-        print("kernel, nanoseconds of a processor for each row:")
-        print(f"{a:.1f} in one process, {b:.1f} in executors: {b / a:.2f} x", flush=True)
-        print("| rows | one process s | Spark s | shuffle bytes |\n| ---: | ---: | ---: | ---: |")
-        for number, log in logs.items():
-            one = seconds(nf.scan_predictions(log, segments="segment"))
-            remote = nf.scan_predictions(spark.read.parquet(log), segments="segment")
-            many: list[float] = []
-            moved = shuffled(folder / "events", lambda frame=remote, times=many: times.append(seconds(frame)))
-            print(f"| {number:,} | {one:.1f} | {many[0]:.1f} | {moved:,} |", flush=True)
-        spark.stop()
+        logs = {n: write_log(folder / f"log-{n}", n, FILES) for n in (rows // 25, rows // 5, rows)}
+        mine = here(logs[rows // 5])
+        (folder / "cluster").mkdir()
+        with running_cluster(folder / "cluster") as cluster:
+            starting = time.perf_counter()
+            spark = cluster.session(
+                **{
+                    "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH),
+                    # The tests do without the best compiler of Java.
+                    "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
+                    # One partition for each file, whatever its size.
+                    "spark.sql.files.maxPartitionBytes": "1g",
+                    "spark.sql.files.openCostInBytes": "1g",
+                }
+            )
+            print(f"start of the session: {time.perf_counter() - starting:.1f} s")
+            theirs = in_executors(spark, logs[rows // 5], folder / "times")
+            a, b = statistics.median(mine), statistics.median(theirs)
+            print("kernel, nanoseconds of a processor for each row:")
+            print(f"{a:.1f} in one process, {b:.1f} in executors: {b / a:.2f} x", flush=True)
+            print("seconds of a processor, those of Spark in Java and in Python; and by the clock:")
+            print("| rows | thresholds | one process | Java | Python | clock | rows moved | bytes |")
+            print("|" + " ---: |" * 8)
+            # Both are started, and have imported what they need.
+            nf.count_confusion(spark.read.parquet(logs[rows // 25]), thresholds=FEW)
+            nf.count_confusion(nf.scan_predictions(logs[rows // 25]), thresholds=FEW)
+            for thresholds in (GRID, FEW):
+                for number, log in logs.items():
+                    own = time.process_time()
+                    one = seconds(nf.scan_predictions(log, segments="segment"), thresholds)
+                    own = time.process_time() - own
+                    frame = spark.read.parquet(log)
+                    if frame.rdd.getNumPartitions() != FILES:
+                        raise SystemExit("the partitions are not the files")
+                    before = cluster.shuffled(), cluster.shuffled("Records"), cpu()
+                    many = seconds(nf.scan_predictions(frame, segments="segment"), thresholds)
+                    java, python = (after - before[2][name] for name, after in cpu().items())
+                    moved, records = cluster.shuffled() - before[0], cluster.shuffled("Records") - before[1]
+                    print(
+                        f"| {number:,} | {len(thresholds):,} | {own:.2f} ({one:.1f} s) | {java:.1f}"
+                        f" | {python:.1f} | {many:.1f} s | {records:,} | {moved:,} |",
+                        flush=True,
+                    )
+            spark.stop()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 import numpy as np
 import polars as pl
 
-from nci_frames.errors import ParameterError, SchemaError, nearest_name
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.messages import nearest_name
 from nci_frames.schemas import FRAMES
 
 __all__ = ["checked"]

@@ -21,17 +21,22 @@ A message names options as the caller knows them: ``positive=1`` in Python, ``--
 command line. It is written once, with an ``Option`` in its place.
 """
 
-import difflib
-import numbers
 import os
-import re
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
+from nci_frames.messages import (
+    SHOWN_FILES,
+    Option,
+    in_python,
+    listed,
+    nearest_name,
+    on_command_line,
+    short,
+    shown,
+)
+
 __all__ = [
-    "SHOWN_FILES",
     "ConflictError",
     "InvalidRowsError",
     "InvalidRowsWarning",
@@ -40,7 +45,6 @@ __all__ = [
     "MixedTypesWarning",
     "NciFramesError",
     "NearlyUniqueKeyWarning",
-    "Option",
     "OutputError",
     "OutsideGridWarning",
     "ParameterError",
@@ -49,69 +53,7 @@ __all__ = [
     "SourceError",
     "ToleranceWarning",
     "UnknownMetricError",
-    "listed",
-    "nearest_name",
 ]
-
-_SHOWN = 5
-#: More characters of a value are not shown.
-_LONG = 60
-#: Values of other types are shown by their type alone.
-_TELLING = (bytes, numbers.Number, list, tuple, dict, set, os.PathLike)
-#: Bad files are named up to this many.
-SHOWN_FILES = 50
-
-
-def listed(items: Iterable[str], shown: int = _SHOWN) -> str:
-    """Join the first few items, and say how many more there are."""
-    items = list(items)
-    more = f" and {len(items) - shown} more" if len(items) > shown else ""
-    return ", ".join(items[:shown]) + more
-
-
-def nearest_name(name: object, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like *name*; None if none is."""
-    if not isinstance(name, str):
-        return None
-    close = difflib.get_close_matches(name.lower(), {k.lower(): k for k in known}, n=1, cutoff=0.6)
-    return next((k for k in known if k.lower() == close[0]), None) if close else None
-
-
-#: An option inside a message: these marks are of Unicode's private use, which ``repr`` never shows.
-_OPTION = re.compile("\ue000(.*?)\ue001(.*?)\ue002", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option to be named in a message, with a value that it could have."""
-
-    name: str
-    value: object
-
-    def __str__(self) -> str:
-        return f"\ue000{self.name}={self.value!r}\ue001{self._on_command_line()}\ue002"
-
-    def _on_command_line(self) -> str:
-        return f"--{self.name.replace('_', '-')} {shlex.quote(str(self.value))}"
-
-
-def _short(value: object) -> str:
-    """Return the repr of a value, or the beginning of it."""
-    try:
-        text = repr(value)
-    except ValueError:  # a whole number of thousands of digits has none
-        return "a number of thousands of digits"
-    return text if len(text) <= _LONG else f"{text[:_LONG]}..."
-
-
-def _shown(value: object) -> str:
-    """Return what was given: its type, and the value if that says something."""
-    if value is None or isinstance(value, str):
-        return _short(value)
-    kind = type(value)
-    name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-    text = _short(value) if isinstance(value, _TELLING) else "\n"
-    return name if "\n" in text else f"{text} ({name})"
 
 
 class NciFramesError(Exception):
@@ -126,14 +68,15 @@ class NciFramesError(Exception):
         lines = [f"  {name + ':':<6} {text}" for name, text in parts.items() if text]
         #: The message, with marks where options are named.
         self.marked = "\n".join([what, *lines])
-        super().__init__(_in_python(self.marked))
-        self.what, self.where = _in_python(what), where and _in_python(where)
-        self.found, self.hint = found and _in_python(found), hint and _in_python(hint)
+        super().__init__(in_python(self.marked))
+        self.what, self.where = in_python(what), where and in_python(where)
+        self.found, self.hint = found and in_python(found), hint and in_python(hint)
 
     def for_command_line(self) -> str:
         """Return the message with options as they are given on the command line.
 
-        >>> from nci_frames.errors import NciFramesError, Option
+        >>> from nci_frames.errors import NciFramesError
+        >>> from nci_frames.messages import Option
         >>> error = NciFramesError("no positive label", hint=f"say {Option('on_invalid', 'drop')}")
         >>> print(error)
         no positive label
@@ -142,11 +85,7 @@ class NciFramesError(Exception):
         no positive label
           hint:  say --on-invalid drop
         """
-        return _OPTION.sub(r"\2", self.marked)
-
-
-def _in_python(text: str) -> str:
-    return _OPTION.sub(r"\1", text)
+        return on_command_line(self.marked)
 
 
 class ParameterError(NciFramesError, ValueError):
@@ -157,13 +96,13 @@ class ParameterError(NciFramesError, ValueError):
     @classmethod
     def out_of_range(cls, name: str, value: object, allowed: str) -> Self:
         """Build the error for an option whose value is not allowed."""
-        return cls(f"{name} must be {allowed}", found=_short(value))
+        return cls(f"{name} must be {allowed}", found=short(value))
 
     @classmethod
     def wrong_kind(cls, name: str, value: object, wanted: str, place: int | None, hint: str | None) -> Self:
         """Build the error for an argument, or an item of it, of a kind that the function does not take."""
         where = None if place is None else f"position {place} of the list"
-        return cls(f"{name} must be {wanted}", where=where, found=_shown(value), hint=hint)
+        return cls(f"{name} must be {wanted}", where=where, found=shown(value), hint=hint)
 
     @classmethod
     def unknown_choice(cls, name: str, value: object, choices: Sequence[str]) -> Self:
@@ -171,7 +110,7 @@ class ParameterError(NciFramesError, ValueError):
         close = nearest_name(value, choices)
         return cls(
             f"{name} must be one of {', '.join(map(repr, choices))}",
-            found=_short(value),
+            found=short(value),
             hint=f"did you mean {close!r}?" if close else None,
         )
 
@@ -328,7 +267,7 @@ class SchemaError(NciFramesError):
             hint = "open a log with scan_predictions(source)"
         elif name in ("counts", "rates") and isinstance(value, list | tuple):
             hint = f"add the counts frames of a {kind.__name__} with merge_counts(*frames)"
-        return cls(f"{name} must be {wanted}", found=_shown(value), hint=hint)
+        return cls(f"{name} must be {wanted}", found=shown(value), hint=hint)
 
     @classmethod
     def unnamed_model(cls) -> Self:

@@ -13,9 +13,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-__all__ = ["MISSING", "Cluster", "children", "running_cluster"]
+__all__ = ["MISSING", "Cluster", "children", "descendants", "running_cluster"]
 
 _LOCAL = "127.0.0.1"
 #: A JVM that lives for some minutes gains little from its best compiler, whose threads take the tests' cores.
@@ -48,8 +48,9 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def _descendants(pid: int) -> list[int]:
-    return [each for child in children(pid) for each in (child, *_descendants(child))]
+def descendants(pid: int) -> list[int]:
+    """The processes that a process started, those that these started, and so on."""
+    return [each for child in children(pid) for each in (child, *descendants(child))]
 
 
 class Cluster:
@@ -126,16 +127,16 @@ class Cluster:
         folder.mkdir(exist_ok=True)
         return folder
 
-    def shuffled(self) -> int:
-        """Bytes that the tasks of all sessions wrote for other tasks."""
+    def shuffled(self, what: Literal["Bytes", "Records"] = "Bytes") -> int:
+        """How much the tasks of all sessions wrote for other tasks."""
         lines = (line for file in self.events.iterdir() for line in file.read_text().splitlines())
         tasks = (json.loads(line).get("Task Metrics") for line in lines if "SparkListenerTaskEnd" in line)
-        return sum(task["Shuffle Write Metrics"]["Shuffle Bytes Written"] for task in tasks if task)
+        return sum(task["Shuffle Write Metrics"][f"Shuffle {what} Written"] for task in tasks if task)
 
     def stop(self) -> None:
         """End all processes of the cluster."""
         for process in [*self.workers, self.master]:
-            for pid in [*_descendants(process.pid), process.pid]:
+            for pid in [*descendants(process.pid), process.pid]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             process.wait()

@@ -93,6 +93,7 @@ def test_areas_are_taken_within_each_repeat_and_averaged() -> None:
     assert (areas["value"] - together["value"]).abs().min() > 0.01  # type: ignore[operator]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("units", [True, False])
 def test_answers_average_over_repeats_like_the_report(units: bool) -> None:
     counts = counted(["repeat", "fold", *(["bucket"] if units else [])])
@@ -122,6 +123,7 @@ def test_answers_average_over_repeats_like_the_report(units: bool) -> None:
         assert (area["value"] < area["upper"]).all()
 
 
+@pytest.mark.thorough
 def test_the_range_in_which_a_model_leads_is_that_of_the_averages() -> None:
     counts = counted(["repeat", "fold", "bucket"])
     question = Question(prevalence=0.2)

@@ -11,9 +11,10 @@ from click.testing import CliRunner
 import nci_frames as nf
 from nci_frames import errors
 from nci_frames.cli import main
-from nci_frames.errors import NciFramesError, Option
+from nci_frames.errors import NciFramesError
 from nci_frames.extras import require
 from nci_frames.files import replacing
+from nci_frames.messages import Option
 
 DOCS = Path(__file__).parents[1] / "docs"
 

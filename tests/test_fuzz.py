@@ -78,6 +78,10 @@ def test_a_result_that_no_schema_allows_is_wrong() -> None:
     projection = call()
     assert wrong("project_rates", projection) is None
     assert wrong("project_rates", projection.with_columns(value=pl.lit(1.5))) is not None
+    log = pl.DataFrame({"model": "a", "score": [0.1, 0.9]})
+    scanned = nf.scan_predictions(log, label=None).collect()
+    assert wrong("scan_predictions", scanned) is None
+    assert wrong("scan_predictions", scanned.drop("score")) is not None
     assert wrong("anything", pl.DataFrame({"x": [float("nan")]})) == "NaN in column 'x'"
     assert wrong("anything", {"x": object()}) is not None
 

@@ -9,12 +9,14 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, softmax
 from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.cli import main
-from nci_frames.evaluation.prevalence.estimates import estimates, misfits
+from nci_frames.evaluation.prevalence.estimates import estimates
+from nci_frames.evaluation.prevalence.fit import misfits
 from nci_frames.evaluation.prevalence.mixtures import Mixtures
 
 EDGES = np.linspace(-4, 6, 101)
@@ -123,9 +125,9 @@ def test_the_interval_holds_the_estimate_and_narrows_with_rows(rows: list[tuple[
     assert many is not None
     assert 0 <= few[1] <= few[0] <= few[2] <= 1
     assert many[2] - many[1] <= few[2] - few[1] + 1e-9
-    statistic, freedom = misfits(mixture_of(rows), np.array([few[0], 0.5]))
+    statistic, freedom = misfits(mixture_of(rows))
     assert statistic[0] >= 0
-    assert freedom[0] == len(rows) - 2
+    assert freedom[0] in (len(rows) - 2, len(rows) - 1)
 
 
 @pytest.mark.parametrize("method", ["em", "adjusted_count", "matching"])
@@ -139,6 +141,44 @@ def test_intervals_cover(method: Any, eta: float, rows: int) -> None:
     assert 0.92 <= covered <= 0.985
     if eta == 0.1:
         assert found["prevalence"].mean() == pytest.approx(eta, abs=0.003)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(4))
+def test_the_fit_statistic_is_the_likelihood_ratio(seed: int) -> None:
+    """Against a general optimiser over both laws and the prevalence."""
+    rng = np.random.default_rng(seed)
+    p, n = np.array([0.1, 0.15, 0.2, 0.25, 0.3]), np.array([0.5, 0.3, 0.15, 0.04, 0.01])
+    shares = (p, n, rng.dirichlet(np.ones(5)) * 0.2 + 0.8 * (0.3 * p + 0.7 * n))
+    logs = [rng.multinomial(size, law) for size, law in zip((60, 80, 200), shares, strict=True)]
+
+    def log_likelihood(laws: list[Any]) -> float:
+        some = [rows > 0 for rows in logs]
+        return float(
+            sum((rows[at] * np.log(law[at])).sum() for rows, law, at in zip(logs, laws, some, strict=True))
+        )
+
+    def loss(x: Any) -> float:
+        one, other, eta = softmax(x[:5]), softmax(x[5:10]), expit(x[10])
+        return -log_likelihood([one, other, eta * one + (1 - eta) * other])
+
+    best = min(minimize(loss, rng.normal(size=11), method="BFGS").fun for _ in range(4))
+    free = log_likelihood([rows / rows.sum() for rows in logs])
+    statistic, freedom = misfits(Mixtures.of([(logs[0], logs[1], logs[2])]))
+    assert statistic[0] == pytest.approx(2 * (free + best), abs=1e-4)
+    assert freedom[0] == 3
+
+
+@pytest.mark.thorough
+def test_the_fit_test_sees_a_few_positives_that_score_higher() -> None:
+    """A fifth of 1 % of the rows, 20 of 10,000, score above nearly all of the reference."""
+    changed = 0.8 * law(2.0) + 0.2 * law(4.5)
+    found = nf.estimate_prevalence(*simulated(0.01, rows=10_000, repeats=150, field=changed), level=1 - 1e-12)
+    # With bins at sevenths of the positives alone the test saw 10 % of them.
+    assert (found["fit_p_value"] < 0.05).mean() >= 0.6  # type: ignore[operator]
+    for eta in (1e-4, 0.01):
+        same = nf.estimate_prevalence(*simulated(eta, rows=10_000, repeats=300))
+        assert 0.01 <= (same["fit_p_value"] < 0.05).mean() <= 0.09  # type: ignore[operator]
 
 
 def test_the_fit_test_is_seldom_wrong_and_sees_other_positives() -> None:

@@ -300,7 +300,7 @@ def by_users(count: int, *, seed: int, users: int = 300, copies: int = 6, bucket
 @pytest.mark.thorough
 def test_with_units_false_findings_are_rare_and_intervals_hold() -> None:
     """Rows of a user have nearly one score: as independent rows they are findings where there is nothing."""
-    logs, found = 25, {"units": 0, "rows": 0}
+    logs, found = 15, {"units": 0, "rows": 0}
     held = {"units": 0, "rows": 0}
     truth = f1(norm.sf(AT - 2), norm.sf(AT), 0.1)
     tests = 0
@@ -323,10 +323,11 @@ def test_with_units_false_findings_are_rare_and_intervals_hold() -> None:
     # Two tests, each with an error of 5 % in logs without a difference.
     assert found["units"] / logs <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / logs)
     assert found["rows"] / logs > 0.8
-    assert held["units"] / tests == pytest.approx(0.952, abs=0.04)
+    assert held["units"] / tests == pytest.approx(0.952, abs=0.05)
     assert held["rows"] / tests < 0.75
 
 
+@pytest.mark.thorough
 def test_whole_units_are_counted() -> None:
     once = by_users(4, seed=7, users=250, copies=1)
     cells = pl.col("tp", "fp", "fn", "tn")

@@ -225,6 +225,7 @@ def test_what_a_job_file_says_of_traffic() -> None:
         Job.model_validate(base | {"thresholds": "exact", "traffic": {"path": "t"}})
 
 
+@pytest.mark.thorough
 def test_a_ledger_counts_logs_without_labels(tmp_path: Path) -> None:
     path = write(tmp_path / "traffic.parquet", log(200, FIELD, 0).drop("label"))
     ledger = nf.CountsLedger(tmp_path / "ledger")

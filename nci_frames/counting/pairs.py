@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from nci_frames.checked import checked
 from nci_frames.counting.logs.reading import Scan, kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError, listed
+from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError
+from nci_frames.messages import listed
 from nci_frames.schemas import PAIRS
 
 __all__ = ["count_pairs"]

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from nci_frames.checked import checked
 from nci_frames.counts.resolution import one_score, runs_with_every_score
 from nci_frames.counts.sums import check_sums
-from nci_frames.errors import ParameterError, SchemaError, listed
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.messages import listed
 from nci_frames.schemas import COUNTS, collect
 from nci_frames.schemas.runs import group_starts, in_runs
 from nci_frames.typing import Floats

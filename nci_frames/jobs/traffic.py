@@ -141,7 +141,8 @@ def traffic_tables(job: Job, labelled: Reported, log: TrafficLog) -> TrafficTabl
     places: list[Sequence[str]] = [(), job.traffic_keys] if job.traffic_keys else [()]
     tables = [_tables_by(job, labelled, log, keys) for keys in places]
     prevalences, values = zip(*tables, strict=True)
-    return TrafficTables(pl.concat(prevalences), pl.concat(values))
+    # All rows together first.
+    return TrafficTables(*(pl.concat(parts).sort("segment", "model") for parts in (prevalences, values)))
 
 
 def _tables_by(

@@ -35,7 +35,7 @@ PREVALENCES = FrameSchema(
         share("upper", "the prevalence is at most this, at the confidence asked for", _NONE),
         number(
             "fit_statistic",
-            "squared distance of the scores from the nearest mixture",
+            "-2 log likelihood ratio of the scores against the nearest mixture",
             "too few rows",
             minimum=0,
         ),

@@ -67,7 +67,7 @@ class Budget:
 
     def _refused(self, needed: float, found: str, groups: pl.DataFrame | None) -> ParameterError:
         msg = f"the counts take {gigabytes(needed)}, and the limit is {gigabytes(self.limit)}"
-        hint = "take thresholds on a grid, or 'auto'"
+        hint = "take thresholds on a grid, or 'auto', or count a model at a time"
         if groups is not None:
             values = {key: groups[key].n_unique() for key in groups.columns}
             most = max(values, key=lambda key: values[key])

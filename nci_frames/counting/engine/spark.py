@@ -23,7 +23,8 @@ from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.source import FILE
 from nci_frames.counting.logs.spark_rows import SparkRows
-from nci_frames.errors import SourceError, listed
+from nci_frames.errors import SourceError
+from nci_frames.messages import listed
 from nci_frames.typing import Floats
 
 __all__ = ["count_in_spark", "score_range_in_spark"]

@@ -12,14 +12,8 @@ from nci_frames.counting.logs.footers import Footer, read_footers
 from nci_frames.counting.logs.paths import NULL_KEY, Found, LogFile, is_csv, spelled_keys
 from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.counting.logs.types import common_types
-from nci_frames.errors import (
-    SHOWN_FILES,
-    NciFramesError,
-    SchemaError,
-    SkippedFilesWarning,
-    SourceError,
-    listed,
-)
+from nci_frames.errors import NciFramesError, SchemaError, SkippedFilesWarning, SourceError
+from nci_frames.messages import SHOWN_FILES, listed
 
 __all__ = ["open_files"]
 

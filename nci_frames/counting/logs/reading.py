@@ -18,7 +18,8 @@ from polars.io.plugins import register_io_source
 from nci_frames.counting.logs.labels import positive_hint
 from nci_frames.counting.logs.rows import NEITHER, REASON, REASONS, count_rows
 from nci_frames.counting.logs.source import FILE, Source
-from nci_frames.errors import InvalidRowsError, InvalidRowsWarning, Option, SchemaError, SourceError, listed
+from nci_frames.errors import InvalidRowsError, InvalidRowsWarning, SchemaError, SourceError
+from nci_frames.messages import Option, listed
 
 __all__ = ["OnInvalid", "Scan", "kept_keys", "predictions_of", "scan_of"]
 

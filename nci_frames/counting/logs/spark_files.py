@@ -16,7 +16,8 @@ import polars as pl
 
 from nci_frames.counting.logs.footers import Stamp, read_footers
 from nci_frames.counting.logs.spark_rows import SparkRows
-from nci_frames.errors import SHOWN_FILES, SchemaError, SourceError, listed
+from nci_frames.errors import SchemaError, SourceError
+from nci_frames.messages import SHOWN_FILES, listed
 
 __all__ = ["need_columns_in_files", "remote_schema"]
 

@@ -6,7 +6,8 @@ from typing import Any, Literal
 import polars as pl
 
 from nci_frames.arguments import Prevalences, prevalence_values
-from nci_frames.errors import ParameterError, SchemaError, listed
+from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.messages import listed
 from nci_frames.schemas import FIELD
 from nci_frames.typing import Floats
 

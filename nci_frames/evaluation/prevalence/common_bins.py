@@ -9,14 +9,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.errors import SchemaError
-from nci_frames.evaluation.prevalence.mixtures import joined_bins
+from nci_frames.evaluation.prevalence.mixtures import Bins, joined_bins
 from nci_frames.schemas.runs import group_starts, is_sorted
 from nci_frames.typing import Floats
 
-__all__ = ["Bins", "check_key_types", "common_bins"]
+__all__ = ["check_key_types", "common_bins"]
 
 Rows = NDArray[np.int64]
-Bins = tuple[Rows, Rows, Rows]
 
 _LEAST_ROWS = 10
 
@@ -122,4 +121,4 @@ def _bins(known: _Group, field: _Group) -> Bins | str:
         known.reached(known.negatives, known.false, in_known),
         field.reached(field.negatives, field.false, in_field),
     )
-    return bins if len(bins[0]) > 1 else "no threshold has enough rows on both sides"
+    return bins if len(bins.estimated[0]) > 1 else "no threshold has enough rows on both sides"

@@ -12,9 +12,10 @@ from nci_frames.counts.pooling import pool_counts
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.prevalence.common_bins import Bins, check_key_types, common_bins
-from nci_frames.evaluation.prevalence.estimates import estimates, misfits
-from nci_frames.evaluation.prevalence.mixtures import Mixtures
+from nci_frames.evaluation.prevalence.common_bins import check_key_types, common_bins
+from nci_frames.evaluation.prevalence.estimates import estimates
+from nci_frames.evaluation.prevalence.fit import misfits
+from nci_frames.evaluation.prevalence.mixtures import Bins, Mixtures
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.normal import normal_quantile
 from nci_frames.schemas import COUNTS, PREVALENCES, collect
@@ -67,10 +68,10 @@ def estimate_prevalence(
     model, keys            as in *traffic*                            as there
     prevalence    Float64 the share of positives, in [0, 1]           *reason* says why
     lower, upper  Float64 its interval; the reference's noise counts  *reason* says why
-    fit_statistic Float64 squared distance from the nearest mixture,  fewer than 3 bins
-                          in standard errors
-    fit_p_value   Float64 probability of such a distance, if the      fewer than 3 bins
-                          scores are a mixture; of this row alone
+    fit_statistic Float64 likelihood ratio of the scores against the  fewer than 3 bins,
+                          mixture that explains them best, -2 log     or no estimate
+    fit_p_value   Float64 probability of such a ratio, if the scores  as fit_statistic
+                          are a mixture; of this row alone
     supported     Boolean whether there is an estimate                never
     reason        String  why there is none                           there is one
     ============= ======= =========================================== ====================
@@ -92,6 +93,10 @@ def estimate_prevalence(
     bins in traffic, positives and negatives, and w is (p - n) / (eta p + (1 - eta) n) for "em",
     0 or 1 for "adjusted_count", (p - n) / (p + n) for "matching". The interval holds every eta for which the
     sum is within its standard errors, as Fieller's does. Up to 13 bins are made, at quantiles of the classes.
+
+    The test of fit is the likelihood-ratio test of both logs together, whose laws of the bins are unknown in
+    either class. It divides the highest bin into up to three: positives that score higher than those of the
+    reference are seen there.
     p-values are adjusted by Holm's method over the rows of the table.
 
     References
@@ -144,10 +149,10 @@ def _numbers(groups: Sequence[Bins], method: str, level: float) -> pl.DataFrame:
     """Return the estimate of each group that has bins, and whether a mixture fits."""
     from scipy.special import chdtrc  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
-    mixtures = Mixtures.of(groups)
-    found = estimates(mixtures, method, normal_quantile(level))
-    statistic, freedom = misfits(mixtures, found.prevalence)
-    tested = freedom > 0
+    found = estimates(Mixtures.of([bins.estimated for bins in groups]), method, normal_quantile(level))
+    finer = Mixtures.of([bins.tested for bins in groups])
+    statistic, freedom = misfits(finer)
+    tested = (finer.used.sum(axis=1) > 2) & ~np.isnan(found.prevalence)
     columns = {
         **found._asdict(),
         "fit_statistic": np.where(tested, statistic, np.nan),

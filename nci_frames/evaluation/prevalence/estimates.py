@@ -1,4 +1,4 @@
-"""Mixtures -> the share of positives in each, with bounds, and a test of whether it is a mixture at all.
+"""Mixtures -> the share of positives in each, with bounds.
 
 Every method here weighs the bins, and solves sum(weights * (traffic - eta * positives - (1 - eta) *
 negatives)) = 0, where the three are shares of the bins. They differ in the weights alone.
@@ -12,7 +12,7 @@ import numpy as np
 from nci_frames.evaluation.prevalence.mixtures import Mixtures
 from nci_frames.typing import Floats
 
-__all__ = ["METHODS", "Estimates", "estimates", "misfits"]
+__all__ = ["METHODS", "Estimates", "estimates"]
 
 _ROUNDS = 200
 _CLOSE = 1e-9
@@ -93,32 +93,3 @@ def estimates(mixtures: Mixtures, method: str, z: float) -> Estimates:
     middle, half = -b / (2 * a), np.sqrt(np.maximum(b * b - 4 * a * c, 0.0)) / (2 * a)
     lower, upper = (np.clip(side, 0.0, 1.0) for side in (middle - half, middle + half))
     return Estimates(np.minimum(np.maximum(start / slope, lower), upper), lower, upper)
-
-
-def misfits(mixtures: Mixtures, prevalence: Floats) -> tuple[Floats, Floats]:
-    """Return the squared distance of each traffic from the nearest mixture, and its degrees of freedom.
-
-    Measured in the covariance of the difference, reference included, it follows a chi-squared distribution
-    if the traffic is a mixture of the two classes.
-    """
-    p, n, t = mixtures.laws
-    # Where there is no estimate, the result is not used.
-    eta = np.minimum(np.nan_to_num(prevalence, nan=0.5), _MOST)
-    mixed = eta[:, None] * p + (1 - eta[:, None]) * n
-    bins = np.arange(t.shape[1])
-    covariance = np.zeros((*t.shape, t.shape[1]))
-    rows_p, rows_n, rows_t = mixtures.rows
-    for share, law, rows in ((np.ones(len(t)), mixed, rows_t), (eta, p, rows_p), (1 - eta, n, rows_n)):
-        factor = (share**2 / rows)[:, None, None]
-        covariance -= factor * law[:, :, None] * law[:, None, :]
-        covariance[:, bins, bins] += factor[:, :, 0] * law
-    # Bins that a group does not have are independent of the others, and without a difference.
-    covariance[:, bins, bins] += ~mixtures.used
-    # One bin follows from the others.
-    rest, direction = (t - mixed)[:, 1:], (p - n)[:, 1:]
-    solved = np.linalg.solve(covariance[:, 1:, 1:], np.stack([rest, direction], axis=2))
-    along = (direction * solved[:, :, 1]).sum(axis=1)
-    across = (direction * solved[:, :, 0]).sum(axis=1)
-    distance = (rest * solved[:, :, 0]).sum(axis=1) - _quotient(across**2, along)
-    distance = np.where(np.isnan(prevalence), np.nan, np.maximum(distance, 0.0))
-    return distance, mixtures.used.sum(axis=1) - 2.0

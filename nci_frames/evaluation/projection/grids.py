@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 
 from nci_frames.arguments import Prevalences, beta_values, prevalence_values
-from nci_frames.errors import ParameterError, SchemaError, listed
+from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.evaluation.support.flags import defined_flags, flags, hidden_flags, log_rarity
+from nci_frames.messages import listed
 
 __all__ = [
     "SUPPORT",

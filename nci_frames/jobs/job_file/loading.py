@@ -11,9 +11,10 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from nci_frames.errors import ParameterError, nearest_name
+from nci_frames.errors import ParameterError
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.job_file.scenarios import with_tables
+from nci_frames.messages import nearest_name
 
 __all__ = ["JobFile", "job_schema", "read_job"]
 

@@ -10,9 +10,10 @@ import polars as pl
 from nci_frames.counts.ledger.entries import SourceState
 from nci_frames.counts.ledger.key_types import dtype_of, stored_type
 from nci_frames.counts.ledger.view import View, shown_path
-from nci_frames.errors import SHOWN_FILES, LedgerError, NciFramesError, SchemaError, SourceError, listed
+from nci_frames.errors import LedgerError, NciFramesError, SchemaError, SourceError
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import LogFile, SourceCounts, check_columns, count_file, identify
+from nci_frames.messages import SHOWN_FILES, listed
 
 __all__ = ["Generation", "Item", "OnChanged", "Work", "log_file_of", "path_of", "settings_of"]
 

@@ -1,7 +1,7 @@
 "use strict";
 // The answer: which model and threshold to use at the prevalence and beta of the sliders, and how sure that is.
 (() => {
-  const { data, place, told, ownBounds, reign, certainty, fName, at, inWords } = nci.values;
+  const { data, place, told, ownBest, ownBounds, reign, certainty, fName, at, inWords } = nci.values;
   const { models } = data;
 
   const leaders = (/** @type {number[]} */ values) => {
@@ -49,12 +49,20 @@
     }
     if (one) {
       const { model, below, above } = reign();
+      // The borders are those of this log. Who is ahead beyond them is judged on other rows, as everything here is.
+      const ahead = (/** @type {number} */ eta) => leaders(models.map((_, i) => ownBest(i, eta, beta)?.[3] ?? null));
+      /** @type {string[]} */
       const turns = [];
-      if (below) turns.push(`below η = ${nci.formatGrid(below[0])} ${some([below[1]])} is better`);
-      if (above) turns.push(`above η = ${nci.formatGrid(above[0])} ${some([above[1]])} is better`);
-      // The borders are those of this log, on which another model may be ahead.
+      const turn = (/** @type {string} */ word, /** @type {number} */ border, /** @type {number} */ beyond) => {
+        const others = ahead(border * beyond);
+        if (others.includes(model)) return;
+        turns.push(`${word} η = ${nci.formatGrid(border)} ${some(others)} ${others.length > 1 ? "are" : "is"} better`);
+      };
+      if (below) turn("below", below[0], 0.999);
+      if (above) turn("above", above[0], 1.001);
       const turned = turns.join("; ").replace(/^./, (letter) => letter.toUpperCase());
-      if (model === winners[0]) parts.push(` ${turned || "No other model is better at any prevalence"}.`);
+      const alone = below || above ? "" : "No other model is better at any prevalence";
+      if (model === winners[0] && (turned || alone)) parts.push(` ${turned || alone}.`);
     }
     const more = document.createElement("small");
     const precision = nci.formatValue(nci.precision(tpr, fpr, prevalence));

@@ -31,6 +31,7 @@ __all__ = [
     "facet",
     "fills",
     "model_scale",
+    "opacity",
     "panel_size",
     "prevalence_strokes",
     "shape",
@@ -129,7 +130,7 @@ def curves(
     base = start.encode(x=x, y=y, color=colour(style))
     # Without order=False Vega-Lite sorts by x, and steps lose their order at equal x.
     lines = base.mark_line(interpolate=interpolate, order=False, clip=clip).encode(
-        opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.12))
+        opacity=opacity(chosen, 1.0, 0.12)
     )
     if dash is not None:
         lines = lines.encode(strokeDash=dash)
@@ -138,7 +139,7 @@ def curves(
         stroke = alt.StrokeDash(field="model", type="nominal", title=_LEGEND, scale=scale)
         lines = lines.encode(strokeDash=stroke)
     points = base.mark_point(filled=True, size=50, clip=clip).encode(
-        opacity=alt.condition(hover, alt.value(1.0), alt.value(1.0 if dots else 0.0))
+        opacity=opacity(hover, 1.0, 1.0 if dots else 0.0)
     )
     # Large invisible targets for the pointer: with nearest=True Vega-Lite 6 shows text fields as "undefined".
     targets = base.mark_point(filled=True, size=reach, opacity=0, clip=clip)
@@ -148,7 +149,7 @@ def curves(
     if untold is not None:
         lines = lines.properties(data=finite(told))
         dotted = base.mark_line(order=False, clip=clip, strokeDash=[1, 4], strokeCap="round").encode(
-            opacity=alt.condition(chosen, alt.value(0.7), alt.value(0.12))
+            opacity=opacity(chosen, 0.7, 0.12)
         )
         faded = [dotted.properties(data=finite(untold), name="untold")]
     # Explicit names: Altair would take them from a counter, and equal charts would differ.
@@ -196,7 +197,7 @@ def _band(rows: pl.DataFrame, base: alt.Chart, chosen: alt.Parameter) -> list[al
         .encode(
             y=alt.Y(field="lower", type="quantitative"),
             y2=alt.Y2(field="upper"),
-            opacity=alt.condition(chosen, alt.value(0.15), alt.value(0.03)),
+            opacity=opacity(chosen, 0.15, 0.03),
         )
         .properties(name="band")
     ]
@@ -232,6 +233,15 @@ def prevalence_strokes(prevalence: pl.Series, style: ModelStyle) -> alt.StrokeDa
         # Strokes can be distinguished only if the symbols of the legend are long enough.
         legend=alt.Legend(orient="right", symbolSize=900, columns=1),
     )
+
+
+def opacity(parameter: alt.Parameter, chosen: float, others: float) -> alt.OpacityValue:
+    """Return the opacity of marks that a selection has chosen, and of all others.
+
+    For what ``alt.condition`` returns, Altair would look through all its classes.
+    """
+    empty = {} if parameter.empty is alt.Undefined else {"empty": parameter.empty}
+    return alt.OpacityValue(others, condition={"param": parameter.name, "value": chosen, **empty})
 
 
 def compose(
