@@ -188,7 +188,10 @@ def write_page(results: Results, folder: Path) -> None:
         *_forms(results.forms),
         "",
     ]
-    (folder / "performance.md").write_text("\n".join(lines))
+    page = folder / "performance.md"
+    # What comes after is from benchmarks/report.py.
+    _, title, reports = page.read_text(encoding="utf-8").partition("## Comparisons and reports")
+    page.write_text("\n".join([*lines, title + reports]), encoding="utf-8")
     _draw(results, rows, folder / "performance.png")
 
 
