@@ -17,7 +17,7 @@ MARKS ?= spark or engines
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-job test quick lint format bench coverage types gallery api docs wheel snapshots browser constraints clean fuzz spark spark-quick faults reproductions
+.PHONY: help demo demo-job test quick lint format bench bench-report coverage types gallery api docs wheel snapshots browser constraints clean fuzz spark spark-quick faults reproductions
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ spark-quick: $(SPARK)/.done ## the tests of Spark that kill nothing (2 minutes)
 
 bench: $(VENV)/.dev ## time counting against DuckDB, Polars, NumPy and scikit-learn, write docs/performance.md (25 minutes, 5 GB)
 	$(BIN)/python benchmarks/run.py
+
+bench-report: $(VENV)/.dev ## time comparisons and reports, write the table of docs/performance.md (5 minutes, 2 GB)
+	$(BIN)/python benchmarks/report.py --write
 
 reproductions: $(VENV)/.dev ## compute the figures and tables of the papers again, write docs/reproductions.md (1 minute)
 	$(BIN)/python -m docs.reproductions

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nci_frames.demo import write_synthetic_logs
+from nci_frames.jobs.report import STEPS
 
 COUNT = """
 import sys
@@ -27,6 +28,31 @@ def test_a_terminal_sees_how_far_it_is_and_a_file_nothing(tmp_path: Path) -> Non
     silent = subprocess.run(command, capture_output=True, check=True)
     assert silent.stdout == silent.stderr == b""
 
+    text = _seen_on_a_terminal(command)
+    assert "counting" in text
+    assert "files" in text
+    assert "300000/300000" in text
+    assert "rows/s" in text
+
+
+@pytest.mark.thorough
+def test_a_report_shows_every_step(tmp_path: Path) -> None:
+    write_synthetic_logs(tmp_path / "log", rows=1_000)
+    command = [
+        sys.executable,
+        "-m",
+        "nci_frames",
+        "report",
+        str(tmp_path / "log"),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    text = _seen_on_a_terminal([*command, "--prevalence", "0.01", "--beta", "1"])
+    places = [text.index(f"{step} ({number} of {len(STEPS)})") for number, step in enumerate(STEPS, start=1)]
+    assert places == sorted(places)
+
+
+def _seen_on_a_terminal(command: list[str]) -> str:
     ours, theirs = pty.openpty()
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env=environment) as process:
@@ -39,8 +65,4 @@ def test_a_terminal_sees_how_far_it_is_and_a_file_nothing(tmp_path: Path) -> Non
             pass
     os.close(ours)
     assert process.returncode == 0
-    text = seen.decode()
-    assert "counting" in text
-    assert "files" in text
-    assert "300000/300000" in text
-    assert "rows/s" in text
+    return seen.decode()

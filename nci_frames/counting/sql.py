@@ -161,9 +161,10 @@ def _source(sqlglot: Any, table: str, dialect: str) -> Any:
         If it is not one table, subquery or function.
     """
     try:
-        parsed = sqlglot.parse_one(f"SELECT * FROM {table}", read=dialect)  # noqa: S608
+        statements = sqlglot.parse(f"SELECT * FROM {table}", read=dialect)  # noqa: S608
     except sqlglot.errors.SqlglotError:
-        parsed = None
+        statements = []
+    parsed = statements[0] if len(statements) == 1 else None
     parts = {} if parsed is None else {name for name, part in parsed.args.items() if part}
     if not isinstance(parsed, sqlglot.exp.Select) or parts != {"expressions", "from_"}:
         allowed = f"a table or a function, as after FROM in {dialect}"

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from nci_frames.counting.count import Tally
+from nci_frames.counting.engine.progress import steps_shown
 from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counting.logs.units import UnitSizes
 from nci_frames.counting.thresholds.grids import Thresholds, auto_thresholds
@@ -30,6 +31,9 @@ from nci_frames.reporting.pages.figures import report_charts
 from nci_frames.reporting.pages.write import REPORT_KINDS, write_report
 
 __all__ = ["Published", "ReportJob", "run_report"]
+
+#: What follows the count, as a terminal shows it.
+STEPS = ("comparing the models", "answering the question", "writing the report")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,23 +123,27 @@ def run_report(job: ReportJob) -> Published:
         counted = counted.with_small_pooled(small)
         tally = counted.tally
         repeat = None if job.columns.get("repeat") is None else REPEAT
-        comparison = comparison_of(
-            tally.counts,
-            prevalence=at,
-            beta=job.beta,
-            threshold=job.threshold,
-            segments=segments,
-            # Whatever the log calls its folds, the key of the predictions is "fold".
-            fold=None if job.columns.get("fold") is None else "fold",
-            repeat=repeat,
-            unit_counts=counted.by_unit,
-            unit_rows=None if counted.units is None else counted.units.repeated,
-        )
-        question = replace(job.question, beta=comparison.main_beta)
-        answer = answer_question(
-            question, comparison, tally.counts, unit_counts=counted.by_unit, repeat=repeat
-        )
-        written = _write(job, counted, comparison, answer, folder)
+        with steps_shown(STEPS) as begin:
+            begin()
+            comparison = comparison_of(
+                tally.counts,
+                prevalence=at,
+                beta=job.beta,
+                threshold=job.threshold,
+                segments=segments,
+                # Whatever the log calls its folds, the key of the predictions is "fold".
+                fold=None if job.columns.get("fold") is None else "fold",
+                repeat=repeat,
+                unit_counts=counted.by_unit,
+                unit_rows=None if counted.units is None else counted.units.repeated,
+            )
+            begin()
+            question = replace(job.question, beta=comparison.main_beta)
+            answer = answer_question(
+                question, comparison, tally.counts, unit_counts=counted.by_unit, repeat=repeat
+            )
+            begin()
+            written = _write(job, counted, comparison, answer, folder)
     reports, tables, charts = (tuple(job.out / name for name in names) for names in written)
     return Published(comparison, answer, tally, reports, tables, charts)
 

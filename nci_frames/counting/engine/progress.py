@@ -1,6 +1,6 @@
-"""Progress of a long count: rows, rows per second, time left. Silent unless a terminal shows it."""
+"""Progress of a count (rows, rows per second, time left) and of what follows. Silent without a terminal."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -8,12 +8,13 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 
-__all__ = ["rows_shown"]
+__all__ = ["rows_shown", "steps_shown"]
 
 
 @contextmanager
@@ -50,3 +51,27 @@ def rows_shown(rows: int | None, files: int, *, show: bool) -> Iterator[Callable
             progress.update(task, advance=more, speed=f"{speed:,.0f} rows/s" if speed else "")
 
         yield advance
+
+
+@contextmanager
+def steps_shown(steps: Sequence[str]) -> Iterator[Callable[[], None]]:
+    """Yield a function that begins the next step, whose name and time are shown on a terminal.
+
+    Parameters
+    ----------
+    steps
+        What is done, one after the other.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda: None
+        return
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True) as progress:
+        task, ahead = progress.add_task(""), iter(enumerate(steps, start=1))
+
+        def begin() -> None:
+            number, step = next(ahead)
+            progress.update(task, description=f"{step} ({number} of {len(steps)})", refresh=True)
+
+        yield begin

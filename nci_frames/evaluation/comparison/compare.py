@@ -203,7 +203,7 @@ def comparison_of(
         differences = segment_differences(by_segment[0], sizes, segments, beta=main_beta(betas))
     candidates = highest_of_each_tpr(rates)
     maps, decisions = own_maps(candidates), decision_map(candidates)
-    own = rates.join(maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi")
+    own = candidates.join(maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi")
     best_points = log.bounded(own.sort("model", "threshold"))
     # Models that share thresholds still compete at different ones.
     within = ("metric", "prevalence", "beta")
