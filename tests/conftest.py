@@ -13,7 +13,7 @@ from tests.browsing import ARGUMENTS
 # The machines that run the tests are shared, so how long an example took says nothing.
 settings.register_profile(
     "shared",
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     # A change is judged on the same examples each time; everyone else searches for new ones.

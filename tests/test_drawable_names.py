@@ -56,7 +56,7 @@ def test_a_frame_or_specification_with_such_names_is_found(names: list[str]) -> 
 def test_every_character_of_the_first_plane_can_be_drawn(tmp_path: Path) -> None:
     """The renderer is asked for all of them at once: it would end at a single bad one."""
     letters = [chr(code) for code in [*range(0xD800), *range(0xE000, 0x10000)]]
-    names = ["".join(letters[i : i + 64]) for i in range(0, len(letters), 64)]
+    names = ["".join(letters[i : i + 1024]) for i in range(0, len(letters), 1024)]
     data = pl.DataFrame({"model": names, "place": range(len(names))})
     chart = alt.Chart(data).mark_text().encode(y="place:Q", text="model:N")
     ET.fromstring(nf.save_chart(chart, tmp_path / "c.svg").read_bytes())  # noqa: S314
