@@ -147,6 +147,19 @@ def test_a_collision_of_hashes_is_noticed_and_mended(
         nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("names", [["a", "a name of more than twelve bytes, é", ""], ["a", None, "b" * 40]])
+def test_keys_are_repeated_as_they_are(names: list[str | None]) -> None:
+    log = pl.DataFrame({"model": names, "score": 0.5, "label": [0, 1, 1], "k": [3, None, 1]})
+    counts = nf.count_confusion(log.select("model", "score", "label"), thresholds=[0.2, 0.4])
+    assert counts["model"].to_list() == [
+        name for name in sorted(names, key=lambda n: (n or "", n)) for _ in "ab"
+    ]
+    exact = nf.count_confusion(log, thresholds="exact")
+    assert sorted(exact.select("model", "k").rows(), key=repr) == sorted(
+        log.select("model", "k").rows(), key=repr
+    )
+
+
 def test_an_empty_frame_has_empty_counts() -> None:
     empty = random_log(10).clear()
     counts = nf.count_confusion(empty, thresholds=[0.5])

@@ -110,7 +110,7 @@ def count_exact(
             distinct += written
             budget.need_rows(rows, len(groups.keys), distinct)
     blocks.clear()
-    table = groups.frame()[np.repeat(order.astype(np.uint32), sizes[order])]
+    table = groups.repeated(order, sizes[order])
     for name in list(columns):
         closed = _closed_up(columns.pop(name), starts[order], sizes[order])
         table = table.with_columns(pl.Series(name, closed))

@@ -110,9 +110,7 @@ def table_of_cells(groups: GroupNumbers, grid: NDArray[np.float64], in_bins: Cou
     order = groups.order()
     # In place, and a column at a time: the table is larger than all the cells.
     np.cumsum(in_bins[:, ::-1], axis=1, out=in_bins[:, ::-1])
-    table = groups.frame()[np.repeat(order.astype(np.uint32), len(grid))].with_columns(
-        threshold=pl.Series(np.tile(grid, len(groups)))
-    )
+    table = groups.repeated(order, len(grid)).with_columns(threshold=pl.Series(np.tile(grid, len(groups))))
     for label, positive, negative in ((1, "tp", "fn"), (0, "fp", "tn")):
         # The first bin is below every threshold: its rows are never positive, but they are rows.
         reached = in_bins[order, 1:, label]

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 __all__ = ["GroupNumbers", "HashCollisionError", "with_group_numbers"]
@@ -52,6 +53,11 @@ class GroupNumbers:
     def frame(self) -> pl.DataFrame:
         """Return the keys of the groups in the order of their numbers."""
         return pl.concat(self._found)
+
+    def repeated(self, order: NDArray[np.int64], sizes: NDArray[np.int64] | int) -> pl.DataFrame:
+        """Return the keys of the groups in an order, each as often as it has rows."""
+        keys = self.frame()[order]
+        return pl.DataFrame([_repeated(keys[key], np.broadcast_to(sizes, len(keys))) for key in self.keys])
 
     def order(self) -> NDArray[np.int64]:
         """Return the numbers of the groups in the order of their keys, null first."""
@@ -122,6 +128,19 @@ class GroupNumbers:
             other = self._slot_hash[slots[elsewhere]] != hashes[elsewhere]
             elsewhere = elsewhere[other | (numbers[elsewhere] == _EMPTY)]
         return numbers, np.concatenate(unknown) if unknown else elsewhere
+
+
+def _repeated(column: pl.Series, sizes: NDArray[np.int64]) -> pl.Series:
+    """Return each value of a column so many times."""
+    if column.dtype != pl.String or column.null_count():
+        return column.gather(np.repeat(np.arange(len(column), dtype=np.uint32), sizes))
+    # A string is 16 bytes, with its text or where that lies. NumPy takes large pages of memory for their
+    # copies, which the system clears four times as fast as the small ones of a gather.
+    views = column.rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
+    _, strings, *texts = views.buffers()
+    bits = np.frombuffer(strings, np.complex128)[views.offset : views.offset + len(views)]
+    copied = [None, pa.py_buffer(np.repeat(bits, sizes)), *texts]
+    return pl.Series(column.name, pa.Array.from_buffers(pa.string_view(), int(sizes.sum()), copied))
 
 
 def with_group_numbers(keys: Mapping[str, pl.DataType], count: Callable[[GroupNumbers], _Result]) -> _Result:
