@@ -51,7 +51,7 @@ def thin_curves(
 def _pixels(values: pl.Series, size: int) -> Floats:
     places = values.to_numpy().astype(np.float64)
     low, high = places.min(), places.max()
-    return np.asarray((places - low) * (size / (high - low) if high > low else 0.0))
+    return np.asarray((places - low) / (high - low if high > low else 1.0) * size)
 
 
 def _corners(x: Floats, y: Floats, curve: NDArray[np.uint32], tolerance: float) -> _Flags:
