@@ -154,6 +154,11 @@ def test_keys_are_repeated_as_they_are(names: list[str | None]) -> None:
     assert counts["model"].to_list() == [
         name for name in sorted(names, key=lambda n: (n or "", n)) for _ in "ab"
     ]
+    # A name of a column may hold what Arrow's may not.
+    odd = log.with_columns(pl.col("model").alias("a\0b"))
+    assert nf.count_confusion(odd, thresholds=[0.5])["a\0b"].to_list() == sorted(
+        names, key=lambda n: (n or "", n)
+    )
     exact = nf.count_confusion(log, thresholds="exact")
     assert sorted(exact.select("model", "k").rows(), key=repr) == sorted(
         log.select("model", "k").rows(), key=repr

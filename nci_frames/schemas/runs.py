@@ -4,6 +4,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.schemas.views import string_views
+
 __all__ = ["group_starts", "in_runs", "is_distinct", "is_sorted"]
 
 #: Rows that are compared by value at a time, since comparing copies strings.
@@ -65,10 +67,7 @@ def _other_bits(column: pl.Series) -> NDArray[np.bool_] | None:
     if column.is_empty() or column.null_count():
         return None
     if column.dtype == pl.String:
-        # A string view has 16 bytes: the length, and the text or where it begins.
-        # Arrow takes no name with a NUL.
-        views = column.alias("").rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
-        bits = np.frombuffer(views.buffers()[1], np.int64)[2 * views.offset :][: 2 * len(column)]
+        bits = string_views(column)[0].view(np.int64)
         other = bits[2:] != bits[:-2]
         # Two flags are one number of two bytes.
         return np.asarray(other.view(np.uint16) != 0, np.bool_)
