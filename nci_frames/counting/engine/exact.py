@@ -134,8 +134,8 @@ def _places(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> slice | NDAr
     """Return the places of the rows of groups of some sizes, each from its start on."""
     if len(sizes) == 1:
         return slice(starts[0], starts[0] + sizes[0])
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    places: NDArray[np.int64] = np.repeat(starts, sizes) + within
+    moved = starts - (np.cumsum(sizes) - sizes)
+    places: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(moved, sizes)
     return places
 
 

@@ -10,7 +10,7 @@ from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import rate_axis
-from nci_frames.reporting.charts.parts.canvas import DOTS, colour, compose, shape, tooltip
+from nci_frames.reporting.charts.parts.canvas import DOTS, colour, compose, opacity, shape, tooltip
 from nci_frames.reporting.charts.parts.selection import at, check_rows, finite, with_recall
 from nci_frames.reporting.charts.parts.theme import INK, model_style
 
@@ -99,12 +99,8 @@ def chart_tpr_ppv(
     stressed = layer(ringed).mark_point(filled=True, size=90, stroke=INK, strokeWidth=1.25)
     return compose(
         [
-            everyone.encode(opacity=alt.condition(chosen, alt.value(0.35), alt.value(0.04)))
-            .add_params(chosen)
-            .properties(name="points"),
-            stressed.encode(opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.12))).properties(
-                name="winners"
-            ),
+            everyone.encode(opacity=opacity(chosen, 0.35, 0.04)).add_params(chosen).properties(name="points"),
+            stressed.encode(opacity=opacity(chosen, 1.0, 0.12)).properties(name="winners"),
         ],
         style=style,
         title=f"Recall and precision of every point at prevalence η = {prevalence:.3g}",

@@ -1,7 +1,7 @@
 "use strict";
 // The answer: which model and threshold to use at the prevalence and beta of the sliders, and how sure that is.
 (() => {
-  const { data, place, told, ownBest, ownBounds, reign, certainty, fName, at, inWords } = nci.values;
+  const { data, place, told, measures, ownBounds, reign, certainty, fName, at, inWords } = nci.values;
   const { models } = data;
 
   const leaders = (/** @type {number[]} */ values) => {
@@ -50,7 +50,7 @@
     if (one) {
       const { model, below, above } = reign();
       // The borders are those of this log. Who is ahead beyond them is judged on other rows, as everything here is.
-      const ahead = (/** @type {number} */ eta) => leaders(models.map((_, i) => ownBest(i, eta, beta)?.[3] ?? null));
+      const ahead = (/** @type {number} */ eta) => leaders(models.map((_, i) => measures.own(i, eta, beta)));
       /** @type {string[]} */
       const turns = [];
       const turn = (/** @type {string} */ word, /** @type {number} */ border, /** @type {number} */ beyond) => {
