@@ -90,10 +90,12 @@ class _Thrift:
     def struct(self) -> dict[int, Any]:
         """Return the values of the next struct by the numbers of their fields."""
         values: dict[int, Any] = {}
-        number = 0
-        while head := self._byte():
+        data, readers, number = self._data, self._readers, 0
+        while head := data[self._place]:
+            self._place += 1
             number = number + (head >> 4) if head >> 4 else self._integer()
-            values[number] = self._readers[head & 0x0F]()
+            values[number] = readers[head & 0x0F]()
+        self._place += 1
         return values
 
     def _list(self) -> list[Any]:
@@ -126,12 +128,15 @@ class _Thrift:
         return self._data[start : self._place]
 
     def _varint(self) -> int:
+        data, place = self._data, self._place
         value = shift = 0
-        while (byte := self._byte()) > 0x7F:
+        while (byte := data[place]) > 0x7F:
             value |= (byte & 0x7F) << shift
             shift += 7
+            place += 1
             if shift > 63:
                 raise IndexError
+        self._place = place + 1
         return value | byte << shift
 
     def _integer(self) -> int:
