@@ -72,7 +72,7 @@ bench-report: $(VENV)/.dev ## time comparisons and reports, write the table of d
 reproductions: $(VENV)/.dev ## compute the figures and tables of the papers again, write docs/reproductions.md (1 minute)
 	$(BIN)/python -m docs.reproductions
 
-coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write their tables (25 minutes)
+coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write their tables (20 minutes)
 	$(BIN)/python benchmarks/coverage.py --write
 	$(BIN)/python benchmarks/prevalence.py --write
 
