@@ -6,6 +6,7 @@ What it says of wrong arguments is in ``tests/snapshots``.
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,8 +61,13 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
+        env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"},
     )
-    assert done.stderr == ""
+    told = done.stderr.splitlines()
+    assert [line for line in told if not line.startswith("import time:")] == []
+    imported = {line.rpartition("|")[2].strip() for line in told}
+    assert "scipy.special" in imported
+    assert not {"pandas", "scipy.stats", "sklearn"} & imported
     assert "PR-AUC over prevalence" in done.stdout
     assert "forest" in done.stdout
     assert f"400 predictions counted; report: {out}/report.html" in done.stdout
