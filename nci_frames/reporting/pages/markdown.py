@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.spread import fold_spread
-from nci_frames.reporting.findings.summary import TITLE, Role, summarise
+from nci_frames.reporting.findings.summary import TITLE, Role, segment_areas, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
 from nci_frames.reporting.findings.worst_segments import worst_segments
 from nci_frames.reporting.pages.gates import RunSummary
@@ -56,6 +56,7 @@ def render_markdown(
         title=title,
         comparison=comparison,
         summary=summary,
+        segments=segment_areas(comparison),
         gates=gates,
         roles=_ROLES,
         models=sorted(comparison.points["model"].unique()),
