@@ -79,6 +79,8 @@ class Item:
     event: str = ""
     #: The source that it takes the place of.
     replaces: SourceState | None = None
+    #: Whether its content counts already, from another path.
+    counts_already: bool = False
     counts: SourceCounts | None = None
     error: NciFramesError | None = None
     done: bool = False
@@ -90,26 +92,25 @@ class Item:
             entries.append(
                 (self.replaces.identity, {**self.replaces.facts, "event": "retired", "run": work.run})
             )
+        if self.counts is None:
+            return entries
         start, end = self.file.window or (None, None)
+        cells = self.counts.increments
         facts: dict[str, Any] = {
+            "event": "counted",
             "run": work.run,
             "path": self.file.path,
             "keys": dict(self.file.keys),
             "window_start": start and start.isoformat(),
             "window_end": end and end.isoformat(),
+            "bytes": self.counts.bytes,
+            "rows": self.counts.rows,
+            "counted": self.counts.counted,
+            "dropped": dict(self.counts.dropped),
+            "positives": int(cells["positives"].sum()),
+            "negatives": int(cells["negatives"].sum()),
+            "cells": len(cells),
         }
-        if self.counts is not None:
-            cells = self.counts.increments
-            facts |= {
-                "event": "counted",
-                "bytes": self.counts.bytes,
-                "rows": self.counts.rows,
-                "counted": self.counts.counted,
-                "dropped": dict(self.counts.dropped),
-                "positives": int(cells["positives"].sum()),
-                "negatives": int(cells["negatives"].sum()),
-                "cells": len(cells),
-            }
         return [*entries, (self.identity, facts)]
 
 
@@ -137,22 +138,25 @@ class Work:
     def compare(self, states: Mapping[str, SourceState]) -> None:
         """See which files are new, known, changed, or count no longer."""
         by_path = {path_of(state): state for state in states.values() if state.active}
+        here = {item.identity for item in self.items}
         taken: set[str] = set()
         for item in self.items:
             if item.done or item.error is not None:
                 continue
             same = states.get(item.identity)
-            there = by_path.get(item.file.path)
-            other = there if there is not None and there.identity != item.identity else None
+            before = by_path.get(item.file.path)
+            # A content that another path has now was moved, not changed: logs are rotated so.
+            gone = None if before is None or before.identity in here else before
+            active = same is not None and same.active
+            item.counts_already = item.identity in taken or (active and not self.anew)
             item.replaces = None
-            if item.identity in taken or (same is not None and same.active and not self.anew):
-                item.event = "known"
-            elif other is not None and self.on_changed != "recount":
+            if gone is not None and self.on_changed != "recount":
                 item.event = "changed"
+            elif gone is None and item.counts_already:
+                item.event = "known"
             else:
-                item.replaces = other
-                again = other is not None or (same is not None and same.active)
-                item.event = "recounted" if again else "counted"
+                item.replaces = gone
+                item.event = "recounted" if gone is not None or active else "counted"
             taken.add(item.identity)
 
     def look(self) -> None:
@@ -169,6 +173,8 @@ class Work:
         dtypes = generation.dtypes if generation else None
         for item in self.items:
             if item.event not in ("counted", "recounted") or item.done or item.error is not None:
+                continue
+            if item.counts_already:
                 continue
             try:
                 if item.counts is None:

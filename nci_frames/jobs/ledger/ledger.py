@@ -233,7 +233,7 @@ class CountsLedger:
         Raises
         ------
         LedgerError
-            If there is no ledger, no such generation or run, or data is damaged or no longer there.
+            If there is no ledger, no such generation, run or version, or data is damaged or no longer there.
         SchemaError
             If there is no such key.
         """
@@ -308,7 +308,7 @@ class CountsLedger:
         Parameters
         ----------
         *identities
-            The sources, as ``sources`` names them.
+            The sources, as ``sources`` names them, or the beginnings of their names.
         run
             Name of the run that does so.
         generation
@@ -317,7 +317,7 @@ class CountsLedger:
         Raises
         ------
         LedgerError
-            If there is no such source.
+            If there is no such source, or several begin so.
         """
         retire(View.newest(self._table, generation), identities, run or _run_now())
 
