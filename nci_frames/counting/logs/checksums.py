@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from nci_frames.counting.logs.pages import MalformedPageError, has_checksum, is_intact
 from nci_frames.errors import ParameterError, SourceError
+from nci_frames.messages import first_line
 
 __all__ = ["Hashes", "PageChecksums", "need_hashes"]
 
@@ -111,7 +112,7 @@ def _damage(file: str, columns: Sequence[str], stop: Event, room: _Room) -> str 
     except UnicodeDecodeError:
         return "the footer has a column name that is not UTF-8"
     except (OSError, pa.ArrowException) as error:
-        return str(error).splitlines()[0]
+        return first_line(error)
     return None
 
 

@@ -9,6 +9,7 @@ import polars as pl
 from nci_frames.counts.ledger.entries import SourceState, source_states
 from nci_frames.counts.ledger.table import LedgerTable, Snapshot
 from nci_frames.errors import LedgerError
+from nci_frames.messages import Call
 
 __all__ = ["View", "shown_path"]
 
@@ -50,7 +51,10 @@ class View:
             if view.generation == generation:
                 return view
         msg = "the ledger has no such generation"
-        where, hint = repr(table.storage.uri), "generations() lists them"
+        where, hint = (
+            repr(table.storage.uri),
+            f"{Call('generations()', 'nci-frames ledger generations')} lists them",
+        )
         raise LedgerError(msg, where=where, found=repr(generation), hint=hint)
 
     @property
@@ -95,7 +99,10 @@ class View:
         last = self._sources.filter(run == as_of)["ledger_sequence"].max()
         if last is None:
             msg = "the ledger knows no such run"
-            where, hint = repr(self.table.storage.uri), "sources() names them"
+            where, hint = (
+                repr(self.table.storage.uri),
+                f"{Call('sources()', 'nci-frames ledger sources')} names them",
+            )
             raise LedgerError(msg, where=where, found=repr(as_of), hint=hint)
         return source_states(self._sources, until=int(last))  # type: ignore[arg-type]
 

@@ -1,6 +1,6 @@
 """What an append to a ledger has to do: which files are new, what they count, what is written of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.errors import LedgerError, NciFramesError, SchemaError, SourceError
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import LogFile, SourceCounts, check_columns, count_file, identify
-from nci_frames.messages import SHOWN_FILES, listed
+from nci_frames.messages import SHOWN_FILES, Option, listed
 
 __all__ = ["Generation", "Item", "OnChanged", "Work", "log_file_of", "path_of", "settings_of"]
 
@@ -118,9 +118,17 @@ class Work:
     """What an append has to do, and what of it is done; it outlives a lost race."""
 
     def __init__(
-        self, settings: CountingSettings, run: str, on_changed: OnChanged, *, anew: bool = False
+        self,
+        settings: CountingSettings,
+        run: str,
+        on_changed: OnChanged,
+        *,
+        anew: bool = False,
+        told: Callable[[NciFramesError], str] = str,
     ) -> None:
         self.anew = anew
+        #: Writes why a file cannot be counted.
+        self.told = told
         self.settings = settings
         self.run = run
         self.on_changed = on_changed
@@ -201,7 +209,8 @@ class Work:
                     msg,
                     where=listed((repr(item.file.path) for item in changed), SHOWN_FILES),
                     found=f"{len(changed)} changed file{'s' * (len(changed) > 1)}",
-                    hint='on_changed="recount" counts the new content in place of the old; "keep" does not',
+                    hint=f"{Option('on_changed', 'recount')} counts the new content in place of the old; "
+                    f"{Option('on_changed', 'keep')} does not",
                 )
             )
         if problems and not keep_going:
@@ -239,7 +248,7 @@ class Work:
                     counts and counts.rows,
                     counts and counts.counted,
                     counts and sum(counts.dropped.values()),
-                    None if item.error is None else str(item.error),
+                    None if item.error is None else self.told(item.error),
                     "; ".join(map(str, counts.warnings)) or None if counts else None,
                 )
             )

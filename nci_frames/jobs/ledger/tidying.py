@@ -10,6 +10,7 @@ from nci_frames.counts.ledger.entries import SourceState, entry_rows
 from nci_frames.counts.ledger.table import CommitFailedError
 from nci_frames.counts.ledger.view import View
 from nci_frames.errors import ConflictError, LedgerError
+from nci_frames.messages import Call
 
 __all__ = ["compact", "gather_if_many", "retire"]
 
@@ -45,7 +46,7 @@ def _identity(view: View, states: Mapping[str, SourceState], given: str) -> str:
     if len(found) == 1:
         return found[0]
     msg = "the ledger has several such sources" if found else "the ledger has no such source"
-    where, hint = repr(view.table.storage.uri), "sources() lists them"
+    where, hint = repr(view.table.storage.uri), f"{Call('sources()', 'nci-frames ledger sources')} lists them"
     raise LedgerError(msg, where=where, found=repr(given), hint=hint)
 
 
