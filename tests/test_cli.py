@@ -150,6 +150,17 @@ def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@", "\t", "\r"))]
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+def test_short_names_have_room_in_every_table(width: int) -> None:
+    console = Console(file=io.StringIO(), width=width)
+    print_comparison(comparison({"a": (0.82, 0.012), "b": (0.64, 0.004)}), console)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    rows = [line for line in lines if line.startswith("│")]
+    assert {line[1:3] for line in rows} == {"a ", "b "}
+    assert len(rows) == 2 * sum(line.startswith("┃model") for line in lines) > 0
+    assert all("…" not in line and len(line) <= width for line in lines)
+
+
 @pytest.mark.thorough
 def test_long_names_that_begin_alike_are_told_apart_at_80_columns() -> None:
     names = [f"gradient boosted trees, depth 6, learning rate 0.{i}, on all columns" for i in range(3)]

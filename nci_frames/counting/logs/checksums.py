@@ -11,6 +11,7 @@ from threading import Event
 from nci_frames.counting.logs.chunks import MalformedFooterError, column_chunks
 from nci_frames.counting.logs.pages import MalformedPageError, has_checksum, is_intact
 from nci_frames.errors import ParameterError, SourceError
+from nci_frames.messages import first_line
 
 __all__ = ["Hashes", "PageChecksums", "need_hashes"]
 
@@ -105,7 +106,7 @@ def _damage(file: str, columns: Sequence[str], stop: Event, room: _Room) -> str 
     except MalformedFooterError:
         return "the footer is damaged"
     except OSError as error:
-        return str(error).splitlines()[0]
+        return first_line(error)
     return None
 
 
