@@ -13,8 +13,9 @@ SPARK_PIP := $(SPARK)/bin/python -m pip --disable-pip-version-check install --qu
 SITE = import sysconfig; print(sysconfig.get_path("purelib"))
 SPARK_TESTS := tests/test_spark.py tests/test_spark_faults.py tests/test_engines.py
 MARKS ?= spark or engines
-# A worker that has nothing left takes tests from the other.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+# A worker that has nothing left takes tests from the other. Bytecode is kept even where the environment forbids it: else each
+# worker, and each command that a test starts, would compile all modules again.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-job test quick lint format bench bench-report coverage types gallery api docs wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions
@@ -75,7 +76,7 @@ bench-report: $(VENV)/.dev ## time comparisons and reports, write the table of d
 reproductions: $(VENV)/.dev ## compute the figures and tables of the papers again, write docs/reproductions.md (1 minute)
 	$(BIN)/python -m docs.reproductions
 
-coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write their tables (25 minutes)
+coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write their tables (20 minutes)
 	$(BIN)/python benchmarks/coverage.py --write
 	$(BIN)/python benchmarks/prevalence.py --write
 

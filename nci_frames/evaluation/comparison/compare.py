@@ -8,6 +8,7 @@ import polars as pl
 
 from nci_frames.arguments import beta_values, check_repeats, prevalence_values
 from nci_frames.checked import checked
+from nci_frames.counts.resolution import without_claims
 from nci_frames.counts.score_scale import no_probabilities, share_off_scale
 from nci_frames.errors import OutsideGridWarning, ParameterError
 from nci_frames.evaluation.areas.nodes import area_nodes
@@ -206,7 +207,7 @@ def comparison_of(
     candidates = highest_of_each_tpr(rates)
     maps, decisions = own_maps(candidates), decision_map(candidates)
     own = candidates.join(maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi")
-    best_points = log.bounded(own.sort("model", "threshold"))
+    best_points = log.bounded(without_claims(own).sort("model", "threshold"))
     # Models that share thresholds still compete at different ones.
     within = ("metric", "prevalence", "beta")
     own_values = best_values(best_points, maps, log.judged, grid, betas, units=log.drawn.units, over=repeat)

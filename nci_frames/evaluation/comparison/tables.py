@@ -134,7 +134,7 @@ class Comparison:
     differences: pl.DataFrame | None
     #: Segments by how much worse the best model is there, at the threshold of the points, by F-beta at
     #: ``main_beta`` and ``middle_prevalence``: the columns of ``rank_segments``; None for sums of weights,
-    #: where the counts have buckets of units, or where there are not two segments.
+    #: for too few buckets of units, for repeats without units, or with fewer than two segments.
     segment_ranks: pl.DataFrame | None
 
     @property
