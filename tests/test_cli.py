@@ -6,6 +6,7 @@ What it says of wrong arguments is in ``tests/snapshots``.
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,8 +61,13 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
+        env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"},
     )
-    assert done.stderr == ""
+    told = done.stderr.splitlines()
+    assert [line for line in told if not line.startswith("import time:")] == []
+    imported = {line.rpartition("|")[2].strip() for line in told}
+    assert "scipy.special" in imported
+    assert not {"pandas", "scipy.stats", "sklearn"} & imported
     assert "PR-AUC over prevalence" in done.stdout
     assert "forest" in done.stdout
     assert f"400 predictions counted; report: {out}/report.html" in done.stdout
@@ -142,6 +148,17 @@ def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
     )
     assert "'=country|<b>" in header
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@", "\t", "\r"))]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+def test_short_names_have_room_in_every_table(width: int) -> None:
+    console = Console(file=io.StringIO(), width=width)
+    print_comparison(comparison({"a": (0.82, 0.012), "b": (0.64, 0.004)}), console)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    rows = [line for line in lines if line.startswith("│")]
+    assert {line[1:3] for line in rows} == {"a ", "b "}
+    assert len(rows) == 2 * sum(line.startswith("┃model") for line in lines) > 0
+    assert all("…" not in line and len(line) <= width for line in lines)
 
 
 @pytest.mark.thorough

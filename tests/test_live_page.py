@@ -371,6 +371,39 @@ def test_the_data_of_a_chart_can_be_saved_and_holds_no_formula(visit):
         assert found.equals(expected), name
 
 
+def rounded(frame, *columns):
+    """Return the different rows of some columns; charts have six digits."""
+    rows = frame.select("model", *columns).drop_nulls().rows()
+    return {(model, *(f"{value:.4g}" for value in values)) for model, *values in rows}
+
+
+def test_every_chart_saves_what_it_is_of(visit, tables):
+    """Not the line of chance, nor corners of polygons: the rows of the models, with all their columns."""
+    texts = visit.page.evaluate(
+        """Object.fromEntries([...document.querySelectorAll("[data-spec]")].map(box =>
+             [box.dataset.spec.slice(5), nci.chartCsv(box)]))"""
+    )
+    buttons = visit.page.locator("[data-csv]:visible").evaluate_all("all => all.map(b => b.dataset.csv)")
+    assert {button.removeprefix("spec-") for button in buttons} == set(texts)
+    saved = {name: pl.read_csv(io.StringIO(text), infer_schema_length=None) for name, text in texts.items()}
+    assert {name for name, frame in saved.items() if frame["model"].has_nulls() or frame.is_empty()} == set()
+    assert {frame.columns[frame.columns[0] == "layer"] for frame in saved.values()} == {"model"}
+    curves = rounded(saved["roc"], "fpr", "tpr")
+    # A digit at its edge may be rounded twice.
+    assert 100 < len(curves) < 1.01 * len(curves & rounded(tables.curves, "fpr", "tpr"))
+    ranges = rounded(saved["winners"][1:], "start")  # the first begins at the edge of the chart
+    assert ranges
+    assert ranges <= rounded(tables.best_winners, "start")
+    assert "lower" in saved["winners"].columns
+    assert set(saved["decisions"]["model"]) == set(tables.decisions["model"])
+    assert len(saved["decisions"]) == saved["decisions"]["lambda_start"].n_unique()
+    leaders = saved["leaders"]
+    sure = rounded(leaders.filter(layer="areas"), "prevalence", "probability")
+    assert sure == rounded(tables.best_certainty, "prevalence", "probability")
+    assert leaders.filter(layer="leaders")["start"].null_count() == 0
+    assert saved["work"].filter(layer="lines").height > saved["work"].filter(layer="held").height > 0
+
+
 def test_who_is_better_beyond_a_border_leads_there(browser, tmp_path):
     path = write_report(comparison(), tmp_path / "r.html")
     told = re.compile(r"(above|below) η = ([\d.e-]+) ([\w ]+?) is better", re.IGNORECASE)

@@ -16,6 +16,7 @@ from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.sources import Predictions, SourceLike, frame_source, need_columns, open_source
 from nci_frames.counting.logs.types import is_text
 from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.messages import Option
 from nci_frames.schemas import PREDICTIONS, RESERVED
 
 __all__ = ["scan_behind", "scan_predictions"]
@@ -214,7 +215,8 @@ def _columns(
             raise ParameterError(msg, hint="rename the column in the log, or on a LazyFrame before the scan")
         if segment in keys:
             msg = f"the key {segment!r} is asked for twice"
-            raise ParameterError(msg, hint="name it once, as fold= or repeat=, or among segments=")
+            hint = f"name it once, as {Option('fold')} or {Option('repeat')}, or among {Option('segments')}"
+            raise ParameterError(msg, hint=hint)
         keys[segment] = segment
     if scores is not None and not scores:
         raise ParameterError.out_of_range("scores", scores, "at least one model and its score column")

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import polars as pl
 
@@ -186,9 +186,11 @@ def comparison_of(
 
     def tables(rates: pl.DataFrame, keys: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         points = log.bounded(select_operating_points(rates, threshold=threshold))
-        # The tables of segments have thousands of rows; their bounds would not be read.
-        band = log.whole and not keys
-        projection = project_rates(points, metrics=METRICS, prevalence=grid, beta=betas, band=band)
+        # There may be thousands of segments: of theirs, only what is read is computed, and without bounds.
+        what: dict[str, Any] = {"metrics": METRICS, "beta": betas, "band": log.whole}
+        if keys:
+            what = {"metrics": "f_beta", "beta": main_beta(betas), "band": False}
+        projection = project_rates(points, prevalence=grid, **what)
         return points, rank_models(projection), rank_models(log.areas(keys, grid))
 
     rates = log.rates()
