@@ -179,7 +179,7 @@ def test_a_model_that_is_always_the_best() -> None:
     )  # fmt: skip
     comparison = nf.compare_models(counts, prevalence=[0.01, 0.5], repeats=20)
     answer = answer_question(Question(prevalence=0.1, threshold=0.5), comparison, counts)
-    assert answer_lines(answer)[-1] == "a is the best at every prevalence from 0.01 to 0.5"
+    assert answer_lines(answer)[-1] == "a leads in this log at every prevalence from 0.01 to 0.5"
     assert conclusion_lines(answer)[-1] == "it is the best from prevalence 0.01 to 0.5"
 
 
