@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -154,6 +155,17 @@ def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@", "\t", "\r"))]
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+def test_short_names_have_room_in_every_table(width: int) -> None:
+    console = Console(file=io.StringIO(), width=width)
+    print_comparison(comparison({"a": (0.82, 0.012), "b": (0.64, 0.004)}), console)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    rows = [line for line in lines if line.startswith("│")]
+    assert {line[1:3] for line in rows} == {"a ", "b "}
+    assert len(rows) == 2 * sum(line.startswith("┃model") for line in lines) > 0
+    assert all("…" not in line and len(line) <= width for line in lines)
+
+
 @pytest.mark.thorough
 def test_long_names_that_begin_alike_are_told_apart_at_80_columns() -> None:
     names = [f"gradient boosted trees, depth 6, learning rate 0.{i}, on all columns" for i in range(3)]
@@ -249,12 +261,14 @@ def test_one_column_per_model(tmp_path: Path) -> None:
     pl.DataFrame({"y": ["bad", "ok", "ok"], "f": [0.9, 0.2, 0.3], "g": [0.1, 0.2, 0.3]}).write_parquet(
         tmp_path / "w.parquet"
     )
+    # Without a name of its own a model has that of its column.
     done = run(
         "report", str(tmp_path / "w.parquet"), "--label", "y", "--positive", "bad", "--scores", "forest=f",
-        "--scores", "linear=g", "--out", str(tmp_path / "out"), *QUICK,
+        "--scores", "g", "--out", str(tmp_path / "out"), *QUICK,
     )  # fmt: skip
     assert done.exit_code == 0, done.output
-    assert "forest" in done.output
+    assert re.search(r"\bforest\b", done.output)
+    assert re.search(r"\bg\b", done.output)
     assert "6 predictions counted" in done.output
 
 

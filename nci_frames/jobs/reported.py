@@ -61,7 +61,12 @@ class Reported:
             scope: None if window is None else [time.isoformat() for time in window]
             for scope, window in self._windows.items()
         }
-        return {"version": self._contents.version, "generation": self.generation, "windows": windows}
+        return {
+            "table": self._contents.table_id,
+            "version": self._contents.version,
+            "generation": self.generation,
+            "windows": windows,
+        }
 
     def shared(self, mark: Mapping[str, Any] | None, keys: Sequence[str], scope: Scope) -> pl.DataFrame:
         """Return the counts of the rows of a scope that an earlier run had in its own.
@@ -79,7 +84,8 @@ class Reported:
         -------
         A counts frame; a group without such rows is absent.
         """
-        if mark is None or mark["generation"] != self.generation:
+        own = {"table": self._contents.table_id, "generation": self.generation}
+        if mark is None or any(mark.get(name) != value for name, value in own.items()):
             return self.by(keys, scope).clear()
         then = mark["windows"][scope]
         windows = (then and tuple(datetime.fromisoformat(time) for time in then), self._windows[scope])

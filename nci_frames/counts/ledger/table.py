@@ -58,7 +58,11 @@ class Snapshot:
     version: int
     #: Names of the data files, by part and generation.
     files: Mapping[tuple[str, str], tuple[str, ...]]
-    columns: tuple[str, ...]
+
+    @property
+    def generations(self) -> list[str]:
+        """The settings by which sources were counted."""
+        return sorted({name for part, name in self.files if part == "sources"})
 
 
 class LedgerTable:
@@ -270,7 +274,6 @@ def _snapshot(table: DeltaTable) -> Snapshot:
         table,
         table.version(),
         {place: tuple(names) for place, names in files.items()},
-        tuple(field.name for field in table.schema().fields),
     )
 
 

@@ -66,7 +66,8 @@ def log_martingale(successes: ArrayLike, failures: ArrayLike, limit: float, *, b
         likelihood = xlogy(s, limit) + xlogy(f, 1 - limit)
         mixture = betaln(_PRIOR + s, _PRIOR + f) + _log_beta_cdf(limit, _PRIOR + s, _PRIOR + f)
         prior = betaln(_PRIOR, _PRIOR) + _log_beta_cdf(limit, _PRIOR, _PRIOR)
-        return np.asarray(mixture - prior - likelihood)
+        evidence: Floats = np.asarray(mixture - prior - likelihood)
+        return evidence
 
 
 def _log_beta_cdf(limit: float, a: ArrayLike, b: ArrayLike) -> Floats:
@@ -75,4 +76,5 @@ def _log_beta_cdf(limit: float, a: ArrayLike, b: ArrayLike) -> Floats:
     from scipy.special import betainc, betaincc  # noqa: PLC0415  (as above)
 
     below, above = betainc(a, b, limit), betaincc(a, b, limit)
-    return np.where(below < above, np.log(below), np.log1p(-above))
+    logarithm: Floats = np.where(below < above, np.log(below), np.log1p(-above))
+    return logarithm
