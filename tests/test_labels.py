@@ -72,7 +72,8 @@ def test_the_command_says_so_with_its_own_option(tmp_path: Path) -> None:
         done = CliRunner().invoke(main, arguments)
         assert done.exit_code == 3
         assert "the labels are -1 and 1: say which is positive, e.g. --positive 1" in done.output
-    done = CliRunner().invoke(main, [*arguments, "--positive", "1"])
+    quick = ["-p", "0.1", "-b", "1", "--format", "json"]
+    done = CliRunner().invoke(main, [*arguments, "--positive", "1", *quick])
     assert done.exit_code == 0, done.output
 
 

@@ -47,7 +47,7 @@ def test_a_report_shows_every_step(tmp_path: Path) -> None:
         "--out",
         str(tmp_path / "out"),
     ]
-    text = _seen_on_a_terminal([*command, "--prevalence", "0.01", "--beta", "1"])
+    text = _seen_on_a_terminal([*command, "--prevalence", "0.01", "--beta", "1", "--format", "json"])
     places = [text.index(f"{step} ({number} of {len(STEPS)})") for number, step in enumerate(STEPS, start=1)]
     assert places == sorted(places)
 
