@@ -6,6 +6,8 @@ What it says of wrong arguments is in ``tests/snapshots``.
 import csv
 import io
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -60,8 +62,13 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
+        env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"},
     )
-    assert done.stderr == ""
+    told = done.stderr.splitlines()
+    assert [line for line in told if not line.startswith("import time:")] == []
+    imported = {line.rpartition("|")[2].strip() for line in told}
+    assert "scipy.special" in imported
+    assert not {"pandas", "scipy.stats", "sklearn"} & imported
     assert "PR-AUC over prevalence" in done.stdout
     assert "forest" in done.stdout
     assert f"400 predictions counted; report: {out}/report.html" in done.stdout
@@ -249,12 +256,14 @@ def test_one_column_per_model(tmp_path: Path) -> None:
     pl.DataFrame({"y": ["bad", "ok", "ok"], "f": [0.9, 0.2, 0.3], "g": [0.1, 0.2, 0.3]}).write_parquet(
         tmp_path / "w.parquet"
     )
+    # Without a name of its own a model has that of its column.
     done = run(
         "report", str(tmp_path / "w.parquet"), "--label", "y", "--positive", "bad", "--scores", "forest=f",
-        "--scores", "linear=g", "--out", str(tmp_path / "out"), "-p", "0.01,0.1", "-b", "1",
+        "--scores", "g", "--out", str(tmp_path / "out"), "-p", "0.01,0.1", "-b", "1",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
-    assert "forest" in done.output
+    assert re.search(r"\bforest\b", done.output)
+    assert re.search(r"\bg\b", done.output)
     assert "6 predictions counted" in done.output
 
 

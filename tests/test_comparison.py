@@ -162,6 +162,9 @@ def test_each_model_is_best_at_its_own_threshold() -> None:
     assert (best["lower"] <= best["value"]).all()
     assert (best["value"] <= best["upper"]).all()
     assert comparison.best_points.height < comparison.rates.height / 2
+    # Else a threshold between two of them would be answered by the wrong one.
+    assert comparison.rates["resolution"].unique().to_list() == ["exact"]
+    assert comparison.best_points["resolution"].unique().to_list() == ["grid"]
     ranked = best.with_columns(
         expected=pl.col("value").rank("min", descending=True).over("prevalence", "beta").cast(pl.Int64)
     )

@@ -229,6 +229,8 @@ def test_runs_of_equal_keys_are_those_of_a_loop(few: int, data: st.DataObject) -
     frame = pl.DataFrame(rows, schema={name: _KEY_TYPES[name] for name in names}, orient="row")
     told = [repr([v + 0.0 if isinstance(v, float) else v for v in row]) for row in rows]
     expected = [i for i in range(len(told)) if i == 0 or told[i] != told[i - 1]]
+    cut = data.draw(st.integers(0, len(frame)))
+    frame = pl.concat([frame[:cut], frame[cut:]], rechunk=data.draw(st.booleans()))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "_FEW_ROWS", few)
         patch.setattr(runs, "_RARE", 1)
@@ -260,9 +262,11 @@ def test_one_wrong_number_in_a_long_group_is_seen(long_rates: pl.DataFrame, row:
     def wrong(name: str, value: pl.Expr) -> pl.Expr:
         return pl.when(pl.int_range(pl.len()) == row).then(value).otherwise(name).alias(name)
 
-    first = plain_groups(long_rates, ["model"])
-    assert first is not None
-    assert first.tolist() == [0, 20_000]
+    in_three = pl.concat([long_rates[:row], long_rates[row:30_000], long_rates[30_000:]], rechunk=False)
+    for rates in (long_rates.rechunk(), in_three):
+        first = plain_groups(rates, ["model"])
+        assert first is not None
+        assert first.tolist() == [0, 20_000]
     counts = ("tp", "fp", "fn", "tn", "positives", "negatives")
     spoiled = [
         *(wrong(name, pl.col(name) + 1) for name in counts),
@@ -273,6 +277,7 @@ def test_one_wrong_number_in_a_long_group_is_seen(long_rates: pl.DataFrame, row:
     ]
     for expression in spoiled:
         assert plain_groups(long_rates.with_columns(expression), ["model"]) is None
+        assert plain_groups(in_three.with_columns(expression), ["model"]) is None
     # The counts of one row are those of another log.
     more = [wrong("tp", pl.col("tp") + 9_000), wrong("fn", pl.col("fn") - 9_000)]
     assert plain_groups(long_rates.with_columns(more), ["model"]) is None

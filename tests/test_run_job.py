@@ -1,10 +1,12 @@
 """Runs of a job: what is counted, judged, published and told."""
 
+import base64
 import json
 import re
 import shutil
 from datetime import UTC, datetime
 from hashlib import sha256
+from html import unescape
 from pathlib import Path
 
 import jsonschema
@@ -27,6 +29,7 @@ from nci_frames.jobs.reported import Reported
 from nci_frames.jobs.run import run_job
 from nci_frames.reporting.pages.gates import run_summary
 from nci_frames.reporting.pages.html import render_report
+from nci_frames.reporting.pages.markdown import render_markdown
 from tests.comparisons import comparison
 from tests.hostile import NAMES
 from tests.jobs import SMALL, small_job, write_night, write_nights
@@ -180,11 +183,25 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path
     # The page of the report has the verdicts and the trend as well, and leads to the rest.
     folder = latest(tmp_path)
     frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in ("history", "runs", "verdicts")}
-    report = render_report(comparison(), gates=run_summary(**frames, last_good="good"))
+    gates = run_summary(**frames, last_good="good")
+    report = render_report(comparison(), gates=gates)
     assert 'Run open: <span class="undecided">undecided</span>, by 1 undecided.' in report
     assert "3 runs so far; the last good one is good." in report
     assert '<a href="history.html">The history</a>' in report
     assert report.count("data:image/svg+xml") == 1
+    # So has the Markdown form, in the same words.
+    text = render_markdown(comparison(), gates=gates).replace("\\", "")
+    assert "Run open: **undecided**, by 1 undecided.\n3 runs so far; the last good one is good." in text
+    (cells,) = re.findall(r'<th scope="row">finds</th>(.*?)</tr>', report)
+    shown = [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", cells)]
+    assert shown[-1] == "the bounds contain the limit"
+    assert f"| finds | {' | '.join(shown)} |" in text
+    # Each trend has its data beside it, the same on both pages.
+    (data,) = re.findall(r'download="trend-1.csv" href="data:text/csv;base64,([^"]+)"', report)
+    assert data in page
+    trend = pl.read_csv(base64.b64decode(data))
+    assert trend["run"].to_list() == ["good", "bad", "open"]
+    assert trend["value"].to_list() == pytest.approx(history["value"].to_list(), abs=1e-12)
     # Retention keeps the last good run, however old.
     job.write_text(job.read_text() + "\n[output]\nkeep = 1\n")
     assert call("run", job, "--run-id", "again").exit_code == 11

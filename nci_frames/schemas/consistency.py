@@ -66,31 +66,34 @@ def plain_groups(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64] | No
     first = group_starts(frame, keys)
     starts = np.zeros(len(frame), np.bool_)
     starts[first] = True
-    arrays = {name: frame[name].to_numpy() for name in checked}
+    # NumPy would copy a column of several chunks whole: it is copied part by part.
+    columns = {name: frame[name] if frame.n_chunks() > 1 else frame[name].to_numpy() for name in checked}
     if len(frame) >= _LONG * len(first):
         begins = np.unique(np.append(first, np.arange(0, len(frame), _AT_A_TIME)))
         work = np.empty(_AT_A_TIME + 1, np.int64), np.empty(_AT_A_TIME + 1)
         for begin, end in itertools.pairwise([*begins.tolist(), len(frame)]):
             # Parts overlap by one row, unless a group begins.
             part = slice(begin if starts[begin] else begin - 1, end)
-            if not _is_plain_group({name: array[part] for name, array in arrays.items()}, work):
+            if not _is_plain_group(
+                {name: np.asarray(column[part]) for name, column in columns.items()}, work
+            ):
                 return None
     else:
         for begin in range(0, len(frame), _AT_A_TIME):
             part = slice(max(begin - 1, 0), begin + _AT_A_TIME)
-            if not _is_plain({name: array[part] for name, array in arrays.items()}, starts[part]):
+            if not _is_plain(
+                {name: np.asarray(column[part]) for name, column in columns.items()}, starts[part]
+            ):
                 return None
     # Along a group tp and fp fall, and fn and tn rise by as much: if both ends are in range, all rows are.
     last = np.append(first[1:], len(frame)) - 1
-    tp, fp, fn, tn, threshold = (arrays[name] for name in (*_CELLS, "threshold"))
-    smallest = np.concatenate([tp[last], fp[last], fn[first], tn[first]]).min()
-    largest = np.concatenate([tp[first], fp[first], fn[last], tn[last]]).max()
-    if (
-        smallest < 0
-        or largest > MOST_ROWS
-        or np.isnan(threshold[first]).any()
-        or np.isnan(threshold[last]).any()
-    ):
+    highest, lowest = (
+        [np.asarray(columns[name][rows]) for name in (*_CELLS, "threshold")] for rows in (first, last)
+    )
+    smallest = np.concatenate([*lowest[:2], *highest[2:4]]).min()
+    largest = np.concatenate([*highest[:2], *lowest[2:4]]).max()
+    ends = np.concatenate([lowest[4], highest[4]])
+    if smallest < 0 or largest > MOST_ROWS or np.isnan(ends).any():
         return None
     return first if is_distinct(frame, keys, first) else None
 

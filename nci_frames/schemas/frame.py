@@ -5,7 +5,9 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.errors import SchemaError
 from nci_frames.schemas.consistency import (
@@ -160,17 +162,20 @@ class FrameSchema:
                 wanted = " or ".join(str(d) for d in column.dtypes)
                 raise SchemaError.wrong_type(column.name, f"a {self.name} frame", str(dtype), wanted)
 
-    def finish(self, table: pl.DataFrame) -> pl.DataFrame:
+    def finish(
+        self, table: pl.DataFrame, groups: tuple[list[str], NDArray[np.int64]] | None = None
+    ) -> pl.DataFrame:
         """Return a table that the library made, checked and with its columns in order.
 
         First the model, where the schema begins with it, then the keys, then the other columns of the schema.
+        Of counts, *groups* are the keys and the first row of each group, if the maker knows them.
         """
         first = ["model"] if self.columns[0].name == "model" else []
         present = [name for name in self.fixed if name in table.columns and name not in first]
         finished = table.select(*first, *self.keys(table.columns), *present)
         self.check_types(finished)
         if self.counted:
-            remember(finished, self.name)
+            remember(finished, self.name, groups)
         return finished
 
 

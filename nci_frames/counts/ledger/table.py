@@ -265,9 +265,10 @@ class LedgerTable:
 
 def _snapshot(table: DeltaTable) -> Snapshot:
     files: dict[tuple[str, str], list[str]] = {}
-    actions = pa.table(table.get_add_actions(flatten=True))
+    # Polars reads what PyArrow could, too; but PyArrow would import pandas for it.
+    actions = pl.DataFrame(table.get_add_actions(flatten=True))
     names = ("path", *(f"partition.{name}" for name in PARTITION)) if len(actions) else ()
-    for path, part, generation in sorted(zip(*(actions.column(n).to_pylist() for n in names), strict=True)):
+    for path, part, generation in sorted(zip(*(actions[n].to_list() for n in names), strict=True)):
         files.setdefault((part, generation), []).append(path)
     return Snapshot(
         table,
