@@ -125,9 +125,8 @@ class Contenders:
     def leads_drawn(self, one: int, others: Models) -> Floats:
         """Return the leads of one model in resampled logs if all were equal, of shape (others, logs)."""
         error = self.error[one, others][:, None]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            leads = (self.deviation[one] - self.deviation[others]) / error
-        return np.where(error > 0, leads, 0.0)
+        apart = self.deviation[one] - self.deviation[others]
+        return np.asarray(np.divide(apart, error, out=np.zeros_like(apart), where=error > 0))
 
 
 class _Case:
