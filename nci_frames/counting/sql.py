@@ -8,10 +8,11 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from nci_frames.checked import checked
+from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.errors import ParameterError
 from nci_frames.extras import require
-from nci_frames.schemas import RESERVED
+from nci_frames.messages import Option
 from nci_frames.typing import Dialect
 
 __all__ = ["counting_sql"]
@@ -260,11 +261,10 @@ def _keys(model: str, fold: str | None, segments: str | Sequence[str]) -> Mappin
     """Return the columns of the result and the columns of the table that they are."""
     keys = {"model": model, **({} if fold is None else {"fold": fold})}
     for segment in [segments] if isinstance(segments, str) else segments:
-        if segment in RESERVED or segment.startswith("__"):
-            msg = f"the segment {segment!r} has a name that the tables need for themselves"
-            raise ParameterError(msg, hint="count a view of the table in which the column has another name")
+        check_key(segment, "count a view of the table in which the column has another name")
         if segment in keys:
-            raise ParameterError(f"the key {segment!r} is asked for twice", hint="name it once")
+            hint = f"name it once, as {Option('fold')} or among {Option('segments')}"
+            raise ParameterError(f"the key {segment!r} is asked for twice", hint=hint)
         keys[segment] = segment
     return keys
 
@@ -273,8 +273,8 @@ def _classes(positive: Label, negative: Label | None) -> tuple[Label, Label]:
     if negative is None:
         if isinstance(positive, str) or positive not in (0, 1):
             msg = "a label other than 0/1 and Boolean needs both of its values"
-            raise ParameterError(msg, where="counting_sql", found=f"positive={positive!r} alone",
-                                 hint="add negative=, the label of the other class")  # fmt: skip
+            raise ParameterError(msg, found=f"{Option('positive', positive)} alone",
+                                 hint=f"add {Option('negative')}, the other label")  # fmt: skip
         negative = (not positive) if isinstance(positive, bool) else 1 - positive
     if type(positive) is not type(negative) and (
         isinstance(positive, str | bool) or isinstance(negative, str | bool)

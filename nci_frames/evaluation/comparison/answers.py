@@ -1,12 +1,14 @@
 """A comparison and its counts -> the answer to one question."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import polars as pl
 
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.comparison.certainty import Resampled
 from nci_frames.evaluation.comparison.log_counts import LogCounts
+from nci_frames.evaluation.comparison.possible_best import LEAST_REPEATS
 from nci_frames.evaluation.comparison.questions import Answer, Question
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.evaluation.comparison.units import BUCKET
@@ -25,8 +27,6 @@ from nci_frames.schemas import COUNTS, collect
 
 __all__ = ["answer_question"]
 
-#: With fewer resampled logs than this a p-value near 0.05 is too uncertain.
-_LEAST_REPEATS = 200
 _BESIDES = ("recall", "precision", "pos_fraction")
 _COLUMNS = (
     "model", "threshold", "metric", "prevalence", "beta", "value", "lower", "upper", "rank",
@@ -94,15 +94,15 @@ class _Asker:
         repeats: int,
     ) -> None:
         self._question, self._comparison, self._eta = question, comparison, eta
-        self._log, self._repeats = log, max(repeats, _LEAST_REPEATS)
+        self._log, self._repeats = log, max(repeats, LEAST_REPEATS)
         self._asked = question.asked
         self._curve = question.area
         self._label = question.area.name if question.area is not None else called_metric(self._asked).label
         # The best of a metric that rises with TPR and falls with FPR is one of few.
         few = question.own and question.f_beta
         self._rates = highest_of_each_tpr(comparison.rates) if few else comparison.rates
-        grid = [value for value in (*comparison.prevalence, eta) if 0 < value < 1]
-        self.span = min(grid), max(grid)
+        self._grid = sorted({value for value in (*comparison.prevalence, eta) if 0 < value < 1})
+        self.span = self._grid[0], self._grid[-1]
 
     def models(self) -> pl.DataFrame:
         """Return the models, the best first."""
@@ -142,7 +142,8 @@ class _Asker:
             table = table.join(one, on="model", how="left", nulls_equal=True)
         if not self._question.own or self._log.judged is None:
             return table
-        fitted = self._judged_apart(self._eta).select("model", pl.col("value").alias("__judged"))
+        here = pl.col("prevalence").is_null() | (pl.col("prevalence") == self._eta)
+        fitted = self._judged_apart.filter(here).select("model", pl.col("value").alias("__judged"))
         judged = table.join(fitted, on="model", how="left", nulls_equal=True)
         value = pl.col("__judged")
         known = pl.col("lower").is_not_null() & value.is_not_null()
@@ -235,7 +236,7 @@ class _Asker:
         A range ends at the next prevalence. Thresholds that are chosen for the metric are judged on other
         rows, as they are at the prevalence of the question.
         """
-        grid = sorted({eta for eta in (*self._comparison.prevalence, self._eta) if 0 < eta < 1})
+        grid = self._grid
         called, beta = called_metric(self._asked), pl.lit(self._question.beta)
         points = self._points(grid)
         if "prevalence" not in points.columns:
@@ -248,7 +249,7 @@ class _Asker:
             "model", "threshold", "metric", "prevalence", "beta", "value", "supported", "reason"
         )
         if self._question.own and self._log.judged is not None:
-            judged = self._judged_apart(grid)
+            judged = self._judged_apart
             at = ["model"] if judged["prevalence"].null_count() else ["model", "prevalence"]
             judged = judged.drop("prevalence") if len(at) == 1 else judged
             table = table.drop("value").join(judged, on=at, how="left", nulls_equal=True)
@@ -266,13 +267,14 @@ class _Asker:
         whole = first.with_columns(end=pl.Series(ends, dtype=pl.Float64))
         return whole.select("start", "end", "model", "supported")
 
-    def _judged_apart(self, prevalence: float | Sequence[float]) -> pl.DataFrame:
-        """Return the value of each model at its best threshold, on other rows than that was chosen on."""
+    @cached_property
+    def _judged_apart(self) -> pl.DataFrame:
+        """The value of each model at its best threshold over prevalence, on rows it was not chosen on."""
         counts = self._log.total if self._log.judged is None else self._log.judged
         fitted = cross_fit(
             counts,
             metric=self._asked,
-            prevalence=prevalence,
+            prevalence=self._grid,
             beta=self._question.beta,
             units=self._log.drawn.units,
         )

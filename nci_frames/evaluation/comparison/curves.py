@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from nci_frames.counts.resolution import without_claims
 from nci_frames.evaluation.arrays.thinning import thin_curves
 from nci_frames.evaluation.projection.projection import project_rates
 
@@ -37,7 +38,8 @@ def report_curves(rates: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     run = ordered.select(pl.struct("model", column).rle_id()).to_series()
     ends = run.ne_missing(run.shift()) | run.ne_missing(run.shift(-1))
     passing = ordered.filter(ends)
-    return rates[thin_curves(passing, "across", "tpr", by="model", width=width, height=height)["__row"]]
+    kept = thin_curves(passing, "across", "tpr", by="model", width=width, height=height)
+    return without_claims(rates[kept["__row"]])
 
 
 def project_curves(curves: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
