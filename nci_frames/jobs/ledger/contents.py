@@ -52,11 +52,6 @@ class Contents:
         """What tells the ledger from any other, also from a later one in its place."""
         return self._view.table_id
 
-    @property
-    def keys(self) -> list[str]:
-        """The columns that make a group."""
-        return self._made.settings.keys
-
     def counts(
         self, *, by: str | Sequence[str] | None, window: Window | None, as_of: str | int | None = None
     ) -> pl.DataFrame:

@@ -198,7 +198,7 @@ def _order(answer: Answer) -> str:
         return f"at other prevalences this log cannot tell the value ({span})"
     if len(models) == 1:
         span = f"from {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
-        return f"{models[0]} is the best at every prevalence {span}{doubt}"
+        return f"{models[0]} leads in this log at every prevalence {span}{doubt}"
     steps = [
         lead.models[0] + ("" if after is None else f" up to {format_grid(lead.end)}{_uncertain(after)}")
         for lead, after in zip_longest(known, known[1:])
