@@ -171,9 +171,9 @@ def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
     bad["unreadable"].symlink_to("/proc/self/mem")
     for n, name in enumerate(("vanishing", "growing")):
         random_log(40, 60 + n).write_parquet(bad[name])
-    from nci_frames.jobs.ledger import sources  # noqa: PLC0415
+    from nci_frames.jobs.ledger import counting  # noqa: PLC0415
 
-    read = sources._read
+    read = counting._read
     growing = [0]
 
     def reading(file, settings):
@@ -185,7 +185,7 @@ def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
             random_log(40 + growing[0], 61).write_parquet(bad["growing"])
         return frame
 
-    monkeypatch.setattr(sources, "_read", reading)
+    monkeypatch.setattr(counting, "_read", reading)
     text = SMALL.replace("[0.0, 0.25, 0.5, 0.75]", "[0.0, 0.5]")
     job = small_job(tmp_path, text=text)
     ended = CliRunner().invoke(main, ["run", str(job)])
