@@ -18,7 +18,7 @@ from nci_frames.counting.logs.reading import predictions_of
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
-from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.errors import ParameterError
 
 __all__ = ["BUCKET", "UnitSizes", "bucket_of_units", "unit_buckets", "unit_sizes"]
 
@@ -81,9 +81,7 @@ def unit_buckets(predictions: Predictions, /, *, buckets: int = 256) -> pl.LazyF
     """
     check_whole("buckets", buckets, 2, 1_000_000)
     scan = scan_behind(predictions)
-    schema = scan.raw.collect_schema()
-    if "unit" not in schema:
-        raise SchemaError.missing_column("unit", "unit", scan.source.where, list(schema))
+    scan.need_unit()
     if "bucket" in scan.keys:
         raise ParameterError("the predictions already have a key 'bucket'", hint="rename it in the log")
     prepare = functools.partial(_with_bucket, prepare=scan.prepare, buckets=buckets)
