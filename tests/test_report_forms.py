@@ -37,7 +37,8 @@ SEGMENTS = [*NAMES, None]
 
 def hostile() -> Comparison:
     models = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(NAMES)}
-    return comparison({**models, "none": (None, 0.1)}, segments=SEGMENTS, key="=a|<b>{{7*7}}")
+    few = {"prevalence": (0.001, 0.01, 0.1), "beta": (0.5, 1.0, 2.0)}
+    return comparison({**models, "none": (None, 0.1)}, segments=SEGMENTS, key="=a|<b>{{7*7}}", **few)
 
 
 def real() -> Comparison:

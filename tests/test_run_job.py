@@ -19,6 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families as read_plai
 
 import nci_frames as nf
 from nci_frames.cli import main
+from nci_frames.jobs import demo
 from nci_frames.jobs.counted_files import Counting, count_files, ledger_of
 from nci_frames.jobs.gates.judge import VERDICTS
 from nci_frames.jobs.history import History
@@ -527,10 +528,18 @@ def test_a_run_killed_between_its_name_and_the_pointer_is_built_again(tmp_path: 
 
 
 @pytest.mark.thorough
-def test_the_demo_shows_what_its_nights_bring(tmp_path: Path) -> None:
-    from nci_frames.jobs.demo import run_demo_nights  # noqa: PLC0415
-
-    nights = [outcome for _, outcome in run_demo_nights(tmp_path / "demo", rows=8000)]
+def test_the_demo_shows_what_its_nights_bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The page of the report is made on the last night only; here the others are looked at in the history.
+    without_page = demo.DEMO_JOB.replace("[report]\n", '[report]\nformats = ["json"]\n')
+    shown = demo.DEMO_JOB
+    monkeypatch.setattr(demo, "DEMO_JOB", without_page)
+    nights = []
+    for _, outcome in demo.run_demo_nights(tmp_path / "demo", rows=8000):
+        nights.append(outcome)
+        if len(nights) == 4:
+            assert (tmp_path / "demo" / "job.toml").read_text() == without_page != shown
+            (tmp_path / "demo" / "job.toml").write_text(shown)
+    assert '<section id="gates"' in (nights[4].folder / "report.html").read_text()
     assert [night.exit_code for night in nights] == [0, 0, 0, 10, 10]
     events = [dict(night.files.group_by("event").len().rows()) for night in nights]
     # The late file is counted; the one that is delivered again is known.
