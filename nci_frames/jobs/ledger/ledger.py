@@ -135,6 +135,8 @@ class CountsLedger:
             If a file's columns or rows are not those of predictions, or its keys have other types.
         LedgerError
             If the ledger is damaged.
+        ParameterError
+            If an option is wrong, or a file has too many groups.
         ConflictError
             If other writers always come first.
         OutputError
@@ -240,6 +242,8 @@ class CountsLedger:
         ------
         LedgerError
             If there is no ledger, no such generation, run or version, or data is damaged or no longer there.
+        ParameterError
+            If the window is not a start and a later end, both with a time zone.
         SchemaError
             If there is no such key.
         """
