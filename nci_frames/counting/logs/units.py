@@ -19,11 +19,9 @@ from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
 from nci_frames.errors import ParameterError
+from nci_frames.schemas.columns import BUCKET
 
 __all__ = ["BUCKET", "UnitSizes", "bucket_of_units", "unit_buckets", "unit_sizes"]
-
-#: Name of the key that ``unit_buckets`` adds.
-BUCKET = "bucket"
 
 #: Above so many rows, units are counted in a sample of one in so many units.
 _MANY_ROWS, _SAMPLED = 1 << 24, 64
@@ -82,10 +80,10 @@ def unit_buckets(predictions: Predictions, /, *, buckets: int = 256) -> pl.LazyF
     check_whole("buckets", buckets, 2, 1_000_000)
     scan = scan_behind(predictions)
     scan.need_unit()
-    if "bucket" in scan.keys:
+    if BUCKET in scan.keys:
         raise ParameterError("the predictions already have a key 'bucket'", hint="rename it in the log")
     prepare = functools.partial(_with_bucket, prepare=scan.prepare, buckets=buckets)
-    return predictions_of(replace(scan, keys=(*scan.keys, "bucket"), prepare=prepare))
+    return predictions_of(replace(scan, keys=(*scan.keys, BUCKET), prepare=prepare))
 
 
 def _with_bucket(

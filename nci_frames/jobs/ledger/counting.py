@@ -16,7 +16,7 @@ from nci_frames.counting.logs.scan import scan_behind, scan_predictions
 from nci_frames.counting.logs.sources import open_source
 from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.counting.thresholds.grids import Thresholds
-from nci_frames.counts.increments import check_cells, increments_of
+from nci_frames.counts.increments import check_size, increments_of
 from nci_frames.errors import (
     InvalidRowsError,
     InvalidRowsWarning,
@@ -86,7 +86,7 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
         if settings.thresholds is not None:
             # Not of the predictions, which would tell of their invalid rows.
             valid = scan.raw.filter(pl.col(REASON) == 0)
-            check_cells(
+            check_size(
                 valid.select(settings.keys).unique().collect(), len(settings.thresholds), repr(file.path)
             )
         # A frame is counted, but a file is what a warning is about.
