@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +185,24 @@ def test_sums_of_weights_have_no_interval_and_no_test() -> None:
     comparison = nf.compare_models(weighted, prevalence=GRID, threshold=0.5)
     answer = answer_question(Question(prevalence=0.1), comparison, weighted)
     assert answer.models["lower"].null_count() == 2
-    assert "whether it is significantly better than others, this log cannot tell" in answer_lines(answer)
+    untold = "whether it is significantly better than others, this log cannot tell"
+    assert untold in answer_lines(answer)
+    known = replace(answer, models=answer.models.with_columns(supported=True))
+    assert conclusion_lines(known)[1] == untold
+
+
+def test_a_conclusion_does_not_say_more_than_the_answer() -> None:
+    """Too few negatives, and the model that is the best where the log can tell is another one."""
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [6, 8], "fp": [1, 2], "fn": [4, 2], "tn": [99, 98]}
+    )
+    comparison = nf.compare_models(counts, prevalence=[0.005, 0.5], repeats=20)
+    lines = conclusion_lines(
+        answer_question(Question(prevalence=0.01, threshold=0.5), comparison, counts, repeats=200)
+    )
+    assert lines[0].startswith("prevalence 0.01: a, F1 0.463")
+    assert lines[1] == "this log cannot tell: about 4,000 negatives would be needed"
+    assert lines[2:] == ["b is the best from prevalence 0.238 to 0.5"]
 
 
 @pytest.mark.thorough
