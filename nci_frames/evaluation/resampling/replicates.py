@@ -51,8 +51,8 @@ class Replicates:
     #: By how much a positive (first row) or a negative (second row) more or less moves each value at most;
     #: NaN if that makes it undefined.
     moved: Floats
-    #: How many rows, or buckets of units, with positives and with negatives are drawn from.
-    sizes: tuple[int, int]
+    #: How many positives and negatives are drawn from, or buckets of equal size that have them.
+    sizes: tuple[float, float]
 
     def check_one_point(self) -> None:
         """Raise ParameterError if the metric was taken at several thresholds."""
