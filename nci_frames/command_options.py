@@ -171,7 +171,9 @@ def _score_columns(
     scores: dict[str, str] = {}
     for text in value:
         model, separator, column = text.partition("=")
-        if not (model and separator and column):
+        if not separator:
+            column = model
+        if not (model and column):
             raise click.BadParameter(f"{text!r} is not MODEL=COLUMN, e.g. forest=p_forest.")
         if model in scores:
             raise click.BadParameter(f"the model {model!r} is given twice.")
@@ -219,9 +221,10 @@ _COLUMNS: dict[str, dict[str, Any]] = {
     "score": {"default": "score", "show_default": True, "help": "Column with the score."},
     "scores": {
         "multiple": True,
-        "metavar": "MODEL=COLUMN",
+        "metavar": "[MODEL=]COLUMN",
         "callback": _score_columns,
-        "help": "Score column of one model, for logs with a column per model; may be repeated.",
+        "help": "Score column of one model, for logs with a column per model; may be repeated. "
+        "Without MODEL= the model has the name of its column.",
     },
     "fold": {"help": "Column with the cross-validation fold."},
     "repeat": {"help": "Column with the repeat of the cross-validation; areas are averaged over repeats."},

@@ -224,6 +224,8 @@ class SchemaError(NciFramesError):
         close = nearest_name(column, available) or nearest_name(role, available)
         meant = f"did you mean {close!r}? " if close else ""
         hint = f"{meant}name the column with {Option(role, close or '<name>')}" if available else None
+        if hint and not close and role in {"model", "score"}:
+            hint = f"{hint}; if each model has a score column, name them with {Option('scores')}"
         # Options that say what to do with a key are no nouns.
         part = f"option {role}" if role in {"by", "over", "units"} else f"the {role}"
         return cls(

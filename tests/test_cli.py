@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -255,12 +256,14 @@ def test_one_column_per_model(tmp_path: Path) -> None:
     pl.DataFrame({"y": ["bad", "ok", "ok"], "f": [0.9, 0.2, 0.3], "g": [0.1, 0.2, 0.3]}).write_parquet(
         tmp_path / "w.parquet"
     )
+    # Without a name of its own a model has that of its column.
     done = run(
         "report", str(tmp_path / "w.parquet"), "--label", "y", "--positive", "bad", "--scores", "forest=f",
-        "--scores", "linear=g", "--out", str(tmp_path / "out"), "-p", "0.01,0.1", "-b", "1",
+        "--scores", "g", "--out", str(tmp_path / "out"), "-p", "0.01,0.1", "-b", "1",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
-    assert "forest" in done.output
+    assert re.search(r"\bforest\b", done.output)
+    assert re.search(r"\bg\b", done.output)
     assert "6 predictions counted" in done.output
 
 

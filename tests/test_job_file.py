@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import tomllib
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -84,6 +85,55 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
 def test_what_a_job_cannot_be_told_names_the_key(tmp_path: Path, wrong: str, told: str) -> None:
     with pytest.raises(nf.ParameterError, match=told):
         read_job(small_job(tmp_path, text=wrong))
+
+
+CHAMPION = 'champion = {model = "a", prevalence = [0.1]}\n'
+SHARE = "sequential = true\nvalue_threshold = {lower = 0.5}\n"
+RECALL = 'metric = "recall"\nvalue_threshold = {lower = 0.5}\n'
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (GATE + CHAMPION + "prevalence = 0.1\n", "omit scenario and prevalence"),
+        (GATE + CHAMPION + 'scenario = "EU"\n[scenarios]\nEU = 0.1\n', "omit scenario and prevalence"),
+        (GATE + CHAMPION + 'models = ["b"]\n', "omit models"),
+        (GATE + CHAMPION.replace("0.1", "0.1, 0.1"), "champion.prevalence: 0.1 is given twice"),
+        (GATE + SHARE + 'metric = "recall"\nwindow = "last"\n', 'omit window = "last"'),
+        (GATE + SHARE + 'metric = "precision"\n', "sequential needs a value_threshold of recall or fpr"),
+        (GATE + RECALL + "threshold = nan\n", r"gates\[1\].threshold: a threshold is a number"),
+        (GATE + RECALL + 'models = ["a", "a"]\n', r"gates\[1\].models: 'a' is given twice"),
+        (GATE + RECALL + 'segments = ["c", "c"]\n' + KEYS, r"gates\[1\].segments: 'c' is given twice"),
+        (SMALL + KEYS.replace('"]', '", "country"]'), "segments.keys: 'country' is given twice"),
+        (SMALL + KEYS.replace("country", "score"), "segments.keys: the segment 'score' has a name that"),
+        (SMALL.replace("/*.parquet", "/{date:%H}"), "source.path: a path has one {date:...} at most"),
+        (SMALL.replace("%Y", "%y"), "source.path: the date of a path must be a day or an hour"),
+        (
+            SMALL.replace('"logs/{date:%Y-%m-%d}/*.parquet"', "[]"),
+            "found: source.path: list should have at",
+        ),
+        (SMALL.replace("formats", "threshold = nan\nformats"), "report.threshold: a threshold is a number"),
+        (SMALL.replace('["json"]', '["json", "json"]'), "report.formats: 'json' is given twice"),
+        (SMALL + '[scenarios]\n"" = 0.1\n', "string should have at least 1 character"),
+        (SMALL + "[scenarios]\nEU = 5\n", r"1 problem\n.*\n.*scenarios.EU: input .* equal to 1 \(found 5\)$"),
+    ],
+)
+def test_settings_that_would_have_no_effect_are_refused(tmp_path: Path, wrong: str, told: str) -> None:
+    assert re.search(told, refused(tmp_path, wrong), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("metric", "of_class"),
+    [
+        ("recall", "positives"),
+        ("sensitivity", "positives"),
+        ("fpr", "negatives"),
+        ("false_alarm_rate", "negatives"),
+    ],
+)
+def test_sequential_gates_take_any_name_of_a_rate(tmp_path: Path, metric: str, of_class: str) -> None:
+    job = small_job(tmp_path, text=GATE + SHARE + f'metric = "{metric}"\n')
+    assert read_job(job).job.gates[0].of_class == of_class
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

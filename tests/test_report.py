@@ -207,7 +207,10 @@ def test_the_borders_are_where_the_winners_change():
 def test_a_best_without_false_positives_is_not_called_certain():
     text = " ".join(Page(render_report(comparison({"quiet": (0.6, 0.0), "loud": (0.9, 0.1)}))).text.split())
     # 98,000 negatives come with 6 found positives at one in 10,000, and 25 are needed.
-    assert "At prevalence 10⁻⁴: this log cannot tell: about 400,000 negatives would be needed." in text
+    assert (
+        "At prevalence 10⁻⁴: this log cannot tell the value: about 400,000 negatives would be needed; "
+        in text
+    )
     start = text.index("At prevalence 0.02: use quiet at threshold 0.5: F1 0.750")
     said = text[start : text.index("At prevalence 0.501")]
     assert said.strip().endswith("no false positive was seen.")

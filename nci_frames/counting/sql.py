@@ -8,11 +8,11 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from nci_frames.checked import checked
+from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.errors import ParameterError
 from nci_frames.extras import require
 from nci_frames.messages import Option
-from nci_frames.schemas import RESERVED
 from nci_frames.typing import Dialect
 
 __all__ = ["counting_sql"]
@@ -215,9 +215,7 @@ def _keys(model: str, fold: str | None, segments: str | Sequence[str]) -> Mappin
     """Return the columns of the result and the columns of the table that they are."""
     keys = {"model": model, **({} if fold is None else {"fold": fold})}
     for segment in [segments] if isinstance(segments, str) else segments:
-        if segment in RESERVED or segment.startswith("__"):
-            msg = f"the segment {segment!r} has a name that the tables need for themselves"
-            raise ParameterError(msg, hint="count a view of the table in which the column has another name")
+        check_key(segment, "count a view of the table in which the column has another name")
         if segment in keys:
             hint = f"name it once, as {Option('fold')} or among {Option('segments')}"
             raise ParameterError(f"the key {segment!r} is asked for twice", hint=hint)

@@ -119,7 +119,7 @@ def chart_precision_uncertainty(
         )
         .properties(name="widest"),
         mark.mark_text(align="left", baseline="bottom", dy=-4, color=SOFT, fontSize=11)
-        .encode(x=alt.value(0), y=alt.value(0), text=alt.Text(field="label", type="nominal"))
+        .encode(x=alt.XValue(0), y=alt.YValue(0), text=alt.Text(field="label", type="nominal"))
         .properties(name="label"),
         mark.mark_rule(color=SOFT, strokeDash=[1, 3], strokeWidth=1.5)
         .encode(x=alt.X(field="observed", type="quantitative", scale=scale))

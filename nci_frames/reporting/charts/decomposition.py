@@ -145,7 +145,7 @@ def chart_decomposition(
     return facet(
         shown,
         [
-            total.mark_rule(color=SOFT, strokeWidth=1).encode(x=alt.datum(0)).properties(name="zero"),
+            total.mark_rule(color=SOFT, strokeWidth=1).encode(x=alt.XDatum(0)).properties(name="zero"),
             bars,
             total.mark_point(shape="diamond", filled=True, size=70, color=INK, opacity=1)
             .encode(
@@ -155,7 +155,7 @@ def chart_decomposition(
             total.transform_filter("isValid(datum.note)")
             .mark_text(align="left", dx=4, color=SOFT, fontSize=11)
             .encode(
-                x=alt.datum(0),
+                x=alt.XDatum(0),
                 y=y,
                 text=alt.Text(field="note", type="nominal"),
                 tooltip=tooltip({}, names=("model", "segment", "against", "reason")),

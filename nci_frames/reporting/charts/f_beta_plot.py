@@ -180,7 +180,7 @@ def _switches(ranges: pl.DataFrame, low: float, high: float) -> list[alt.Chart]:
     texts = [
         base.transform_filter(f"datum.line === {line}")
         .mark_text(baseline="bottom", dy=-4 - _LINE * line, color=SOFT, fontSize=11)
-        .encode(y=alt.value(0), text=alt.Text(field="label", type="nominal"))
+        .encode(y=alt.YValue(0), text=alt.Text(field="label", type="nominal"))
         .properties(name=f"switch_label_{line}")
         for line in range(len(ends))
     ]
@@ -207,8 +207,8 @@ def _bars(
         .encode(
             x=alt.X(field="first", type="quantitative", scale=scale),
             x2=alt.X2(field="last"),
-            y=alt.value(HEIGHT + 8),
-            y2=alt.value(HEIGHT + 20),
+            y=alt.YValue(HEIGHT + 8),
+            y2=alt.Y2Value(HEIGHT + 20),
             color=paint,
             tooltip=tooltip({"threshold": "threshold"}, names=("model", "range")),
         )
@@ -231,8 +231,8 @@ def _bars(
         .mark_tick(thickness=5, size=12, color=INK)
         .encode(
             x=alt.X(field="beta", type="quantitative", scale=scale),
-            y=alt.value(HEIGHT + 31),
-            opacity=alt.condition("datum.told", alt.value(0.85), alt.value(0.2)),
+            y=alt.YValue(HEIGHT + 31),
+            opacity=alt.OpacityValue(0.2, condition={"test": "datum.told", "value": 0.85}),
             tooltip=[
                 alt.Tooltip(field="beta", type="quantitative", title="β", format=".6~g"),
                 alt.Tooltip(field="model", type="nominal", title="best mean"),
@@ -244,7 +244,7 @@ def _bars(
     names = [
         alt.Chart(pl.DataFrame({"text": [text]}))
         .mark_text(align="right", baseline="middle", color=SOFT, fontSize=11)
-        .encode(x=alt.value(-6), y=alt.value(HEIGHT + y), text=alt.Text(field="text", type="nominal"))
+        .encode(x=alt.XValue(-6), y=alt.YValue(HEIGHT + y), text=alt.Text(field="text", type="nominal"))
         .properties(name=f"name_{text}")
         for text, y in (("winner", 14), ("significant", 31))
     ]

@@ -98,9 +98,9 @@ def chart_intervals(
     points = base.mark_point(filled=True, size=90, opacity=1).encode(
         x=x,
         tooltip=tooltip(numbers),
-        fillOpacity=alt.condition("datum.supported", alt.value(1), alt.value(0)),
+        fillOpacity=alt.FillOpacityValue(0, condition={"test": "datum.supported", "value": 1}),
         stroke=alt.Stroke(field="model", type="nominal", legend=None, scale=model_scale(style)),
-        strokeWidth=alt.value(2),
+        strokeWidth=alt.StrokeWidthValue(2),
     )
     prevalence = rows["prevalence"].drop_nulls().unique()
     at = (

@@ -11,6 +11,7 @@ from typing import Any
 import jinja2
 import polars as pl
 import vl_convert
+from altair.utils.schemapi import debug_mode
 
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.tables import Comparison
@@ -179,7 +180,8 @@ def _figure(figure: Figure) -> dict[str, Any]:
     shown = {"name": figure.name, "title": figure.title, "section": figure.section, "wide": False}
     try:
         # The tests of each chart hold it against Vega-Lite's schema, which takes longer than to draw it.
-        spec = figure.draw().to_dict(validate=False)
+        with debug_mode(False):
+            spec = figure.draw().to_dict(validate=False)
     except ParameterError as error:
         # No model has a value, or too many have one: the tables still show the values.
         return {**shown, "missing": error.what}

@@ -18,17 +18,21 @@ def packed(rows: Sequence[Mapping[str, Any]], /) -> dict[str, Any]:
     fields = list(dict.fromkeys(field for row in rows for field in row))
     return {
         "count": len(rows),
-        "columns": {field: _column([_short(row.get(field)) for row in rows]) for field in fields},
+        "columns": {field: _column([row.get(field) for row in rows]) for field in fields},
     }
 
 
 def _column(values: list[Any]) -> Any:
-    # Texts tell 1 from 1.0 and from true, which are equal.
-    first: dict[str, int] = {}
-    places = [first.setdefault(json.dumps(value), len(first)) for value in values]
-    coded = {"values": [json.loads(text) for text in first], "places": places}
-    return min(values, coded, key=lambda form: len(json.dumps(form, separators=(",", ":"))))
-
-
-def _short(value: Any) -> Any:
-    return float(f"{value:.7g}") if isinstance(value, float) else value
+    first: dict[Any, int] = {}
+    # A text tells 0 from -0, and a type 1 from true, which are equal.
+    keys = (f"{value:.7g}" if isinstance(value, float) else (value, type(value)) for value in values)
+    places = [first.setdefault(key, len(first)) for key in keys]
+    distinct = [float(key) if isinstance(key, str) else key[0] for key in first]
+    lengths = [len(json.dumps(value)) for value in distinct]
+    # In JSON every value has a comma or a bracket behind it.
+    repeated = sum(lengths[place] for place in places) + len(places)
+    coded = {"values": distinct, "places": places}
+    shorter = (
+        len(json.dumps(coded | {"values": []}, separators=(",", ":"))) + sum(lengths) + len(distinct) - 1
+    )
+    return [distinct[place] for place in places] if repeated < shorter else coded

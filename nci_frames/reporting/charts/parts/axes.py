@@ -82,6 +82,6 @@ def vertical_rule(mark: float, x: str, low: float, high: float, label: str) -> l
     return [
         base.mark_rule(color=SOFT, strokeDash=[4, 3], strokeWidth=1.25).properties(name="rule"),
         base.mark_text(align=align, baseline="bottom", dy=-4, color=SOFT, fontSize=11)
-        .encode(y=alt.YValue(0), text=alt.Text(field="label", type="nominal"))  # type: ignore[no-untyped-call]
+        .encode(y=alt.YValue(0), text=alt.Text(field="label", type="nominal"))
         .properties(name="rule_label"),
     ]
