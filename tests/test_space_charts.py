@@ -118,9 +118,8 @@ def test_winner_ranges_meet_and_fill_the_axis() -> None:
 
 
 def test_the_order_of_the_rows_does_not_change_the_bar() -> None:
-    counts = pl.DataFrame(
-        {"model": ["a", "b"], "threshold": 0.5, "tp": [60, 61], "fp": [1, 20], "fn": [40, 39], "tn": [999, 980]}
-    )
+    cells = {"tp": [60, 61], "fp": [1, 20], "fn": [40, 39], "tn": [999, 980]}
+    counts = pl.DataFrame({"model": ["a", "b"], "threshold": 0.5, **cells})
     ranges = nf.winner_ranges(nf.compute_rates(counts), metric="f_beta", over="beta", prevalence=0.01)
     assert ranges["end"][0] > 10
     drawn = nf.chart_winner_ranges(ranges).to_dict()
