@@ -334,7 +334,7 @@ def test_what_projection_assumes_is_tested_over_the_segments() -> None:
         assert comparison.shifts["segments"].to_list() == [2, 2]
         sentences.append(read_assumption(comparison.shifts))
     same = "each class has the same score distribution in all segments"
-    assert sentences[0] == f"Projection is not in doubt: none of 2 tests rejects that {same}."
+    assert sentences[0] == f"No test speaks against projection: none of 2 rejects that {same}."
     assert sentences[1].startswith(
         f"Projection is in doubt: 2 of 2 tests reject that {same}; the largest distance is 0.1"
     )
