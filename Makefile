@@ -14,8 +14,9 @@ SITE = import sysconfig; print(sysconfig.get_path("purelib"))
 SPARK_TESTS := tests/test_spark.py tests/test_spark_faults.py tests/test_engines.py
 MARKS ?= spark or engines
 # A worker that has nothing left takes tests from the other. Bytecode is kept even where the environment forbids it: else each
-# worker, and each command that a test starts, would compile all modules again.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
+# worker, and each command that a test starts, would compile all modules again. The workers are as many as most machines have
+# cores: threads of the linear algebra would only wait for each other, at full load.
+PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-job test quick lint format bench bench-report coverage types gallery api docs wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions

@@ -1,5 +1,7 @@
 """Where ``nci-frames`` starts: until the commands are imported, an interrupt ends the process at once."""
 
+import os
+
 from nci_frames.interrupts import leave_when_interrupted
 
 __all__ = ["main"]
@@ -8,6 +10,9 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line."""
     leave_when_interrupted()
+    # Matrices have a hundred rows or two. Several threads of BLAS, which NumPy starts when it is imported,
+    # would wait for each other longer than they compute, most of all beside other programs.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from nci_frames.cli import main as command_line  # noqa: PLC0415
 
     command_line()

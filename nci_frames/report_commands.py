@@ -43,7 +43,7 @@ __all__ = ["REPORT_COMMANDS"]
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help='Segments with fewer positives become one segment, "other".',
+    help='Segments with fewer positives (independent ones by --unit) become one segment, "other".',
 )
 @click.option(
     "--out",

@@ -155,10 +155,13 @@ def test_few_buckets_and_no_interval_are_refused() -> None:
 def test_intervals_of_units_scored_twice_hold_the_truth() -> None:
     logs, held = 120, np.zeros(2)
     truth = stats.norm.sf(2.0 - 2.0), stats.norm.sf(2.0)
-    for seed in range(logs):
-        counts = nf.count_confusion(nf.unit_buckets(units_scored(2, seed=seed)), thresholds=GRID)
-        rates = nf.compute_rates(counts.filter(model="a"), interval="wilson", units="bucket")
-        row = rates.filter(threshold=2.0).row(0, named=True)
+    rows = pl.concat(
+        units_scored(2, seed=seed).filter(model="a").with_columns(log=pl.lit(seed)) for seed in range(logs)
+    )
+    counts = nf.count_confusion(nf.unit_buckets(rows), thresholds=GRID)
+    rates = nf.compute_rates(counts, interval="wilson", units="bucket").filter(threshold=2.0)
+    assert len(rates) == logs
+    for row in rates.iter_rows(named=True):
         for place, rate in enumerate(("tpr", "fpr")):
             held[place] += row[f"{rate}_lower"] <= truth[place] <= row[f"{rate}_upper"]
     assert (held / logs >= 0.9).all()

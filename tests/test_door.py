@@ -14,8 +14,8 @@ from hypothesis import given
 import nci_frames as nf
 from nci_frames import schemas
 from nci_frames.schemas import runs
-from nci_frames.schemas.consistency import plain_groups
 from nci_frames.schemas.known import _KNOWN
+from nci_frames.schemas.plain import plain_groups
 from tests.fuzz.calls import NOT_CALLED, Call, calls, public_functions
 from tests.fuzz.corruptions import CELLS, CORRUPTIONS, OF_RATES
 
@@ -71,6 +71,19 @@ def test_the_message_says_where_and_what() -> None:
     first = str(caught.value).splitlines()[0]
     assert first == "column 'tp' of a counts frame must be finite and >= 0; whole numbers <= 2^53"
     assert caught.value.where == "model 'forest', threshold -0.5"
+
+
+@pytest.mark.parametrize("cell", ["tp", "fn"])
+def test_messages_name_the_keys_of_the_group(cell: str) -> None:
+    """The first group is right, the second one is not: by a count alone, and beside its neighbour."""
+    counts = pl.DataFrame(
+        {"model": "a", "country": ["at", "at", "de", "de"], "day": 1, "threshold": [0.1, 0.2] * 2,
+         "tp": [2, 1, 2, 1], "fp": [3, 1, 3, 1], "fn": [0, 1, 0, 1], "tn": [0, 2, 0, 2]}
+    )  # fmt: skip
+    de = pl.col("country") == "de"
+    wrong = {"tp": pl.when(de).then(-1).otherwise("tp"), "fn": pl.when(de).then(1).otherwise("fn")}
+    with pytest.raises(nf.SchemaError, match=r"where: model 'a', country 'de', day 1, threshold 0\.[12]\n"):
+        nf.compute_rates(counts.with_columns(wrong[cell].alias(cell)))
 
 
 def test_operating_points_may_lack_counts() -> None:

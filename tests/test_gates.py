@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import integrate, stats
+from statsmodels.stats.proportion import proportion_confint
 
 import nci_frames as nf
 from nci_frames.jobs.gates.difference import difference, shared_area_correlation, shared_correlation
@@ -179,11 +180,12 @@ def test_bounds_of_a_change_of_nested_windows_hold_as_often_as_they_say(old_shar
     then, new = rng.binomial(old, 0.85, 2000), rng.binomial(total - old, 0.75, 2000)
     truth = (old * 0.85 + (total - old) * 0.75) / total - 0.85
     held = [0, 0]
-    for hits, more in zip(then, new, strict=True):
-        sides = []
-        for found, rows in ((hits + more, total), (hits, old)):
-            interval = stats.binomtest(int(found), rows).proportion_ci(method="wilson")
-            sides.append({"value": found / rows, "lower": interval.low, "upper": interval.high})
+    intervals = [
+        np.array([found / rows, *proportion_confint(found, rows, method="wilson")]).T.tolist()
+        for found, rows in ((then + new, total), (then, old))
+    ]
+    for hits, more, *both in zip(then, new, *intervals, strict=True):
+        sides = [dict(zip(("value", "lower", "upper"), side, strict=True)) for side in both]
         before = {"tp": hits, "positives": old, "fp": 0, "negatives": 0}
         now = before | {"tp": hits + more, "positives": total}
         for place, correlation in enumerate((0.0, shared_correlation(before, now, before))):
@@ -319,6 +321,10 @@ def test_the_chat_message_is_one_line_whatever_the_names():
     assert line.isprintable()
     assert line.startswith("job run-1: FAIL (0 passed, 1 failed, 0 undecided); gate: evil")
     assert line.endswith("0.8 [0.7741, 0.8236], promised >= 0.9 out/report.html")
+    long = pl.DataFrame([rows[0] | {"gate": "g" * 700}], infer_schema_length=None)
+    told = chat_line("job", "run-1", long, ARRIVED, "out/report.html")
+    assert told.endswith("ggg... out/report.html")
+    assert len(told) == 600 + len("... out/report.html")
 
 
 @pytest.mark.parametrize(("hits", "rest", "limit"), [(0, 0, 0.8), (7, 5, 0.8), (60, 40, 0.8), (3, 997, 0.01)])

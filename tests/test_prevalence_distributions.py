@@ -167,7 +167,7 @@ point = st.tuples(rate, rate)
 
 
 @pytest.mark.thorough
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     points=st.lists(st.tuples(st.sampled_from("abc"), point), min_size=1, max_size=6),
     ends=st.tuples(st.floats(1e-5, 0.5), st.floats(1.01, 1000)),

@@ -19,10 +19,14 @@ from prometheus_client.parser import text_string_to_metric_families as read_plai
 
 import nci_frames as nf
 from nci_frames.cli import main
+from nci_frames.jobs import demo
+from nci_frames.jobs.counted_files import Counting, count_files, ledger_of
 from nci_frames.jobs.gates.judge import VERDICTS
 from nci_frames.jobs.history import History
 from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.manifest import data_facts
 from nci_frames.jobs.publishing import Shelf, check_run
+from nci_frames.jobs.reported import Reported
 from nci_frames.jobs.run import run_job
 from nci_frames.reporting.pages.gates import run_summary
 from nci_frames.reporting.pages.html import render_report
@@ -41,6 +45,28 @@ def call(*arguments: object) -> Result:
 
 def latest(folder: Path) -> Path:
     return folder / "out" / json.loads((folder / "out" / "latest.json").read_text())["path"]
+
+
+@pytest.mark.parametrize(("windows", "until"), [(None, None), (1, None), (2, None), (1, 3), (None, 3)])
+def test_what_is_said_of_the_data_is_of_the_rows_that_are_reported(
+    tmp_path: Path, windows: int | None, until: int | None
+) -> None:
+    write_nights(tmp_path / "logs", 3)
+    write_night(tmp_path / "undated" / "a.parquet", 50, 0.8, seed=9)
+    text = SMALL.replace("path = ", 'path = ["undated", ').replace('parquet"\n', 'parquet"]\n')
+    file = read_job(small_job(tmp_path, text=text))
+    settings = file.job.counting_settings()
+    before = None if until is None else datetime(2026, 3, until, tzinfo=UTC)
+    appended = count_files(file, file.job.source, settings, Counting("a", None, keep_going=False))
+    counts = Reported(ledger_of(file), settings, windows, before)
+    reported = counts.by([], "all").filter(threshold=0.5)
+    rows = sum(reported.select(pl.sum_horizontal("tp", "fp", "fn", "tn")).to_series())
+    facts = dict(data_facts(counts, appended))
+    assert facts["rows counted"] == f"{rows:,}"
+    dated = min(windows or 3, (until or 4) - 1)
+    assert facts["windows"].startswith(f"{dated}, the newest from 2026-03-0{(until or 4) - 1} 00:00")
+    files = dated + (windows is until is None)
+    assert facts["sources"] == f"{files}, of which {files} new"
 
 
 @pytest.mark.thorough
@@ -73,6 +99,20 @@ def test_init_check_run_with_the_example(tmp_path: Path) -> None:
     assert "1 run so far" in report
     assert "data:image/svg+xml" not in report
     assert call("check", job).stdout.startswith("files:    5 (5 known)")
+
+
+def test_neither_init_nor_the_demo_replaces_what_is_there(tmp_path: Path) -> None:
+    log = write_nights(tmp_path / "nightly" / "logs", 1)[0]
+    before = log.read_bytes()
+    refused = call("init", tmp_path / "nightly", "--example")
+    assert refused.exit_code == 2
+    assert "there are logs already" in refused.output
+    small_job(tmp_path / "nightly")
+    demo = call("demo-job", "--out", tmp_path / "nightly")
+    assert demo.exit_code == 2
+    assert "the demo needs a folder of its own" in demo.output
+    assert (tmp_path / "nightly" / "job.toml").read_text() == SMALL
+    assert log.read_bytes() == before
 
 
 @pytest.mark.thorough
@@ -488,10 +528,18 @@ def test_a_run_killed_between_its_name_and_the_pointer_is_built_again(tmp_path: 
 
 
 @pytest.mark.thorough
-def test_the_demo_shows_what_its_nights_bring(tmp_path: Path) -> None:
-    from nci_frames.jobs.demo import run_demo_nights  # noqa: PLC0415
-
-    nights = [outcome for _, outcome in run_demo_nights(tmp_path / "demo", rows=8000)]
+def test_the_demo_shows_what_its_nights_bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The page of the report is made on the last night only; here the others are looked at in the history.
+    without_page = demo.DEMO_JOB.replace("[report]\n", '[report]\nformats = ["json"]\n')
+    shown = demo.DEMO_JOB
+    monkeypatch.setattr(demo, "DEMO_JOB", without_page)
+    nights = []
+    for _, outcome in demo.run_demo_nights(tmp_path / "demo", rows=8000):
+        nights.append(outcome)
+        if len(nights) == 4:
+            assert (tmp_path / "demo" / "job.toml").read_text() == without_page != shown
+            (tmp_path / "demo" / "job.toml").write_text(shown)
+    assert '<section id="gates"' in (nights[4].folder / "report.html").read_text()
     assert [night.exit_code for night in nights] == [0, 0, 0, 10, 10]
     events = [dict(night.files.group_by("event").len().rows()) for night in nights]
     # The late file is counted; the one that is delivered again is known.

@@ -42,7 +42,7 @@ def test_growth_saturates() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("ratio", [0.1, 20])
 def test_every_metric_of_finite_range_equals_a_plain_sum(ratio: float) -> None:
-    side = 1500
+    side = 1250
     middle = (np.arange(side) + 0.5) / side
     grid = pl.DataFrame({"tpr": np.repeat(middle, side), "fpr": np.tile(middle, side), "beta": 1.0})
     found = nf.imbalance_sensitivity(FINITE, ratios=ratio)

@@ -1,6 +1,7 @@
 """A comparison and its counts -> the answer to one question."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import polars as pl
 
@@ -100,8 +101,8 @@ class _Asker:
         # The best of a metric that rises with TPR and falls with FPR is one of few.
         few = question.own and question.f_beta
         self._rates = highest_of_each_tpr(comparison.rates) if few else comparison.rates
-        grid = [value for value in (*comparison.prevalence, eta) if 0 < value < 1]
-        self.span = min(grid), max(grid)
+        self._grid = sorted({value for value in (*comparison.prevalence, eta) if 0 < value < 1})
+        self.span = self._grid[0], self._grid[-1]
 
     def models(self) -> pl.DataFrame:
         """Return the models, the best first."""
@@ -141,7 +142,8 @@ class _Asker:
             table = table.join(one, on="model", how="left", nulls_equal=True)
         if not self._question.own or self._log.judged is None:
             return table
-        fitted = self._judged_apart(self._eta).select("model", pl.col("value").alias("__judged"))
+        here = pl.col("prevalence").is_null() | (pl.col("prevalence") == self._eta)
+        fitted = self._judged_apart.filter(here).select("model", pl.col("value").alias("__judged"))
         judged = table.join(fitted, on="model", how="left", nulls_equal=True)
         value = pl.col("__judged")
         known = pl.col("lower").is_not_null() & value.is_not_null()
@@ -234,7 +236,7 @@ class _Asker:
         A range ends at the next prevalence. Thresholds that are chosen for the metric are judged on other
         rows, as they are at the prevalence of the question.
         """
-        grid = sorted({eta for eta in (*self._comparison.prevalence, self._eta) if 0 < eta < 1})
+        grid = self._grid
         called, beta = called_metric(self._asked), pl.lit(self._question.beta)
         points = self._points(grid)
         if "prevalence" not in points.columns:
@@ -247,7 +249,7 @@ class _Asker:
             "model", "threshold", "metric", "prevalence", "beta", "value", "supported", "reason"
         )
         if self._question.own and self._log.judged is not None:
-            judged = self._judged_apart(grid)
+            judged = self._judged_apart
             at = ["model"] if judged["prevalence"].null_count() else ["model", "prevalence"]
             judged = judged.drop("prevalence") if len(at) == 1 else judged
             table = table.drop("value").join(judged, on=at, how="left", nulls_equal=True)
@@ -265,13 +267,14 @@ class _Asker:
         whole = first.with_columns(end=pl.Series(ends, dtype=pl.Float64))
         return whole.select("start", "end", "model", "supported")
 
-    def _judged_apart(self, prevalence: float | Sequence[float]) -> pl.DataFrame:
-        """Return the value of each model at its best threshold, on other rows than that was chosen on."""
+    @cached_property
+    def _judged_apart(self) -> pl.DataFrame:
+        """The value of each model at its best threshold over prevalence, on rows it was not chosen on."""
         counts = self._log.total if self._log.judged is None else self._log.judged
         fitted = cross_fit(
             counts,
             metric=self._asked,
-            prevalence=prevalence,
+            prevalence=self._grid,
             beta=self._question.beta,
             units=self._log.drawn.units,
         )

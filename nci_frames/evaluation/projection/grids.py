@@ -57,24 +57,25 @@ class MetricGrid:
         """Return what follows the identity of the points, each as often as the grid is large."""
         axes = {"prevalence": self.prevalence, "beta": self.beta}
         given = {name: axis for name, axis in axes.items() if isinstance(axis, pl.Expr)}
-        if "prevalence" in given:
+        if flagged and "prevalence" in given:
             given["__rarity"] = log_rarity(given["prevalence"])
-        reads = {"threshold", *self.expression.meta.root_names(), *axes, *(_BOUNDS if band else ())}
-        needed = [name for name in points.columns if name in reads or (flagged and name in SUPPORT)]
-        each = points.with_columns(**given).select(*dict.fromkeys([*needed, *given]))
+        reads = {"threshold", *self.expression.meta.root_names(), *(_BOUNDS if band else ())}
+        reads |= set(SUPPORT) if flagged else set()
+        each = points.select(*(name for name in points.columns if name in reads - set(axes)), **given)
         each = each[np.repeat(np.arange(len(points)), self.size)]
         inner = 1
         for name, axis in (("beta", self.beta), ("prevalence", self.prevalence)):
             if isinstance(axis, pl.Expr):
                 continue
             values = pl.DataFrame({name: axis}, schema={name: pl.Float64})
-            if name == "prevalence":
+            if flagged and name == "prevalence":
                 values = values.with_columns(__rarity=log_rarity(pl.col(name)))
-            places = np.arange(len(each)) // inner % len(axis)
-            each = each.with_columns(values[places])
+            each = each.hstack(values[np.arange(len(each)) // inner % len(axis)])
             inner *= len(axis)
-        value = self.expression.cast(pl.Float64)
-        table = each.with_columns(metric=pl.lit(self.label), value=value)
+        value, metric = self.expression.cast(pl.Float64), pl.lit(self.label).alias("metric")
+        if not (band or flagged):
+            return each.select(metric, "prevalence", "beta", value=value)
+        table = each.with_columns(value=value)
         columns: dict[str, pl.Expr] = {}
         if band:
             corners = []
@@ -89,7 +90,7 @@ class MetricGrid:
             columns["upper"] = pl.when(known).then(pl.max_horizontal(names))
         if flagged:
             columns |= self._flags()
-        return table.select("metric", "prevalence", "beta", "value", **columns)
+        return table.select(metric, "prevalence", "beta", "value", **columns)
 
     def _flags(self) -> dict[str, pl.Expr]:
         if self.needs_fpr is None:

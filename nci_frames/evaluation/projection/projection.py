@@ -15,7 +15,7 @@ from nci_frames.evaluation.support.rule import independent_rows, point_reason, p
 from nci_frames.memory import check_table
 from nci_frames.schemas import PROJECTION, RATES, collect
 
-__all__ = ["project_checked", "project_in_parts", "project_rates"]
+__all__ = ["points_on_grids", "project_checked", "project_in_parts", "project_rates"]
 
 #: Rows of the result that are computed at a time.
 _ROWS_AT_A_TIME = 1 << 20
@@ -229,15 +229,16 @@ def _project(
     # Some points at a time: what is computed on the way takes more memory than the result.
     some = max(1, _ROWS_AT_A_TIME // sum(grid.size for grid in grids))
     parts = points.iter_slices(some) if len(points) else [points]
-    table = pl.concat(_at_points(part, identity, grids, band=band, flagged=flagged) for part in parts)
+    table = pl.concat(points_on_grids(part, identity, grids, band=band, flagged=flagged) for part in parts)
     if points.select(identity).is_duplicated().any():
         table = table.sort(*identity, "metric", "prevalence", "beta", maintain_order=True)
     return PROJECTION.finish(table)
 
 
-def _at_points(
+def points_on_grids(
     points: pl.DataFrame, identity: list[str], grids: list[MetricGrid], *, band: bool, flagged: bool
 ) -> pl.DataFrame:
+    """Return the values of points, in their order: of each point those of one grid after another."""
     tables = [grid.project(points, band=band, flagged=flagged) for grid in grids]
     table = tables[0]
     if len(grids) > 1:

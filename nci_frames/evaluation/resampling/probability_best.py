@@ -13,7 +13,12 @@ from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.metrics.rounding import rounding
-from nci_frames.evaluation.resampling.replicates import Replicates, resample, takes_own_thresholds
+from nci_frames.evaluation.resampling.replicates import (
+    Replicates,
+    labelled_cases,
+    resample,
+    takes_own_thresholds,
+)
 from nci_frames.evaluation.resampling.supported_values import with_support
 from nci_frames.schemas import BEST_MODELS, COUNTS
 from nci_frames.typing import Floats
@@ -242,21 +247,18 @@ def _compared(models: list[Replicates], metric: Metric, level: float, *, by_rows
     p_value[fixed] = np.nan
     etas = np.array([m.cases["prevalence"].fill_null(np.nan).to_numpy() for m in models])
     one_eta = (etas == etas[0]).all(axis=0)
-    tables = []
-    for place, replicates in enumerate(models):
-        p = pl.Series(p_value[place], nan_to_null=True)
-        table = replicates.cases.with_columns(
-            __own="prevalence",
-            prevalence=pl.when(pl.Series(one_eta)).then("prevalence"),
-            value=pl.Series(replicates.value, nan_to_null=True),
-            probability=pl.Series(probability[place], nan_to_null=True),
-            p_value=p,
-            distinguishable=pl.when(pl.Series(is_best[place])).then(False).otherwise(p < 1 - level),
-            repeats=pl.Series(defined[place].sum(axis=0).astype(np.int64)),
-            reason=pl.when(pl.Series(fixed[place])).then(pl.Series(why[place].tolist(), dtype=pl.String)),
-        )
-        tables.append(replicates.histogram.labelled(table))
-    return pl.concat(tables)
+    p = pl.Series(p_value.ravel(), nan_to_null=True)
+    return labelled_cases(
+        models,
+        __own="prevalence",
+        prevalence=pl.when(pl.Series(np.tile(one_eta, len(models)))).then("prevalence"),
+        value=pl.Series(np.concatenate([m.value for m in models]), nan_to_null=True),
+        probability=pl.Series(probability.ravel(), nan_to_null=True),
+        p_value=p,
+        distinguishable=pl.when(pl.Series(is_best.ravel())).then(False).otherwise(p < 1 - level),
+        repeats=pl.Series(defined.sum(axis=1).astype(np.int64).ravel()),
+        reason=pl.when(pl.Series(fixed.ravel())).then(pl.Series(why.ravel().tolist(), dtype=pl.String)),
+    )
 
 
 def _without_spread(difference: Floats, values: Floats) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ rows and for a billion. Either rows are resampled within each class, or whole bu
 """
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -19,7 +20,8 @@ from nci_frames.evaluation.areas.replicated import REPLICATED
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
 from nci_frames.evaluation.metrics import Metric, curve_asked
-from nci_frames.evaluation.projection.projection import project_checked
+from nci_frames.evaluation.projection.grids import MetricGrid, metric_grids
+from nci_frames.evaluation.projection.projection import points_on_grids
 from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.evaluation.resampling.best_f_beta import best_f_beta, has_no_limits
 from nci_frames.evaluation.resampling.draws import stream
@@ -28,7 +30,7 @@ from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
 from nci_frames.schemas import COUNTS
 from nci_frames.typing import Floats
 
-__all__ = ["Metrics", "Replicates", "resample", "takes_own_thresholds"]
+__all__ = ["Metrics", "Replicates", "labelled_cases", "resample", "takes_own_thresholds"]
 
 Rows = NDArray[np.int64]
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
@@ -210,6 +212,15 @@ def _nanmean(each: Sequence[Floats]) -> Floats:
         return np.asarray(total / defined)
 
 
+def labelled_cases(
+    groups: Sequence[Replicates], *columns: pl.Expr | pl.Series, **named: pl.Expr | pl.Series | str
+) -> pl.DataFrame:
+    """Return the cases of groups, one group after the other, with their model and keys, and more columns."""
+    cases = pl.concat(replicates.cases for replicates in groups).with_columns(*columns, **named)
+    of_case = np.repeat(np.arange(len(groups)), [len(replicates.cases) for replicates in groups])
+    return pl.concat(replicates.histogram.group for replicates in groups)[of_case].hstack(cases)
+
+
 def takes_own_thresholds(metric: str | pl.Expr, threshold: float | str | None) -> bool:
     """Return whether a metric is taken at each model's own best threshold; an area has none."""
     return threshold == "own" and not (isinstance(metric, str) and curve_asked(metric) is not None)
@@ -256,6 +267,7 @@ class _Wanted:
         self._prevalence = own_prevalence
         self._own = own
         self._points_cases: pl.DataFrame | None = None
+        self._grids: list[MetricGrid] = []
 
     def of(self, positives: Rows, negatives: Rows, reached: Rows) -> Floats:
         """Return the values of the cases in each log, of shape (logs, cases); the first log comes first."""
@@ -268,15 +280,15 @@ class _Wanted:
     def cases(self) -> pl.DataFrame:
         """What the values belong to, once they are known."""
         schema = dict(zip(_CASES, [pl.Float64, pl.String, pl.String, pl.Float64, pl.Float64], strict=True))
-        tables = []
-        for curve in self._curves:
-            etas = self._etas if curve.depends_on_prevalence else [None]
-            case = {"metric": curve.name, "method": REPLICATED[curve.name].method, "prevalence": etas}
-            table = pl.DataFrame(case, schema_overrides={name: schema[name] for name in case})
-            tables.append(table.match_to_schema(schema, missing_columns="insert"))
-        if self._points_cases is not None:
-            tables.append(self._points_cases)
-        return pl.concat(tables).with_columns(pl.col("prevalence").fill_nan(None))
+        rows = [
+            (None, curve.name, REPLICATED[curve.name].method, None if math.isnan(eta) else eta, None)
+            for curve in self._curves
+            for eta in (self._etas if curve.depends_on_prevalence else [math.nan])
+        ]
+        of_curves = pl.DataFrame(rows, schema=schema, orient="row")
+        if self._points_cases is None:
+            return of_curves
+        return pl.concat([of_curves, self._points_cases]) if rows else self._points_cases
 
     def _of_points(self, positives: Rows, negatives: Rows, reached: Rows) -> Floats:
         logs, size = len(positives), len(self._points)
@@ -295,8 +307,6 @@ class _Wanted:
         for part in np.array_split(np.arange(logs), -(-logs * grids // _CELLS_AT_A_TIME)):
             frame = pl.DataFrame(
                 {
-                    "model": pl.repeat("", len(part) * size, eager=True),
-                    "log": np.repeat(part, size),
                     "threshold": np.tile(self._points, len(part)),
                     **{
                         name: rows[part].ravel()
@@ -305,14 +315,12 @@ class _Wanted:
                 }
             )
             rates = rates_of(frame).with_columns(observed_prevalence=pl.lit(self._prevalence).fill_nan(None))
-            table = project_checked(
-                rates,
-                metrics=self.metrics,
-                prevalence="observed" if self._grid is None else self._grid,
-                beta=self._betas,
-                flagged=False,
-            )
-            # Projections are sorted by log first, then by case, so the values are already in matrix order.
+            if not self._grids:
+                etas: Prevalences = "observed" if self._grid is None else self._grid
+                each = metric_grids(rates, self.metrics, etas, self._betas, band=False)
+                self._grids = sorted(each, key=lambda grid: grid.label)
+            table = points_on_grids(rates, ["threshold"], self._grids, band=False, flagged=False)
+            # The values are those of one log after another, so they are already in matrix order.
             found = table["value"].to_numpy().reshape(len(part), -1)
             values.append(self._best_of(found, size) if self._own else found)
             if self._points_cases is None:

@@ -14,7 +14,12 @@ from nci_frames.evaluation.areas.replicated import REPLICATED
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.evaluation.metrics.directions import better_sign
-from nci_frames.evaluation.resampling.replicates import Replicates, resample, takes_own_thresholds
+from nci_frames.evaluation.resampling.replicates import (
+    Replicates,
+    labelled_cases,
+    resample,
+    takes_own_thresholds,
+)
 from nci_frames.evaluation.significance.best_sets import (
     Contenders,
     confidence_set,
@@ -241,28 +246,21 @@ def _compared(
         results["lower"], results["upper"] = 0.0 - results["upper"], 0.0 - results["lower"]
     etas = np.array([m.cases["prevalence"].fill_null(np.nan).to_numpy() for m in models])
     one_eta = (etas == etas[0]).all(axis=0)
-    tables = []
-    for place, replicates in enumerate(models):
-        p_value = np.where(doubtful[place], np.nan, results["p_value"][place])
-        why = np.select(
-            [~defined[place], ~large[place], ~often[place], doubtful[place]],
-            [_UNDEFINED, _SMALL, _OFTEN_UNDEFINED, _FEW_ROWS], default="",
-        )  # fmt: skip
-        tested = pl.Series(p_value, nan_to_null=True)
-        table = replicates.cases.with_columns(
-            pl.when(pl.Series(one_eta)).then("prevalence").alias("prevalence"),
-            pl.Series("value", replicates.value, nan_to_null=True),
-            *(
-                pl.Series(name, results[name][place], nan_to_null=True)
-                for name in ("difference", "lower", "upper")
-            ),
-            tested.alias("p_value"),
-            (tested < 1 - level).alias("distinguishable"),
-            pl.when(tested.is_not_null()).then(pl.Series(groups[place])).alias("group"),
-            pl.Series("reason", [reason or None for reason in why.tolist()], pl.String),
-        )
-        tables.append(replicates.histogram.labelled(table))
-    return pl.concat(tables)
+    why = np.select(
+        [~defined, ~large, ~often, doubtful], [_UNDEFINED, _SMALL, _OFTEN_UNDEFINED, _FEW_ROWS], default=""
+    )
+    p_value = np.where(doubtful, np.nan, results.pop("p_value"))
+    tested = pl.Series(p_value.ravel(), nan_to_null=True)
+    results["value"] = np.stack([m.value for m in models])
+    return labelled_cases(
+        models,
+        pl.when(pl.Series(np.tile(one_eta, len(models)))).then("prevalence").alias("prevalence"),
+        *(pl.Series(name, found.ravel(), nan_to_null=True) for name, found in results.items()),
+        tested.alias("p_value"),
+        (tested < 1 - level).alias("distinguishable"),
+        pl.when(tested.is_not_null()).then(pl.Series(groups.ravel())).alias("group"),
+        pl.Series("reason", [reason or None for reason in why.ravel().tolist()], pl.String),
+    )
 
 
 def _contenders(value: Floats, drawn: Floats, moved: Floats, freedom: Floats, told: Flags) -> Contenders:
@@ -292,6 +290,8 @@ def _ahead(value: Floats) -> Floats:
 def _p_values(cases: list[Contenders], level: float, method: Method) -> list[tuple[Floats, Flags]]:
     """Return the p-values of each case, and where they are doubtful: where only few rows speak against it."""
     test = confidence_set if method == "mcs" else hsu_test
-    careful, careless = test(cases, steady=True), test(cases, steady=False)
+    careful = test(cases, steady=True)
+    same = all(np.array_equal(case.lead(steady=True), case.lead(steady=False)) for case in cases)
+    careless = careful if same else test(cases, steady=False)
     alpha = 1 - level
     return [(p, (p >= alpha) & (q < alpha)) for p, q in zip(careful, careless, strict=True)]

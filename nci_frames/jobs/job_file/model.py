@@ -91,9 +91,13 @@ class Segments(Model):
 
     keys: Annotated[tuple[str, ...], AfterValidator(_keys), Distinct] = ()
     min_positives: Annotated[
-        int, Field(ge=0, description="Segments with fewer positives are not reported apart.")
+        int,
+        Field(
+            ge=0,
+            description="Segments with fewer positives (independent ones by units) are reported together.",
+        ),
     ] = 0
-    min_negatives: Annotated[int, Field(ge=0)] = 0
+    min_negatives: Annotated[int, Field(ge=0, description="The same of negatives.")] = 0
 
 
 class SegmentScenario(Model):
