@@ -334,7 +334,7 @@ def test_what_projection_assumes_is_tested_over_the_segments() -> None:
         assert comparison.shifts["segments"].to_list() == [2, 2]
         sentences.append(read_assumption(comparison.shifts))
     same = "each class has the same score distribution in all segments"
-    assert sentences[0] == f"Projection is not in doubt: none of 2 tests rejects that {same}."
+    assert sentences[0] == f"No test speaks against projection: none of 2 rejects that {same}."
     assert sentences[1].startswith(
         f"Projection is in doubt: 2 of 2 tests reject that {same}; the largest distance is 0.1"
     )
@@ -392,7 +392,7 @@ def test_the_models_that_may_be_the_best_are_those_of_compare_best() -> None:
         assert content["not_distinguishable"] == [other]
         console = Console(width=200, record=True, file=io.StringIO())
         print_comparison(found, console)
-        assert f"at 0.1 {best}; not distinguishable from it: {other}" in console.export_text()
+        assert f"at 0.1: {best}; not distinguishable from it: {other}" in console.export_text()
     assert "contenders" in found.tables
 
 

@@ -262,6 +262,9 @@ def test_folds_are_explained_where_there_are_some(page):
     folded = Page(render_report(comparison(folds=4)))
     text = " ".join(folded.text.split())
     assert "separately in each of the 4 folds, all at threshold 0.5 and prevalence 0.02:" in text
+    assert (
+        "(Nadeau and Bengio), and for the number of models (Holm)" in text
+    )  # as compare_folds does by default
     assert "F-beta plot at η = 0.02: mean and standard deviation over the folds" in text
     assert len([d for d in folded.all("div") if "data-spec" in d]) == 16
     assert "over the folds" not in page.text

@@ -75,8 +75,9 @@ def bootstrap(
     prevalence  Float64 P(y=1) the value belongs to                  it does not depend on it
     beta        Float64 weight of recall                             it plays no part
     value       Float64 the metric of the counts themselves          undefined, as in the metric or area
-    lower,      Float64 bounds of the value, for *level*             fewer than 2 replicates are defined, or
-    upper                                                            a gain area is not supported
+    lower,      Float64 bounds of the value, for *level*             fewer than 2 replicates are defined, a
+    upper                                                            gain area is not supported, or the rows
+                                                                     of a class are all in one bucket
     interval    String  "percentile": percentiles of the replicates; there are no bounds
                         "band": extended to the band of the rates'
                         Wilson intervals, since one of the four

@@ -59,6 +59,8 @@ def with_honest_bounds(
     worth = None if units is None else class_worth(counts, units)
     pooled = counts if units is None else pool_counts(counts, over=units)
     areas = _areas(table.filter(is_area), pooled, keys, worth)
+    if units is not None:
+        areas = _without_lone(areas, _even_buckets(counts, keys, units), keys)
     if (areas["metric"].eq(PR_AUC.name) & ~areas["supported"]).any():
         band = compute_areas(counts, prevalence=prevalence, interval="simultaneous", level=level, units=units)
         areas = _with_band(areas, band, keys)
@@ -82,19 +84,27 @@ def with_honest_bounds(
         bounded = bounded.join(_even_buckets(counts, keys, units), on=keys, how="left", nulls_equal=True)
         few |= (pl.col("__buckets") < _ENOUGH).fill_null(value=False)
     band = band.join(
-        bounded.select(*keys, "threshold", few.alias("__few")), on=[*keys, "threshold"], nulls_equal=True
+        bounded.select(
+            *keys,
+            "threshold",
+            few.alias("__few"),
+            pl.any_horizontal(pl.col("tpr_lower", "fpr_lower").is_null()).alias("__lone"),
+        ),
+        on=[*keys, "threshold"],
+        nulls_equal=True,
     )
     at = [*keys, "threshold", "metric", "prevalence", "beta"]
     found = table.filter(~is_area).join(
-        band.select(*at, "lower", "upper", "__few", *_FLAGS), on=at, how="left", nulls_equal=True,
+        band.select(*at, "lower", "upper", "__few", "__lone", *_FLAGS), on=at, how="left", nulls_equal=True,
         maintain_order="left", suffix="_band",
     )  # fmt: skip
     extended = pl.col("__few") & pl.col("lower_band").is_not_null()
+    # Rows that are all in one bucket are the same in every resampled log.
+    told = ~pl.col("__lone") | pl.col("lower_band").is_not_null()
     corrected = found.with_columns(
-        lower=pl.when(extended).then(pl.min_horizontal("lower", "lower_band")).otherwise("lower"),
-        upper=pl.when(extended).then(pl.max_horizontal("upper", "upper_band")).otherwise("upper"),
-        interval=_interval(extended),
-    )
+        lower=pl.when(extended).then(pl.min_horizontal("lower", "lower_band")).when(told).then("lower"),
+        upper=pl.when(extended).then(pl.max_horizontal("upper", "upper_band")).when(told).then("upper"),
+    ).with_columns(interval=_interval(extended))
     return pl.concat([areas, corrected.select(areas.columns)]).sort(
         *keys, "threshold", "metric", "method", "prevalence", "beta", maintain_order=True
     )
@@ -151,6 +161,16 @@ def _areas(
     numbers = {name: pl.when("supported").then(name) for name in ("lower", "upper")}
     corrected = told.with_columns(**numbers).with_columns(interval=_interval(pl.lit(value=False)))
     return corrected.select(*columns, "interval", *_FLAGS)
+
+
+def _without_lone(areas: pl.DataFrame, buckets: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Take the bounds away where nearly all rows of a class are in one bucket: resampling hardly moves it."""
+    found = areas.join(buckets, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    told = ~(pl.col("__buckets") < 2).fill_null(value=False)
+    numbers = (pl.when(told).then(name).alias(name) for name in ("lower", "upper"))
+    return (
+        found.with_columns(*numbers).with_columns(interval=_interval(pl.lit(value=False))).drop("__buckets")
+    )
 
 
 def _with_band(areas: pl.DataFrame, band: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

@@ -25,6 +25,10 @@ from nci_frames.typing import Floats
 
 __all__ = ["probability_best", "shares_of_best", "with_reasons"]
 
+#: Rows, or buckets of equal size, that a class needs. Rows are drawn one by one, so that two already differ;
+#: buckets differ in size and in kind, and what few of them show is too narrow.
+_LEAST_ROWS, _LEAST_BUCKETS = 2, 10
+_FEW_BUCKETS = "fewer than 10 buckets of equal size have rows of a class"
 _NO_SPREAD = "no resampled log differs: a class has one row, or all of its rows the same decision"
 #: Differences are computed from doubles: so much of the values is rounding.
 _ROUNDING = 1e-12
@@ -92,8 +96,8 @@ def probability_best(
     beta            Float64 weight of recall                            it plays no part
     model           String  name of the model                           a model of its own
     value           Float64 the metric of the counts themselves         undefined
-    probability     Float64 share of the resampled logs in which it is  undefined in all of them
-                            the best; those that tie share
+    probability     Float64 share of the resampled logs in which it is  undefined in all of them, or a class
+                            the best; those that tie share              has one row, or is in one bucket
     p_value         Float64 two-sided, of the best *value* against this the best, undefined, or *reason*
                                                                         says why
     distinguishable Boolean whether the best is significantly better    p_value is null, unless the best
@@ -119,6 +123,8 @@ def probability_best(
     -----
     The p-value is twice the smaller of two shares of resampled logs: those in which the best is not better
     than the model, and those in which it is not worse (each with one added to the number and to the total).
+    There is none where a class that the metric depends on has one row, or, with *units*, rows in fewer than
+    10 buckets of equal size: few buckets show too little of how much they vary.
     Identical models share their probability, and have p-value 1 with *units*. The probability is that of the
     bootstrap, not a posterior; the p-values are not corrected for the number of models.
 
@@ -191,7 +197,7 @@ def shares_of_best(
     if not groups:
         empty = BEST_MODELS.empty(frame.select(keys)).drop("supported")
         return empty.with_columns(__own=pl.lit(None, pl.Float64))
-    table = pl.concat(_compared(models, known, level) for models in groups.values())
+    table = pl.concat(_compared(models, known, level, by_rows=units is None) for models in groups.values())
     return table.drop("threshold").sort(*keys, *_CASE, "model")
 
 
@@ -201,7 +207,7 @@ def with_reasons(table: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     return table.hstack(flags).with_columns(reason=pl.coalesce("reason", "why")).drop("why")
 
 
-def _compared(models: list[Replicates], metric: Metric, level: float) -> pl.DataFrame:
+def _compared(models: list[Replicates], metric: Metric, level: float, *, by_rows: bool) -> pl.DataFrame:
     """Compare the models of one group of keys."""
     for replicates in models:
         replicates.check_one_point()
@@ -217,6 +223,9 @@ def _compared(models: list[Replicates], metric: Metric, level: float) -> pl.Data
     decided = defined.any(axis=0).sum(axis=0)
     with np.errstate(invalid="ignore"):
         probability = (wins / np.maximum(wins.sum(axis=0), 1)).sum(axis=1) / decided
+    freedom = np.stack([m.freedom for m in models])
+    # One row, or one bucket, is the same in every resampled log.
+    probability[:, (freedom < 1).any(axis=0)] = np.nan
     own = np.where(np.isnan(value), -np.inf, value)
     most = own.max(axis=0)
     with np.errstate(invalid="ignore"):
@@ -231,8 +240,10 @@ def _compared(models: list[Replicates], metric: Metric, level: float) -> pl.Data
     fewer = np.minimum((difference <= 0).sum(axis=1), (difference >= 0).sum(axis=1))
     p_value = np.minimum(1, 2 * (1 + fewer) / (1 + both))
     p_value[is_best | (both < 2) | np.isnan(value)] = np.nan
-    lone = np.array([min(m.histogram.positives.sum(), m.histogram.negatives.sum()) < 2 for m in models])
-    fixed = ~np.isnan(p_value) & (lone[:, None] | lone[best] | _without_spread(difference, values))
+    few = freedom < (_LEAST_ROWS if by_rows else _LEAST_BUCKETS) - 1
+    few |= few[best, np.arange(len(best))]
+    fixed = ~np.isnan(p_value) & (few | _without_spread(difference, values))
+    why = np.where(few & (not by_rows), _FEW_BUCKETS, _NO_SPREAD)
     p_value[fixed] = np.nan
     etas = np.array([m.cases["prevalence"].fill_null(np.nan).to_numpy() for m in models])
     one_eta = (etas == etas[0]).all(axis=0)
@@ -246,7 +257,7 @@ def _compared(models: list[Replicates], metric: Metric, level: float) -> pl.Data
         p_value=p,
         distinguishable=pl.when(pl.Series(is_best.ravel())).then(False).otherwise(p < 1 - level),
         repeats=pl.Series(defined.sum(axis=1).astype(np.int64).ravel()),
-        reason=pl.when(pl.Series(fixed.ravel())).then(pl.lit(_NO_SPREAD)),
+        reason=pl.when(pl.Series(fixed.ravel())).then(pl.Series(why.ravel().tolist(), dtype=pl.String)),
     )
 
 

@@ -56,6 +56,15 @@ class Replicates:
     #: How many positives and negatives are drawn from, or buckets of equal size that have them.
     sizes: tuple[float, float]
 
+    @property
+    def freedom(self) -> Floats:
+        """Degrees of freedom of each value: the rows, or equal buckets, of the rarer class, less one.
+
+        A class that has no effect on the metric does not count.
+        """
+        sizes = np.array(self.sizes, np.float64)[:, None]
+        return np.asarray(np.where(self.moved != 0, sizes - 1, np.inf).min(axis=0))
+
     def check_one_point(self) -> None:
         """Raise ParameterError if the metric was taken at several thresholds."""
         thresholds = self.cases["threshold"].n_unique()

@@ -217,7 +217,7 @@ def _compared(
     drawn = sign * np.stack([m.values for m in models])  # model, log, case
     defined = ~np.isnan(value)
     often = (~np.isnan(drawn)).mean(axis=1) >= _DEFINED
-    moved, freedom = _moved(models), _freedom(models)
+    moved, freedom = _moved(models), np.stack([m.freedom for m in models])
     large = freedom >= _LEAST - 1
     told = defined & often & large
     results = {name: np.full(value.shape, np.nan) for name in ("difference", "lower", "upper", "p_value")}
@@ -275,16 +275,6 @@ def _moved(models: list[Replicates]) -> Floats:
     moved = np.stack([m.moved.max(axis=0) for m in models])
     area = models[0].cases["metric"].is_in(list(REPLICATED)).to_numpy()
     return np.where(area, 0.0, np.where(np.isnan(moved), np.inf, moved))
-
-
-def _freedom(models: list[Replicates]) -> Floats:
-    """Return the degrees of freedom of each value: the rows, or equal buckets, of the rarer class, less one.
-
-    A class that has no effect on the metric does not count.
-    """
-    sizes = np.array([m.sizes for m in models], np.float64)[:, :, None]
-    matters = np.stack([m.moved != 0 for m in models])
-    return np.asarray(np.where(matters, sizes - 1, np.inf).min(axis=1))
 
 
 def _ahead(value: Floats) -> Floats:

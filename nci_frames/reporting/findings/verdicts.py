@@ -156,7 +156,9 @@ def read_verdict(
         threshold=thresholds[0] if len(thresholds) == 1 else None,
         optimistic=first["optimistic"][0] if "optimistic" in first.columns and len(first) else None,
         bounds=next((pair for pair in bounds if None not in pair and pair[0] < pair[1]), None),
-        probability=None if sure is None or not best else float(sure.filter(leading)["probability"].sum()),
+        probability=None
+        if sure is None or sure.is_empty() or not best
+        else float(sure.filter(leading)["probability"].sum()),
         reason=reason,
         no_false_positives="fp" in first.columns and bool((first["fp"] == 0).any()),
         not_distinguishable=_others(contenders, ~leading & ~pl.col("distinguishable")),
@@ -344,6 +346,7 @@ def read_assumption(shifts: pl.DataFrame | None) -> str:
         return f"Projection assumes that {same}; this was not tested, since the segments have too few rows."
     differing = tested.filter("distinguishable")
     if differing.is_empty():
-        return f"Projection is not in doubt: none of {len(tested):,} tests rejects that {same}."
+        # A test that finds nothing is no proof that there is nothing.
+        return f"No test speaks against projection: none of {len(tested):,} rejects that {same}."
     size = f"the largest distance is {max(differing['effect'].to_list()):.2g}"
     return f"Projection is in doubt: {len(differing):,} of {len(tested):,} tests reject that {same}; {size}."

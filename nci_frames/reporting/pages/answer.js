@@ -60,8 +60,9 @@
     if (sure) {
       const others = sure.equal.map((i) => models[i]).filter((model) => !winners.includes(model));
       if (others.length) parts.push(` Not distinguishable from ${one ? "it" : "them"}: ${some(others)}.`);
-      const share = winners.reduce((sum, model) => sum + sure.probability[place.get(model)], 0);
-      if (models.length > 1 && fpr > 0) parts.push(` Best in ${nci.formatPercent(share)} of resampled logs.`);
+      const shares = winners.map((model) => sure.probability[place.get(model)]);
+      const share = shares.reduce((sum, each) => sum + each, 0);
+      if (models.length > 1 && fpr > 0 && !shares.includes(null)) parts.push(` Best in ${nci.formatPercent(share)} of resampled logs.`);
       // No resampled log has a false positive either, so this share would be too high.
       if (fpr === 0) parts.push(" No false positive was seen: rely on the bounds.");
     }

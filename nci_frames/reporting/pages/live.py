@@ -14,6 +14,7 @@ __all__ = ["live_numbers"]
 
 #: At most so many ratios of all models are sent; of a larger grid every few.
 _MOST_RATIOS = 1 << 16
+_BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
 
 
 def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
@@ -51,12 +52,8 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
     place = {model: number for number, model in enumerate(models)}
     low, high = comparison.prevalence_range
     first = min(max(comparison.middle_prevalence, low), high)
-    points = _by_model(comparison.points, models, ["tp", "fp", "positives", "negatives"])
-    bounds = _by_model(comparison.points, models, ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"])
-    cells = ["threshold", "tp", "fp"]
-    edges = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
-    bounded = set(edges) <= set(comparison.best_points.columns)
-    best = _by_model(comparison.best_points, models, [*cells, *edges] if bounded else cells)
+    points = _with_bounds(comparison.points, models, ["tp", "fp", "positives", "negatives"])
+    best = _with_bounds(comparison.best_points, models, ["threshold", "tp", "fp"])
     classes = _by_model(comparison.best_points, models, ["positives", "negatives"])
     areas = _by_model(comparison.area_nodes.sort("prevalence"), models, ["value"])
     lowest = _by_model(comparison.support, models, ["prevalence"])
@@ -67,10 +64,7 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
         "threshold": _number(comparison.threshold),
         "prevalence": [low, high, first],
         "beta": [*comparison.beta_range, comparison.main_beta],
-        "points": [
-            None if not rows or None in rows[0] else [*rows[0], *(bounds[model][0] if bounds[model] else [])]
-            for model, rows in points.items()
-        ],
+        "points": [None if not rows or None in rows[0] else rows[0] for rows in points.values()],
         "best": list(best.values()),
         "classes": [rows[0] if rows else None for rows in classes.values()],
         "judged": _judged(comparison, models),
@@ -135,6 +129,20 @@ def _tested(comparison: Comparison, place: Mapping[str, int]) -> dict[str, Any] 
         "prevalence": etas,
         "equal": [sorted(models) for models in equal],
         "probability": shares,
+    }
+
+
+def _with_bounds(
+    frame: pl.DataFrame, models: Iterable[str], columns: list[str]
+) -> dict[str, list[list[Any]]]:
+    """Return the rows of each model, and behind each the bounds of its rates, if all four are known."""
+    rows, bounds = _by_model(frame, models, columns), _by_model(frame, models, _BOUNDS)
+    return {
+        model: [
+            row + (known if None not in known else [])
+            for row, known in zip(rows[model], bounds[model] or [[]] * len(rows[model]), strict=True)
+        ]
+        for model in rows
     }
 
 
