@@ -13,11 +13,13 @@ SPARK_PIP := $(SPARK)/bin/python -m pip --disable-pip-version-check install --qu
 SITE = import sysconfig; print(sysconfig.get_path("purelib"))
 SPARK_TESTS := tests/test_spark.py tests/test_spark_faults.py tests/test_engines.py
 MARKS ?= spark or engines
-# A worker that has nothing left takes tests from the other.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+# A worker that has nothing left takes tests from the other. Bytecode is kept even where the environment forbids it: else each
+# worker, and each command that a test starts, would compile all modules again. The workers are as many as most machines have
+# cores: threads of the linear algebra would only wait for each other, at full load.
+PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-job test quick lint format bench bench-report coverage types gallery api docs wheel snapshots browser constraints clean fuzz spark spark-quick faults reproductions
+.PHONY: help demo demo-job test quick lint format bench bench-report coverage types gallery api docs wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +56,9 @@ format: $(VENV)/.dev ## fix and format the code with ruff
 fuzz: $(VENV)/.dev ## try odd values, damaged files, hostile names, kills and sizes (15 minutes; SEED=1 SCALE=1)
 	$(BIN)/python -m tests.fuzz --seed $(SEED) --scale $(SCALE) $(if $(CASE),--case '$(CASE)')
 
+pages: $(VENV)/.dev ## open reports of 2 to 92 models and 0 to 2,000 segments on every screen and on paper, write docs/report.md (15 minutes, 5 GB)
+	$(BIN)/python -m tests.page_matrix --write
+
 faults: $(VENV)/.dev ## break runs of jobs at every write, disks, files, clocks and settings (2 hours; root for the full disk)
 	$(BIN)/python -m pytest -s -m slow tests/test_job_faults.py tests/test_ledger_faults.py tests/test_job_file.py tests/test_gates.py tests/test_object_store.py
 
@@ -72,7 +77,7 @@ bench-report: $(VENV)/.dev ## time comparisons and reports, write the table of d
 reproductions: $(VENV)/.dev ## compute the figures and tables of the papers again, write docs/reproductions.md (1 minute)
 	$(BIN)/python -m docs.reproductions
 
-coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write their tables (25 minutes)
+coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write their tables (20 minutes)
 	$(BIN)/python benchmarks/coverage.py --write
 	$(BIN)/python benchmarks/prevalence.py --write
 

@@ -133,6 +133,37 @@ def rates_of_units(effort: float) -> Iterator[Seen]:
                     )
 
 
+def uneven_units(effort: float) -> Iterator[Seen]:
+    """TPR and ROC-AUC of positives that are those of few units, or of units with very different sizes."""
+    logs, tpr, buckets = round(400 * effort), 0.6, 100
+    for units, tail in ((4, None), (12, None), (40, None), (40, 1.2)):
+        rng, tables = np.random.default_rng([units, tail is None]), []
+        for name in names(logs):
+            size = np.zeros(buckets, np.int64)
+            size[:units] = 20 if tail is None else 3 * (rng.pareto(tail, units) + 1)
+            # The rate differs between units: rows of one correlate by 0.3.
+            tp = rng.binomial(size, rng.beta(tpr * 7 / 3, (1 - tpr) * 7 / 3, buckets))
+            fp = rng.binomial(10, 0.1, buckets)
+            cells = {"tp": tp, "fp": fp, "fn": size - tp, "tn": 10 - fp}
+            tables.append(
+                pl.DataFrame({"model": name, "bucket": np.arange(buckets), "threshold": 0.5, **cells})
+            )
+        counts = pl.concat(tables)
+        rates = nf.compute_rates(counts, interval="wilson", units="bucket")
+        drawn = nf.bootstrap(counts, metric=["recall", "roc_auc"], units="bucket", repeats=400)
+        where = f"positives of {units} units, 20 rows each" if tail is None else (
+            f"positives of {units} units, Pareto-distributed sizes (index {tail})"
+        )  # fmt: skip
+        sides = rates.select(lower="tpr_lower", upper="tpr_upper")
+        claim = '`compute_rates("wilson", units="bucket")` holds the rate'
+        yield Seen(claim, f"TPR {tpr}, {where}", "0.95", held(sides, tpr), logs)
+        for metric, truth in (("recall", tpr), ("roc_auc", (tpr + 0.9) / 2)):
+            share = held(drawn.filter(metric=metric), truth)
+            claim = f'`bootstrap({metric}, units="bucket")` holds it'
+            promised = "none" if metric == "roc_auc" and (units < 20 or tail) else "0.95"
+            yield Seen(claim, where, promised, share, logs)
+
+
 def areas_of_units(effort: float) -> Iterator[Seen]:
     """Two equally good models that score each unit once or twice."""
     logs = round(600 * effort)
@@ -548,8 +579,8 @@ def maps(effort: float) -> Iterator[Seen]:
 
 
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
-    auc, rates_of_units, areas_of_units, accuracy, predictive_values, planning, shifts, segments, folds,
-    pairs, partial_labels, traffic, own_thresholds, bootstrap, best, crossovers, support,
+    auc, rates_of_units, uneven_units, areas_of_units, accuracy, predictive_values, planning, shifts,
+    segments, folds, pairs, partial_labels, traffic, own_thresholds, bootstrap, best, crossovers, support,
     few_false_positives, bands, maps,
 )  # fmt: skip
 

@@ -99,7 +99,7 @@ def threshold_grid(thresholds: ArrayLike, too_many: str | None = None) -> NDArra
         raise ParameterError(
             msg,
             found=f"{before!r} {'twice' if before == after else f'before {after!r}'}, at position {at}",
-            hint="sorted(set(thresholds)) fixes that",
+            hint="sort them, and give each of them once",
         )
     return grid
 
@@ -179,7 +179,7 @@ def grid_numbers(text: str) -> list[float]:
     Raises
     ------
     ValueError
-        If *text* is neither.
+        If *text* is none of these.
 
     Examples
     --------
@@ -191,23 +191,32 @@ def grid_numbers(text: str) -> list[float]:
     [0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25]
     """
     if ":" not in text:
-        return [float(part) for part in text.split(",")]
+        return [_number(part) for part in text.split(",")]
     parts = text.split(":")
     if len(parts) == 3 and parts[2] == "round":
-        return _round_numbers(float(parts[0]), float(parts[1]))
+        return _round_numbers(_number(parts[0]), _number(parts[1]))
     if len(parts) != 4 or parts[2] not in ("log", "lin"):
         raise ValueError("it must be start:stop:round, start:stop:log:count or start:stop:lin:count")
-    start, stop, count = float(parts[0]), float(parts[1]), int(parts[3])
-    if not (-math.inf < start < stop < math.inf and 2 <= count <= _MOST_NUMBERS):
-        raise ValueError(f"start must be below stop, both finite, and count within 2 to {_MOST_NUMBERS:,}")
+    start, stop, count = map(_number, (*parts[:2], parts[3]))
+    if not (-math.inf < start < stop < math.inf and 2 <= count <= _MOST_NUMBERS and count == int(count)):
+        raise ValueError(
+            f"start must be below stop, both finite, and count a whole number from 2 to {_MOST_NUMBERS:,}"
+        )
     log = parts[2] == "log"
     if log and start <= 0:
         raise ValueError("a log grid must start above 0")
     with np.errstate(all="ignore"):
-        numbers = np.geomspace(start, stop, count) if log else np.linspace(start, stop, count)
+        numbers = (np.geomspace if log else np.linspace)(start, stop, int(count))
     if not np.isfinite(numbers).all():
         raise ValueError("start and stop are too far apart")
     return cast("list[float]", numbers.tolist())
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{text.strip()!r} is not a number") from None
 
 
 def _round_numbers(start: float, stop: float) -> list[float]:

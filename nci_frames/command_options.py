@@ -1,7 +1,9 @@
 """Options that several commands share, and the kinds of values that they take."""
 
 import contextlib
+import math
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -11,6 +13,7 @@ from nci_frames.arguments import grid_numbers
 
 __all__ = [
     "Grid",
+    "Moment",
     "Value",
     "Words",
     "column_options",
@@ -44,7 +47,8 @@ class Grid(click.ParamType[tuple[float, ...]]):
             self.fail(f"{value!r} is not a grid ({error}). Write 0.001,0.01 or 1e-4:0.5:round.", param, ctx)
         for number in numbers:
             if not self.least <= number <= self.largest:
-                allowed = f"within [0, {self.largest:g}]" if self.largest < float("inf") else "a number >= 0"
+                allowed = "a number" if self.least < 0 else "a number >= 0"
+                allowed = f"within [0, {self.largest:g}]" if self.largest < float("inf") else allowed
                 percent = f" Did you mean {number / 100:g}?" if 1 < number <= 100 else ""
                 self.fail(f"{number!r} in {value!r} must be {allowed}.{percent}", param, ctx)
         return tuple(numbers)
@@ -79,8 +83,9 @@ class Value(click.ParamType[str | float | bool]):
         if value.lower() in ("true", "false"):
             return value.lower() == "true"
         for kind in (int, float):
+            # Python reads "1_0" as a number, and databases do not.
             with contextlib.suppress(ValueError):
-                return kind(value)
+                return value if "_" in value else kind(value)
         return value[1:-1] if len(value) > 1 and value[0] == value[-1] == "'" else value
 
 
@@ -116,9 +121,26 @@ class Costs(click.ParamType[tuple[float, float]]):
             missed, false = (float(part) for part in value.split(":"))
         except ValueError:
             self.fail(f"{value!r} is not the cost of a miss and of a false alarm. Write 200:1.", param, ctx)
-        if not (min(missed, false) >= 0 and 0 < max(missed, false) < float("inf")):
+        if not (all(0 <= cost < math.inf for cost in (missed, false)) and missed + false > 0):
             self.fail(f"the costs {value!r} must be finite and >= 0, one of them above 0.", param, ctx)
         return missed, false
+
+
+class Moment(click.ParamType[datetime]):
+    """The beginning of a day or an hour in UTC: ``2026-03-01`` or ``2026-03-01T13``."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Read the date."""
+        if isinstance(value, datetime):
+            return value
+        for form in ("%Y-%m-%d", "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M:%S"):
+            with contextlib.suppress(ValueError):
+                return datetime.strptime(value, form).replace(tzinfo=UTC)
+        return self.fail(
+            f"{value!r} is not a date. Write 2026-03-01, or 2026-03-01T13 for an hour.", param, ctx
+        )
 
 
 class Words(click.ParamType[tuple[str, ...]]):
@@ -140,6 +162,23 @@ class Words(click.ParamType[tuple[str, ...]]):
         if not isinstance(value, str):
             return cast("tuple[str, ...]", value)
         return tuple(self.choice.convert(word.strip(), param, ctx) for word in value.split(","))
+
+
+def _score_columns(
+    _ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
+) -> dict[str, str] | None:
+    """Read the score columns by model; None if there are none."""
+    scores: dict[str, str] = {}
+    for text in value:
+        model, separator, column = text.partition("=")
+        if not separator:
+            column = model
+        if not (model and column):
+            raise click.BadParameter(f"{text!r} is not MODEL=COLUMN, e.g. forest=p_forest.")
+        if model in scores:
+            raise click.BadParameter(f"the model {model!r} is given twice.")
+        scores[model] = column
+    return scores or None
 
 
 def _together(
@@ -182,8 +221,10 @@ _COLUMNS: dict[str, dict[str, Any]] = {
     "score": {"default": "score", "show_default": True, "help": "Column with the score."},
     "scores": {
         "multiple": True,
-        "metavar": "MODEL=COLUMN",
-        "help": "Score column of one model, for logs with a column per model; may be repeated.",
+        "metavar": "[MODEL=]COLUMN",
+        "callback": _score_columns,
+        "help": "Score column of one model, for logs with a column per model; may be repeated. "
+        "Without MODEL= the model has the name of its column.",
     },
     "fold": {"help": "Column with the cross-validation fold."},
     "repeat": {"help": "Column with the repeat of the cross-validation; areas are averaged over repeats."},
@@ -192,6 +233,12 @@ _COLUMNS: dict[str, dict[str, Any]] = {
     },
     "weight": {"help": "Column with the weight of each row."},
     "positive": {"help": "Label that means positive; 0/1 and Boolean labels need none."},
+    "on_invalid": {
+        "type": click.Choice(["raise", "drop"]),
+        "default": "raise",
+        "show_default": True,
+        "help": "What to do with rows without a valid label or score.",
+    },
 }
 
 
@@ -200,7 +247,7 @@ def column_options(*names: str) -> Callable[[C], C]:
 
     def added(command: C) -> C:
         for name in reversed(names):
-            command = click.option(f"--{name}", **_COLUMNS[name])(command)
+            command = click.option(f"--{name.replace('_', '-')}", **_COLUMNS[name])(command)
         return command
 
     return added
@@ -222,11 +269,11 @@ def question_options(command: C) -> C:
         ),
         click.option(
             "--alerts", type=click.FloatRange(0), metavar="NUMBER",
-            help="At most so many alerts among --volume rows.",
+            help="At most this many alerts among --volume rows.",
         ),
         click.option(
             "--volume", type=click.FloatRange(0, min_open=True), metavar="ROWS",
-            help="Rows in the field, e.g. a day: alerts and costs are then told for so many.",
+            help="Rows in the field, e.g. of a day: alerts and costs are then given for this many.",
         ),
     ]  # fmt: skip
     for option in reversed(options):

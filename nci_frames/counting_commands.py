@@ -5,12 +5,13 @@ from typing import Any, cast, get_args
 import click
 
 from nci_frames.command_options import Grid, Value, column_options
+from nci_frames.commands import Command
 from nci_frames.typing import Dialect
 
 __all__ = ["COUNTING_COMMANDS"]
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("table")
 @click.option(
     "--dialect",
@@ -53,7 +54,7 @@ def sql(table: str, **options: Any) -> None:
     click.echo(counting_sql(table, **options))
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("reference")
 @click.argument("traffic")
 @click.option("--segments", "-s", multiple=True, help="Column to estimate by; may be repeated.")
@@ -72,7 +73,7 @@ def sql(table: str, **options: Any) -> None:
     help="Thresholds to count at: numbers separated by commas, or start:stop:lin:count.",
 )
 @click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
-@column_options("model", "label", "score", "positive")
+@column_options("model", "label", "score", "positive", "on_invalid")
 def estimate(
     reference: str,
     traffic: str,

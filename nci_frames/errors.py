@@ -18,16 +18,17 @@ exit code meaning
 ========= ============================================================
 
 A message names options as the caller knows them: ``positive=1`` in Python, ``--positive 1`` on the
-command line. It is written once, with an ``Option`` in its place.
+command line, ``columns.positive = 1`` in a job file. It is written once, with an ``Option`` in its place.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import ClassVar, Self
 
 from nci_frames.messages import (
     SHOWN_FILES,
     Option,
+    in_job_file,
     in_python,
     listed,
     nearest_name,
@@ -56,6 +57,11 @@ __all__ = [
 ]
 
 
+def _option(name: str) -> str:
+    """Return the name of an argument, marked as one; other words as they are."""
+    return str(Option(name)) if name.isidentifier() else name
+
+
 class NciFramesError(Exception):
     """Base of all errors that nci_frames raises on purpose."""
 
@@ -69,11 +75,25 @@ class NciFramesError(Exception):
         #: The message, with marks where options are named.
         self.marked = "\n".join([what, *lines])
         super().__init__(in_python(self.marked))
+        self._marked_parts = {"what": what, **parts}
         self.what, self.where = in_python(what), where and in_python(where)
         self.found, self.hint = found and in_python(found), hint and in_python(hint)
 
-    def for_command_line(self) -> str:
+    def at(self, where: str) -> Self:
+        """Return the same error with another place."""
+        return type(self)(**(self._marked_parts | {"where": where}))  # type: ignore[arg-type]
+
+    def for_job_file(self) -> str:
+        """Return the message with options as they are written in a job file."""
+        return in_job_file(self.marked)
+
+    def for_command_line(self, options: Container[str] | None = None) -> str:
         """Return the message with options as they are given on the command line.
+
+        Parameters
+        ----------
+        options
+            The options that the command has; others are named as in Python. None stands for all.
 
         >>> from nci_frames.errors import NciFramesError
         >>> from nci_frames.messages import Option
@@ -85,7 +105,7 @@ class NciFramesError(Exception):
         no positive label
           hint:  say --on-invalid drop
         """
-        return on_command_line(self.marked)
+        return on_command_line(self.marked, options)
 
 
 class ParameterError(NciFramesError, ValueError):
@@ -96,20 +116,20 @@ class ParameterError(NciFramesError, ValueError):
     @classmethod
     def out_of_range(cls, name: str, value: object, allowed: str) -> Self:
         """Build the error for an option whose value is not allowed."""
-        return cls(f"{name} must be {allowed}", found=short(value))
+        return cls(f"{_option(name)} must be {allowed}", found=short(value))
 
     @classmethod
     def wrong_kind(cls, name: str, value: object, wanted: str, place: int | None, hint: str | None) -> Self:
         """Build the error for an argument, or an item of it, of a kind that the function does not take."""
         where = None if place is None else f"position {place} of the list"
-        return cls(f"{name} must be {wanted}", where=where, found=shown(value), hint=hint)
+        return cls(f"{_option(name)} must be {wanted}", where=where, found=shown(value), hint=hint)
 
     @classmethod
     def unknown_choice(cls, name: str, value: object, choices: Sequence[str]) -> Self:
         """Build the error for an option that must be one of a few words."""
         close = nearest_name(value, choices)
         return cls(
-            f"{name} must be one of {', '.join(map(repr, choices))}",
+            f"{_option(name)} must be one of {', '.join(map(repr, choices))}",
             found=short(value),
             hint=f"did you mean {close!r}?" if close else None,
         )
@@ -202,15 +222,17 @@ class SchemaError(NciFramesError):
     def missing_column(cls, column: str, role: str, where: str, available: Sequence[str]) -> Self:
         """Build the error for a column that a source or frame lacks."""
         close = nearest_name(column, available) or nearest_name(role, available)
-        hint = f"did you mean {close!r}? " if close else ""
-        option = Option(role, close or "<name>")
+        meant = f"did you mean {close!r}? " if close else ""
+        hint = f"{meant}name the column with {Option(role, close or '<name>')}" if available else None
+        if hint and not close and role in {"model", "score"}:
+            hint = f"{hint}; if each model has a score column, name them with {Option('scores')}"
         # Options that say what to do with a key are no nouns.
         part = f"option {role}" if role in {"by", "over", "units"} else f"the {role}"
         return cls(
             f"missing column {column!r} ({part})",
             where=where,
             found=f"columns {listed(map(repr, available), 20)}" if available else "no columns to choose from",
-            hint=f"{hint}Name the column with {option}",
+            hint=hint,
         )
 
     @classmethod
@@ -391,7 +413,9 @@ class SkippedFilesWarning(UserWarning):
     @classmethod
     def of(cls, where: str, files: Sequence[str]) -> Self:
         """Build the warning that names the files."""
-        return cls(f"{len(files)} files or folders of {where} were skipped: {listed(map(repr, files))}")
+        number = "1 file or folder" if len(files) == 1 else f"{len(files):,} files or folders"
+        were = "was" if len(files) == 1 else "were"
+        return cls(f"{number} of {where} {were} skipped: {listed(map(repr, files))}")
 
 
 class OutsideGridWarning(UserWarning):

@@ -11,8 +11,8 @@ import os
 
 __all__ = ["INTERRUPTED", "clean_up_when_interrupted", "leave_when_interrupted"]
 
-#: What a user is told, since nothing was replaced so far.
-INTERRUPTED = "interrupted: the output is unchanged"
+#: What a user is told: folders and runs are replaced as a whole, and a ledger grows by whole files.
+INTERRUPTED = "interrupted: no output is half-written"
 
 
 def leave_when_interrupted() -> None:

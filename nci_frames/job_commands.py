@@ -1,11 +1,13 @@
 """The commands of scheduled jobs: arguments only."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from nci_frames.command_options import Moment
+from nci_frames.commands import Command
 from nci_frames.errors import SourceError
 from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
@@ -18,10 +20,12 @@ __all__ = ["JOB_COMMANDS"]
 
 #: Files that are listed by ``check``.
 _LISTED = 20
-_DAY = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M:%S"])
+_UNTIL = click.option(
+    "--until", type=Moment(), help="Only windows that begin before this day or hour in UTC, e.g. 2026-03-04."
+)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--example", is_flag=True, help="Also write five nights of logs, so that the job runs at once.")
 def init(folder: Path, example: bool) -> None:
@@ -43,7 +47,7 @@ def init(folder: Path, example: bool) -> None:
     click.echo(f"next:    nci-frames check {_shown(file)}")
 
 
-@click.command("demo-job")
+@click.command("demo-job", cls=Command)
 @click.option(
     "--out",
     "-o",
@@ -70,9 +74,9 @@ def demo_job(out: Path, seed: int) -> None:
     click.echo(f"history: {_shown(outcome.folder / 'history.html')}")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("job", type=click.Path(path_type=Path))
-@click.option("--until", type=_DAY, help="Only windows that begin before this day (UTC).")
+@_UNTIL
 @click.pass_context
 def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
     """Say what a run of JOB would do: files, windows, columns, gates. Nothing is written.
@@ -89,7 +93,7 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
     from nci_frames.jobs.scenario_values import scenario_facts
 
     clean_up_when_interrupted()
-    plan = plan_job(file, until=_utc(until))
+    plan = plan_job(file, until=until)
     stops = _tell_files("files", plan.labelled)
     settings = plan.labelled.settings
     grid = "every score" if settings.thresholds is None else f"{len(settings.thresholds):,} thresholds"
@@ -100,7 +104,7 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
         columns = plan.traffic.settings.roles().items()
         click.echo(f"columns:  {', '.join(f'{name!r} ({role})' for name, role in columns)}")
     for label, value in scenario_facts(file.job):
-        click.echo(f"assumed:  {ascii(f'{label}: {value}')[1:-1]}")
+        click.echo(f"assumed:  {_shown(f'{label}: {value}')}")
     for gate in file.job.gates:
         click.echo(f"gate:     {gate.name!r}: {gate_text(gate)}")
     output = file.job.output
@@ -111,17 +115,17 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
         ctx.exit(SourceError.exit_code)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("job", type=click.Path(path_type=Path))
 @click.option("--run-id", help="Name of the run, published once.  [default: its number and the time]")
-@click.option("--until", type=_DAY, help="Only windows that begin before this day (UTC).")
+@_UNTIL
 @click.option("--keep-going", is_flag=True, help="Go on without the files that cannot be counted.")
 @click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How what happens is told on standard error.",
+    help="Format of the progress messages on standard error.",
 )
 @click.pass_context
 def run(
@@ -152,7 +156,7 @@ def run(
     if tracking is not None:
         # Before anything is counted: the run must not end where it would be logged.
         require_mlflow()
-    outcome = run_job(file, run=run_id, until=_utc(until), keep_going=keep_going, tell=tell)
+    outcome = run_job(file, run=run_id, until=until, keep_going=keep_going, tell=tell)
     # It is published, whatever becomes of its metrics.
     click.echo(outcome.line)
     if file.job.output.metrics_file is not None:
@@ -196,9 +200,7 @@ def _indented(text: str) -> str:
     return "\n            ".join(_shown(line) for line in text.splitlines())
 
 
-def _utc(day: datetime | None) -> datetime | None:
-    return None if day is None else day.replace(tzinfo=UTC)
-
-
 def _shown(path: Path | str) -> str:
-    return repr(str(path))[1:-1]
+    from nci_frames.reporting.tables.names import printable
+
+    return printable(str(path))

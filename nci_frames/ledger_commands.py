@@ -1,13 +1,14 @@
 """The commands of a ledger: arguments only."""
 
-import warnings
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nci_frames.command_options import column_options
+from nci_frames.command_options import Moment, column_options
+from nci_frames.commands import Commands
 from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
 
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ledger"]
 
-_DAY = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M:%S"])
+#: More thresholds are not listed.
+_MANY = 5
+#: Digits of a source's name that are shown: enough to name it by.
+_DIGITS = 12
 
 
-@click.group()
+@click.group(cls=Commands)
 def ledger() -> None:
     """Look at, check and tidy a ledger of counts.
 
@@ -40,7 +44,7 @@ def ledger() -> None:
     help='"exact", "logit:501", "uniform:101", or numbers separated by commas.',
 )
 @click.option("--segments", "-s", multiple=True, help="Column counted apart; may be repeated.")
-@column_options("model", "label", "score", "fold", "unit", "positive")
+@column_options("model", "label", "score", "fold", "unit", "positive", "on_invalid")
 @click.option("--buckets", type=int, help="Buckets of units, 20 or more.  [default: 256]")
 @click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")
 @click.option(
@@ -51,7 +55,18 @@ def ledger() -> None:
     help="What to do with a file that was counted with another content.",
 )
 @click.option("--keep-going", is_flag=True, help="Count the good files where others cannot be counted.")
-def append(path: str, source: tuple[str, ...], thresholds: str, **options: Any) -> None:
+@click.pass_context
+def append(
+    ctx: click.Context,
+    /,
+    path: str,
+    source: tuple[str, ...],
+    thresholds: str,
+    run: str | None,
+    on_changed: Any,
+    keep_going: bool,
+    **settings: Any,
+) -> None:
     """Count the files of each SOURCE (file, folder, glob) that the ledger does not know yet.
 
     \b
@@ -60,21 +75,27 @@ def append(path: str, source: tuple[str, ...], thresholds: str, **options: Any) 
     """
     known = _ledger(path)
     from nci_frames.counting.thresholds.grids import named_thresholds
+    from nci_frames.jobs.ledger.settings import CountingSettings
+    from nci_frames.jobs.ledger.sources import find_logs
 
-    grid = named_thresholds(thresholds)
-    with warnings.catch_warnings():
-        # They are told below, file by file.
-        warnings.simplefilter("ignore", UserWarning)
-        appended = known.append(list(source), thresholds=grid, **options)
-    _print(appended.drop("source", "warning"), "files")
+    options = {param.name for param in ctx.command.params}
+    appended = known.append_files(
+        find_logs(source),
+        CountingSettings.of(thresholds=named_thresholds(thresholds), **settings),
+        run=run,
+        on_changed=on_changed,
+        keep_going=keep_going,
+        told=lambda error: error.for_command_line(options),
+    )
+    _print(appended.select("event", "rows", "counted", "dropped", "path"), "files")
     _warn(appended)
 
 
 @ledger.command()
 @click.argument("path")
 @click.option("--by", multiple=True, help="Key to keep besides the model; may be repeated.  [default: all]")
-@click.option("--since", type=_DAY, help="Only sources whose window begins then (UTC) or later.")
-@click.option("--until", type=_DAY, help="Only sources whose window begins before.")
+@click.option("--since", type=Moment(), help="Only sources whose window begins then (UTC) or later.")
+@click.option("--until", type=Moment(), help="Only sources whose window begins before.")
 @click.option("--as-of", metavar="RUN", help="The ledger as it was after this run.")
 @click.option("--version", type=int, help="The ledger as it was at this version of its table.")
 @click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
@@ -99,17 +120,19 @@ def read(
     """
     known = _ledger(path)
     from nci_frames.reporting.files.save_table import save_table
+    from nci_frames.reporting.tables.names import printable
 
     window = None
     if since is not None or until is not None:
-        start, end = since or datetime.min, until or datetime.max
-        window = start.replace(tzinfo=UTC), end.replace(tzinfo=UTC)
+        window = since or datetime.min.replace(tzinfo=UTC), until or datetime.max.replace(tzinfo=UTC)
+        if not window[0] < window[1]:
+            raise click.UsageError("--since must be before --until.")
     if as_of is not None and version is not None:
-        raise click.UsageError("--as-of and --version exclude each other")
+        raise click.UsageError("Give either --as-of or --version, not both.")
     at = version if as_of is None else as_of
     counts = known.read(generation=generation, by=by or None, window=window, as_of=at)
     save_table(counts, out)
-    click.echo(f"written: {repr(str(out))[1:-1]} ({len(counts):,} rows)")
+    click.echo(f"written: {printable(str(out))} ({len(counts):,} rows)")
 
 
 @ledger.command()
@@ -121,7 +144,9 @@ def generations(path: str) -> None:
     Example:
       nci-frames ledger generations nightly/ledger
     """
-    _print(_ledger(path).generations(), "generations")
+    known = _ledger(path).generations()
+    settings = known["settings"].map_elements(_settings, known["settings"].dtype)
+    _print(known.with_columns(settings), "generations")
 
 
 @ledger.command()
@@ -135,7 +160,8 @@ def sources(path: str, generation: str | None) -> None:
       nci-frames ledger sources nightly/ledger
     """
     known = _ledger(path).sources(generation=generation)
-    _print(known.select("event", "counted", "dropped", "run", "source", "path"), "sources")
+    shown = known.with_columns(known["source"].str.head(_DIGITS))
+    _print(shown.select("source", "event", "counted", "dropped", "run", "path"), "sources")
 
 
 @ledger.command()
@@ -191,14 +217,25 @@ def rebuild(path: str, generation: str | None) -> None:
 @click.argument("source", nargs=-1, required=True)
 @click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
 def retire(path: str, source: tuple[str, ...], generation: str | None) -> None:
-    """Let the rows of each SOURCE (a hash, as `sources` lists it) count no longer.
+    """Let the rows of each SOURCE (a name, as `sources` lists it) count no longer.
 
     \b
     Example:
-      nci-frames ledger retire nightly/ledger 3f0b...
+      nci-frames ledger retire nightly/ledger 3f0b5c1d9a72
     """
     _ledger(path).retire(*source, generation=generation)
     click.echo(f"{len(source):,} sources retired")
+
+
+def _settings(text: str) -> str:
+    """Write settings for people: the thresholds by their number, and what is not left out."""
+    facts = json.loads(text)
+    grid = facts.pop("thresholds")
+    facts["thresholds"] = "exact" if grid is None else [float.fromhex(number) for number in grid]
+    if grid is not None and len(grid) > _MANY:
+        ends = facts["thresholds"][0], facts["thresholds"][-1]
+        facts["thresholds"] = f"{len(grid):,} from {ends[0]:.6g} to {ends[1]:.6g}"
+    return ", ".join(f"{name} {value}" for name, value in facts.items() if value not in (None, []))
 
 
 def _ledger(path: str) -> "CountsLedger":
@@ -212,6 +249,10 @@ def _ledger(path: str) -> "CountsLedger":
 def _warn(appended: Any) -> None:
     from nci_frames.reporting.tables.names import printable
 
+    for path, reason in appended.filter(event="failed").select("path", "reason").iter_rows():
+        click.echo(f"failed: {path!r}", err=True)
+        for line in reason.splitlines():
+            click.echo(f"  {printable(line)}", err=True)
     for told in appended["warning"].drop_nulls():
         click.echo(f"warning: {printable(told)}", err=True)
 

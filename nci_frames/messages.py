@@ -1,16 +1,20 @@
 """Parts of messages: values, names and options as a reader may see them."""
 
 import difflib
+import json
 import numbers
 import os
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 __all__ = [
     "SHOWN_FILES",
+    "Call",
     "Option",
+    "first_line",
+    "in_job_file",
     "in_python",
     "listed",
     "nearest_name",
@@ -43,22 +47,62 @@ def nearest_name(name: object, known: Iterable[str]) -> str | None:
     return next((k for k in known if k.lower() == close[0]), None) if close else None
 
 
-#: An option inside a message: these marks are of Unicode's private use, which ``repr`` never shows.
-_OPTION = re.compile("\ue000(.*?)\ue001(.*?)\ue002", re.DOTALL)
+#: An option inside a message: its name, and how it is written in Python, on the command line and in a job
+#: file. The marks are of Unicode's private use, which ``repr`` never shows.
+_OPTION = re.compile("\ue000(.*?)\ue001(.*?)\ue002(.*?)\ue003(.*?)\ue004", re.DOTALL)
+
+#: Where the options of counting stand in a job file; a tuple: their values are in a list.
+_JOB_KEYS = {
+    **{
+        name: f"columns.{name}"
+        for name in ("model", "label", "score", "fold", "repeat", "unit", "positive", "on_invalid")
+    },
+    "on_changed": "source.on_changed",
+    "segments": "segments.keys",
+}
+_NO_VALUE = object()
+#: In place of a name: every command line has it.
+_ANY = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option to be named in a message, with a value that it could have."""
+    """An option to be named in a message, alone or with a value that it could have."""
 
     name: str
-    value: object
+    value: object = _NO_VALUE
 
     def __str__(self) -> str:
-        return f"\ue000{self.name}={self.value!r}\ue001{self._on_command_line()}\ue002"
+        shell, key = f"--{self.name.replace('_', '-')}", _JOB_KEYS.get(self.name, self.name)
+        forms = [self.name, shell, key]
+        if self.value is not _NO_VALUE:
+            toml = json.dumps([self.value] if self.name == "segments" else self.value, default=str)
+            forms = [
+                f"{self.name}={self.value!r}",
+                f"{shell} {shlex.quote(str(self.value))}",
+                f"{key} = {toml}",
+            ]
+        return _marked(self.name, *forms)
 
-    def _on_command_line(self) -> str:
-        return f"--{self.name.replace('_', '-')} {shlex.quote(str(self.value))}"
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a reader can do about it: a call in Python, or a command."""
+
+    call: str
+    command: str
+
+    def __str__(self) -> str:
+        return _marked(_ANY, self.call, self.command, self.command)
+
+
+def _marked(name: str, in_python: str, on_command_line: str, in_job_file: str) -> str:
+    return f"\ue000{name}\ue001{in_python}\ue002{on_command_line}\ue003{in_job_file}\ue004"
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error of another library says first; its type, if it says nothing."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def short(value: object) -> str:
@@ -82,9 +126,26 @@ def shown(value: object) -> str:
 
 def in_python(text: str) -> str:
     """Return a message with its options as they are given in Python."""
-    return _OPTION.sub(r"\1", text)
-
-
-def on_command_line(text: str) -> str:
-    """Return a message with its options as they are given on the command line."""
     return _OPTION.sub(r"\2", text)
+
+
+def on_command_line(text: str, options: Container[str] | None = None) -> str:
+    """Return a message with its options as they are given on the command line, if it has them.
+
+    Parameters
+    ----------
+    text
+        The message.
+    options
+        The options of the command; None stands for all.
+    """
+
+    def form(found: re.Match[str]) -> str:
+        return found[3 if options is None or found[1] == _ANY or found[1] in options else 2]
+
+    return _OPTION.sub(form, text)
+
+
+def in_job_file(text: str) -> str:
+    """Return a message with its options as they are written in a job file."""
+    return _OPTION.sub(r"\4", text)

@@ -26,12 +26,19 @@ class Visit:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
         self.path = path
+        self._ticks = self.context.new_cdp_session(self.page)
+        self._ticks.send("Performance.enable", {"timeDomain": "threadTicks"})
         self.page.goto(path.as_uri())
         self._wait()
 
     def _wait(self):
         charts = self.page.locator("[data-spec]").count()
         self.page.locator("[data-drawn]").nth(charts - 1).wait_for(state="attached", timeout=60_000)
+
+    def cpu_seconds(self):
+        """Return for how long the page has kept a processor busy, however busy the machine is."""
+        metrics = self._ticks.send("Performance.getMetrics")["metrics"]
+        return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
 
     def redraw(self, change):
         """Do what makes the page draw all its charts anew, and wait until it has."""

@@ -1,6 +1,7 @@
 """Answers to one question, against loops over models, thresholds and prevalences."""
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from nci_frames.evaluation.comparison.answers import answer_question
 from nci_frames.evaluation.comparison.questions import Answer, Question
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.reporting.findings.answer_lines import answer_lines, conclusion_lines, short_answer
+from nci_frames.reporting.findings.summary import summarise
+from nci_frames.reporting.pages.json import render_json
+from nci_frames.reporting.pages.markdown import render_markdown
 from nci_frames.reporting.pages.terminal import print_answer, print_conclusion
 from tests.logs import random_log
 
@@ -174,8 +178,32 @@ def test_a_model_that_is_always_the_best() -> None:
     )  # fmt: skip
     comparison = nf.compare_models(counts, prevalence=[0.01, 0.5], repeats=20)
     answer = answer_question(Question(prevalence=0.1, threshold=0.5), comparison, counts)
-    assert answer_lines(answer)[-1] == "a is the best at every prevalence from 0.01 to 0.5"
+    assert answer_lines(answer)[-1] == "a leads in this log at every prevalence from 0.01 to 0.5"
     assert conclusion_lines(answer)[-1] == "it is the best from prevalence 0.01 to 0.5"
+
+
+@pytest.mark.thorough
+def test_the_order_may_be_known_where_the_value_is_not() -> None:
+    """Of 2,000 negatives no more than 1,000 false positives can be told at 1e-5, but 0 against 1,000 can."""
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [950, 500], "fp": [40, 1500], "fn": [50, 500],
+         "tn": [1960, 500]}
+    )  # fmt: skip
+    comparison = nf.compare_models(counts, prevalence=[1e-5, 0.3], repeats=50)
+    answer = answer_question(Question(prevalence=1e-5, threshold=0.5), comparison, counts)
+    lines = answer_lines(answer)
+    (told,) = [line for line in lines if "cannot tell the value:" in line]
+    assert told.endswith("; it can tell the order: a is significantly better than the other model")
+    assert "significantly better than the other model" not in lines
+    assert f"; {told}; " in short_answer(answer)
+    assert conclusion_lines(answer)[0].endswith(": a, F1 unknown: too few rows")
+    assert conclusion_lines(answer)[1] == "significantly better than 1 of 1 others"
+    verdict = summarise(comparison).answers[0].verdicts["f_beta"]
+    assert (verdict.best, verdict.distinguishable) == (("a",), ("b",))
+    assert verdict.doubt == told
+    assert told in render_markdown(comparison).replace("\\", "")
+    said = json.loads(render_json(comparison))["answers"][0]["verdicts"]["f_beta"]
+    assert said["distinguishable"] == ["b"]
 
 
 def test_sums_of_weights_have_no_interval_and_no_test() -> None:

@@ -176,11 +176,13 @@ def test_gain_areas_are_resampled() -> None:
     )
     assert alone.value == pytest.approx(gain["value"].to_numpy(), rel=1e-12)
     # Rows of the log itself, drawn with replacement class by class, have the same spread.
-    drawn = []
-    for _ in range(200):
+    logs = []
+    for log in range(200):
         rows = np.concatenate([rng.choice(np.flatnonzero(label == c), (label == c).sum()) for c in (1, 0)])
         again = exact_counts(label[rows].tolist(), score[rows].tolist())
-        drawn.append(nf.pr_gain_auc(again, prevalence=0.1)["value"].item())
+        logs.append(again.with_columns(log=pl.lit(log)))
+    drawn = nf.pr_gain_auc(pl.concat(logs), prevalence=0.1)["value"].to_numpy()
+    assert len(drawn) == 200
     std = table.filter(metric="pr_gain_auc", prevalence=0.1)["std"].item()
     assert std == pytest.approx(np.std(drawn, ddof=1), rel=0.3)
     best = nf.probability_best(many(0, models=3), metric="pr_gain_auc", prevalence=0.1, repeats=20)

@@ -13,6 +13,7 @@ from scipy.integrate import quad
 from sklearn.metrics import auc, roc_auc_score
 
 import nci_frames as nf
+from nci_frames.evaluation.comparison import curves
 from nci_frames.evaluation.rates import hull
 from tests.logs import exact_counts, labels_and_scores, random_log, small_logs
 
@@ -299,3 +300,13 @@ def test_few_rates_grids_and_sums_of_weights_keep_all_their_points(monkeypatch: 
     weighed = exact.with_columns(pl.col("tp", "fp", "fn", "tn").cast(pl.Float64))
     for rates in (weighed, nf.compute_rates(nf.count_confusion(log, thresholds=[0.2, 0.4, 0.6]))):
         assert hull.highest_of_each_tpr(rates) is rates
+
+
+def test_what_was_thinned_does_not_claim_that_no_score_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = nf.compute_rates(nf.count_confusion(random_log(rows=500), thresholds="exact"))
+    monkeypatch.setattr(hull, "_MANY", 0)
+    monkeypatch.setattr(curves, "_MANY_POINTS", 20)
+    thinned = curves.report_curves(exact, exact["model"].unique().to_list())
+    for few in (hull.highest_of_each_tpr(exact), thinned):
+        assert len(few) < len(exact)
+        assert few["resolution"].unique().to_list() == ["grid"]

@@ -1,5 +1,6 @@
 """Charts are values: every test reads the specification that a chart would draw."""
 
+import functools
 import math
 from dataclasses import replace
 
@@ -36,9 +37,15 @@ def tables():
     return comparison()
 
 
+@functools.cache
+def drawn(name):
+    """The specification of a chart, for tests that read it."""
+    return DRAW[name](comparison()).to_dict()
+
+
 @every_chart
-def test_axes_are_logarithmic_across_and_from_0_to_1_upwards(tables, name):
-    encoding = layer(DRAW[name](tables).to_dict(), "lines")["encoding"]
+def test_axes_are_logarithmic_across_and_from_0_to_1_upwards(name):
+    encoding = layer(drawn(name), "lines")["encoding"]
     assert encoding["x"]["scale"]["type"] == "log"
     assert encoding["x"]["field"] == ("beta" if name == "f_beta" else "prevalence")
     assert encoding["y"]["field"] == "value"
@@ -46,8 +53,8 @@ def test_axes_are_logarithmic_across_and_from_0_to_1_upwards(tables, name):
 
 
 @every_chart
-def test_models_are_sorted_and_keep_their_colours(tables, name):
-    scale = layer(DRAW[name](tables).to_dict(), "lines")["encoding"]["color"]["scale"]
+def test_models_are_sorted_and_keep_their_colours(name):
+    scale = layer(drawn(name), "lines")["encoding"]["color"]["scale"]
     assert scale["domain"] == sorted(MODELS)
     assert scale["range"] == list(PALETTE[: len(MODELS)])
 
@@ -60,8 +67,8 @@ def test_an_undefined_model_keeps_its_place_in_the_legend(name):
 
 
 @every_chart
-def test_tooltips_show_six_digits_and_belong_to_points_not_to_lines(tables, name):
-    spec = DRAW[name](tables).to_dict()
+def test_tooltips_show_six_digits_and_belong_to_points_not_to_lines(name):
+    spec = drawn(name)
     tooltip = layer(spec, "targets")["encoding"]["tooltip"]
     assert tooltip[0]["field"] == "model"
     assert {t["format"] for t in tooltip[1:]} == {".6~g"}
@@ -69,8 +76,8 @@ def test_tooltips_show_six_digits_and_belong_to_points_not_to_lines(tables, name
 
 
 @every_chart
-def test_a_click_on_the_legend_highlights(tables, name):
-    spec = DRAW[name](tables).to_dict()
+def test_a_click_on_the_legend_highlights(name):
+    spec = drawn(name)
     chosen = next(p for p in spec["params"] if p["name"] == "chosen")
     assert chosen["bind"] == "legend"
     assert chosen["select"]["fields"] == ["model"]
@@ -143,7 +150,7 @@ def test_beta_1_is_marked_on_the_f_beta_plot(tables):
 
 @every_chart
 def test_the_values_are_those_of_the_frame(tables, name):
-    rows = pl.DataFrame(rows_of(DRAW[name](tables).to_dict()))
+    rows = pl.DataFrame(rows_of(drawn(name)))
     metric, frame = {
         "p3": ("precision", tables.projection),
         "f_prevalence": ("f_beta", tables.projection.filter(pl.col("beta") == 1)),
@@ -269,7 +276,9 @@ def test_projections_with_bounds_have_a_band(tables, name):
 
 @pytest.mark.thorough
 def test_more_models_than_colours_differ_by_stroke():
-    many = comparison({f"m{i:02d}": (0.5, 0.01 + i / 1000) for i in range(20)})
+    many = comparison(
+        {f"m{i:02d}": (0.5, 0.01 + i / 1000) for i in range(20)}, prevalence=[0.01, 0.1], beta=[1.0]
+    )
     encoding = layer(chart_p3(many.projection).to_dict(), "lines")["encoding"]
     pairs = list(
         zip(

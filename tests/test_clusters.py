@@ -32,8 +32,6 @@ def test_effective_rows_against_brute_force(thresholds: object) -> None:
     counts = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
     found = effective_rows(counts, "bucket", level=0.95)
     rows = log.collect()
-    buckets = rows["bucket"].n_unique()
-    worth = (stats.norm.ppf(0.975) / stats.t.ppf(0.975, buckets - 1)) ** 2
     pooled = nf.pool_counts(counts, over="bucket")
     points = nf.select_operating_points(nf.compute_rates(pooled), threshold=1.0)
     for point in points.iter_rows(named=True):
@@ -45,8 +43,11 @@ def test_effective_rows_against_brute_force(thresholds: object) -> None:
             )
             h, n = by_bucket["h"].to_numpy(), by_bucket["n"].to_numpy()
             rate = h.sum() / n.sum()
-            variance = buckets / (buckets - 1) * ((h - rate * n) ** 2).sum() / n.sum() ** 2
+            without = np.array([np.delete(h, b).sum() / np.delete(n, b).sum() for b in range(len(h))])
+            variance = (len(h) - 1) / len(h) * ((without - rate) ** 2).sum()
             effect = max(variance / (rate * (1 - rate) / n.sum()), 1.0)
+            freedom = n.sum() ** 2 / (n**2).sum() - 1
+            worth = (stats.norm.ppf(0.975) / stats.t.ppf(0.975, freedom)) ** 2
             assert min(h.sum(), (n - h).sum()) >= 10
             row = found.filter(model=point["model"], tp=point["tp"], fp=point["fp"])
             assert point[hit] == h.sum()
@@ -81,6 +82,51 @@ def test_no_hit_has_the_design_effect_of_other_thresholds() -> None:
     assert nothing.select("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper").null_count().row(0) == (2,) * 4
 
 
+def in_buckets(tp: np.ndarray, size: np.ndarray) -> pl.DataFrame:
+    """Counts of buckets at one threshold; of negatives each has ten."""
+    other = {"fp": np.ones_like(tp), "fn": size - tp, "tn": np.full_like(tp, 9)}
+    bucket = np.arange(len(tp))
+    return pl.DataFrame({"model": "a", "bucket": bucket, "threshold": 0.5, "tp": tp, **other})
+
+
+def test_positives_that_are_all_in_one_bucket_are_worth_one_row() -> None:
+    size = np.zeros(30, np.int64)
+    size[3] = 40
+    alone = in_buckets(size // 2, size)
+    row = nf.compute_rates(alone, interval="wilson", units="bucket").row(0, named=True)
+    assert (row["tpr"], row["tpr_lower"], row["tpr_upper"]) == (0.5, None, None)
+    assert row["effective_positives"] == 1
+    assert row["fpr_lower"] is not None
+
+
+@pytest.mark.parametrize(("units", "sizes"), [(4, "equal"), (40, "unequal")])
+def test_intervals_hold_where_few_units_have_the_rows_of_a_class(units: int, sizes: str) -> None:
+    """With the variance between all 100 buckets, and its degrees of freedom, 81 to 83 % hold."""
+    rng, logs = np.random.default_rng(3), 80
+    tables = []
+    for log in range(logs):
+        size = np.zeros(100, np.int64)
+        size[:units] = 20 if sizes == "equal" else 3 * (rng.pareto(1.2, units) + 1)
+        counts = in_buckets(rng.binomial(size, rng.beta(1.4, 0.9333, 100)), size)
+        tables.append(counts.with_columns(model=pl.lit(f"{log:03}")))
+    rates = nf.compute_rates(pl.concat(tables), interval="wilson", units="bucket")
+    held = rates.select(pl.lit(0.6).is_between("tpr_lower", "tpr_upper").mean()).item()
+    assert held >= 0.9
+
+
+def test_bounds_of_few_units_are_extended_to_the_band_of_the_rates() -> None:
+    tp, size = np.zeros((2, 100), np.int64)
+    tp[:8], size[:8] = [15, 11, 9, 14, 6, 12, 13, 10], 20
+    counts = in_buckets(tp, size)
+    found = nf.bootstrap(counts, metric="recall", units="bucket", repeats=50)
+    rates = nf.compute_rates(counts, interval="wilson", units="bucket", level=0.95**0.5)
+    assert found["interval"].item() == "band"
+    assert found.select("lower", "upper").row(0) == rates.select("tpr_lower", "tpr_upper").row(0)
+    # With as many rows of as many units each, resampling shows how much they vary.
+    many = in_buckets(np.tile(tp[:8], 5), np.tile(size[:8], 5))
+    assert nf.bootstrap(many, metric="recall", units="bucket", repeats=50)["interval"].item() == "percentile"
+
+
 def test_few_buckets_and_no_interval_are_refused() -> None:
     few = nf.count_confusion(nf.unit_buckets(units_scored(1), buckets=19), thresholds=GRID)
     with pytest.raises(nf.ParameterError, match="19; 20 are needed"):
@@ -95,10 +141,13 @@ def test_few_buckets_and_no_interval_are_refused() -> None:
 def test_intervals_of_units_scored_twice_hold_the_truth() -> None:
     logs, held = 120, np.zeros(2)
     truth = stats.norm.sf(2.0 - 2.0), stats.norm.sf(2.0)
-    for seed in range(logs):
-        counts = nf.count_confusion(nf.unit_buckets(units_scored(2, seed=seed)), thresholds=GRID)
-        rates = nf.compute_rates(counts.filter(model="a"), interval="wilson", units="bucket")
-        row = rates.filter(threshold=2.0).row(0, named=True)
+    rows = pl.concat(
+        units_scored(2, seed=seed).filter(model="a").with_columns(log=pl.lit(seed)) for seed in range(logs)
+    )
+    counts = nf.count_confusion(nf.unit_buckets(rows), thresholds=GRID)
+    rates = nf.compute_rates(counts, interval="wilson", units="bucket").filter(threshold=2.0)
+    assert len(rates) == logs
+    for row in rates.iter_rows(named=True):
         for place, rate in enumerate(("tpr", "fpr")):
             held[place] += row[f"{rate}_lower"] <= truth[place] <= row[f"{rate}_upper"]
     assert (held / logs >= 0.9).all()

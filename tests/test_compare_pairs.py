@@ -150,8 +150,13 @@ def test_bad_options(options: dict[str, object], message: str) -> None:
         nf.compare_pairs(pairs_of(STUDY), **options)
     with pytest.raises(nf.SchemaError, match="pairs"):
         nf.compare_pairs(pairs_of(STUDY).drop("tp_a"))
-    with pytest.raises(nf.ParameterError, match="negative"):
-        nf.compare_pairs(pairs_of((-1, *STUDY[1:])))
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_counts_below_0_are_refused(cell: str) -> None:
+    wrong = pairs_of(STUDY).with_columns(pl.lit(-1, pl.Int64).alias(cell))
+    with pytest.raises(nf.SchemaError, match=rf"column '{cell}' of a pairs frame must be finite and >= 0"):
+        nf.compare_pairs(wrong, metric="precision")
 
 
 def test_no_pairs_no_rows() -> None:

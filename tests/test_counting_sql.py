@@ -16,6 +16,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.cli import main
+from nci_frames.counting import sql as sql_module
 from nci_frames.typing import Dialect
 from tests.postgres import MISSING, Server, running_server
 
@@ -54,6 +55,13 @@ def counted(log: pl.DataFrame, grid: list[float] = GRID) -> pl.DataFrame:
     return nf.count_confusion(nf.scan_predictions(log, segments="country"), thresholds=grid)
 
 
+@pytest.fixture(params=[32, 0], ids=["one step", "two steps"])
+def steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thresholds searched in one step, and in two as many thresholds are."""
+    monkeypatch.setattr(sql_module, "_FEW", request.param)
+
+
+@pytest.mark.usefixtures("steps")
 @pytest.mark.parametrize(("dtype", "words"), [(np.float32, "float32"), (np.float64, "float64")])
 def test_duckdb_counts_the_same(dtype: type[np.floating], words: Any) -> None:
     log = log_of(near(GRID, dtype))
@@ -65,15 +73,37 @@ def test_duckdb_counts_the_same(dtype: type[np.floating], words: Any) -> None:
 @pytest.mark.thorough
 @given(
     scores=st.lists(st.floats(allow_nan=False), min_size=1, max_size=40),
-    grid=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=9, unique=True),
+    grid=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=19, unique=True),
+    few=st.sampled_from([0, 32]),
 )
-def test_duckdb_counts_any_scores_at_any_thresholds(scores: list[float], grid: list[float]) -> None:
+def test_duckdb_counts_any_scores_at_any_thresholds(scores: list[float], grid: list[float], few: int) -> None:
     grid = sorted(set(grid))
     log = log_of(np.array([*scores, *grid]))
-    sql = nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments="country")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sql_module, "_FEW", few)
+        sql = nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments="country")
     assert_frame_equal(
         nf.read_counts(in_duckdb(log, sql), thresholds=grid), counted(log, grid), check_exact=True
     )
+
+
+@pytest.mark.filterwarnings("ignore::nci_frames.OutsideGridWarning")
+def test_many_thresholds_that_are_one_in_single_precision() -> None:
+    grid = [0.3 + 3e-9 * place for place in range(60)]
+    log = log_of(near(grid[::20], np.float32))
+    sql = nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments="country", score_type="float32")
+    counts = nf.read_counts(in_duckdb(log, sql), thresholds=grid)
+    assert_frame_equal(counts, counted(log, grid), check_exact=True)
+
+
+@pytest.mark.usefixtures("steps")
+def test_keys_may_have_the_names_of_what_is_in_the_query() -> None:
+    keys = {"placed": "a", "part": 1, "edges": "b", "t0": 2, "logged": "c"}
+    log = log_of(near(GRID, np.float64)).with_columns(pl.lit(value).alias(key) for key, value in keys.items())
+    sql = nf.counting_sql("log", thresholds=GRID, dialect="duckdb", segments=list(keys))
+    counts = nf.read_counts(in_duckdb(log, sql), thresholds=GRID)
+    expected = nf.count_confusion(nf.scan_predictions(log, segments=list(keys)), thresholds=GRID)
+    assert_frame_equal(counts, expected, check_exact=True, check_dtypes=False)
 
 
 def test_results_of_several_nights_add_up() -> None:
@@ -124,6 +154,7 @@ BAD = pl.DataFrame(
 )
 
 
+@pytest.mark.usefixtures("steps")
 def test_rows_that_are_not_valid_are_an_error_or_a_warning() -> None:
     increments = in_duckdb(
         BAD, nf.counting_sql("log", thresholds=[0.5], dialect="duckdb", segments="country")

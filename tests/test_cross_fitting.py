@@ -11,6 +11,7 @@ from scipy.stats import norm
 import nci_frames as nf
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.resampling.samplers import samplers_of
+from nci_frames.typing import Floats
 from tests.logs import random_log
 
 
@@ -26,10 +27,13 @@ def log_of_two(rows: int = 300) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def value_of(metric: Any, tp: float, fp: float, rows: tuple[int, int], eta: float, beta: float) -> float:
-    points = pl.DataFrame({"tpr": [tp / rows[0]], "fpr": [fp / rows[1]], "prevalence": [eta], "beta": [beta]})
-    value = points.select(getattr(nf, metric)().cast(pl.Float64)).item()
-    return float("nan") if value is None else value
+def values_of(metric: str, tp: Any, fp: Any, rows: tuple[int, int], eta: float, beta: float) -> Floats:
+    """Return the metric at each threshold; NaN where it is undefined."""
+    points = pl.DataFrame({"tpr": np.asarray(tp) / rows[0], "fpr": np.asarray(fp) / rows[1]})
+    points = points.with_columns(prevalence=pl.lit(eta), beta=pl.lit(beta))
+    return (
+        points.select(getattr(nf, metric)().cast(pl.Float64).fill_null(float("nan"))).to_series().to_numpy()
+    )
 
 
 @pytest.mark.thorough
@@ -58,23 +62,17 @@ def test_against_brute_force(metric: str, sign: int, units: str | None) -> None:
                 judged = np.zeros(2)
                 for one, other in (sides, sides[::-1]):
                     size = int(one[0].sum()), int(one[1].sum())
-                    tried = [
-                        sign * value_of(metric, tp, fp, size, eta, beta)
-                        for tp, fp in zip(np.cumsum(one[0])[:-1], np.cumsum(one[1])[:-1], strict=True)
-                    ]
+                    flagged = (np.cumsum(one_class)[:-1] for one_class in one)
+                    tried = sign * values_of(metric, *flagged, size, eta, beta)
                     place = int(np.nanargmax(tried))
                     # Of thresholds that differ by rounding only, any may be chosen.
-                    alike = np.flatnonzero(np.array(tried) >= tried[place] - 1e-12)
+                    alike = np.flatnonzero(tried >= tried[place] - 1e-12)
                     place = int(alike[0])
                     judged += [np.cumsum(other[0])[place], np.cumsum(other[1])[place]]
-                values.append(value_of(metric, *judged, rows, eta, beta))
+                values.append(values_of(metric, *judged[:, None], rows, eta, beta).item())
             assert row["value"] == pytest.approx(np.nanmean(values), abs=1e-12)
-            best = [
-                sign * value_of(metric, tp, fp, rows, eta, beta)
-                for tp, fp in zip(
-                    np.cumsum(whole.positives)[:-1], np.cumsum(whole.negatives)[:-1], strict=True
-                )
-            ]
+            flagged = (np.cumsum(of_class)[:-1] for of_class in (whole.positives, whole.negatives))
+            best = sign * values_of(metric, *flagged, rows, eta, beta)
             assert sign * row["optimistic"] == pytest.approx(np.nanmax(best))
 
 

@@ -124,6 +124,12 @@ def test_classes_that_are_separated_entirely() -> None:
     row = nf.auc_interval(counts, method="delong_logit").row(0, named=True)
     assert (row["lower"], row["std_error"], row["upper"]) == (None, None, None)
     assert "separated completely" in row["reason"]
+    row = nf.auc_interval(counts, method="delong").row(0, named=True)
+    assert (row["lower"], row["std_error"], row["upper"]) == (1, 0, 1)
+    assert "the interval has no width" in row["reason"]
+    tied = exact_counts([True] * 60 + [False] * 60, [0.5] * 120)
+    assert "no width" in nf.auc_interval(tied, method="delong")["reason"].item()
+    assert nf.auc_interval(tied)["reason"].item() is None
 
 
 @pytest.mark.slow

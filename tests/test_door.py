@@ -14,8 +14,8 @@ from hypothesis import given
 import nci_frames as nf
 from nci_frames import schemas
 from nci_frames.schemas import runs
-from nci_frames.schemas.consistency import plain_groups
 from nci_frames.schemas.known import _KNOWN
+from nci_frames.schemas.plain import plain_groups
 from tests.fuzz.calls import NOT_CALLED, Call, calls, public_functions
 from tests.fuzz.corruptions import CELLS, CORRUPTIONS, OF_RATES
 
@@ -71,6 +71,19 @@ def test_the_message_says_where_and_what() -> None:
     first = str(caught.value).splitlines()[0]
     assert first == "column 'tp' of a counts frame must be finite and >= 0; whole numbers <= 2^53"
     assert caught.value.where == "model 'forest', threshold -0.5"
+
+
+@pytest.mark.parametrize("cell", ["tp", "fn"])
+def test_messages_name_the_keys_of_the_group(cell: str) -> None:
+    """The first group is right, the second one is not: by a count alone, and beside its neighbour."""
+    counts = pl.DataFrame(
+        {"model": "a", "country": ["at", "at", "de", "de"], "day": 1, "threshold": [0.1, 0.2] * 2,
+         "tp": [2, 1, 2, 1], "fp": [3, 1, 3, 1], "fn": [0, 1, 0, 1], "tn": [0, 2, 0, 2]}
+    )  # fmt: skip
+    de = pl.col("country") == "de"
+    wrong = {"tp": pl.when(de).then(-1).otherwise("tp"), "fn": pl.when(de).then(1).otherwise("fn")}
+    with pytest.raises(nf.SchemaError, match=r"where: model 'a', country 'de', day 1, threshold 0\.[12]\n"):
+        nf.compute_rates(counts.with_columns(wrong[cell].alias(cell)))
 
 
 def test_operating_points_may_lack_counts() -> None:
@@ -229,6 +242,8 @@ def test_runs_of_equal_keys_are_those_of_a_loop(few: int, data: st.DataObject) -
     frame = pl.DataFrame(rows, schema={name: _KEY_TYPES[name] for name in names}, orient="row")
     told = [repr([v + 0.0 if isinstance(v, float) else v for v in row]) for row in rows]
     expected = [i for i in range(len(told)) if i == 0 or told[i] != told[i - 1]]
+    cut = data.draw(st.integers(0, len(frame)))
+    frame = pl.concat([frame[:cut], frame[cut:]], rechunk=data.draw(st.booleans()))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "_FEW_ROWS", few)
         patch.setattr(runs, "_RARE", 1)
@@ -260,9 +275,11 @@ def test_one_wrong_number_in_a_long_group_is_seen(long_rates: pl.DataFrame, row:
     def wrong(name: str, value: pl.Expr) -> pl.Expr:
         return pl.when(pl.int_range(pl.len()) == row).then(value).otherwise(name).alias(name)
 
-    first = plain_groups(long_rates, ["model"])
-    assert first is not None
-    assert first.tolist() == [0, 20_000]
+    in_three = pl.concat([long_rates[:row], long_rates[row:30_000], long_rates[30_000:]], rechunk=False)
+    for rates in (long_rates.rechunk(), in_three):
+        first = plain_groups(rates, ["model"])
+        assert first is not None
+        assert first.tolist() == [0, 20_000]
     counts = ("tp", "fp", "fn", "tn", "positives", "negatives")
     spoiled = [
         *(wrong(name, pl.col(name) + 1) for name in counts),
@@ -273,6 +290,7 @@ def test_one_wrong_number_in_a_long_group_is_seen(long_rates: pl.DataFrame, row:
     ]
     for expression in spoiled:
         assert plain_groups(long_rates.with_columns(expression), ["model"]) is None
+        assert plain_groups(in_three.with_columns(expression), ["model"]) is None
     # The counts of one row are those of another log.
     more = [wrong("tp", pl.col("tp") + 9_000), wrong("fn", pl.col("fn") - 9_000)]
     assert plain_groups(long_rates.with_columns(more), ["model"]) is None

@@ -14,7 +14,7 @@ from nci_frames.cli import main
 from nci_frames.errors import NciFramesError
 from nci_frames.extras import require
 from nci_frames.files import replacing
-from nci_frames.messages import Option
+from nci_frames.messages import Call, Option
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -60,20 +60,35 @@ def test_every_page_has_the_same_exit_codes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "in_python", "on_command_line"),
+    ("option", "in_python", "on_command_line", "in_job_file"),
     [
-        (Option("positive", 1), "positive=1", "--positive 1"),
-        (Option("on_invalid", "drop"), "on_invalid='drop'", "--on-invalid drop"),
-        (Option("positive", "it's; rm -rf"), 'positive="it\'s; rm -rf"', "--positive 'it'\"'\"'s; rm -rf'"),
+        (Option("positive", 1), "positive=1", "--positive 1", "columns.positive = 1"),
+        (
+            Option("on_invalid", "drop"),
+            "on_invalid='drop'",
+            "--on-invalid drop",
+            'columns.on_invalid = "drop"',
+        ),
+        (
+            Option("positive", "it's; rm -rf"),
+            'positive="it\'s; rm -rf"',
+            "--positive 'it'\"'\"'s; rm -rf'",
+            'columns.positive = "it\'s; rm -rf"',
+        ),
+        (Option("segments", "at"), "segments='at'", "--segments at", 'segments.keys = ["at"]'),
+        (Option("half_width"), "half_width", "--half-width", "half_width"),
+        (Call("sources()", "nci-frames ledger sources"), "sources()", *["nci-frames ledger sources"] * 2),
     ],
 )
 def test_an_option_is_named_as_the_caller_knows_it(
-    option: Option, in_python: str, on_command_line: str
+    option: Option | Call, in_python: str, on_command_line: str, in_job_file: str
 ) -> None:
     error = NciFramesError("what", where="here", found="this", hint=f"say {option} or {option}")
     assert str(error).splitlines()[-1] == f"  hint:  say {in_python} or {in_python}"
     assert error.hint == f"say {in_python} or {in_python}"
     assert error.for_command_line().splitlines()[-1] == f"  hint:  say {on_command_line} or {on_command_line}"
+    assert error.for_job_file().splitlines()[-1] == f"  hint:  say {in_job_file} or {in_job_file}"
+    assert error.at("there").for_job_file() == error.for_job_file().replace(" here", " there")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301
     both = errors.SourceError.all_of([error, error])
     assert str(both).count(in_python) == 4
@@ -81,7 +96,8 @@ def test_an_option_is_named_as_the_caller_knows_it(
 
 
 def test_a_name_from_data_is_no_option() -> None:
-    error = nf.SchemaError.missing_column("\ue000a=1\ue001--a 1\ue002", "score", "here", [])
+    name = "\ue000a\ue001a=1\ue002--a 1\ue003a = 1\ue004"
+    error = nf.SchemaError.missing_column(name, "score", "here", [])
     assert "--a" in str(error)
     assert str(error).splitlines()[0] == error.for_command_line().splitlines()[0]
 
@@ -89,7 +105,7 @@ def test_a_name_from_data_is_no_option() -> None:
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
-        (["--score", "scor"], "did you mean 'score'? Name the column with --score score"),
+        (["--score", "scor"], "did you mean 'score'? name the column with --score score"),
         (["--label", "text"], "e.g. --positive yes;"),
         ([], "fix the log, or skip these rows with --on-invalid drop"),
     ],
@@ -101,6 +117,59 @@ def test_hints_of_the_command_name_its_options(tmp_path: Path, arguments: list[s
     done = CliRunner().invoke(main, ["report", str(tmp_path / "log.parquet"), *out, *arguments])
     assert done.exit_code in (2, 3)
     assert hint in done.output
+
+
+def test_hints_name_only_options_that_the_command_has() -> None:
+    error = NciFramesError("what", hint=f"say {Option('on_invalid', 'drop')} or {Option('fold', 'f')}")
+    assert error.for_command_line({"on_invalid"}).endswith("say --on-invalid drop or fold='f'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("ledger append LEDGER LOG", "skip these rows with --on-invalid drop"),
+        ("ledger append LEDGER LOG --keep-going", "skip these rows with --on-invalid drop"),
+        ("ledger append LEDGER LOG --buckets 20", "name the column with --unit"),
+        (
+            "ledger append LEDGER LOG --segments text --segments text",
+            "as --fold or repeat, or among --segments",
+        ),
+        ("estimate LOG LOG", "skip these rows with --on-invalid drop"),
+        ("run JOB", 'skip these rows with columns.on_invalid = "drop"'),
+        ("check JOB/score.toml", "did you mean 'score'? name the column with columns.score"),
+        (
+            "check JOB --until Monday",
+            "'Monday' is not a date. Write 2026-03-01, or 2026-03-01T13 for an hour.",
+        ),
+        (
+            "ledger read LEDGER --out x.csv --since 2026-03-02 --until 2026-03-01",
+            "--since must be before --until",
+        ),
+        ("report LOG --cost 200:nan", "must be finite and >= 0"),
+        ("report LOG --scores a=score --scores a=score", "the model 'a' is given twice"),
+        ("report LOG --thresholds 0.5,0.2", "sort them, and give each of them once"),
+        ("report LOG --thresholds logit:1", "a grid has 2 to 65,535 thresholds"),
+        ("report LOG --prevalence ,", "'' is not a number"),
+        ("sql t --dialect duckdb --thresholds nan", "nan in 'nan' must be a number."),
+        ("sql t --dialect duckdb --positive 1_0", "--positive 1_0 alone"),
+        ("sql t --dialect duckdb --positive yes", "add --negative, the other label"),
+        ("plan --delta 0.1", "--delta needs the expected rates, --tpr and --fpr"),
+        ("plan --half-width 0.1:0.3:lin:3", "--half-width is one number, or TPR,FPR."),
+    ],
+)
+def test_messages_name_what_the_command_takes(tmp_path: Path, arguments: str, told: str) -> None:
+    log = pl.DataFrame({"model": "a", "label": [1, 0, None], "score": 0.5, "text": ["yes", "no", "no"]})
+    log.write_parquet(tmp_path / "log.parquet")
+    job = 'name = "x"\nthresholds = [0.5, 0.6]\n[source]\npath = "log.parquet"\n'
+    (tmp_path / "job.toml").write_text(job)
+    (tmp_path / "score.toml").write_text(f'{job}[columns]\nscore = "scor"\n')
+    places = {"LEDGER": tmp_path / "ledger", "LOG": tmp_path / "log.parquet", "JOB": tmp_path}
+    for name, place in places.items():
+        arguments = arguments.replace(name, str(place))
+    out = ["--out", str(tmp_path / "out")] if arguments.startswith("report") else []
+    done = CliRunner().invoke(main, [*arguments.split(), *out])
+    assert done.exit_code in ((0,) if "--keep-going" in arguments else (2, 3))
+    assert told in done.output
 
 
 def test_a_missing_package_is_one_error() -> None:

@@ -20,7 +20,7 @@ from nci_frames.jobs.small_segments import (
     small_segments,
     with_small_pooled,
 )
-from nci_frames.reporting.findings.summary import summarise
+from nci_frames.reporting.findings.summary import segment_areas, summarise
 from nci_frames.reporting.pages.html import render_report
 from nci_frames.reporting.pages.json import render_json
 from nci_frames.reporting.pages.markdown import render_markdown
@@ -266,7 +266,7 @@ def test_a_comparison_judges_each_segment_at_its_prevalence(comparison: nf.Compa
 def test_a_report_shows_segments_at_their_prevalence(comparison: nf.Comparison) -> None:
     summary = summarise(comparison)
     assert summary.traffic is not None
-    for names, rows in summary.segments:
+    for names, rows in segment_areas(comparison):
         assert rows["prevalence"].unique().to_list() == [ETAS[names[KEY]]]
     text = render_markdown(comparison)
     assert "PR-AUC of every segment at its own prevalence in the field." in text

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import integrate, stats
+from statsmodels.stats.proportion import proportion_confint
 
 import nci_frames as nf
 from nci_frames.jobs.gates.difference import difference, shared_area_correlation, shared_correlation
@@ -179,11 +180,12 @@ def test_bounds_of_a_change_of_nested_windows_hold_as_often_as_they_say(old_shar
     then, new = rng.binomial(old, 0.85, 2000), rng.binomial(total - old, 0.75, 2000)
     truth = (old * 0.85 + (total - old) * 0.75) / total - 0.85
     held = [0, 0]
-    for hits, more in zip(then, new, strict=True):
-        sides = []
-        for found, rows in ((hits + more, total), (hits, old)):
-            interval = stats.binomtest(int(found), rows).proportion_ci(method="wilson")
-            sides.append({"value": found / rows, "lower": interval.low, "upper": interval.high})
+    intervals = [
+        np.array([found / rows, *proportion_confint(found, rows, method="wilson")]).T.tolist()
+        for found, rows in ((then + new, total), (then, old))
+    ]
+    for hits, more, *both in zip(then, new, *intervals, strict=True):
+        sides = [dict(zip(("value", "lower", "upper"), side, strict=True)) for side in both]
         before = {"tp": hits, "positives": old, "fp": 0, "negatives": 0}
         now = before | {"tp": hits + more, "positives": total}
         for place, correlation in enumerate((0.0, shared_correlation(before, now, before))):

@@ -1,5 +1,6 @@
 """What the fast kernel is made of, each part against the plain way to do the same."""
 
+import itertools
 import signal
 import subprocess
 import sys
@@ -111,6 +112,24 @@ def test_neither_batches_nor_cells_nor_threads_change_a_bit(weighted: bool, tmp_
             out.unlink()
 
 
+def test_columns_in_pieces_of_other_lengths_are_counted_as_if_in_one() -> None:
+    log = random_log(5000).with_columns(w=pl.Series(np.random.default_rng(1).random(5000)))
+    cuts = {"score": (1000, 4000), "label": (1000, 4000), "w": (2500,), "model": (17,)}
+    pieces = log.with_columns(
+        pl.concat([log[name][a:b] for a, b in itertools.pairwise((0, *cut, 5000))], rechunk=False)
+        for name, cut in cuts.items()
+    )
+    assert {len(column.chunk_lengths()) for column in pieces} == {1, 2, 3}
+    for weight in (None, "w"):
+        expected, found = (
+            nf.count_confusion(
+                nf.scan_predictions(frame, fold="fold", segments="country", weight=weight), thresholds=GRID
+            )
+            for frame in (log, pieces)
+        )
+        assert_frame_equal(found, expected, rel_tol=0, abs_tol=0)
+
+
 def test_many_groups_are_told_apart() -> None:
     keys = pl.DataFrame(
         {"a": pl.Series(range(30_000)) % 200, "b": (pl.Series(range(30_000)) // 200).cast(pl.String)}
@@ -127,7 +146,7 @@ def test_many_groups_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("thresholds", ["exact", [0.0, 0.5]], ids=str)
-def test_a_collision_of_hashes_is_noticed_and_mended(
+def test_after_a_collision_of_hashes_all_is_counted_again(
     monkeypatch: pytest.MonkeyPatch, thresholds: object
 ) -> None:
     log = random_log(300)

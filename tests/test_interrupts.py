@@ -64,7 +64,7 @@ def test_an_interrupt_ends_the_command_cleanly(script: Path, tmp_path: Path, mil
             break
     # Before Python knows of interrupts, they end it.
     early = code == -signal.SIGINT and not told
-    assert early or (code, told.splitlines()[-1:]) == (130, ["interrupted: the output is unchanged"])
+    assert early or (code, told.splitlines()[-1:]) == (130, ["interrupted: no output is half-written"])
     assert "Traceback" not in told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.parquet", "nci-frames"]
 

@@ -127,15 +127,29 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
 
 
 @pytest.fixture(scope="module")
-def calls(scene: Scene, library: Path) -> int:
-    """How many calls of a run change a file."""
+def whole_run(scene: Scene, library: Path) -> tuple[int, str]:
+    """How many calls of a run change a file, and the modules that it imports."""
     folder = scene.copy("counted")
-    process = start(folder, "second", library, FAULT_CALLS=str(folder.parent / "calls"))
+    counted = {"FAULT_CALLS": str(folder.parent / "calls"), "PYTHONPROFILEIMPORTTIME": "1"}
+    process = start(folder, "second", library, **counted)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
-    counted = int((folder.parent / "calls").read_text())
-    scene.check(folder, 0)
-    return counted
+    assert pointed(folder).name == "second"
+    assert tables(pointed(folder)) == scene.expected
+    return int((folder.parent / "calls").read_text()), err
+
+
+@pytest.fixture(scope="module")
+def calls(whole_run: tuple[int, str]) -> int:
+    return whole_run[0]
+
+
+@pytest.mark.thorough
+def test_a_run_imports_nothing_slow_that_it_does_not_need(whole_run: tuple[int, str]) -> None:
+    lines = whole_run[1].splitlines()
+    imported = {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}
+    assert "deltalake.table" in imported
+    assert not {"pandas", "scipy.stats", "sklearn"} & imported
 
 
 def places(calls: int, step: int) -> range:

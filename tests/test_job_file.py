@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import tomllib
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -57,13 +58,13 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
         (SMALL.replace("[0.01, 0.1]", "[2.0]"), r"report.prevalence\[1\]: .*or equal to 1 \(found 2"),
         (SMALL.replace("[0.01, 0.1]", '"1:2:3"'), "report.prevalence: it must be start:stop:round"),
         (SMALL.replace("[0.01, 0.1]", '"1e-4:1e999:log:30"'), "report.prevalence: .*both finite"),
-        (SMALL.replace("[0.01, 0.1]", '"1e-4:0.5:log:1000000000"'), "count within 2 to 100,000"),
+        (SMALL.replace("[0.01, 0.1]", '"1e-4:0.5:log:1000000000"'), "count a whole number from 2 to 100,000"),
         (SMALL.replace("[0.01, 0.1]", '"-1e308:1e308:lin:3"'), "too far apart"),
         (SMALL + "[columns]\nweight = 'w'\n", "columns.weight: a job cannot take weighted logs"),
         (SMALL + "[scenarios]\nm = { by = 'x' }\n", "give either prevalence or table"),
         (SMALL + "[scenarios]\nm = { by = 'x', prevalence = { a = 0.1 } }\n", "'x' is not among segm"),
         (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", "[1.0, 0.5]"), "thresholds must be strictly ascending"),
-        (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", '"logit:1"'), "n must be within 2"),
+        (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", '"logit:1"'), "a grid has 2 to 65,535 thresholds"),
         (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", '"best"'), "thresholds are .*exact.*logit:501"),
         (GATE, r"gates\[1\]: give one of value_threshold, change"),
         (GATE + 'sevrity="x"\nvalue_threshold={lower=1}', r"gates\[1\].sevrity.*'severity'"),
@@ -84,6 +85,55 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
 def test_what_a_job_cannot_be_told_names_the_key(tmp_path: Path, wrong: str, told: str) -> None:
     with pytest.raises(nf.ParameterError, match=told):
         read_job(small_job(tmp_path, text=wrong))
+
+
+CHAMPION = 'champion = {model = "a", prevalence = [0.1]}\n'
+SHARE = "sequential = true\nvalue_threshold = {lower = 0.5}\n"
+RECALL = 'metric = "recall"\nvalue_threshold = {lower = 0.5}\n'
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (GATE + CHAMPION + "prevalence = 0.1\n", "omit scenario and prevalence"),
+        (GATE + CHAMPION + 'scenario = "EU"\n[scenarios]\nEU = 0.1\n', "omit scenario and prevalence"),
+        (GATE + CHAMPION + 'models = ["b"]\n', "omit models"),
+        (GATE + CHAMPION.replace("0.1", "0.1, 0.1"), "champion.prevalence: 0.1 is given twice"),
+        (GATE + SHARE + 'metric = "recall"\nwindow = "last"\n', 'omit window = "last"'),
+        (GATE + SHARE + 'metric = "precision"\n', "sequential needs a value_threshold of recall or fpr"),
+        (GATE + RECALL + "threshold = nan\n", r"gates\[1\].threshold: a threshold is a number"),
+        (GATE + RECALL + 'models = ["a", "a"]\n', r"gates\[1\].models: 'a' is given twice"),
+        (GATE + RECALL + 'segments = ["c", "c"]\n' + KEYS, r"gates\[1\].segments: 'c' is given twice"),
+        (SMALL + KEYS.replace('"]', '", "country"]'), "segments.keys: 'country' is given twice"),
+        (SMALL + KEYS.replace("country", "score"), "segments.keys: the segment 'score' has a name that"),
+        (SMALL.replace("/*.parquet", "/{date:%H}"), "source.path: a path has one {date:...} at most"),
+        (SMALL.replace("%Y", "%y"), "source.path: the date of a path must be a day or an hour"),
+        (
+            SMALL.replace('"logs/{date:%Y-%m-%d}/*.parquet"', "[]"),
+            "found: source.path: list should have at",
+        ),
+        (SMALL.replace("formats", "threshold = nan\nformats"), "report.threshold: a threshold is a number"),
+        (SMALL.replace('["json"]', '["json", "json"]'), "report.formats: 'json' is given twice"),
+        (SMALL + '[scenarios]\n"" = 0.1\n', "string should have at least 1 character"),
+        (SMALL + "[scenarios]\nEU = 5\n", r"1 problem\n.*\n.*scenarios.EU: input .* equal to 1 \(found 5\)$"),
+    ],
+)
+def test_settings_that_would_have_no_effect_are_refused(tmp_path: Path, wrong: str, told: str) -> None:
+    assert re.search(told, refused(tmp_path, wrong), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("metric", "of_class"),
+    [
+        ("recall", "positives"),
+        ("sensitivity", "positives"),
+        ("fpr", "negatives"),
+        ("false_alarm_rate", "negatives"),
+    ],
+)
+def test_sequential_gates_take_any_name_of_a_rate(tmp_path: Path, metric: str, of_class: str) -> None:
+    job = small_job(tmp_path, text=GATE + SHARE + f'metric = "{metric}"\n')
+    assert read_job(job).job.gates[0].of_class == of_class
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

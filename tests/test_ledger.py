@@ -119,6 +119,50 @@ def test_changed_content_is_reported_kept_or_recounted(tmp_path):
     assert ledger.verify().is_empty()
 
 
+@pytest.mark.parametrize("on_changed", ["raise", "keep", "recount"])
+def test_rotated_logs_are_each_counted_once(tmp_path, on_changed):
+    """Each night ``log`` becomes ``log.1``: what was counted moved, and what has its place is new."""
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    nights = [random_log(40, seed=seed) for seed in range(3)]
+    for night in range(3):
+        paths = [write(tmp_path / "logs", f"{night - n}.parquet", nights[n]) for n in range(night + 1)]
+        appended = ledger.append(tmp_path / "logs", thresholds=GRID, on_changed=on_changed)
+        assert sorted(appended["event"]) == ["counted", *["known"] * night]
+        assert_frame_equal(ledger.read(), recount(paths, GRID), check_exact=True)
+
+
+def test_a_file_that_becomes_the_copy_of_another_is_changed(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(2)]
+    ledger.append(paths, thresholds=GRID)
+    old = ledger.read()
+    shutil.copy(paths[0], paths[1])
+    with pytest.raises(nf.SourceError, match=r"(?s)another content.*1\.parquet"):
+        ledger.append(paths, thresholds=GRID)
+    assert ledger.append(paths[1], thresholds=GRID, on_changed="keep")["event"].to_list() == ["changed"]
+    assert_frame_equal(ledger.read(), old)
+    appended = ledger.append(paths, thresholds=GRID, on_changed="recount")
+    assert appended["event"].to_list() == ["known", "recounted"]
+    # The content counts once, whatever the number of its names.
+    assert_frame_equal(ledger.read(), recount(paths[:1], GRID), check_exact=True)
+    assert ledger.sources()["active"].to_list() == [True, False]
+    assert ledger.verify(files=True).is_empty()
+
+
+def test_sources_are_retired_by_the_beginning_of_their_names(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(2)]
+    ledger.append(paths, thresholds=GRID)
+    first, second = ledger.sources()["source"]
+    with pytest.raises(nf.LedgerError, match="no such source"):
+        ledger.retire("")
+    ledger.retire(first[:12], first)
+    assert ledger.sources()["active"].to_list() == [False, True]
+    assert_frame_equal(ledger.read(), recount(paths[1:], GRID), check_exact=True)
+    assert first[0] != second[0]
+    assert ledger.verify().is_empty()
+
+
 def test_retired_sources_count_no_longer_and_rebuild_equals_recount(tmp_path):
     ledger = nf.CountsLedger(tmp_path / "ledger")
     paths = [write(tmp_path, f"{n}.parquet", random_log(80, seed=n)) for n in range(3)]
@@ -164,6 +208,9 @@ def test_the_ledger_at_a_version(tmp_path):
         versions.append(ledger.sources()["sequence"].max())
     for n, version in enumerate(versions):
         assert_frame_equal(ledger.read(as_of=version), recount(paths[: n + 1], "exact"), check_exact=True)
+    for wrong in (-1, versions[-1] + 1):
+        with pytest.raises(nf.LedgerError, match="no such version"):
+            ledger.read(as_of=wrong)
     ledger.compact()
     assert_frame_equal(ledger.read(as_of=versions[1]), recount(paths[:2], "exact"), check_exact=True)
 

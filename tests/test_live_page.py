@@ -13,6 +13,7 @@ import pytest
 from scipy.interpolate import RegularGridInterpolator
 
 import nci_frames as nf
+from nci_frames.reporting.findings.known_order import known_order
 from nci_frames.reporting.pages.write import write_report
 from nci_frames.reporting.tables.numbers import (
     format_grid,
@@ -153,7 +154,7 @@ def test_many_places_of_the_sliders_give_what_python_gives(visit, tables, ratios
         if best:
             assert named == [", ".join(sorted(best))]
         else:
-            assert sentence.startswith("This log cannot tell: about ")
+            assert re.match(r"At .* this log cannot tell the value of F[\d.]+: about ", sentence)
 
 
 def test_the_borders_in_the_sentence_are_those_of_python(visit, tables):
@@ -369,6 +370,66 @@ def test_the_data_of_a_chart_can_be_saved_and_holds_no_formula(visit):
             io.StringIO(visit.page.evaluate("name => nci.csv([{model: name, value: 0.5}])", name))
         )
         assert found.equals(expected), name
+
+
+def test_where_the_value_is_unknown_the_order_may_be_known(visit, tables):
+    """The words are those of the other forms of a report."""
+    page, found = visit.page, set()
+    for eta in (GRID[0], GRID[3], GRID[6]):
+        page.locator("#prevalence-number").fill(repr(eta))
+        page.locator("#prevalence-number").press("Enter")
+        move(page, beta=500)
+        best = tables.best.filter(prevalence=eta, beta=1.0, rank=1)
+        own = tables.contenders.filter(measure="own", prevalence=eta).filter(
+            ~pl.col("model").is_in(best["model"].implode())
+        )
+        assert not best["supported"].any()
+        words = known_order(
+            best["model"].sort().to_list(),
+            worse=own.filter("distinguishable")["model"].to_list(),
+            equal=own.filter(~pl.col("distinguishable"))["model"].sort().to_list(),
+            untold=own.filter(pl.col("distinguishable").is_null(), pl.col("value").is_not_null())[
+                "model"
+            ].to_list(),
+        )
+        sentence = page.locator("#live-answer").inner_text()
+        assert "this log cannot tell the value of F1: about " in sentence
+        assert f"{words[:1].upper()}{words[1:]}." in sentence
+        found.add(words.partition(":")[0])
+    assert any("can tell" in words for words in found)
+
+
+def rounded(frame, *columns):
+    """Return the different rows of some columns; charts have six digits."""
+    rows = frame.select("model", *columns).drop_nulls().rows()
+    return {(model, *(f"{value:.4g}" for value in values)) for model, *values in rows}
+
+
+def test_every_chart_saves_what_it_is_of(visit, tables):
+    """Not the line of chance, nor corners of polygons: the rows of the models, with all their columns."""
+    texts = visit.page.evaluate(
+        """Object.fromEntries([...document.querySelectorAll("[data-spec]")].map(box =>
+             [box.dataset.spec.slice(5), nci.chartCsv(box)]))"""
+    )
+    buttons = visit.page.locator("[data-csv]:visible").evaluate_all("all => all.map(b => b.dataset.csv)")
+    assert {button.removeprefix("spec-") for button in buttons} == set(texts)
+    saved = {name: pl.read_csv(io.StringIO(text), infer_schema_length=None) for name, text in texts.items()}
+    assert {name for name, frame in saved.items() if frame["model"].has_nulls() or frame.is_empty()} == set()
+    assert {frame.columns[frame.columns[0] == "layer"] for frame in saved.values()} == {"model"}
+    curves = rounded(saved["roc"], "fpr", "tpr")
+    # A digit at its edge may be rounded twice.
+    assert 100 < len(curves) < 1.01 * len(curves & rounded(tables.curves, "fpr", "tpr"))
+    ranges = rounded(saved["winners"][1:], "start")  # the first begins at the edge of the chart
+    assert ranges
+    assert ranges <= rounded(tables.best_winners, "start")
+    assert "lower" in saved["winners"].columns
+    assert set(saved["decisions"]["model"]) == set(tables.decisions["model"])
+    assert len(saved["decisions"]) == saved["decisions"]["lambda_start"].n_unique()
+    leaders = saved["leaders"]
+    sure = rounded(leaders.filter(layer="areas"), "prevalence", "probability")
+    assert sure == rounded(tables.best_certainty, "prevalence", "probability")
+    assert leaders.filter(layer="leaders")["start"].null_count() == 0
+    assert saved["work"].filter(layer="lines").height > saved["work"].filter(layer="held").height > 0
 
 
 def test_who_is_better_beyond_a_border_leads_there(browser, tmp_path):

@@ -7,7 +7,7 @@ from fractions import Fraction
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from scipy.optimize import brentq
 
 import nci_frames as nf
@@ -85,7 +85,6 @@ def test_lines_cross_where_exact_arithmetic_says(
 
 
 @pytest.mark.thorough
-@settings(max_examples=40)
 @given(data=points)
 def test_curves_cross_where_a_pair_alone_does(data: Points) -> None:
     """The best points of two models by MCC, place by place, and a root between by another method."""

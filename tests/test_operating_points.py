@@ -223,3 +223,24 @@ def test_undefined_groups_say_why() -> None:
 def test_contradictory_requests(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(nf.ParameterError, match=message):
         nf.select_operating_points(rates_of(LOG, GRID), **arguments)
+
+
+def test_a_point_that_is_exactly_on_its_target_meets_it_whatever_rounding_does() -> None:
+    models, rows, flagged = 200, 10, 3
+    label = np.random.default_rng(5).random((models, rows)) < 0.4
+    label[:, :2] = True, False
+    log = pl.DataFrame(
+        {
+            "model": np.repeat([f"{model:03}" for model in range(models)], rows),
+            "label": label.ravel(),
+            "score": np.tile(np.arange(rows, dtype=np.float64), models),
+        }
+    )
+    rates = rates_of(log)
+    hits = label[:, ::-1].cumsum(axis=1)
+    budget = nf.select_operating_points(rates, alerts=flagged, volume=rows, prevalence="observed")
+    assert budget["tp"].to_list() == hits[:, flagged - 1].tolist()
+    precise = nf.select_operating_points(rates, precision=0.6, prevalence="observed")
+    # In whole numbers, 5 tp >= 3 alerts.
+    meets = 5 * hits >= 3 * np.arange(1, rows + 1)
+    assert precise["tp"].fill_null(0).to_list() == np.where(meets, hits, 0).max(axis=1).tolist()

@@ -59,7 +59,7 @@ def test_the_answer_and_the_ranks() -> None:
 @pytest.mark.thorough
 def test_names_are_text() -> None:
     models = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(NAMES[:20])}
-    cells = Cells(comparison(models, prevalence=[0.1])._repr_html_())
+    cells = Cells(comparison(models, prevalence=[0.1], beta=[1.0])._repr_html_())
     assert cells.tags == {"div", "p", "table", "caption", "thead", "tbody", "tr", "th", "td", "b"}
     shown = [row[0] for row in cells.rows[3:]]
     assert sorted(shown) == sorted(models)
@@ -68,7 +68,9 @@ def test_names_are_text() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize(("models", "more"), [(20, False), (21, True)])
 def test_many_models_are_cut_off_and_told(models: int, more: bool) -> None:
-    tables = comparison({f"{i:02}": (0.5, 0.01 * (i + 1)) for i in range(models)}, prevalence=[0.1])
+    tables = comparison(
+        {f"{i:02}": (0.5, 0.01 * (i + 1)) for i in range(models)}, prevalence=[0.1], beta=[1.0]
+    )
     source = tables._repr_html_()
     assert len(Cells(source).rows) == 3 + 20
     assert ("Models not shown: 1." in source) == more
@@ -76,7 +78,7 @@ def test_many_models_are_cut_off_and_told(models: int, more: bool) -> None:
 
 @pytest.mark.thorough
 def test_ties_and_the_undefined() -> None:
-    tied = comparison({**dict.fromkeys("abcd", (0.5, 0.1)), "z": (None, 0.1)}, prevalence=[0.1])
+    tied = comparison({**dict.fromkeys("abcd", (0.5, 0.1)), "z": (None, 0.1)}, prevalence=[0.1], beta=[1.0])
     rows = Cells(tied._repr_html_()).rows
     assert rows[1][1] == "a, b, c and 1 more"
     assert rows[1][3:] == ["", "\N{EN DASH}"]

@@ -1,51 +1,19 @@
 """The page of few and many models and segments, on wide and narrow screens, light, dark and on paper."""
 
 import json
-from statistics import NormalDist
 
-import numpy as np
-import polars as pl
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 import nci_frames as nf
 from nci_frames.reporting.pages.write import write_report
 from nci_frames.reporting.tables.numbers import format_value
-from tests.browsing import DESKTOP, PHONE, Visit, settled
+from tests.browsing import DESKTOP, PHONE, Visit
+from tests.page_matrix import MEGABYTE, broken_names, counted, findings, sideways, unanswered, unsaved
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
-MEGABYTE = 1024 * 1024
-#: Models and segments: each number of either is in one pair at least.
+#: Models and segments: each number of either is in one pair at least. `make pages` looks at all pairs.
 PAIRS = [(2, 2000), (10, 120), (92, 3), (2, 0)]
-
-
-def counted(models, segments):
-    """Counts at five thresholds of models that get better, in segments of which every 17th is worse."""
-    rng, below = np.random.default_rng(0), NormalDist(0, 2**0.5).cdf
-    rows = []
-    for place in range(max(segments, 1)):
-        positives = 1000 if segments < 4 else int(rng.integers(10, 400))
-        negatives = int(positives * rng.uniform(2, 30))
-        shift = rng.normal(0, 0.2) - (place % 17 == 3)
-        for model in range(models):
-            for threshold in (0.2, 0.35, 0.5, 0.65, 0.8):
-                at = 4 * (threshold - 0.5)
-                tp = round(positives * (1 - below(at - 0.2 - 0.8 * model / models - shift)))
-                fp = round(negatives * (1 - below(at + 1.5)))
-                rows.append(
-                    (
-                        f"gradient_boosting_{model:02d}",
-                        f"shop {place:04d}",
-                        threshold,
-                        tp,
-                        fp,
-                        positives - tp,
-                        negatives - fp,
-                    )
-                )
-    frame = pl.DataFrame(rows, ["model", "shop", "threshold", "tp", "fp", "fn", "tn"], orient="row")
-    return frame if segments else frame.drop("shop")
 
 
 @pytest.fixture(scope="module", params=PAIRS, ids=lambda pair: f"{pair[0]} models, {pair[1]} segments")
@@ -62,35 +30,22 @@ def opened(request, browser, tmp_path_factory):
         visit.check_silence()
 
 
-def findings(page):
-    return [
-        (found["id"], [node["html"][:200] for node in found["nodes"][:3]])
-        for found in Axe().run(page).response["violations"]
-    ]
-
-
 def test_on_every_screen_nothing_is_found(opened):
     visit, _, models, segments = opened
     page = visit.page
     assert visit.path.stat().st_size <= 4 * MEGABYTE
     assert float(page.evaluate("document.documentElement.dataset.ready")) > 0
+    assert visit.cpu_seconds() > 0
     assert findings(page) == []
-    # Model names are not broken inside a word.
-    lines = page.locator(".ranked tbody th").evaluate_all(
-        """heads => heads.map(head => {
-             const range = document.createRange();
-             range.selectNodeContents(head);
-             return new Set([...range.getClientRects()].map(box => box.top)).size;
-           })"""
-    )
-    assert set(lines) <= {0, 1}
+    assert broken_names(page) == []
+    assert unsaved(page) == []
     # Many models are many marks of the same kinds: one look at them takes as long as two at others.
     if models < 92:
         visit.turn(PHONE, "dark")
         assert findings(page) == []
     for viewport in (DESKTOP, PHONE):
         page.set_viewport_size(viewport)
-        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+        assert sideways(page) <= 0
     page.emulate_media(media="print", color_scheme="light")
     assert not page.locator("nav").is_visible()
     assert page.locator("#segment-search").is_visible() is False
@@ -100,36 +55,12 @@ def test_on_every_screen_nothing_is_found(opened):
     page.emulate_media(media="screen")
 
 
-def first_screen(page):
-    """Return the text that a reader sees without scrolling."""
-    return page.evaluate(
-        """() => {
-             scrollTo({ top: 0, behavior: "instant" });
-             const seen = box => {
-               const { top, bottom, width } = box.getBoundingClientRect();
-               return top >= 0 && bottom <= innerHeight && width > 0;
-             };
-             const said = [...document.querySelectorAll("#live-answer, #live-answer *")];
-             return said.filter(seen).map(box => box.innerText).join("\\n");
-           }"""
-    )
-
-
 def test_three_questions_are_answered_without_a_scroll_and_by_one_click(opened):
     """Which model is the best there, how sure is that, and from where on is another one better?"""
     visit, tables, _, _ = opened
-    page = visit.page
     for viewport in (DESKTOP, PHONE):
-        page.set_viewport_size(viewport)
-        page.locator(".chip", has_text="1 in 10").last.click()
-        settled(page)
-        text = first_screen(page)
-        best = tables.best.filter(prevalence=0.1, beta=1.0, rank=1).row(0, named=True)
-        assert f"At 1 in 10 (η = 0.1), use {best['model']} at threshold {best['threshold']:g}" in text
-        low, high = (format_value(best[side]) for side in ("lower", "upper"))
-        assert f"F1 {format_value(best['value'])} ({low} to {high})." in text
-        assert "Best in " in text
-        assert "is better" in text or "No other model is better at any prevalence" in text
+        visit.page.set_viewport_size(viewport)
+        assert unanswered(visit.page, tables) == []
 
 
 def test_many_models_show_the_first_until_all_are_asked_for(opened):

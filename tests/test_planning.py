@@ -184,7 +184,7 @@ def test_expected_counts_add_up() -> None:
     [
         ({}, "exactly one of half_width, delta and precision_half_width must be given\n  found: none"),
         ({"delta": 0.1, "precision_half_width": 0.1}, "found: delta and precision_half_width"),
-        ({"delta": 0.1, "tpr": 0.5}, r"delta needs the expected rates(.|\n)*fpr=None"),
+        ({"delta": 0.1, "tpr": 0.5}, r"delta needs the expected rates(.|\n)*FPR None"),
         ({"delta": 1.0, "tpr": 0.5, "fpr": 0.1}, "delta must be between 0 and 1"),
         ({"delta": 0.1, "tpr": 0.5, "fpr": 0.0}, r"fpr must be between 0 and 1\n  found: 0.0"),
         (

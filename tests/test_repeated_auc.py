@@ -79,5 +79,8 @@ def test_two_units_of_a_class_are_needed() -> None:
 @pytest.mark.thorough
 def test_equal_models_scored_twice_seldom_differ() -> None:
     logs = 300
-    wrong = sum(nf.compare_auc(scored(2, seed=seed), by=[])["p_value"].item() < 0.05 for seed in range(logs))
+    rows = pl.concat(scored(2, seed=seed).with_columns(log=pl.lit(seed)) for seed in range(logs))
+    found = nf.compare_auc(rows, by="log")
+    assert len(found) == logs
+    wrong = (found["p_value"] < 0.05).sum()
     assert wrong / logs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / logs)

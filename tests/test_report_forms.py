@@ -1,5 +1,6 @@
 """The report as JSON is checked against its schema, as Markdown by a parser, both against the frames."""
 
+import base64
 import datetime as dt
 import json
 import math
@@ -17,9 +18,10 @@ import nci_frames as nf
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.summary import summarise
 from nci_frames.reporting.pages.figures import report_charts
+from nci_frames.reporting.pages.gates import run_summary
 from nci_frames.reporting.pages.json import render_json
 from nci_frames.reporting.pages.markdown import render_markdown
-from nci_frames.reporting.tables.numbers import UNDEFINED
+from nci_frames.reporting.tables.numbers import UNDEFINED, format_value
 from tests.chart_specs import rows_of
 from tests.comparisons import BETAS, MODELS, comparison
 from tests.hostile import NAMES
@@ -35,7 +37,8 @@ SEGMENTS = [*NAMES, None]
 
 def hostile() -> Comparison:
     models = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(NAMES)}
-    return comparison({**models, "none": (None, 0.1)}, segments=SEGMENTS, key="=a|<b>{{7*7}}")
+    few = {"prevalence": (0.001, 0.01, 0.1), "beta": (0.5, 1.0, 2.0)}
+    return comparison({**models, "none": (None, 0.1)}, segments=SEGMENTS, key="=a|<b>{{7*7}}", **few)
 
 
 def real() -> Comparison:
@@ -196,6 +199,54 @@ def test_names_in_markdown_are_text() -> None:
     cells = {content for block, content in pieces if block == "td"}
     assert {name or "empty" for name in NAMES} | {"missing", "none"} <= cells
     assert "=a|<b>{{7*7}}" in {content for block, content in pieces if block == "th"}
+
+
+@pytest.mark.thorough
+def test_gates_with_hostile_names_are_text_and_no_formula() -> None:
+    verdicts = pl.DataFrame(
+        {
+            "gate": [NAMES[0], "a|b"],
+            "verdict": ["pass", "fail"],
+            "kind": ["champion", "change_threshold"],
+            "model": ["=1+1", "+1"],
+            "segment": [None, '{"a|b": "<b>"}'],
+            "metric": "recall",
+            "rival": ["@SUM(1)", None],
+            "reason": [None, "**b** | _i_"],
+            "prevalence": 0.01,
+            "value": [0.1, 0.6],
+            "lower": [0.02, 0.5],
+            "upper": [0.2, 0.7],
+            "limit_lower": [0.0, -0.05],
+            "limit_upper": [None, None],
+            "reference": [None, 0.7],
+            "difference": [None, -0.1],
+            "difference_lower": [None, -0.2],
+            "difference_upper": [None, -0.06],
+        }
+    )
+    runs = pl.DataFrame({"run": ["=r"], "verdict": ["fail"]})
+    history = verdicts.with_columns(run=pl.lit("=r"), sequence=1)
+    gates = run_summary(history=history, runs=runs, verdicts=verdicts, last_good="a|b")
+    pieces = inline(render_markdown(comparison(), gates=gates).replace("[The history](history.html)", ""))
+    cells = [content for block, content in pieces if block == "td"]
+    place = cells.index("a|b")
+    minus, zero = (format_value(value) for value in (-0.05, 0))
+    assert cells[place : place + 10] == [
+        "a|b", "fail", "+1", "a|b = <b>", "recall", "0.0100", "0.600", "0.500 to 0.700", f"change ≥ {minus}",
+        f"was 0.700: a change of {format_value(-0.1)} "
+        f"({format_value(-0.2)} to {format_value(-0.06)}); **b** | _i_",
+    ]  # fmt: skip
+    assert cells[place + 10 : place + 20] == [
+        NAMES[0], "pass", "=1+1", "all rows", "recall", "0.0100", "0.100", "0.0200 to 0.200",
+        f"lead ≥ {zero}", "the value is the lead over @SUM(1)",
+    ]  # fmt: skip
+    assert any("Run =r: fail, by 1 fail, 1 pass." in content for _, content in pieces)
+    # Both pages show the same words; what is saved of a trend holds no formula.
+    for gate, trend in zip(gates.reported, gates.trends, strict=True):
+        saved = pl.read_csv(base64.b64decode(trend["data"]))
+        assert saved["run"].item() == "'=r"
+        assert saved["model"].item() == f"'{gate['model']}"
 
 
 @pytest.mark.thorough

@@ -1,10 +1,12 @@
 """Runs of a job: what is counted, judged, published and told."""
 
+import base64
 import json
 import re
 import shutil
 from datetime import UTC, datetime
 from hashlib import sha256
+from html import unescape
 from pathlib import Path
 
 import jsonschema
@@ -17,13 +19,18 @@ from prometheus_client.parser import text_string_to_metric_families as read_plai
 
 import nci_frames as nf
 from nci_frames.cli import main
+from nci_frames.jobs import demo
+from nci_frames.jobs.counted_files import Counting, count_files, ledger_of
 from nci_frames.jobs.gates.judge import VERDICTS
 from nci_frames.jobs.history import History
 from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.manifest import data_facts
 from nci_frames.jobs.publishing import Shelf, check_run
+from nci_frames.jobs.reported import Reported
 from nci_frames.jobs.run import run_job
 from nci_frames.reporting.pages.gates import run_summary
 from nci_frames.reporting.pages.html import render_report
+from nci_frames.reporting.pages.markdown import render_markdown
 from tests.comparisons import comparison
 from tests.hostile import NAMES
 from tests.jobs import SMALL, small_job, write_night, write_nights
@@ -38,6 +45,28 @@ def call(*arguments: object) -> Result:
 
 def latest(folder: Path) -> Path:
     return folder / "out" / json.loads((folder / "out" / "latest.json").read_text())["path"]
+
+
+@pytest.mark.parametrize(("windows", "until"), [(None, None), (1, None), (2, None), (1, 3), (None, 3)])
+def test_what_is_said_of_the_data_is_of_the_rows_that_are_reported(
+    tmp_path: Path, windows: int | None, until: int | None
+) -> None:
+    write_nights(tmp_path / "logs", 3)
+    write_night(tmp_path / "undated" / "a.parquet", 50, 0.8, seed=9)
+    text = SMALL.replace("path = ", 'path = ["undated", ').replace('parquet"\n', 'parquet"]\n')
+    file = read_job(small_job(tmp_path, text=text))
+    settings = file.job.counting_settings()
+    before = None if until is None else datetime(2026, 3, until, tzinfo=UTC)
+    appended = count_files(file, file.job.source, settings, Counting("a", None, keep_going=False))
+    counts = Reported(ledger_of(file), settings, windows, before)
+    reported = counts.by([], "all").filter(threshold=0.5)
+    rows = sum(reported.select(pl.sum_horizontal("tp", "fp", "fn", "tn")).to_series())
+    facts = dict(data_facts(counts, appended))
+    assert facts["rows counted"] == f"{rows:,}"
+    dated = min(windows or 3, (until or 4) - 1)
+    assert facts["windows"].startswith(f"{dated}, the newest from 2026-03-0{(until or 4) - 1} 00:00")
+    files = dated + (windows is until is None)
+    assert facts["sources"] == f"{files}, of which {files} new"
 
 
 @pytest.mark.thorough
@@ -155,11 +184,25 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path
     # The page of the report has the verdicts and the trend as well, and leads to the rest.
     folder = latest(tmp_path)
     frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in ("history", "runs", "verdicts")}
-    report = render_report(comparison(), gates=run_summary(**frames, last_good="good"))
+    gates = run_summary(**frames, last_good="good")
+    report = render_report(comparison(), gates=gates)
     assert 'Run open: <span class="undecided">undecided</span>, by 1 undecided.' in report
     assert "3 runs so far; the last good one is good." in report
     assert '<a href="history.html">The history</a>' in report
     assert report.count("data:image/svg+xml") == 1
+    # So has the Markdown form, in the same words.
+    text = render_markdown(comparison(), gates=gates).replace("\\", "")
+    assert "Run open: **undecided**, by 1 undecided.\n3 runs so far; the last good one is good." in text
+    (cells,) = re.findall(r'<th scope="row">finds</th>(.*?)</tr>', report)
+    shown = [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", cells)]
+    assert shown[-1] == "the bounds contain the limit"
+    assert f"| finds | {' | '.join(shown)} |" in text
+    # Each trend has its data beside it, the same on both pages.
+    (data,) = re.findall(r'download="trend-1.csv" href="data:text/csv;base64,([^"]+)"', report)
+    assert data in page
+    trend = pl.read_csv(base64.b64decode(data))
+    assert trend["run"].to_list() == ["good", "bad", "open"]
+    assert trend["value"].to_list() == pytest.approx(history["value"].to_list(), abs=1e-12)
     # Retention keeps the last good run, however old.
     job.write_text(job.read_text() + "\n[output]\nkeep = 1\n")
     assert call("run", job, "--run-id", "again").exit_code == 11
@@ -436,7 +479,7 @@ def test_a_ledger_without_a_job_from_the_command_line(tmp_path: Path) -> None:
     grid = ["--thresholds", "0,0.25,0.5,0.75", "--segments", "country"]
     assert call("ledger", "append", ledger, paths[0], *grid, "--run", "monday").exit_code == 0
     again = call("ledger", "append", ledger, tmp_path / "logs", *grid, "--run", "20260302")
-    assert again.stdout.count("│ known ") == again.stdout.count("│ counted ") == 1
+    assert again.stdout.count("│known ") == again.stdout.count("│counted ") == 1
     for options, sources in (
         ([], paths),
         (["--as-of", "monday"], paths[:1]),
@@ -471,10 +514,18 @@ def test_a_run_killed_between_its_name_and_the_pointer_is_built_again(tmp_path: 
 
 
 @pytest.mark.thorough
-def test_the_demo_shows_what_its_nights_bring(tmp_path: Path) -> None:
-    from nci_frames.jobs.demo import run_demo_nights  # noqa: PLC0415
-
-    nights = [outcome for _, outcome in run_demo_nights(tmp_path / "demo", rows=8000)]
+def test_the_demo_shows_what_its_nights_bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The page of the report is made on the last night only; here the others are looked at in the history.
+    without_page = demo.DEMO_JOB.replace("[report]\n", '[report]\nformats = ["json"]\n')
+    shown = demo.DEMO_JOB
+    monkeypatch.setattr(demo, "DEMO_JOB", without_page)
+    nights = []
+    for _, outcome in demo.run_demo_nights(tmp_path / "demo", rows=8000):
+        nights.append(outcome)
+        if len(nights) == 4:
+            assert (tmp_path / "demo" / "job.toml").read_text() == without_page != shown
+            (tmp_path / "demo" / "job.toml").write_text(shown)
+    assert '<section id="gates"' in (nights[4].folder / "report.html").read_text()
     assert [night.exit_code for night in nights] == [0, 0, 0, 10, 10]
     events = [dict(night.files.group_by("event").len().rows()) for night in nights]
     # The late file is counted; the one that is delivered again is known.

@@ -268,3 +268,10 @@ def test_undefined_segments_are_skipped_and_counted() -> None:
     nobody = nf.roll_up(rates.filter(country="fr"), over="country", metrics="recall")
     assert nobody["value"].null_count() == 3
     assert nf.roll_up(rates.clear(), over="country", metrics="recall").is_empty()
+
+
+def test_averages_of_an_expression_that_hides_the_prevalence_are_not_called_supported() -> None:
+    rates = cells(("at", 40, 5, 10, 45), ("de", 8, 8, 8, 64))
+    found = nf.roll_up(rates, over="country", metrics=pl.col("tpr").alias("found"))
+    assert found["supported"].to_list() == [None] * 3
+    assert found["reason"].null_count() == 0

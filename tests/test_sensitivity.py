@@ -42,7 +42,7 @@ def test_growth_saturates() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("ratio", [0.1, 20])
 def test_every_metric_of_finite_range_equals_a_plain_sum(ratio: float) -> None:
-    side = 1500
+    side = 1250
     middle = (np.arange(side) + 0.5) / side
     grid = pl.DataFrame({"tpr": np.repeat(middle, side), "fpr": np.tile(middle, side), "beta": 1.0})
     found = nf.imbalance_sensitivity(FINITE, ratios=ratio)
@@ -119,6 +119,10 @@ def test_ranges_without_end_and_metrics_of_ones_own() -> None:
     nf.register_metric(name, 2 * nf.pos_fraction() - 0, range=(0, 2))
     both = nf.imbalance_sensitivity([name, "pos_fraction"], ratios=9)["sensitivity"].to_list()
     assert both[0] == pytest.approx(both[1], abs=1e-6)
+    # The class balance of a surface is that of its log, too.
+    observed = (pl.col("tpr") * pl.col("observed_prevalence")).alias("found")
+    by_log = nf.imbalance_sensitivity(observed, ratios=9, rescale=False)
+    assert by_log["sensitivity"].item() == pytest.approx(0.4 / 2, abs=1e-6)
 
 
 def test_a_surface_has_the_metric_at_every_place() -> None:

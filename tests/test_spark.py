@@ -274,15 +274,17 @@ def asked(spark: Any, log: pl.DataFrame, folder: Path, **options: Any) -> pl.Dat
     return pl.DataFrame(spark.sql(query).toArrow())
 
 
+@pytest.mark.parametrize("more", [0, 40], ids=["one step", "two steps"])
 @pytest.mark.parametrize(("dtype", "words"), [(np.float32, "float32"), (np.float64, "float64")])
 def test_the_query_for_spark_counts_the_same(
-    spark: Any, tmp_path: Path, dtype: type[np.floating], words: str
+    spark: Any, tmp_path: Path, dtype: type[np.floating], words: str, more: int
 ) -> None:
     # Scores at, just below and just above thresholds, infinite, subnormal and -0.0; odd keys, and null ones.
-    log = of_sql.log_of(of_sql.near(of_sql.GRID, dtype))
-    increments = asked(spark, log, tmp_path / "log", thresholds=of_sql.GRID, score_type=words)
-    counts = nf.read_counts(increments, thresholds=of_sql.GRID)
-    assert_frame_equal(counts, of_sql.counted(log), check_exact=True)
+    grid = sorted([*of_sql.GRID, *np.linspace(-5, -3, more).tolist()])
+    log = of_sql.log_of(of_sql.near(grid, dtype))
+    increments = asked(spark, log, tmp_path / "log", thresholds=grid, score_type=words)
+    counts = nf.read_counts(increments, thresholds=grid)
+    assert_frame_equal(counts, of_sql.counted(log, grid), check_exact=True)
 
 
 def test_the_query_for_spark_finds_the_rows_that_are_not_valid(spark: Any, tmp_path: Path) -> None:

@@ -51,7 +51,11 @@ def test_the_lowest_prevalence_of_curves_is_that_of_a_search(bins: list[tuple[in
     found = nf.lowest_supported_prevalence(counts, metric="pr_auc")
     wanted = lowest_by_hand([*tp, positives], [*fp, negatives], positives, negatives)
     if wanted is None:
-        assert found.row(0)[1:] == ("pr_auc", None, "this log cannot tell: it has fewer than 10 positives")
+        assert found.row(0)[1:] == (
+            "pr_auc",
+            None,
+            "this log cannot tell the value: it has fewer than 10 positives",
+        )
         return
     # A weak model may be supported below: then the early thresholds cannot add a tenth to the area.
     lowest = found["prevalence"].item()
@@ -120,7 +124,7 @@ def test_reasons_say_how_many_negatives_are_needed() -> None:
     table = nf.project_rates(rates, metrics="precision", prevalence=[0.0, 1e-4, 1e-3, 0.1])
     # 25 true positives at TPR 0.6 come with 25/0.6·(1-eta)/eta negatives.
     assert table["reason"].to_list() == [
-        "this log cannot tell: no number of negatives would be enough",
+        "this log cannot tell the value: no number of negatives would be enough",
         too_few(25 / 0.6 * 9999),
         too_few(25 / 0.6 * 999),
         None,
@@ -148,7 +152,7 @@ def test_what_does_not_depend_on_prevalence_or_fpr_is_supported_everywhere() -> 
     [
         ((0, 1, 0, 99), "there are no positives"),
         ((1, 0, 9, 0), "there are no negatives"),
-        ((0, 0, 9, 10), "this log cannot tell: no positive reaches the threshold"),
+        ((0, 0, 9, 10), "this log cannot tell the value: no positive reaches the threshold"),
     ],
 )
 def test_groups_that_support_nothing_say_why(cells: tuple[int, ...], reason: str) -> None:
@@ -242,7 +246,7 @@ def test_areas_without_support_have_the_bounds_of_the_band() -> None:
     band = nf.compute_areas(counts, prevalence=1e-4, interval="simultaneous").filter(metric="pr_auc")
     assert lowest.select("lower", "upper").equals(band.select("lower", "upper"))
     assert set(lowest["interval"]) == {"band"}
-    assert lowest["reason"].str.starts_with("this log cannot tell: about ").all()
+    assert lowest["reason"].str.starts_with("this log cannot tell the value: about ").all()
     rest = table.filter(pl.col("prevalence").ne_missing(1e-4))
     assert rest.select("lower", "upper", "interval").null_count().row(0) == (0, 0, 0)
     assert rest["supported"].all()
@@ -265,7 +269,7 @@ def test_no_form_of_a_report_states_what_the_log_cannot_tell() -> None:
     answers = summarise(compared).answers
     lowest, highest = answers[0].verdicts["pr_auc"], answers[-1].verdicts["pr_auc"]
     assert lowest.reason is not None
-    assert lowest.reason.startswith("this log cannot tell: about ")
+    assert lowest.reason.startswith("this log cannot tell the value: about ")
     assert lowest.probability is None
     assert highest.reason is None
     assert highest.probability is not None
@@ -277,7 +281,7 @@ def test_no_form_of_a_report_states_what_the_log_cannot_tell() -> None:
     assert f"{value:.4f}  ?" in text
     assert f"{value:.4f}  1" not in text
     markdown = render_markdown(compared)
-    assert "| PR-AUC | this log cannot tell\\: about " in markdown
+    assert "| PR-AUC | this log cannot tell the value\\: about " in markdown
     assert "From 10⁻⁴ to 0.0" in markdown
     order = json.loads(render_json(compared))["orders"]["pr_auc"]
     assert [lead["supported"] for lead in order["leads"]] == [False, True]

@@ -147,7 +147,7 @@ COMMANDS = (
     "nci-frames report three.parquet",
     "nci-frames report invalid.parquet",
     "nci-frames report log.parquet --on-invalid ignore",
-    "nci-frames report log.parquet --scores forest",
+    "nci-frames report log.parquet --scores forest=",
     "nci-frames report log.parquet --prevalence 0.1,1.5",
     "nci-frames report log.parquet --prevalence 1:2:3",
     "nci-frames report log.parquet --prevalence 0:1:log:5",

@@ -190,8 +190,11 @@ def tally_scan(
         scale,
         _nearly_unique(groups, counted, scan.source.where),
     )
+    first = counted_rows.first
     return Tally(
-        counts=COUNTS.finish(counts.with_columns(_resolution(chosen, len(counts)))),
+        counts=COUNTS.finish(
+            counts.with_columns(_resolution(chosen, len(counts))), None if first is None else (group, first)
+        ),
         where=scan.source.where,
         files=len(scan.source.files),
         counted=counted,

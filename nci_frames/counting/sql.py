@@ -8,10 +8,11 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from nci_frames.checked import checked
+from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.errors import ParameterError
 from nci_frames.extras import require
-from nci_frames.schemas import RESERVED
+from nci_frames.messages import Option
 from nci_frames.typing import Dialect
 
 __all__ = ["counting_sql"]
@@ -20,6 +21,8 @@ Label = str | float | bool
 
 #: Stands for the table until it is put there as the dialect spells it.
 _TABLE = "__table"
+#: Up to so many thresholds are searched in one step, which is a shorter query.
+_FEW = 32
 #: Names that Snowflake reads in upper case where they are not quoted, which is how its tables have them.
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
@@ -92,8 +95,10 @@ def counting_sql(
 
     Notes
     -----
-    Scores are cast to DOUBLE, and their threshold is found by nested CASE expressions: functions that search
-    an array differ from engine to engine. A plain lower-case column name is not quoted for Snowflake.
+    Scores are cast to DOUBLE. Up to 32 thresholds are searched by nested CASE expressions; more are searched
+    in two steps: which part of the thresholds, then, after a join with a table of the parts, which of it.
+    PostgreSQL has a function for that, WIDTH_BUCKET. A plain lower-case column name is not quoted for
+    Snowflake.
 
     Examples
     --------
@@ -104,9 +109,9 @@ def counting_sql(
     SELECT
       "model",
       "threshold",
-      SUM(CASE WHEN class = 1 THEN 1 ELSE 0 END) AS "positives",
-      SUM(CASE WHEN class = 0 THEN 1 ELSE 0 END) AS "negatives",
-      SUM(CASE WHEN class IS NULL THEN 1 ELSE 0 END) AS "invalid"
+      SUM(CASE WHEN __class = 1 THEN 1 ELSE 0 END) AS "positives",
+      SUM(CASE WHEN __class = 0 THEN 1 ELSE 0 END) AS "negatives",
+      SUM(CASE WHEN __class IS NULL THEN 1 ELSE 0 END) AS "invalid"
     """
     sqlglot = cast("Any", require("sqlglot", extra="sql", what="SQL needs sqlglot"))
     grid = check_thresholds(thresholds)
@@ -119,31 +124,37 @@ def counting_sql(
         return name if dialect == "snowflake" and _PLAIN.fullmatch(name) else _quoted(name)
 
     positive, negative = _classes(positive, negative)
+    # No key begins with two underscores.
     rows = [
         *(f"{column(of)} AS {_quoted(key)}" for key, of in keys.items()),
-        f"CAST({column(score)} AS DOUBLE) AS score",
+        f"CAST({column(score)} AS DOUBLE) AS __logged",
         f"CASE WHEN {column(label)} = {_literal(positive)} THEN 1 "
-        f"WHEN {column(label)} = {_literal(negative)} THEN 0 END AS class",
-        *([f"CAST({column(weight)} AS DOUBLE) AS weight"] if weight else []),
+        f"WHEN {column(label)} = {_literal(negative)} THEN 0 END AS __label",
+        *([f"CAST({column(weight)} AS DOUBLE) AS __weight"] if weight else []),
     ]
     names = ", ".join(map(_quoted, keys))
-    weighed = (
-        " AND " + _is_number("weight") + " AND weight >= 0 AND weight < " + _double(math.inf)
-        if weight
-        else ""
-    )
-    valid = f"NOT class IS NULL AND {_is_number('score')}{weighed}"
-    amount = "weight" if weight else "1"
+    valid = f"NOT __label IS NULL AND {_is_number('__logged')}"
+    if weight:
+        finite = f"__weight >= 0 AND __weight < {_double(math.inf)}"
+        valid = f"{valid} AND {_is_number('__weight')} AND {finite}"
+    kept, amount = (f"{names}, __weight", "__weight") if weight else (names, "1")
+    part, join, threshold = _reached(grid, score_type, dialect)
     # Names and values are quoted, and the table is parsed alone.
     query = f"""
         SELECT {names}, "threshold",
-            SUM(CASE WHEN class = 1 THEN {amount} ELSE 0 END) AS "positives",
-            SUM(CASE WHEN class = 0 THEN {amount} ELSE 0 END) AS "negatives",
-            SUM(CASE WHEN class IS NULL THEN 1 ELSE 0 END) AS "invalid"
+            SUM(CASE WHEN __class = 1 THEN {amount} ELSE 0 END) AS "positives",
+            SUM(CASE WHEN __class = 0 THEN {amount} ELSE 0 END) AS "negatives",
+            SUM(CASE WHEN __class IS NULL THEN 1 ELSE 0 END) AS "invalid"
         FROM (
-            SELECT {names}, CASE WHEN {valid} THEN class END AS class{", weight" if weight else ""},
-                CASE WHEN {valid} THEN {_reached(grid, score_type)} END AS "threshold"
-            FROM (SELECT {", ".join(rows)} FROM {_TABLE}) AS logged
+            SELECT {kept}, __class, {threshold} AS "threshold"
+            FROM (
+                SELECT {kept}, __class, __score{part}
+                FROM (
+                    SELECT {kept}, CASE WHEN {valid} THEN __label END AS __class,
+                        CASE WHEN {valid} THEN __logged END AS __score
+                    FROM (SELECT {", ".join(rows)} FROM {_TABLE}) AS logged
+                ) AS checked
+            ) AS parted{join}
         ) AS placed
         GROUP BY {names}, "threshold"
     """  # noqa: S608
@@ -172,20 +183,50 @@ def _source(sqlglot: Any, table: str, dialect: str) -> Any:
     return parsed.args["from_"].this
 
 
-def _reached(grid: np.ndarray[Any, np.dtype[np.float64]], score_type: str) -> str:
-    """Return the highest threshold that a score reaches, null if it reaches none: a binary search."""
+def _reached(
+    grid: np.ndarray[Any, np.dtype[np.float64]], score_type: str, dialect: str
+) -> tuple[str, str, str]:
+    """Return how the highest threshold that a score reaches is found; it is null if there is none.
+
+    A column that is needed for it, a join that needs this column, and the expression. A score that is null
+    reaches none: each comparison with it takes the lower branch.
+    """
     # What is reached in single precision is reached in double precision too, by the rounded threshold.
     with np.errstate(over="ignore"):
-        edges = grid.astype(np.float32) if score_type == "float32" else grid
+        rounded = grid.astype(np.float32) if score_type == "float32" else grid
+    edges, leaves = [None, *rounded.tolist()], [None, *grid.tolist()]
+    if dialect == "postgres":
+        found = f"WIDTH_BUCKET(__score, [{_doubles(edges[1:])}])"
+        return "", "", f"([{_doubles(leaves[1:])}])[{found}]"
+    if len(grid) <= _FEW:
+        return "", "", _search(list(map(_double, edges[1:])), list(map(_double, leaves)))
+    # Each part begins with the threshold that all of its scores reach.
+    width = math.isqrt(len(grid)) + 1
+    begins = range(0, len(leaves), width)
+    part = _search([_double(edges[begin]) for begin in begins[1:]], list(map(str, range(len(begins)))))
+    table = {"__t": leaves} if rounded is grid else {"__t": leaves, "__e": edges}
+    columns = [f"{name}{place}" for name in table for place in range(width)]
 
-    def tree(low: int, high: int) -> str:
-        if low == high:
-            return _double(grid[low - 1]) if low else "NULL"
-        middle = (low + high) // 2
-        below, above = tree(low, middle), tree(middle + 1, high)
-        return f"CASE WHEN score < {_double(edges[middle])} THEN {below} ELSE {above} END"
+    def row(begin: int) -> str:
+        # Nothing reaches a threshold that is null.
+        return ", ".join(
+            _doubles((column[begin : begin + width] + [None] * width)[:width]) for column in table.values()
+        )
 
-    return tree(0, len(grid))
+    values = ", ".join(f"({place}, {row(begin)})" for place, begin in enumerate(begins))
+    join = f" JOIN (VALUES {values}) AS edges(__place, {', '.join(columns)}) ON __part = __place"
+    found = _search(columns[-width + 1 :], columns[:width])
+    return f", {part} AS __part", join, found
+
+
+def _search(edges: list[str], leaves: list[str]) -> str:
+    """Return nested CASE expressions: the leaf after the last of ascending edges that the score reaches."""
+    if not edges:
+        return leaves[0]
+    middle = len(edges) // 2
+    above = _search(edges[middle + 1 :], leaves[middle + 1 :])
+    below = _search(edges[:middle], leaves[: middle + 1])
+    return f"CASE WHEN __score >= {edges[middle]} THEN {above} ELSE {below} END"
 
 
 def _is_number(column: str) -> str:
@@ -193,11 +234,17 @@ def _is_number(column: str) -> str:
     return f"NOT {column} IS NULL AND {column} = {column} AND {column} <> {_double(math.nan)}"
 
 
-def _double(value: float) -> str:
+def _double(value: float | None) -> str:
     """Return a constant. Read from a text it is rounded once; a decimal number would be rounded twice."""
+    if value is None:
+        return "CAST(NULL AS DOUBLE)"
     words = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
     text = repr(float(value))
     return f"CAST('{words.get(text, text)}' AS DOUBLE)"
+
+
+def _doubles(values: Sequence[float | None]) -> str:
+    return ", ".join(map(_double, values))
 
 
 def _quoted(name: str) -> str:
@@ -214,11 +261,10 @@ def _keys(model: str, fold: str | None, segments: str | Sequence[str]) -> Mappin
     """Return the columns of the result and the columns of the table that they are."""
     keys = {"model": model, **({} if fold is None else {"fold": fold})}
     for segment in [segments] if isinstance(segments, str) else segments:
-        if segment in RESERVED or segment.startswith("__"):
-            msg = f"the segment {segment!r} has a name that the tables need for themselves"
-            raise ParameterError(msg, hint="count a view of the table in which the column has another name")
+        check_key(segment, "count a view of the table in which the column has another name")
         if segment in keys:
-            raise ParameterError(f"the key {segment!r} is asked for twice", hint="name it once")
+            hint = f"name it once, as {Option('fold')} or among {Option('segments')}"
+            raise ParameterError(f"the key {segment!r} is asked for twice", hint=hint)
         keys[segment] = segment
     return keys
 
@@ -227,8 +273,8 @@ def _classes(positive: Label, negative: Label | None) -> tuple[Label, Label]:
     if negative is None:
         if isinstance(positive, str) or positive not in (0, 1):
             msg = "a label other than 0/1 and Boolean needs both of its values"
-            raise ParameterError(msg, where="counting_sql", found=f"positive={positive!r} alone",
-                                 hint="add negative=, the label of the other class")  # fmt: skip
+            raise ParameterError(msg, found=f"{Option('positive', positive)} alone",
+                                 hint=f"add {Option('negative')}, the other label")  # fmt: skip
         negative = (not positive) if isinstance(positive, bool) else 1 - positive
     if type(positive) is not type(negative) and (
         isinstance(positive, str | bool) or isinstance(negative, str | bool)

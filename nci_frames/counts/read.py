@@ -10,6 +10,7 @@ from nci_frames.arguments import threshold_grid
 from nci_frames.checked import checked
 from nci_frames.counts.increments import counts_of
 from nci_frames.errors import InvalidRowsError, InvalidRowsWarning, ParameterError, SchemaError
+from nci_frames.messages import first_line
 from nci_frames.schemas import COUNTS, INCREMENTS
 
 __all__ = ["read_counts"]
@@ -102,7 +103,7 @@ def _own_types(frame: pl.DataFrame) -> pl.DataFrame:
         own = frame.with_columns(casts)
     except pl.exceptions.InvalidOperationError as error:
         msg = "a count of the increments does not fit in 64 bits"
-        raise SchemaError(msg, where="the increments", found=str(error).splitlines()[0]) from error
+        raise SchemaError(msg, where="the increments", found=first_line(error)) from error
     if {own.schema.get(name) for name in ("positives", "negatives")} == {pl.Int64, pl.Float64}:
         return own.with_columns(pl.col("positives", "negatives").cast(pl.Float64))
     return own

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import polars as pl
 
+from nci_frames.errors import NciFramesError
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.sources import Source
 from nci_frames.jobs.job_file.windows import find_windows
@@ -65,7 +66,7 @@ def plan_files(
     ledger = ledger_of(file)
     files = _found(file, source, ledger, settings, until)
     windows = sorted({found.window for found in files if found.window is not None})
-    planned = ledger.plan(files, settings, on_changed=source.on_changed)
+    planned = ledger.plan(files, settings, on_changed=source.on_changed, told=NciFramesError.for_job_file)
     return Planned(planned, tuple(windows), settings, source.on_changed)
 
 
@@ -80,7 +81,12 @@ def count_files(file: JobFile, source: Source, settings: CountingSettings, how: 
     ledger = ledger_of(file)
     files = _found(file, source, ledger, settings, how.until)
     return ledger.append_files(
-        files, settings, run=how.run, on_changed=source.on_changed, keep_going=how.keep_going
+        files,
+        settings,
+        run=how.run,
+        on_changed=source.on_changed,
+        keep_going=how.keep_going,
+        told=NciFramesError.for_job_file,
     )
 
 

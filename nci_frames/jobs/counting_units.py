@@ -10,7 +10,7 @@ from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.units import BUCKET, UnitSizes, unit_buckets, unit_sizes
 from nci_frames.counting.thresholds.auto import EXACT_ROWS
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
-from nci_frames.jobs.repeats import REPEAT, one_repeat
+from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 
 __all__ = ["MOST_COUNTS", "Counted", "count_for_comparison"]
@@ -30,8 +30,8 @@ class Counted:
     units: UnitSizes | None
 
     def small_segments(self, segments: Sequence[str], *, positives: int) -> pl.DataFrame:
-        """Return the segments that have fewer positives."""
-        return small_segments(one_repeat(self.tally.counts), segments, positives=positives)
+        """Return the segments that have fewer positives, or whose positives are worth fewer."""
+        return small_segments(self.tally.counts, segments, by_unit=self.by_unit, positives=positives)
 
     def with_small_pooled(self, small: pl.DataFrame) -> "Counted":
         """Return the counts with these segments as one, "other"."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.messages import listed
+from nci_frames.messages import first_line, listed
 from nci_frames.schemas import FIELD
 
 __all__ = ["read_field", "read_table", "segments_of"]
@@ -26,7 +26,7 @@ def read_table(path: str, what: str, *, where: str, hint: str) -> pl.DataFrame:
             return pl.read_csv(path, glob=False, infer_schema=False)
         return pl.read_parquet(path, glob=False, hive_partitioning=False)
     except _READ_ERRORS as error:
-        found = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        found = getattr(error, "strerror", None) or first_line(error)
         raise ParameterError(f"{what} cannot be read", where=where, found=found, hint=hint) from error
 
 

@@ -17,8 +17,9 @@ __all__ = ["data_facts", "manifest_of"]
 
 def data_facts(counts: Reported, appended: pl.DataFrame) -> list[tuple[str, str]]:
     """Return pairs of label and value about the data of a run."""
-    sources = counts.sources
-    new = appended.filter(pl.col("event").is_in(["counted", "recounted"]))
+    sources = counts.reported
+    counted = appended.filter(pl.col("event").is_in(["counted", "recounted"]))
+    new = counted.join(sources, on="source", how="semi")
     failed = appended.filter(event="failed")
     facts = [
         ("sources", f"{len(sources):,}, of which {len(new):,} new"),
@@ -27,7 +28,8 @@ def data_facts(counts: Reported, appended: pl.DataFrame) -> list[tuple[str, str]
     ]
     if counts.last_window is not None:
         newest = counts.last_window[0]
-        facts.append(("windows", f"{len(counts.starts):,}, the newest from {newest:%Y-%m-%d %H:%M} UTC"))
+        windows = sources["window_start"].drop_nulls().n_unique()
+        facts.append(("windows", f"{windows:,}, the newest from {newest:%Y-%m-%d %H:%M} UTC"))
     if len(failed):
         facts.append(("files that could not be counted", f"{len(failed):,}: {', '.join(failed['path'])}"))
     return facts
@@ -57,8 +59,8 @@ def manifest_of(
         # Prevalences of a scenario may stand in a table of their own.
         "scenarios": file.job.model_dump(include={"scenarios"})["scenarios"],
         "settings_blake3": content_hash(file.text.encode()),
-        "rows": {name: int(counts.sources[name].sum()) for name in ("rows", "counted", "dropped")},
-        "sources": counts.sources.select(columns).to_dicts(),
+        "rows": {name: int(counts.reported[name].sum()) for name in ("rows", "counted", "dropped")},
+        "sources": counts.reported.select(columns).to_dicts(),
         "newest_window": counts.last_window and counts.last_window[0].isoformat(),
         "files_seen": appended.drop("rows", "counted", "dropped").to_dicts(),
         "versions": {

@@ -16,6 +16,7 @@ import polars as pl
 from nci_frames.counts.ledger.storage import fsync_folder
 from nci_frames.errors import ConflictError, OutputError, ParameterError, SourceError
 from nci_frames.files import replacing
+from nci_frames.messages import first_line
 
 __all__ = ["MANIFEST", "POINTER", "Shelf", "check_run", "pointer_text"]
 
@@ -129,7 +130,7 @@ class Shelf:
             if "IO error" not in str(error):
                 raise
             msg = "the output cannot be written"
-            raise OutputError(msg, where=repr(str(folder)), found=str(error).splitlines()[0]) from error
+            raise OutputError(msg, where=repr(str(folder)), found=first_line(error)) from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -6,7 +6,9 @@ from typing import Any, Literal
 
 import polars as pl
 
+from nci_frames.counting.logs.units import BUCKET
 from nci_frames.errors import SourceError
+from nci_frames.jobs.counting_units import MOST_COUNTS
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import Window
@@ -25,6 +27,7 @@ class Reported:
         self, ledger: CountsLedger, settings: CountingSettings, windows: int | None, until: datetime | None
     ) -> None:
         self._contents = ledger.contents(settings.generation)
+        self._settings = settings
         self.generation = settings.generation
         sources = self._contents.sources().filter("active")
         if until is not None:
@@ -32,6 +35,7 @@ class Reported:
         if sources["counted"].sum() == 0:
             msg = "no prediction has been counted, so there is nothing to report"
             raise SourceError(msg, where=repr(ledger.uri), hint="look at what `nci-frames check` says")
+        #: The sources that count, also those of windows that are not reported.
         self.sources = sources
         dated = (
             sources.drop_nulls("window_start").select("window_start", "window_end").unique().sort(pl.all())
@@ -43,17 +47,37 @@ class Reported:
         first = self.starts[-min(windows, len(self.starts))] if windows and self.starts else None
         recent = ever if first is None or self.last_window is None else (first, self.last_window[1])
         self._windows: dict[str, Window | None] = {"all": recent, "last": self.last_window, "ever": ever}
-
-    @property
-    def repeats(self) -> int:
-        """How often each row was scored: the repeats of a cross-validation, or 1."""
-        if REPEAT not in self._contents.keys:
-            return 1
-        return self.by([REPEAT], "all")[REPEAT].n_unique()
+        begins = pl.col("window_start")
+        #: The sources whose rows are reported.
+        inside = pl.lit(value=True) if recent is None else begins.is_between(*recent, closed="left")
+        self.reported = sources.filter(inside)
 
     def by(self, keys: Sequence[str], scope: Scope) -> pl.DataFrame:
         """Return the counts of a scope by keys."""
         return self._contents.counts(by=list(keys), window=self._windows[scope])
+
+    def by_unit(self, segments: Sequence[str], table: pl.DataFrame) -> pl.DataFrame | None:
+        """Return the counts by buckets of units, and by segments unless those would be too many.
+
+        Parameters
+        ----------
+        segments
+            The keys of the segments.
+        table
+            The counts by at least these keys, and by repeats.
+
+        Returns
+        -------
+        A counts frame; None where rows belong to no units.
+        """
+        settings = self._settings
+        if settings.unit is None:
+            return None
+        repeats = [REPEAT] if settings.repeat else []
+        groups = table.select("model", *repeats, *segments).n_unique()
+        many = groups * (settings.buckets or 1) * len(settings.thresholds or ())
+        kept = segments if many <= MOST_COUNTS else ()
+        return self.by([*repeats, *kept, BUCKET], "all")
 
     def mark(self) -> dict[str, Any]:
         """Return what a later run needs to find out which rows both count; for JSON."""
@@ -61,7 +85,12 @@ class Reported:
             scope: None if window is None else [time.isoformat() for time in window]
             for scope, window in self._windows.items()
         }
-        return {"version": self._contents.version, "generation": self.generation, "windows": windows}
+        return {
+            "table": self._contents.table_id,
+            "version": self._contents.version,
+            "generation": self.generation,
+            "windows": windows,
+        }
 
     def shared(self, mark: Mapping[str, Any] | None, keys: Sequence[str], scope: Scope) -> pl.DataFrame:
         """Return the counts of the rows of a scope that an earlier run had in its own.
@@ -79,7 +108,8 @@ class Reported:
         -------
         A counts frame; a group without such rows is absent.
         """
-        if mark is None or mark["generation"] != self.generation:
+        own = {"table": self._contents.table_id, "generation": self.generation}
+        if mark is None or any(mark.get(name) != value for name, value in own.items()):
             return self.by(keys, scope).clear()
         then = mark["windows"][scope]
         windows = (then and tuple(datetime.fromisoformat(time) for time in then), self._windows[scope])

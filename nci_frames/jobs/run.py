@@ -8,23 +8,20 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.counting.logs.units import BUCKET
 from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.jobs.arrivals import arrivals
 from nci_frames.jobs.counted_files import Counting, Planned, count_files, ledger_of, plan_files
-from nci_frames.jobs.counting_units import MOST_COUNTS
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, changes_since
 from nci_frames.jobs.job_file.loading import JobFile
-from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.logging import Tell
 from nci_frames.jobs.manifest import data_facts, manifest_of
 from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.remote import RemoteShelf
-from nci_frames.jobs.repeats import REPEAT, one_repeat
+from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.reported import Reported, Scope
 from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
@@ -157,7 +154,7 @@ def run_job(
                 last_good=(last_good or {}).get("run"),
             )
             changes = _write(file, counts, traffic, folder, facts, tell, summary)
-            scenarios = scenario_values(job, lambda keys: counts.by(keys, "all"), repeats=counts.repeats)
+            scenarios = scenario_values(job, lambda keys: counts.by(keys, "all"))
             save_table(verdicts, folder / "verdicts.parquet")
             (folder / "verdicts.json").write_text(verdicts_json(name, verdicts), encoding="utf-8")
             save_table(history.table, folder / "history.parquet")
@@ -218,9 +215,14 @@ def _write(
     repeat = REPEAT if job.columns.repeat else None
     folds = [*(["fold"] if job.columns.fold else []), *([repeat] if repeat else [])]
     table = counts.by([*folds, *job.segments.keys], "all")
-    least = {"positives": job.segments.min_positives, "negatives": job.segments.min_negatives}
-    small = small_segments(one_repeat(table), job.segments.keys, **least)
-    by_unit = None if job.columns.unit is None else _by_unit(counts, table, job)
+    by_unit = counts.by_unit(job.segments.keys, table)
+    small = small_segments(
+        table,
+        job.segments.keys,
+        by_unit=by_unit,
+        positives=job.segments.min_positives,
+        negatives=job.segments.min_negatives,
+    )
     if by_unit is not None and {*small.columns} <= {*by_unit.columns}:
         by_unit = with_small_pooled(by_unit, small)
     table = with_small_pooled(table, small)
@@ -256,15 +258,6 @@ def _write(
     points = select_operating_points(rates, threshold=job.report.threshold)
     save_table(points, folder / "points.parquet")
     return points
-
-
-def _by_unit(counts: Reported, table: pl.DataFrame, job: Job) -> pl.DataFrame:
-    """Return the counts by buckets of units, and by segments unless those would be too many."""
-    buckets = job.counting_settings().buckets or 1
-    repeats = [REPEAT] if job.columns.repeat else []
-    groups = table.select("model", *repeats, *job.segments.keys).n_unique()
-    fits = job.thresholds == "exact" or groups * buckets * table["threshold"].n_unique() <= MOST_COUNTS
-    return counts.by([*repeats, *(job.segments.keys if fits else ()), BUCKET], "all")
 
 
 def _reference(counts: Reported, history: History, pointer: Mapping[str, Any] | None) -> Reference | None:

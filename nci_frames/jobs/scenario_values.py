@@ -5,14 +5,14 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.counting.logs.units import BUCKET
 from nci_frames.evaluation.comparison.places import main_beta
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.evaluation.rates.rates import compute_rates, with_bounds, with_worth
-from nci_frames.jobs.gates.measure import segment_text
+from nci_frames.jobs.gates.measure import NO_BOUNDS, drawn_rates, segment_text
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.jobs.job_file.scenarios import key_text
-from nci_frames.schemas import COUNTS
+from nci_frames.jobs.repeats import REPEAT
 
 __all__ = ["SCENARIO_METRICS", "SCENARIO_VALUES", "scenario_facts", "scenario_values"]
 
@@ -34,9 +34,7 @@ SCENARIO_VALUES: dict[str, Any] = {
 _PLACE = ["scenario", "segment", "model", "metric"]
 
 
-def scenario_values(
-    job: Job, counts: Callable[[Sequence[str]], pl.DataFrame], *, repeats: int = 1
-) -> pl.DataFrame:
+def scenario_values(job: Job, counts: Callable[[Sequence[str]], pl.DataFrame]) -> pl.DataFrame:
     """Return precision, F-beta and the positive fraction of every model in every scenario.
 
     Parameters
@@ -45,22 +43,22 @@ def scenario_values(
         The job, whose scenarios hold their prevalences.
     counts
         Gives the counts that are reported, by keys.
-    repeats
-        How often each row was scored, in repeats of a cross-validation.
 
     Returns
     -------
     The columns of ``SCENARIO_VALUES``, sorted by scenario, segment, model and metric. Values are taken at the
-    threshold of the report, bounds at confidence 0.95 over the box of the rates' intervals. A scenario of one
-    prevalence has all rows together (``segment`` null); one with a prevalence for each value of a key has a
-    segment for each of them, and for each value in the logs that it does not name, whose ``reason`` says so.
+    threshold of the report, bounds at confidence 0.95 over the box of the rates' intervals. Where rows belong
+    to units, these draw whole units; with too few buckets of units there is a reason instead. A scenario of
+    one prevalence has all rows together (``segment`` null). One with a prevalence for each value of a key has
+    a segment for each, and for each value in the logs that it does not name, whose ``reason`` says so.
     """
     tables = [pl.DataFrame(schema=SCENARIO_VALUES)]
+    drawn = [*([REPEAT] if job.columns.repeat else []), *([BUCKET] if job.columns.unit else [])]
     for name, scenario in job.scenarios.items():
         if isinstance(scenario, SegmentScenario):
-            tables += _by_segment(job, name, scenario, counts([scenario.by]), repeats)
+            tables += _by_segment(job, name, scenario, counts([scenario.by, *drawn]))
         else:
-            tables.append(_values(job, name, counts([]), pl.lit(scenario, pl.Float64), repeats))
+            tables.append(_values(job, name, counts(drawn), pl.lit(scenario, pl.Float64), []))
     return pl.concat(tables).sort(_PLACE, nulls_last=True)
 
 
@@ -84,9 +82,7 @@ def scenario_facts(job: Job) -> list[tuple[str, str]]:
     return facts
 
 
-def _by_segment(
-    job: Job, name: str, scenario: SegmentScenario, counts: pl.DataFrame, repeats: int
-) -> list[pl.DataFrame]:
+def _by_segment(job: Job, name: str, scenario: SegmentScenario, counts: pl.DataFrame) -> list[pl.DataFrame]:
     """Return the values of each segment at its own prevalence, and which segments lack one, or rows."""
     given = scenario.prevalence or {}
     found = {value: None if value is None else key_text(value) for value in counts[scenario.by].unique()}
@@ -94,7 +90,9 @@ def _by_segment(
     old, new = list(known), list(known.values())
     eta = pl.col(scenario.by).replace_strict(old, new, default=None, return_dtype=pl.Float64)
     tables = (
-        [_values(job, name, counts.filter(pl.col(scenario.by).is_in(old)), eta, repeats)] if known else []
+        [_values(job, name, counts.filter(pl.col(scenario.by).is_in(old)), eta, [scenario.by])]
+        if known
+        else []
     )
     told: list[tuple[Any, float | None, str]] = [
         (value, None, "the scenario has no prevalence for it") for value in found if value not in known
@@ -118,15 +116,10 @@ def _by_segment(
     return [*tables, pl.DataFrame(missing, schema=SCENARIO_VALUES)]
 
 
-def _values(job: Job, name: str, counts: pl.DataFrame, eta: pl.Expr, repeats: int) -> pl.DataFrame:
-    keys = COUNTS.keys(counts.columns)
-    rates = compute_rates(counts)
-    if repeats > 1:
-        share = pl.lit(1 / repeats)
-        groups = rates.select("model", *keys).unique()
-        rates = with_worth(rates, groups.with_columns(positives_worth=share, negatives_worth=share))
+def _values(job: Job, name: str, counts: pl.DataFrame, eta: pl.Expr, keys: Sequence[str]) -> pl.DataFrame:
+    drawn, rates = drawn_rates(counts, keys, REPEAT if job.columns.repeat else None)
     points = select_operating_points(rates, threshold=job.report.threshold)
-    bounded = with_bounds(points, interval=job.report.interval, level=0.95)
+    bounded = drawn.bounded(points, interval=job.report.interval, level=0.95)
     values = project_rates(
         bounded.with_columns(prevalence=eta),
         metrics=SCENARIO_METRICS,
@@ -134,6 +127,8 @@ def _values(job: Job, name: str, counts: pl.DataFrame, eta: pl.Expr, repeats: in
         beta=main_beta(job.report.beta),
         band=True,
     )
+    if not drawn.enough:
+        values = values.with_columns(pl.col("reason").fill_null(NO_BOUNDS))
     segments = [segment_text(keys, row) for row in values.select(keys).iter_rows()]
     segment = pl.Series("segment", segments if keys else [None] * len(values), pl.String)
     return values.with_columns(segment, scenario=pl.lit(name)).select(

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.counts.pooling import pool_counts
+from nci_frames.evaluation.comparison.units import Drawn
 from nci_frames.evaluation.field.prevalences import field_of
+from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.schemas import COUNTS
 
 __all__ = ["field_with_small_pooled", "small_segments", "with_small_pooled"]
@@ -15,9 +17,17 @@ _OTHER = "other"
 
 
 def small_segments(
-    counts: pl.DataFrame, keys: Sequence[str], *, positives: int = 0, negatives: int = 0
+    counts: pl.DataFrame,
+    keys: Sequence[str],
+    *,
+    by_unit: pl.DataFrame | None = None,
+    positives: int = 0,
+    negatives: int = 0,
 ) -> pl.DataFrame:
     """Return the segments in which every model has fewer positives, or fewer negatives, than asked for.
+
+    Where rows belong to units, the independent rows count that they are worth, as in gates. Of the repeats of
+    a cross-validation, which all have the same rows, one counts.
 
     Parameters
     ----------
@@ -25,16 +35,26 @@ def small_segments(
         A counts frame.
     keys
         The keys of the segments.
+    by_unit
+        The same rows by buckets of units, if *counts* have no such key. Without the keys of the segments, as
+        where those would be too many, or with too few buckets, it does not tell what rows are worth.
     positives, negatives
         The least number of rows of each class.
     """
     if not keys or not max(positives, negatives):
         return counts.clear().select(keys)
-    groups = ["model", *COUNTS.keys(counts.columns)]
-    totals = counts.group_by(groups).agg(
+    repeat = REPEAT if REPEAT in counts.columns else None
+    worth = Drawn.of(counts if by_unit is None else by_unit, keys, repeat).worth(keys)
+    own = one_repeat(counts) if worth is None else counts
+    totals = own.group_by("model", *COUNTS.keys(own.columns)).agg(
         positives=(pl.col("tp") + pl.col("fn")).first(), negatives=(pl.col("fp") + pl.col("tn")).first()
     )
     of_model = totals.group_by("model", *keys).agg(pl.col("positives", "negatives").sum())
+    if worth is not None:
+        joined = of_model.join(worth, on=["model", *keys], how="left", nulls_equal=True)
+        of_model = joined.with_columns(
+            pl.col(name) * pl.col(f"{name}_worth") for name in ("positives", "negatives")
+        )
     of_segment = of_model.group_by(keys).agg(pl.col("positives", "negatives").max())
     few = (pl.col("positives") < positives) | (pl.col("negatives") < negatives)
     return of_segment.filter(few).select(keys)

@@ -8,6 +8,7 @@ from nci_frames.errors import OutputError
 from nci_frames.extras import require
 from nci_frames.jobs.job_file.model import Tracking
 from nci_frames.jobs.run import Outcome
+from nci_frames.messages import first_line
 
 __all__ = ["log_to_mlflow", "require_mlflow"]
 
@@ -64,7 +65,7 @@ def log_to_mlflow(tracking: Tracking, job: str, outcome: Outcome) -> str:
         client.set_terminated(identity)
     except (mlflow.exceptions.MlflowException, OSError) as error:
         msg = "the run is published, but MLflow did not take it"
-        told = str(error).splitlines()[0]
+        told = first_line(error)
         where = f"experiment {tracking.experiment or job!r}"
         raise OutputError(msg, where=where, found=told, hint="the next run is logged again") from error
     return identity

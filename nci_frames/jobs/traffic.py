@@ -1,5 +1,6 @@
 """Logs without labels: their prevalence, and what the models do in them."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,8 +8,10 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counts.scores_as_counts import counts_as_scores, scores_as_counts
 from nci_frames.evaluation.comparison.places import main_beta
+from nci_frames.evaluation.comparison.units import Drawn
 from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
 from nci_frames.evaluation.prevalence.project_traffic import project_traffic
 from nci_frames.evaluation.rates.operating_points import select_operating_points
@@ -65,7 +68,7 @@ class TrafficLog:
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest of a run says of them."""
-        sources = self.counts.sources
+        sources = self.counts.reported
         return {
             "rows": {name: int(sources[name].sum()) for name in ("rows", "counted", "dropped")},
             "sources": sources.select("source", "path", "rows", "counted", "dropped").to_dicts(),
@@ -82,6 +85,8 @@ class TrafficTables:
     prevalence: pl.DataFrame
     #: A row for each segment, model and metric: its value at the prevalence of the segment.
     values: pl.DataFrame
+    #: What is wrong with the bounds, which take rows as independent; None if nothing is.
+    doubt: str | None
 
     @property
     def estimate(self) -> Mapping[str, Any] | None:
@@ -107,6 +112,8 @@ class TrafficTables:
             )
         failed = log.files.filter(event="failed")["path"]
         facts = [("prevalence of the traffic", told)]
+        if self.doubt is not None:
+            facts.append(("bounds of the prevalence of the traffic", self.doubt))
         if len(failed):
             facts.append(("traffic that could not be counted", f"{len(failed):,}: {', '.join(failed)}"))
         return facts
@@ -142,17 +149,41 @@ def traffic_tables(job: Job, labelled: Reported, log: TrafficLog) -> TrafficTabl
     tables = [_tables_by(job, labelled, log, keys) for keys in places]
     prevalences, values = zip(*tables, strict=True)
     # All rows together first.
-    return TrafficTables(*(pl.concat(parts).sort("segment", "model") for parts in (prevalences, values)))
+    prevalence, value = (pl.concat(parts).sort("segment", "model") for parts in (prevalences, values))
+    return TrafficTables(prevalence, value, _doubt(job, labelled))
+
+
+def _doubt(job: Job, labelled: Reported) -> str | None:
+    """Say that rows are taken as independent, if units show that they are not."""
+    if job.columns.unit is None:
+        return None
+    # Of one repeat, which is what the estimate takes.
+    by_unit = one_repeat(labelled.by([*([REPEAT] if job.columns.repeat else []), BUCKET], "all"))
+    drawn = Drawn.of(by_unit, (), None)
+    worth = drawn.worth(())
+    if worth is None or drawn.buckets is None:
+        return "rows are taken as independent, and too few buckets of units tell whether they are"
+    least = min(worth.select(pl.min("positives_worth", "negatives_worth")).row(0))
+    # So far a design effect of 1 may be off by chance: as a variance of so many buckets, three times over.
+    if 1 / least <= 1 + 3 * math.sqrt(2 / (drawn.buckets - 1)):
+        return None
+    return f"rows are taken as independent, but by units a row is worth {least:.2g} of one: too narrow"
 
 
 def _tables_by(
     job: Job, labelled: Reported, log: TrafficLog, keys: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    # All repeats together are no further rows.
     repeats = [REPEAT] if job.columns.repeat else []
-    known, traffic = one_repeat(labelled.by([*repeats, *keys], "all")), log.counts.by(keys, "all")
-    least = {"positives": job.segments.min_positives, "negatives": job.segments.min_negatives}
-    small = small_segments(known, keys, **least)
+    rows, traffic = labelled.by([*repeats, *keys], "all"), log.counts.by(keys, "all")
+    small = small_segments(
+        rows,
+        keys,
+        by_unit=labelled.by_unit(keys, rows),
+        positives=job.segments.min_positives,
+        negatives=job.segments.min_negatives,
+    )
+    # All repeats together are no further rows.
+    known = one_repeat(rows)
     known = with_small_pooled(known, small)
     seen = counts_as_scores(with_small_pooled(scores_as_counts(traffic), small))
     found = estimate_prevalence(known, seen, method=log.asked.method, level=log.asked.level)

@@ -1,6 +1,7 @@
-"""Whether counts or rates can be those of one log: row by row, and along the thresholds of a group."""
+"""What is wrong with counts or rates that cannot be those of one log: in a row, or along the thresholds."""
 
-import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,163 +9,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.errors import SchemaError
-from nci_frames.schemas.runs import group_starts, is_distinct, is_sorted
+from nci_frames.schemas.plain import AT_A_TIME, CELLS, CLASSES
+from nci_frames.schemas.runs import group_starts, is_sorted
 
-__all__ = ["MOST_ROWS", "PLAIN", "check_cells", "check_rates", "plain_groups"]
-
-_CELLS = ("tp", "fp", "fn", "tn")
-
-#: Of each class: rows that are reached, rows that are not, both, and the rate.
-_CLASSES = (("tp", "fn", "positives", "tpr"), ("fp", "tn", "negatives", "fpr"))
-
-#: The columns that ``plain_groups`` checks where they are: their values are in their ranges.
-PLAIN = (
-    *_CELLS,
-    "threshold",
-    "positives",
-    "negatives",
-    "tpr",
-    "fpr",
-    "observed_prevalence",
-    *(f"{rate}_{side}" for rate in ("tpr", "fpr") for side in ("lower", "upper")),
-)
-
-#: The most rows that a count may stand for: Float64 has all whole numbers up to it, and no sum of some
-#: hundreds of counts wraps around in Int64.
-MOST_ROWS = 2**53
-
-#: Rows that are checked at a time: few enough for the fast memory of a processor.
-_AT_A_TIME = 1 << 14
-
-#: Groups of so many rows on average are checked one by one.
-_LONG = 1 << 12
+__all__ = ["check_cells", "check_rates", "place_of"]
 
 #: Sums of weights, and quotients, are rounded: they may differ by this share.
 _ROUNDING = 1e-9
 
 _MERGE = "add counts of different rows with merge_counts, not pl.concat; what makes a group must be a column"
-
-
-def plain_groups(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64] | None:
-    """Return where the groups begin, if nothing is wrong with sorted counts of rows; None if it may be.
-
-    Most frames are those of counting, perhaps filtered, and for them this is a small part of the time that
-    any evaluation takes. ``check_cells`` and ``check_rates`` look at all others, and say what is wrong.
-
-    Parameters
-    ----------
-    frame
-        Counts or rates with columns of the right types.
-    keys
-        The columns that make a group.
-    """
-    checked = [name for name in PLAIN if name in frame.columns]
-    if frame.is_empty() or any(frame[name].null_count() for name in checked):
-        return None
-    if not all(frame.schema[cell].is_integer() for cell in _CELLS):
-        return None
-    first = group_starts(frame, keys)
-    starts = np.zeros(len(frame), np.bool_)
-    starts[first] = True
-    arrays = {name: frame[name].to_numpy() for name in checked}
-    if len(frame) >= _LONG * len(first):
-        begins = np.unique(np.append(first, np.arange(0, len(frame), _AT_A_TIME)))
-        work = np.empty(_AT_A_TIME + 1, np.int64), np.empty(_AT_A_TIME + 1)
-        for begin, end in itertools.pairwise([*begins.tolist(), len(frame)]):
-            # Parts overlap by one row, unless a group begins.
-            part = slice(begin if starts[begin] else begin - 1, end)
-            if not _is_plain_group({name: array[part] for name, array in arrays.items()}, work):
-                return None
-    else:
-        for begin in range(0, len(frame), _AT_A_TIME):
-            part = slice(max(begin - 1, 0), begin + _AT_A_TIME)
-            if not _is_plain({name: array[part] for name, array in arrays.items()}, starts[part]):
-                return None
-    # Along a group tp and fp fall, and fn and tn rise by as much: if both ends are in range, all rows are.
-    last = np.append(first[1:], len(frame)) - 1
-    tp, fp, fn, tn, threshold = (arrays[name] for name in (*_CELLS, "threshold"))
-    smallest = np.concatenate([tp[last], fp[last], fn[first], tn[first]]).min()
-    largest = np.concatenate([tp[first], fp[first], fn[last], tn[last]]).max()
-    if (
-        smallest < 0
-        or largest > MOST_ROWS
-        or np.isnan(threshold[first]).any()
-        or np.isnan(threshold[last]).any()
-    ):
-        return None
-    return first if is_distinct(frame, keys, first) else None
-
-
-def _is_plain_group(
-    columns: dict[str, NDArray[Any]], work: tuple[NDArray[np.int64], NDArray[np.float64]]
-) -> bool:
-    """Return whether rows of one group agree, and rates are exact quotients, as ``_is_plain`` does.
-
-    What is the same in all rows is compared with one number, which takes half the time; *work* is memory for
-    what is computed on the way.
-    """
-    threshold, observed = columns["threshold"], columns.get("observed_prevalence")
-    fine = bool((threshold[1:] > threshold[:-1]).all())
-    rows, share = (memory[: len(threshold)] for memory in work)
-    sizes = []
-    for reached, missed, total, rate in _CLASSES:
-        hits = columns[reached]
-        size = int(hits[0]) + int(columns[missed][0])
-        sizes.append(size)
-        # More do not fit into Int64, perhaps.
-        fine = fine and size <= MOST_ROWS
-        if not fine:
-            return False
-        np.add(hits, columns[missed], out=rows)
-        fine = bool((rows == size).all() and (hits[1:] <= hits[:-1]).all())
-        if fine and rate in columns:
-            np.copyto(share, hits)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                share /= size
-            fine = bool((columns[rate] == share).all() and (columns[total] == size).all())
-        lower, upper = columns.get(f"{rate}_lower"), columns.get(f"{rate}_upper")
-        if lower is not None and upper is not None:
-            fine = fine and bool((lower <= upper).all() and (lower >= 0).all() and (upper <= 1).all())
-    if fine and observed is not None:
-        both = sum(sizes)
-        fine = both > 0 and bool((observed == sizes[0] / both).all())
-    return fine
-
-
-def _is_plain(columns: dict[str, NDArray[Any]], starts: NDArray[np.bool_]) -> bool:
-    """Return whether neighbouring rows, where none starts a group, agree, and rates are exact quotients."""
-    threshold = columns["threshold"]
-    fine = threshold[1:] > threshold[:-1]
-    for reached, missed, total, rate in _CLASSES:
-        hits = columns[reached]
-        rows = hits + columns[missed]
-        fine &= rows[1:] == rows[:-1]
-        fine &= hits[1:] <= hits[:-1]
-        if rate not in columns:
-            continue
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = hits / rows
-        if not ((columns[rate] == share) & (columns[total] == rows)).all():
-            return False
-        lower, upper = columns.get(f"{rate}_lower"), columns.get(f"{rate}_upper")
-        if lower is not None and upper is not None:
-            inside = lower <= upper
-            inside &= lower >= 0
-            inside &= upper <= 1
-            if not inside.all():
-                return False
-    observed = columns.get("observed_prevalence")
-    if observed is not None:
-        # It can change only where a group starts.
-        fine &= observed[1:] == observed[:-1]
-        some = starts.copy()
-        some[0] = True
-        positives, negatives = columns["positives"][some], columns["negatives"][some]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            if not (observed[some] == positives / (positives + negatives)).all():
-                return False
-    fine |= starts[1:]
-    return bool(fine.all())
 
 
 def check_cells(frame: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame:
@@ -183,7 +36,7 @@ def check_cells(frame: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame
     -------
     The rows that have counts.
     """
-    counted = _counted(frame, name)
+    counted = _counted(frame, name, keys)
     if counted.is_empty():
         return counted
     first = group_starts(counted, keys)
@@ -193,12 +46,13 @@ def check_cells(frame: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame
         first = group_starts(ordered, keys)
     starts = np.zeros(len(ordered), np.bool_)
     starts[first] = True
-    columns = [ordered[name].to_numpy() for name in (*_CELLS, "threshold")]
+    columns = [ordered[name].to_numpy() for name in (*CELLS, "threshold")]
     selected = "reason" in frame.columns
-    for begin in range(0, len(ordered), _AT_A_TIME):
+    for begin in range(0, len(ordered), AT_A_TIME):
         # Parts overlap by one row, so that each row is compared with the one before.
-        part = slice(max(begin - 1, 0), begin + _AT_A_TIME)
-        _check_neighbours(ordered, part.start, ~starts[part][1:], [c[part] for c in columns], name, selected)
+        part = slice(max(begin - 1, 0), begin + AT_A_TIME)
+        same, some = ~starts[part][1:], [column[part] for column in columns]
+        _check_neighbours(ordered, part.start, same, some, _Told(name, keys), selected)
     return counted
 
 
@@ -207,7 +61,7 @@ def _check_neighbours(
     begin: int,
     same: NDArray[np.bool_],
     columns: list[NDArray[Any]],
-    name: str,
+    told: "_Told",
     selected: bool,
 ) -> None:
     """Raise SchemaError unless neighbouring rows of the same group can be those of one log.
@@ -222,8 +76,8 @@ def _check_neighbours(
         Of each checked row but the first, whether it belongs to the group of the row before.
     columns
         tp, fp, fn, tn and the thresholds of the checked rows.
-    name
-        What kind of frame it is, for messages.
+    told
+        For messages.
     selected
         Whether several selections may have chosen one point.
     """
@@ -234,7 +88,7 @@ def _check_neighbours(
         # If so it is the same point.
         changed = np.any([cell[1:] != cell[:-1] for cell in (tp, fp, fn, tn)], axis=0)
         again &= changed | (not selected)
-        _refuse(frame, again, name, "two rows of one group have the same threshold", begin=begin)
+        _refuse(frame, again, told, "two rows of one group have the same threshold", begin=begin)
     for reached, missed, kind, cell in ((tp, fn, "positives", "tp"), (fp, tn, "negatives", "fp")):
         total = reached + missed
         slack = _slack(total)
@@ -244,39 +98,45 @@ def _check_neighbours(
             differ, rises = total[1:] != total[:-1], reached[1:] > reached[:-1]
         if ((differ | rises) & same).any():
             what = f"a group has different numbers of {kind} at two thresholds"
-            _refuse(frame, differ & same, name, what, begin=begin)
+            _refuse(frame, differ & same, told, what, begin=begin)
             what = f"{cell} of a group is higher at a higher threshold"
-            _refuse(frame, rises & same, name, what, begin=begin)
+            _refuse(frame, rises & same, told, what, begin=begin)
 
 
-def check_rates(counted: pl.DataFrame, name: str) -> None:
-    """Raise SchemaError unless the rates of rows that have counts are those of the counts."""
-    numbers = [*_CELLS, "positives", "negatives", "tpr", "fpr", "observed_prevalence"]
+def check_rates(counted: pl.DataFrame, name: str, keys: Sequence[str]) -> None:
+    """Raise SchemaError unless the rates of rows that have counts are those of the counts.
+
+    *name* and *keys* are those of ``check_cells``.
+    """
+    told = _Told(name, keys)
+    numbers = [*CELLS, "positives", "negatives", "tpr", "fpr", "observed_prevalence"]
     columns = {column: _floats(counted[column]) for column in numbers}
-    for begin in range(0, len(counted), _AT_A_TIME):
-        part = {column: values[begin : begin + _AT_A_TIME] for column, values in columns.items()}
-        _check_quotients(counted, begin, part, name)
+    for begin in range(0, len(counted), AT_A_TIME):
+        part = {column: values[begin : begin + AT_A_TIME] for column, values in columns.items()}
+        _check_quotients(counted, begin, part, told)
     for rate in ("tpr", "fpr"):
         lower, upper = f"{rate}_lower", f"{rate}_upper"
         if lower in counted.columns and upper in counted.columns:
             crossed = counted.select((pl.col(lower) > pl.col(upper)).fill_null(value=False))
             what = f"{lower} is above {upper}"
-            _refuse(counted, crossed.to_series().to_numpy(), name, what, place=0)
+            _refuse(counted, crossed.to_series().to_numpy(), told, what, place=0)
 
 
-def _check_quotients(frame: pl.DataFrame, begin: int, columns: dict[str, NDArray[Any]], name: str) -> None:
+def _check_quotients(
+    frame: pl.DataFrame, begin: int, columns: dict[str, NDArray[Any]], told: "_Told"
+) -> None:
     """Raise SchemaError unless some rows of rates, *begin* the first, have the quotients of their counts."""
-    for reached, missed, total, rate in _CLASSES:
+    for reached, missed, total, rate in CLASSES:
         hits, given = columns[reached], columns[total]
         rows = hits + columns[missed]
         wrong = ~(np.abs(given - rows) <= np.maximum(rows, 1) * _ROUNDING)
-        _refuse(frame, wrong, name, f"{total} is not {reached} + {missed}", place=0, begin=begin)
+        _refuse(frame, wrong, told, f"{total} is not {reached} + {missed}", place=0, begin=begin)
         wrong = _off(columns[rate], hits, rows)
-        _refuse(frame, wrong, name, f"{rate} is not {reached} / {total}", place=0, begin=begin)
+        _refuse(frame, wrong, told, f"{rate} is not {reached} / {total}", place=0, begin=begin)
     positives, negatives = columns["positives"], columns["negatives"]
     wrong = _off(columns["observed_prevalence"], positives, positives + negatives)
     what = "observed_prevalence is not positives / (positives + negatives)"
-    _refuse(frame, wrong, name, what, place=0, begin=begin)
+    _refuse(frame, wrong, told, what, place=0, begin=begin)
 
 
 def _floats(column: pl.Series) -> NDArray[Any]:
@@ -303,9 +163,9 @@ def _slack(total: NDArray[np.float64] | NDArray[np.int64]) -> float:
     return float(total.max()) * _ROUNDING
 
 
-def _counted(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+def _counted(frame: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFrame:
     """Return the rows that have counts; interpolated operating points and those not attained have none."""
-    missing = sum(frame[cell].null_count() for cell in _CELLS)
+    missing = sum(frame[cell].null_count() for cell in CELLS)
     if not missing and not frame["threshold"].null_count():
         return frame
     if "reason" not in frame.columns:
@@ -315,24 +175,32 @@ def _counted(frame: pl.DataFrame, name: str) -> pl.DataFrame:
             f"{missing:,} counts and {frame['threshold'].null_count():,} thresholds are null",
             "only operating points, which have a column 'reason', may lack them",
         )
-    nulls = frame.select(pl.sum_horizontal(pl.col(*_CELLS, "threshold").is_null())).to_series()
-    some = (nulls > 0) & frame.select(pl.any_horizontal(pl.col(_CELLS).is_not_null())).to_series()
+    nulls = frame.select(pl.sum_horizontal(pl.col(*CELLS, "threshold").is_null())).to_series()
+    some = (nulls > 0) & frame.select(pl.any_horizontal(pl.col(CELLS).is_not_null())).to_series()
     if some.any():
-        where = _where(frame, int(some.arg_max() or 0))
+        where = place_of(frame, int(some.arg_max() or 0), keys)
         what = "an operating point has some of threshold, tp, fp, fn and tn, but not all"
         raise SchemaError.inconsistent(what, where, f"{some.sum():,} such rows", None)
     return frame.filter(nulls == 0)
 
 
-def _where(frame: pl.DataFrame, row: int) -> str:
-    names = [column for column in frame.columns if column not in _CELLS]
-    told = frame.row(row, named=True)
-    shown = [name for name in ("model", "threshold") if name in names]
-    return ", ".join(f"{name} {told[name]!r}" for name in shown)
+def place_of(frame: pl.DataFrame, row: int, keys: Sequence[str]) -> str:
+    """Write which row it is: the model, the keys and the threshold, as far as the frame has them."""
+    values = frame.row(row, named=True)
+    named = dict.fromkeys(name for name in ("model", *keys, "threshold") if name in values)
+    return ", ".join(f"{name} {values[name]!r}" for name in named)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What messages say of a frame: its kind, and the columns that make a group."""
+
+    name: str
+    keys: Sequence[str]
 
 
 def _refuse(
-    frame: pl.DataFrame, wrong: NDArray[np.bool_], name: str, what: str, place: int = 1, begin: int = 0
+    frame: pl.DataFrame, wrong: NDArray[np.bool_], told: _Told, what: str, place: int = 1, begin: int = 0
 ) -> None:
     """Raise SchemaError at the first row that is wrong.
 
@@ -341,11 +209,12 @@ def _refuse(
     if not wrong.any():
         return
     row = begin + int(wrong.argmax()) + place
-    told = frame.row(row, named=True)
-    columns = [column for column in (*_CELLS, "tpr", "fpr") if column in told]
-    found = ", ".join(f"{column} {told[column]!r}" for column in columns)
-    before = frame.row(row - 1, named=True) if place else None
-    if before is not None:
-        found += "; before it " + ", ".join(f"{cell} {before[cell]!r}" for cell in ("threshold", *_CELLS))
+    values = frame.row(row, named=True)
+    columns = [column for column in (*CELLS, "tpr", "fpr") if column in values]
+    found = ", ".join(f"{column} {values[column]!r}" for column in columns)
+    if place:
+        before = frame.row(row - 1, named=True)
+        found += "; before it " + ", ".join(f"{cell} {before[cell]!r}" for cell in ("threshold", *CELLS))
     hint = _MERGE if place else "compute_rates(counts) recomputes the rates"
-    raise SchemaError.inconsistent(f"{what} in a {name} frame", _where(frame, row), found, hint)
+    where = place_of(frame, row, told.keys)
+    raise SchemaError.inconsistent(f"{what} in a {told.name} frame", where, found, hint)

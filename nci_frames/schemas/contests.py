@@ -78,7 +78,7 @@ CERTIFIED_MAP = FrameSchema(
         number("lambda_end", "where it ends; infinity in the last", minimum=0),
         Column("verdict", (pl.String,), '"certified": one model is the best; "several" may be; "unknown"'),
         Column("model", (pl.String,), "a model that may be the best", "unknown, or a model of its own"),
-        Column("reason", (pl.String,), "why nobody knows", "somebody does"),
+        Column("reason", (pl.String,), "why the best model is unknown", "it is known"),
     ),
 )
 NEVER_BEST = FrameSchema(

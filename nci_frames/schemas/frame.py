@@ -5,17 +5,14 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.errors import SchemaError
-from nci_frames.schemas.consistency import (
-    MOST_ROWS,
-    PLAIN,
-    check_cells,
-    check_rates,
-    plain_groups,
-)
+from nci_frames.schemas.consistency import check_cells, check_rates, place_of
 from nci_frames.schemas.known import is_known, remember
+from nci_frames.schemas.plain import MOST_ROWS, PLAIN, plain_groups
 
 __all__ = ["FINITE", "MOST_ROWS", "Column", "FrameSchema", "collect"]
 
@@ -135,7 +132,7 @@ class FrameSchema:
             if first is None:
                 counted = check_cells(frame, self.name, groups)
                 if "tpr" in self.fixed:
-                    check_rates(counted, self.name)
+                    check_rates(counted, self.name, groups)
             remember(frame, self.name, None if first is None else (groups, first))
 
     def _check_values(self, frame: pl.DataFrame, known: tuple[str, ...]) -> None:
@@ -146,7 +143,10 @@ class FrameSchema:
             problem = column.problem(frame[column.name])
             if problem is not None:
                 wrong, wanted = problem
-                raise SchemaError.wrong_values(column.name, self.name, wanted, **_first(frame, wrong, column))
+                row = int(wrong.arg_max() or 0)
+                where = place_of(frame, row, self.keys(frame.columns))
+                found = f"{frame[column.name][row]!r} ({wrong.sum():,} of {len(frame):,} rows)"
+                raise SchemaError.wrong_values(column.name, self.name, wanted, where, found)
 
     def check_types(self, frame: pl.DataFrame) -> None:
         """Raise SchemaError unless *frame* has the required columns with admissible types."""
@@ -160,28 +160,21 @@ class FrameSchema:
                 wanted = " or ".join(str(d) for d in column.dtypes)
                 raise SchemaError.wrong_type(column.name, f"a {self.name} frame", str(dtype), wanted)
 
-    def finish(self, table: pl.DataFrame) -> pl.DataFrame:
+    def finish(
+        self, table: pl.DataFrame, groups: tuple[list[str], NDArray[np.int64]] | None = None
+    ) -> pl.DataFrame:
         """Return a table that the library made, checked and with its columns in order.
 
         First the model, where the schema begins with it, then the keys, then the other columns of the schema.
+        Of counts, *groups* are the keys and the first row of each group, if the maker knows them.
         """
         first = ["model"] if self.columns[0].name == "model" else []
         present = [name for name in self.fixed if name in table.columns and name not in first]
         finished = table.select(*first, *self.keys(table.columns), *present)
         self.check_types(finished)
         if self.counted:
-            remember(finished, self.name)
+            remember(finished, self.name, groups)
         return finished
-
-
-def _first(frame: pl.DataFrame, wrong: pl.Series, column: Column) -> dict[str, str]:
-    """Return where the first wrong value is, and what it is."""
-    row = frame.row(int(wrong.arg_max() or 0), named=True)
-    told = {name: value for name, value in row.items() if name in ("model", "threshold")}
-    return {
-        "where": ", ".join(f"{name} {value!r}" for name, value in told.items()),
-        "found": f"{row[column.name]!r} ({wrong.sum():,} of {len(frame):,} rows)",
-    }
 
 
 def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 __all__ = ["is_known", "known_groups", "remember"]
 
-#: A check of fewer rows takes less time than to look where they lie.
+#: A check of fewer rows, in a piece of memory, takes less time than to look where they lie.
 _LEAST_ROWS = 1 << 14
 
 _Places = tuple[object, ...]
@@ -44,14 +44,14 @@ def remember(
     Parameters
     ----------
     frame
-        What to remember, unless it is small.
+        What to remember, unless it is small or in many pieces.
     kind
         What kind of frame it is.
     groups
         The columns that make a group, and the first row of each, if every group is one run of rows with
         ascending thresholds.
     """
-    if len(frame) < _LEAST_ROWS:
+    if len(frame) < _LEAST_ROWS * max(frame.n_chunks(), 1):
         return
     number = id(frame)
     kept = frame.clone()

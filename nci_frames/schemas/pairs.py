@@ -2,17 +2,16 @@
 
 import polars as pl
 
-from nci_frames.schemas.columns import PREVALENCE
+from nci_frames.schemas.columns import BETA, METRIC, PREVALENCE, number, share, whole
 from nci_frames.schemas.frame import Column, FrameSchema
 
 __all__ = ["PAIRS", "PAIR_COMPARISONS"]
 
-_NUMBER = (pl.Float64,)
 _MODELS = (
     Column("model_a", (pl.String,), "first model by name"),
     Column("model_b", (pl.String,), "second model by name"),
-    Column("threshold_a", _NUMBER, "decision threshold of model_a, as given"),
-    Column("threshold_b", _NUMBER, "decision threshold of model_b, as given"),
+    number("threshold_a", "decision threshold of model_a, as given"),
+    number("threshold_b", "decision threshold of model_b, as given"),
 )
 PAIRS = FrameSchema(
     "pairs",
@@ -20,7 +19,7 @@ PAIRS = FrameSchema(
     (
         *_MODELS,
         *(
-            Column(f"{kind}_{cell}", (pl.Int64,), f"{rows} that {who}")
+            whole(f"{kind}_{cell}", f"{rows} that {who}")
             for kind, rows in (("tp", "positives"), ("fp", "negatives"))
             for cell, who in (
                 ("both", "both models flag"),
@@ -36,15 +35,15 @@ PAIR_COMPARISONS = FrameSchema(
     "compare_pairs(pairs, metric=...)",
     (
         *_MODELS,
-        Column("metric", (pl.String,), "name of the metric, or label of the called metric"),
+        METRIC,
         PREVALENCE,
-        Column("beta", _NUMBER, "weight of recall", "it plays no part in the value"),
-        Column("value_a", _NUMBER, "metric of model_a", "undefined: 0/0"),
-        Column("value_b", _NUMBER, "metric of model_b", "undefined: 0/0"),
-        Column("difference", _NUMBER, "value_a - value_b", "either is undefined"),
-        Column("lower", _NUMBER, "lower confidence limit of the difference", "see reason"),
-        Column("upper", _NUMBER, "upper confidence limit of the difference", "see reason"),
-        Column("p_value", _NUMBER, "two-sided, of no difference", "see reason"),
+        BETA,
+        number("value_a", "metric of model_a", "undefined: 0/0"),
+        number("value_b", "metric of model_b", "undefined: 0/0"),
+        number("difference", "value_a - value_b", "either is undefined"),
+        number("lower", "lower confidence limit of the difference", "see reason"),
+        number("upper", "upper confidence limit of the difference", "see reason"),
+        share("p_value", "two-sided, of no difference", "see reason"),
         Column("supported", (pl.Boolean,), "whether the log can support the comparison"),
         Column("reason", (pl.String,), "why it cannot", "it can"),
     ),

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from nci_frames.schemas.views import string_views
 
-__all__ = ["group_starts", "in_runs", "is_distinct", "is_sorted"]
+__all__ = ["group_starts", "in_runs", "is_distinct", "is_sorted", "rows_of_runs"]
 
 #: Rows that are compared by value at a time, since comparing copies strings.
 _AT_A_TIME = 1 << 20
@@ -62,27 +62,40 @@ def _differ(one: pl.Series, other: pl.Series) -> NDArray[np.bool_]:
 def _other_bits(column: pl.Series) -> NDArray[np.bool_] | None:
     """Return of each row but the first whether its bits differ from those of the row before.
 
-    None if they cannot be compared.
+    The first row of a chunk counts as other than the row before. None if bits cannot be compared.
     """
     if column.is_empty() or column.null_count():
         return None
-    if column.dtype == pl.String:
-        bits = string_views(column)[0].view(np.int64)
-        other = bits[2:] != bits[:-2]
-        # Two flags are one number of two bytes.
-        return np.asarray(other.view(np.uint16) != 0, np.bool_)
-    if column.dtype.is_integer() and column.dtype != pl.Int128:
-        values = column.to_numpy()
-        return np.asarray(values[1:] != values[:-1], np.bool_)
-    return None
+    if column.dtype != pl.String and (not column.dtype.is_integer() or column.dtype == pl.Int128):
+        return None
+    changes = np.ones(len(column) - 1, np.bool_)
+    begin = 0
+    # To make one chunk of several would copy the column, which takes more memory than all else here.
+    for chunk in column.get_chunks():
+        inside = changes[begin : max(begin + len(chunk) - 1, begin)]
+        if column.dtype == pl.String:
+            bits = string_views(chunk)[0].view(np.int64)
+            # Two flags are one number of two bytes.
+            np.not_equal((bits[2:] != bits[:-2]).view(np.uint16), 0, out=inside)
+        else:
+            values = chunk.to_numpy()
+            np.not_equal(values[1:], values[:-1], out=inside)
+        begin += len(chunk)
+    return changes
 
 
 def is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
     """Return whether every group is one run of rows with ascending thresholds, as counting leaves them."""
-    thresholds = frame["threshold"].to_numpy()
-    ascending = np.append(True, thresholds[1:] > thresholds[:-1])[: len(frame)]
-    ascending[first] = True
-    return bool(ascending.all()) and is_distinct(frame, keys, first)
+    thresholds = frame["threshold"]
+    begins = np.zeros(len(frame), np.bool_)
+    begins[first] = True
+    for begin in range(0, len(frame), _AT_A_TIME):
+        values = thresholds[begin : begin + _AT_A_TIME + 1].to_numpy()
+        ascending = values[1:] > values[:-1]
+        ascending |= begins[begin + 1 : begin + len(values)]
+        if not ascending.all():
+            return False
+    return is_distinct(frame, keys, first)
 
 
 def in_runs(frame: pl.DataFrame, member: list[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
@@ -104,3 +117,9 @@ def is_distinct(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) 
     if plain and len(first) <= _FEW_GROUPS:
         return len(set(zip(*(frame[key][first].to_list() for key in keys), strict=True))) == len(first)
     return bool(frame.select(keys)[first].is_unique().all())
+
+
+def rows_of_runs(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows of runs of some sizes, each from its first row on."""
+    rows: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+    return rows

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -64,6 +65,7 @@ def read_batches(
         add up to more than Float64 holds.
     """
     weighted = "weight" in scan.raw.collect_schema()
+    weight = ["weight"] if weighted else []
     # 0 and 1 are the classes; from 2 on, why the row is not valid.
     kind = pl.when(pl.col(REASON) > 0).then(pl.col(REASON) + 1).otherwise(pl.col("label").cast(pl.UInt8))
     rows = scan.raw.select(
@@ -71,7 +73,7 @@ def read_batches(
         groups.hash.alias("__hash"),
         "score",
         kind.alias("__kind"),
-        *(["weight"] if weighted else []),
+        *weight,
     )
     total = 0.0
     shown = rows_shown(scan.rows, len(scan.source.files), show=progress)
@@ -90,19 +92,28 @@ def read_batches(
                 total += float(batch["weight"].sum())
                 if total == math.inf:
                     raise InvalidRowsError.endless_weights(scan.source.where)
-            hashes, scores = batch["__hash"].to_numpy(), batch["score"].to_numpy()
-            labels = batch["__kind"].to_numpy().view(np.bool_)
-            weights = batch["weight"].to_numpy() if weighted else None
-            for start in range(0, len(batch), _SLICE_ROWS):
-                part = slice(start, start + _SLICE_ROWS)
-                yield Batch(
-                    groups.numbers(hashes[part], batch, start),
-                    scores[part],
-                    labels[part],
-                    None if weights is None else weights[part],
-                )
+            first = 0
+            for hashes, scores, kinds, *weights in _arrays(batch, "__hash", "score", "__kind", *weight):
+                for start in range(0, len(hashes), _SLICE_ROWS):
+                    part = slice(start, start + _SLICE_ROWS)
+                    yield Batch(
+                        groups.numbers(hashes[part], batch, first + start),
+                        scores[part],
+                        kinds[part].view(np.bool_),
+                        weights[0][part] if weights else None,
+                    )
+                first += len(hashes)
             advance(read)
     scan.need_same_rows(sum(rows_by_code.values()))
+
+
+def _arrays(batch: pl.DataFrame, *columns: str) -> Iterator[tuple[NDArray[Any], ...]]:
+    """Yield some columns as arrays, piece by piece as they are in memory: one array would be a copy."""
+    found = batch.select(columns)
+    if len({tuple(column.chunk_lengths()) for column in found}) > 1:
+        found = found.rechunk()
+    for pieces in zip(*(column.get_chunks() for column in found), strict=True):
+        yield tuple(piece.to_numpy() for piece in pieces)
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """Scores -> how many thresholds each reaches, at little more cost than on an even grid.
 
 A lookup table maps a score to its cell of an even partition, and the cell to the number of thresholds below.
-What is left is a binary search among the thresholds inside the cell: one comparison where no cell has two.
+What is left is one comparison with the threshold inside the cell, after a binary search where a cell has
+several.
 """
 
 import numpy as np
@@ -28,7 +29,9 @@ class Digitiser:
         self._low, self._scale = low, scale
         cells = self._cell(edges)
         per_cell = np.bincount(cells, minlength=_CELLS)
-        self._below = np.concatenate([[0], np.cumsum(per_cell)[:-1]]).astype(np.intp)
+        below = np.concatenate([[0], np.cumsum(per_cell)[:-1]]).astype(np.intp)
+        # The complement of the number, which is negative, marks a cell with several thresholds.
+        self._below = np.where(per_cell > 1, ~below, below)
         # A comparison with NaN fails, so the search never passes the last threshold.
         most = int(per_cell.max(initial=0))
         self._steps = [1 << power for power in reversed(range(most.bit_length()))]
@@ -37,11 +40,17 @@ class Digitiser:
     def __call__(self, scores: NDArray[np.floating]) -> NDArray[np.intp]:
         """Return the number of thresholds <= score of each score; scores are never NaN."""
         reached = self._below.take(self._cell(scores))
+        several = np.flatnonzero(reached < 0)
+        if len(several):
+            reached[several] = self._search(~reached[several], scores[several])
+        # It changes nothing where a search has found the number: the next threshold is above the score.
+        reached += scores >= self._edges.take(reached)
+        return reached
+
+    def _search(self, reached: NDArray[np.intp], scores: NDArray[np.floating]) -> NDArray[np.intp]:
+        """Return the number of thresholds <= score of scores that reach at least so many."""
         for step in self._steps:
-            if step == 1:
-                reached += scores >= self._edges.take(reached)
-            else:
-                reached += (scores >= self._edges.take(reached + (step - 1))) * step
+            reached += (scores >= self._edges.take(reached + (step - 1))) * step
         return reached
 
     def _cell(self, scores: NDArray[np.floating]) -> NDArray[np.intp]:

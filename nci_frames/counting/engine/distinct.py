@@ -19,7 +19,7 @@ class Rows:
     """Some rows, and to which of so many groups each belongs."""
 
     groups: int
-    #: 16 bits, because their stable sort is a radix sort.
+    #: 16 bits, because their stable sort is a radix sort; one group alone needs none.
     numbers: NDArray[np.uint16]
     scores: Floats
     labels: NDArray[np.bool_]
@@ -29,15 +29,14 @@ class Rows:
 def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Columns]:
     """Return how many distinct scores each group has, and the counts at each of them.
 
-    Sums of weights are those of the rows in their order, to the bit.
+    The memory of the scores is used up. Sums of weights are those of the rows in their order, to the bit.
     """
+    scores, labels = rows.scores, rows.labels
     # Adding zero turns -0.0 into 0.0: the two are one score.
-    scores = rows.scores + 0
-    if rows.weights is not None:
-        return _weighted(rows, scores, rows.weights)
+    scores += 0
     if rows.groups > 1:
-        return _of_groups(rows, scores)
-    counted = _of_one(scores, rows.labels)
+        return _of_groups(rows) if rows.weights is None else _weighted(rows, rows.weights)
+    counted = _of_one(scores, labels) if rows.weights is None else _weighted_one(scores, labels, rows.weights)
     return np.array([len(counted[0])]), counted
 
 
@@ -60,11 +59,11 @@ def _of_one(scores: Floats, labels: NDArray[np.bool_]) -> Columns:
     return distinct, common_from, rare_from, common_below, rare_below
 
 
-def _of_groups(rows: Rows, scores: Floats) -> tuple[NDArray[np.int64], Columns]:
+def _of_groups(rows: Rows) -> tuple[NDArray[np.int64], Columns]:
     """Count the rows of several groups at once."""
-    order = np.argsort(scores)
+    order = np.argsort(rows.scores)
     order = order[np.argsort(rows.numbers[order], kind="stable")]
-    scores, labels, numbers = scores[order], rows.labels[order], rows.numbers[order]
+    scores, labels, numbers = rows.scores[order], rows.labels[order], rows.numbers[order]
     first = np.flatnonzero(_begins(scores) | _begins(numbers))
     group = numbers[first]
     size = np.bincount(numbers, minlength=rows.groups)
@@ -77,18 +76,19 @@ def _of_groups(rows: Rows, scores: Floats) -> tuple[NDArray[np.int64], Columns]:
     return np.bincount(group, minlength=rows.groups), (scores[first], *counts)
 
 
-def _weighted(rows: Rows, scores: Floats, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Columns]:
+def _weighted(rows: Rows, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Columns]:
     """Sum the weights of each group at its distinct scores."""
     in_groups = np.argsort(rows.numbers, kind="stable")
     ends = np.cumsum(np.bincount(rows.numbers, minlength=rows.groups))[:-1]
     parts = [
-        _weighted_group(scores[mine], rows.labels[mine], weights[mine]) for mine in np.split(in_groups, ends)
+        _weighted_one(rows.scores[mine], rows.labels[mine], weights[mine])
+        for mine in np.split(in_groups, ends)
     ]
     threshold, tp, fp, fn, tn = map(np.concatenate, zip(*parts, strict=True))
     return np.array([len(part[0]) for part in parts]), (threshold, tp, fp, fn, tn)
 
 
-def _weighted_group(scores: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64]) -> Columns:
+def _weighted_one(scores: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64]) -> Columns:
     order = np.argsort(scores, kind="stable")
     scores, labels, weights = scores[order], labels[order], weights[order]
     first = np.flatnonzero(_begins(scores))

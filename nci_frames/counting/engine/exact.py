@@ -1,28 +1,33 @@
 """Counting at every distinct score: the rows are gathered compactly, then sorted group by group.
 
 What is kept of a row is its score, its class and its weight, in blocks that are ordered by group. A large
-group is sorted alone, small ones many at a time, straight into the columns of the result.
+group is sorted alone, small ones many at a time. The counts of each are a chunk of the result: nothing is
+copied, and the chunks of a large group share the memory of its keys with each other and with other groups.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.counting.engine.batches import Batch, read_batches
-from nci_frames.counting.engine.distinct import Floats, Rows, count_distinct
+from nci_frames.counting.engine.counted import Counted
+from nci_frames.counting.engine.distinct import Columns, Floats, Rows, count_distinct
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
+from nci_frames.schemas.runs import rows_of_runs
 
 __all__ = ["TooManyRowsError", "count_exact"]
 
-#: Rows that are ordered by group at a time.
-_BLOCK_ROWS = 1 << 21
+#: Rows that are ordered by group at a time: their arrays fit into the fast memory of a processor, and are too
+#: small for large pages, which the system may have to make first.
+_BLOCK_ROWS = 1 << 18
+#: A block has at least so many rows for each group, since it takes 8 bytes for each.
+_ROWS_PER_BOUND = 8
 
 #: A group with so many rows is counted alone: to count several at once takes longer for a row.
 _ALONE_ROWS = 1 << 13
@@ -30,6 +35,12 @@ _ALONE_ROWS = 1 << 13
 _PART_ROWS = 1 << 17
 #: Within a part, groups have numbers of 16 bits.
 _MOST_GROUPS = 1 << 16
+#: Counts with fewer rows are one chunk, which NumPy reads without a copy.
+_IN_CHUNKS = 1 << 20
+#: The most rows of a chunk that is one group.
+_CHUNK_ROWS = 1 << 18
+
+_COLUMNS = ("threshold", "tp", "fp", "fn", "tn")
 
 
 class TooManyRowsError(Exception):
@@ -44,7 +55,7 @@ def count_exact(
     block_rows: int = _BLOCK_ROWS,
     most_rows: int | None = None,
     budget: Budget | None = None,
-) -> tuple[pl.DataFrame, dict[int, int]]:
+) -> Counted:
     """Count every group at each of its distinct scores.
 
     Parameters
@@ -62,10 +73,6 @@ def count_exact(
     budget
         How much memory the counts may take.
 
-    Returns
-    -------
-    The keys, threshold, tp, fp, fn, tn, sorted; and the rows by the code of their validity.
-
     Raises
     ------
     InvalidRowsError
@@ -80,41 +87,53 @@ def count_exact(
         budget.need_rows(scan.rows, len(groups.keys))
     rows_by_code: dict[int, int] = {}
     batches = read_batches(scan, groups, rows_by_code, progress=progress)
-    blocks = list(_blocks(_at_most(scan, batches, most_rows, len(groups.keys), budget), block_rows))
-    rows = rows_by_code.get(0, 0)
+    kept = _at_most(scan, batches, most_rows, len(groups.keys), budget)
+    blocks = list(_blocks(kept, groups, block_rows))
     order = groups.order()
-    # Room for every row to have a score of its own; what is not written takes no memory.
-    count = np.float64 if "weight" in scan.raw.collect_schema() else np.int64
-    columns = {
-        "threshold": np.empty(rows, np.float64),
-        **{name: np.empty(rows, count) for name in ("tp", "fp", "fn", "tn")},
-    }
-    rows_of = _rows_of_groups(blocks, len(groups))
-    #: Where the rows of a group would stand, if each had a score of its own.
-    starts = np.empty_like(rows_of)
-    starts[order] = np.cumsum(rows_of[order]) - rows_of[order]
-    sizes = np.zeros(len(groups), np.int64)
-
-    def write(part: range) -> int:
-        """Count some groups; return how many distinct scores they have."""
-        mine = slice(part.start, part.stop)
-        sizes[mine], counted = count_distinct(_gathered(blocks, part))
-        places = _places(starts[mine], sizes[mine])
-        for column, written in zip(columns.values(), counted, strict=True):
-            column[places] = written
-        return len(counted[0])
-
+    parts = [order[part.start : part.stop] for part in _parts(_rows_of_groups(blocks, len(groups))[order])]
+    counted: list[_Part] = []
     distinct = 0
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        for written in threads.map(write, _parts(rows_of)):
-            distinct += written
-            budget.need_rows(rows, len(groups.keys), distinct)
+        of_parts = threads.map(lambda part: count_distinct(_gathered(blocks, part)), parts)
+        for part, (sizes, columns) in zip(parts, of_parts, strict=True):
+            counted.append(_Part(part, sizes, columns))
+            distinct += len(columns[0])
+            budget.need_rows(rows_by_code[0], len(groups.keys), distinct)
     blocks.clear()
-    table = groups.repeated(order, sizes[order])
-    for name in list(columns):
-        closed = _closed_up(columns.pop(name), starts[order], sizes[order])
-        table = table.with_columns(pl.Series(name, closed))
-    return table, rows_by_code
+    sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in counted)])
+    number = pl.Float64 if "weight" in scan.raw.collect_schema() else pl.Int64
+    schema = {"threshold": pl.Float64, **dict.fromkeys(("tp", "fp", "fn", "tn"), number)}
+    return Counted(_table(groups, counted, schema), rows_by_code, groups.frame(), np.cumsum(sizes) - sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The counts of some groups."""
+
+    numbers: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # distinct scores of each
+    columns: Columns
+
+
+def _table(groups: GroupNumbers, parts: list[_Part], schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Return the counts of all parts, in chunks that are the same in all columns.
+
+    On such a frame Polars works chunk by chunk; if the chunks differed, it would copy all columns first.
+    """
+    chunks: dict[int, list[pl.DataFrame]] = {}
+    # The longest first: of its keys, groups with an equal key share a part.
+    for place in sorted(range(len(parts)), key=lambda place: len(parts[place].columns[0]), reverse=True):
+        part = parts[place]
+        series = zip(schema.items(), part.columns, strict=True)
+        counts = pl.DataFrame([pl.Series(name, column).cast(dtype) for (name, dtype), column in series])
+        if len(part.numbers) == 1:
+            pieces = counts.iter_slices(_CHUNK_ROWS)
+            chunks[place] = [groups.run(int(part.numbers[0]), len(piece)).hstack(piece) for piece in pieces]
+        else:
+            chunks[place] = [groups.repeated(part.numbers, part.sizes).hstack(counts)]
+    nothing = groups.frame().clear().hstack(pl.DataFrame(schema=schema))
+    table = [nothing, *(chunk for place in sorted(chunks) for chunk in chunks[place])]
+    return pl.concat(table, rechunk=sum(map(len, table)) < _IN_CHUNKS)
 
 
 def _parts(rows_of: NDArray[np.int64]) -> Iterator[range]:
@@ -128,25 +147,6 @@ def _parts(rows_of: NDArray[np.int64]) -> Iterator[range]:
         rows += mine
     if len(rows_of):
         yield range(begin, len(rows_of))
-
-
-def _places(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> slice | NDArray[np.int64]:
-    """Return the places of the rows of groups of some sizes, each from its start on."""
-    if len(sizes) == 1:
-        return slice(starts[0], starts[0] + sizes[0])
-    moved = starts - (np.cumsum(sizes) - sizes)
-    places: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(moved, sizes)
-    return places
-
-
-def _closed_up(column: NDArray[Any], starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[Any]:
-    """Close the gaps after groups that have fewer distinct scores than rows."""
-    end = 0
-    for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
-        if end < start:
-            column[end : end + size] = column[start : start + size]
-        end += size
-    return column[:end]
 
 
 def _at_most(
@@ -179,13 +179,13 @@ def _rows_of_groups(blocks: "Iterable[_Block]", groups: int) -> NDArray[np.int64
     return rows
 
 
-def _blocks(batches: Iterable[Batch], block_rows: int) -> Iterator[_Block]:
+def _blocks(batches: Iterable[Batch], groups: GroupNumbers, block_rows: int) -> Iterator[_Block]:
     waiting: list[Batch] = []
     rows = 0
     for batch in batches:
         waiting.append(batch)
         rows += len(batch.scores)
-        if rows >= block_rows:
+        if rows >= max(block_rows, _ROWS_PER_BOUND * len(groups)):
             yield _ordered(waiting)
             waiting, rows = [], 0
     if waiting:
@@ -206,16 +206,19 @@ def _ordered(batches: list[Batch]) -> _Block:
     )
 
 
-def _gathered(blocks: list[_Block], part: range) -> Rows:
+def _gathered(blocks: list[_Block], part: NDArray[np.int64]) -> Rows:
     """Return the rows of some groups, those of each in their order."""
-    mine = []
-    numbers = []
+    mine: list[tuple[_Block, slice | NDArray[np.int64]]] = []
+    numbers = [np.empty(0, np.uint16)]
     for block in blocks:
         # Groups that were met after the block have no bounds in it.
-        bounds = block.bounds[part.start : part.stop + 1]
-        if len(bounds) > 1:
-            mine.append((block, slice(bounds[0], bounds[-1])))
-            numbers.append(np.repeat(np.arange(len(bounds) - 1, dtype=np.uint16), np.diff(bounds)))
+        known = np.flatnonzero(part < len(block.bounds) - 1)
+        starts, ends = block.bounds[part[known]], block.bounds[part[known] + 1]
+        if len(part) > 1:
+            mine.append((block, rows_of_runs(starts, ends - starts)))
+            numbers.append(np.repeat(known.astype(np.uint16), ends - starts))
+        elif len(known):
+            mine.append((block, slice(starts[0], ends[0])))
     weights = [block.weights[rows] for block, rows in mine if block.weights is not None]
     return Rows(
         len(part),

@@ -38,6 +38,8 @@ class GroupNumbers:
         self._seed = seed
         self._found = [pl.DataFrame(schema=keys)]
         self._hashes = np.empty(0, np.uint64)
+        #: Keys of groups as often as they have rows, by key and value.
+        self._runs: dict[tuple[str, object], pl.Series] = {}
         self._make_table()
 
     def __len__(self) -> int:
@@ -54,12 +56,25 @@ class GroupNumbers:
 
     def frame(self) -> pl.DataFrame:
         """Return the keys of the groups in the order of their numbers."""
-        return pl.concat(self._found)
+        self._found = [pl.concat(self._found)]
+        return self._found[0]
 
     def repeated(self, order: NDArray[np.int64], sizes: NDArray[np.int64] | int) -> pl.DataFrame:
         """Return the keys of the groups in an order, each as often as it has rows."""
         keys = self.frame()[order]
         return pl.DataFrame([_repeated(keys[key], np.broadcast_to(sizes, len(keys))) for key in self.keys])
+
+    def run(self, number: int, rows: int) -> pl.DataFrame:
+        """Return the keys of one group so many times.
+
+        Runs with an equal key share its memory, if the longest is made first.
+        """
+        keys = self.frame()[number]
+        for key in self.keys:
+            place = key, keys.item(0, key)
+            if place not in self._runs or len(self._runs[place]) < rows:
+                self._runs[place] = keys[key].new_from_index(0, rows)
+        return pl.DataFrame([self._runs[key, keys.item(0, key)][:rows] for key in self.keys])
 
     def order(self) -> NDArray[np.int64]:
         """Return the numbers of the groups in the order of their keys, null first."""

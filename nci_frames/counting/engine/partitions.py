@@ -124,15 +124,15 @@ class PartialCounts:
         return found, codes
 
     def _at_scores(self, scan: Scan, groups: GroupNumbers) -> tuple[pl.DataFrame, dict[int, int]]:
-        counts, codes = count_exact(scan, groups, budget=self.budget)
+        counted = count_exact(scan, groups, budget=self.budget)
         # The counts of a group are in the order of its scores.
-        found = counts.select(
+        found = counted.counts.select(
             *self.group,
             pl.col("threshold").alias("place"),
             positives=pl.col("tp") - pl.col("tp").shift(-1, fill_value=0).over(self.group),
             negatives=pl.col("fp") - pl.col("fp").shift(-1, fill_value=0).over(self.group),
         )
-        return found, codes
+        return found, counted.rows_by_code
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,10 +53,8 @@ def count_at(
 
     def count(groups: GroupNumbers) -> Counted:
         if grid is None:
-            counted = count_exact(scan, groups, progress=progress, most_rows=most_rows, budget=budget)
-        else:
-            counted = count_grid(scan, groups, grid, progress=progress, budget=budget)
-        return Counted(*counted, groups.frame())
+            return count_exact(scan, groups, progress=progress, most_rows=most_rows, budget=budget)
+        return Counted(*count_grid(scan, groups, grid, progress=progress, budget=budget), groups.frame())
 
     schema = scan.raw.collect_schema()
     return with_group_numbers({key: schema[key] for key in group}, count)

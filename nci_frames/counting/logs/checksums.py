@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from nci_frames.counting.logs.chunks import MalformedFooterError, column_chunks
 from nci_frames.counting.logs.pages import MalformedPageError, has_checksum, is_intact
 from nci_frames.errors import ParameterError, SourceError
+from nci_frames.messages import first_line
 
 __all__ = ["Hashes", "PageChecksums", "need_hashes"]
 
@@ -92,26 +91,22 @@ def _damage(file: str, columns: Sequence[str], stop: Event, room: _Room) -> str 
     """Return what is wrong with the pages of some columns."""
     try:
         with Path(file).open("rb", buffering=0) as opened:
-            footer = pq.read_metadata(file)
-            for group in map(footer.row_group, range(footer.num_row_groups)):
-                for chunk in map(group.column, range(group.num_columns)):
-                    # A nested column has a path of several names.
-                    name = next((c for c in columns if f"{chunk.path_in_schema}.".startswith(f"{c}.")), None)
-                    if name is None or stop.is_set():
-                        continue
-                    start = chunk.data_page_offset
-                    if chunk.has_dictionary_page and chunk.dictionary_page_offset:
-                        start = min(start, chunk.dictionary_page_offset)
-                    if not has_checksum(os.pread(opened.fileno(), 64, start)):
-                        return None
-                    if not is_intact(room.read(opened.fileno(), chunk.total_compressed_size, start)):
-                        return f"a page of the column {name!r} has another checksum than was written"
+            for chunk in column_chunks(opened.fileno()):
+                # A nested column has a path of several names.
+                path = ".".join(chunk.path)
+                name = next((c for c in columns if f"{path}.".startswith(f"{c}.")), None)
+                if name is None or not chunk.size or stop.is_set():
+                    continue
+                if not has_checksum(os.pread(opened.fileno(), 64, chunk.start)):
+                    return None
+                if not is_intact(room.read(opened.fileno(), chunk.size, chunk.start)):
+                    return f"a page of the column {name!r} has another checksum than was written"
     except MalformedPageError:
         return "a page header is damaged"
-    except UnicodeDecodeError:
-        return "the footer has a column name that is not UTF-8"
-    except (OSError, pa.ArrowException) as error:
-        return str(error).splitlines()[0]
+    except MalformedFooterError:
+        return "the footer is damaged"
+    except OSError as error:
+        return first_line(error)
     return None
 
 

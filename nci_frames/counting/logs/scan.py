@@ -9,6 +9,7 @@ import polars as pl
 from nci_frames.checked import checked
 from nci_frames.counting.logs.checksums import Hashes
 from nci_frames.counting.logs.forks import refuse_after_fork
+from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.logs.labels import as_label, check_labels
 from nci_frames.counting.logs.reading import OnInvalid, Passes, Scan, predictions_of, scan_of
 from nci_frames.counting.logs.rows import Columns, Positive, raw_predictions
@@ -16,7 +17,8 @@ from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.sources import Predictions, SourceLike, frame_source, need_columns, open_source
 from nci_frames.counting.logs.types import is_text
 from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.schemas import PREDICTIONS, RESERVED
+from nci_frames.messages import Option
+from nci_frames.schemas import PREDICTIONS
 
 __all__ = ["scan_behind", "scan_predictions"]
 
@@ -209,12 +211,11 @@ def _columns(
 ) -> Columns:
     keys = {key: column for key, column in (("fold", fold), ("repeat", repeat)) if column is not None}
     for segment in [segments] if isinstance(segments, str) else segments:
-        if segment in RESERVED or segment.startswith("__"):
-            msg = f"the segment {segment!r} has a name that the tables need for themselves"
-            raise ParameterError(msg, hint="rename the column in the log, or on a LazyFrame before the scan")
+        check_key(segment, "rename the column in the log, or on a LazyFrame before the scan")
         if segment in keys:
             msg = f"the key {segment!r} is asked for twice"
-            raise ParameterError(msg, hint="name it once, as fold= or repeat=, or among segments=")
+            hint = f"name it once, as {Option('fold')} or {Option('repeat')}, or among {Option('segments')}"
+            raise ParameterError(msg, hint=hint)
         keys[segment] = segment
     if scores is not None and not scores:
         raise ParameterError.out_of_range("scores", scores, "at least one model and its score column")

@@ -10,6 +10,7 @@ from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.footers import Stamp, stamp_of
 from nci_frames.counting.logs.spark_rows import SparkRows
 from nci_frames.errors import SourceError
+from nci_frames.messages import first_line
 
 __all__ = ["FILE", "Source"]
 
@@ -92,7 +93,7 @@ class Source:
                 raise
             self.need_unchanged()
             raise SourceError.unreadable(
-                self._unreadable() or dict.fromkeys(self.files, _first_line(error))
+                self._unreadable() or dict.fromkeys(self.files, first_line(error))
             ) from error
 
     def _unreadable(self) -> dict[str, str]:
@@ -102,9 +103,5 @@ class Source:
             try:
                 self.alone(file).select(pl.all().count()).collect()  # type: ignore[misc]
             except _READ_ERRORS as error:
-                bad[file] = _first_line(error)
+                bad[file] = first_line(error)
         return bad
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -18,6 +18,7 @@ from nci_frames.counting.logs.spark_rows import SparkRows, is_spark, placeholder
 from nci_frames.counting.logs.types import common_types
 from nci_frames.errors import ParameterError, SchemaError, SourceError
 from nci_frames.extras import require
+from nci_frames.messages import first_line
 
 __all__ = ["ArrowStream", "Predictions", "SourceLike", "frame_source", "need_columns", "open_source"]
 
@@ -157,7 +158,7 @@ def _open_url(url: str, storage_options: Mapping[str, Any] | None) -> Source:
         frame.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
         msg = "the URL cannot be read as Parquet"
-        found, hint = str(error).splitlines()[0], "the URL of a folder ends in /"
+        found, hint = first_line(error), "the URL of a folder ends in /"
         raise SourceError(msg, where=repr(url), found=found, hint=hint) from error
     return Source(frame, repr(url))
 
@@ -170,7 +171,7 @@ def _open_delta(path: str) -> Source:
         return Source(pl.scan_delta(table), f"the Delta table {path!r}", rows=table.count())
     except deltalake.exceptions.DeltaError as error:
         msg = "the Delta table cannot be read"
-        raise SourceError(msg, where=repr(path), found=str(error).splitlines()[0]) from error
+        raise SourceError(msg, where=repr(path), found=first_line(error)) from error
 
 
 def need_columns(source: Source, needed: Mapping[str, str]) -> Source:

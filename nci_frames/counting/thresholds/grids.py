@@ -183,6 +183,8 @@ def named_thresholds(text: str) -> list[float] | Literal["exact"]:
     makers = {"logit": logit_thresholds, "uniform": uniform_thresholds}
     kind, _, number = text.partition(":")
     if kind in makers and number.isdigit():
+        if not 2 <= int(number) <= MOST_THRESHOLDS:
+            raise ParameterError(f"a grid has 2 to {MOST_THRESHOLDS:,} thresholds", found=repr(text))
         return makers[kind](int(number))
     try:
         numbers = [float(part) for part in text.split(",")]

@@ -49,7 +49,9 @@ def off_scale(
     marked = with_marks(grid)
     if len(grid) < _MANY_THRESHOLDS:
         return counts, None
-    shares = share_off_scale(counts, COUNTS.keys(counts.columns))
+    # The marks say it of every group; to group all rows would take as long as to lay out the table.
+    marks = counts.filter(pl.col("threshold").is_in([LOWEST, HIGHEST]))
+    shares = share_off_scale(marks, COUNTS.keys(counts.columns))
     if len(marked) > len(grid):
         kept = pl.Series(np.tile(np.isin(marked, grid), len(counts) // len(marked)))
         # A column at a time, since the table may be most of the memory.

@@ -58,7 +58,11 @@ class Snapshot:
     version: int
     #: Names of the data files, by part and generation.
     files: Mapping[tuple[str, str], tuple[str, ...]]
-    columns: tuple[str, ...]
+
+    @property
+    def generations(self) -> list[str]:
+        """The settings by which sources were counted."""
+        return sorted({name for part, name in self.files if part == "sources"})
 
 
 class LedgerTable:
@@ -261,15 +265,15 @@ class LedgerTable:
 
 def _snapshot(table: DeltaTable) -> Snapshot:
     files: dict[tuple[str, str], list[str]] = {}
-    actions = pa.table(table.get_add_actions(flatten=True))
+    # Polars reads what PyArrow could, too; but PyArrow would import pandas for it.
+    actions = pl.DataFrame(table.get_add_actions(flatten=True))
     names = ("path", *(f"partition.{name}" for name in PARTITION)) if len(actions) else ()
-    for path, part, generation in sorted(zip(*(actions.column(n).to_pylist() for n in names), strict=True)):
+    for path, part, generation in sorted(zip(*(actions[n].to_list() for n in names), strict=True)):
         files.setdefault((part, generation), []).append(path)
     return Snapshot(
         table,
         table.version(),
         {place: tuple(names) for place, names in files.items()},
-        tuple(field.name for field in table.schema().fields),
     )
 
 

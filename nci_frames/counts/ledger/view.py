@@ -9,6 +9,7 @@ import polars as pl
 from nci_frames.counts.ledger.entries import SourceState, source_states
 from nci_frames.counts.ledger.table import LedgerTable, Snapshot
 from nci_frames.errors import LedgerError
+from nci_frames.messages import Call
 
 __all__ = ["View", "shown_path"]
 
@@ -40,7 +41,7 @@ class View:
             If there is no ledger, no such generation, or data is damaged.
         """
         snapshot = table.snapshot()
-        views = [cls(table, snapshot, name) for name in _generations(snapshot)] if snapshot else []
+        views = [cls(table, snapshot, name) for name in snapshot.generations] if snapshot else []
         if not views:
             msg = "there is no ledger yet, or nothing in it"
             raise LedgerError(msg, where=repr(table.storage.uri), hint="append a source first")
@@ -50,8 +51,16 @@ class View:
             if view.generation == generation:
                 return view
         msg = "the ledger has no such generation"
-        where, hint = repr(table.storage.uri), "generations() lists them"
+        where, hint = (
+            repr(table.storage.uri),
+            f"{Call('generations()', 'nci-frames ledger generations')} lists them",
+        )
         raise LedgerError(msg, where=where, found=repr(generation), hint=hint)
+
+    @property
+    def table_id(self) -> str:
+        """What tells the ledger from any other, also from a later one in its place."""
+        return str(self.snapshot.table.metadata().id)
 
     @property
     def last_sequence(self) -> int:
@@ -78,15 +87,22 @@ class View:
         Raises
         ------
         LedgerError
-            If there is no such run.
+            If there is no such run or version.
         """
         if not isinstance(as_of, str):
+            if as_of is not None and not 0 <= as_of <= self.snapshot.version:
+                msg = "the ledger has no such version"
+                where, hint = repr(self.table.storage.uri), f"its versions are 0 to {self.snapshot.version:,}"
+                raise LedgerError(msg, where=where, found=f"{as_of:,}", hint=hint)
             return source_states(self._sources, until=as_of)
         run = pl.col("ledger_entry").str.json_path_match("$.run")
         last = self._sources.filter(run == as_of)["ledger_sequence"].max()
         if last is None:
             msg = "the ledger knows no such run"
-            where, hint = repr(self.table.storage.uri), "sources() names them"
+            where, hint = (
+                repr(self.table.storage.uri),
+                f"{Call('sources()', 'nci-frames ledger sources')} names them",
+            )
             raise LedgerError(msg, where=where, found=repr(as_of), hint=hint)
         return source_states(self._sources, until=int(last))  # type: ignore[arg-type]
 
@@ -152,7 +168,3 @@ def _blocks_of(cells: pl.DataFrame) -> pl.Series:
     begins = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in owner)
     # The first row differs from the one before, which there is not.
     return cells.select(block=begins.cast(pl.Int64).cum_sum() - 1).to_series()
-
-
-def _generations(snapshot: Snapshot) -> list[str]:
-    return sorted({name for part, name in snapshot.files if part == "sources"})

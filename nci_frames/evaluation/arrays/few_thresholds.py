@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from nci_frames.counts.resolution import one_score
 from nci_frames.schemas import COUNTS
-from nci_frames.schemas.runs import in_runs
+from nci_frames.schemas.runs import in_runs, rows_of_runs
 from nci_frames.typing import Floats
 
 __all__ = ["at_thresholds", "near_threshold"]
@@ -93,9 +93,7 @@ def _of_each(wanted: pl.DataFrame, groups: pl.DataFrame, on: list[str]) -> Itera
 def _lower(threshold: Floats, first: Rows, ends: Rows, asked: Floats) -> Rows:
     """Return how many thresholds of each run of rows are lower than each one that is asked for."""
     sizes = ends - first
-    start = np.cumsum(sizes) - sizes
-    rows = np.repeat(first - start, sizes) + np.arange(int(sizes.sum()))
-    place = np.searchsorted(asked, threshold[rows], side="right")
+    place = np.searchsorted(asked, threshold[rows_of_runs(first, sizes)], side="right")
     cell = np.repeat(np.arange(len(first)), sizes) * (len(asked) + 1) + place
     counted = np.bincount(cell, minlength=len(first) * (len(asked) + 1))
     return counted.reshape(len(first), -1)[:, :-1].cumsum(axis=1)

@@ -64,6 +64,15 @@ class Curves:
         rows = self.positives, self.negatives
         return Curves(self.groups, start, size, tpr0, tpr1, fpr0, fpr1, self.tied[kept], *rows)
 
+    def repeated(self, times: int) -> "Curves":
+        """Return all groups so many times, end to end."""
+        start = (np.arange(times)[:, None] * len(self.tpr0) + self.start).ravel()
+        groups, size = pl.concat([self.groups] * times), np.tile(self.size, times)
+        ends = (self.tpr0, self.tpr1, self.fpr0, self.fpr1)
+        tpr0, tpr1, fpr0, fpr1 = (np.tile(rate, times) for rate in ends)
+        rows = np.tile(self.positives, times), np.tile(self.negatives, times)
+        return Curves(groups, start, size, tpr0, tpr1, fpr0, fpr1, np.tile(self.tied, times), *rows)
+
 
 def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:
     """Return the curves of no group."""

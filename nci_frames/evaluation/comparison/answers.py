@@ -8,6 +8,7 @@ import polars as pl
 from nci_frames.errors import SchemaError
 from nci_frames.evaluation.comparison.certainty import Resampled
 from nci_frames.evaluation.comparison.log_counts import LogCounts
+from nci_frames.evaluation.comparison.possible_best import LEAST_REPEATS
 from nci_frames.evaluation.comparison.questions import Answer, Question
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.evaluation.comparison.units import BUCKET
@@ -26,8 +27,6 @@ from nci_frames.schemas import COUNTS, collect
 
 __all__ = ["answer_question"]
 
-#: With fewer resampled logs than this a p-value near 0.05 is too uncertain.
-_LEAST_REPEATS = 200
 _BESIDES = ("recall", "precision", "pos_fraction")
 _COLUMNS = (
     "model", "threshold", "metric", "prevalence", "beta", "value", "lower", "upper", "rank",
@@ -95,7 +94,7 @@ class _Asker:
         repeats: int,
     ) -> None:
         self._question, self._comparison, self._eta = question, comparison, eta
-        self._log, self._repeats = log, max(repeats, _LEAST_REPEATS)
+        self._log, self._repeats = log, max(repeats, LEAST_REPEATS)
         self._asked = question.asked
         self._curve = question.area
         self._label = question.area.name if question.area is not None else called_metric(self._asked).label

@@ -2,12 +2,13 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import polars as pl
 
 from nci_frames.arguments import beta_values, check_repeats, prevalence_values
 from nci_frames.checked import checked
+from nci_frames.counts.resolution import without_claims
 from nci_frames.counts.score_scale import no_probabilities, share_off_scale
 from nci_frames.errors import OutsideGridWarning, ParameterError
 from nci_frames.evaluation.areas.nodes import area_nodes
@@ -185,9 +186,11 @@ def comparison_of(
 
     def tables(rates: pl.DataFrame, keys: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         points = log.bounded(select_operating_points(rates, threshold=threshold))
-        # The tables of segments have thousands of rows; their bounds would not be read.
-        band = log.whole and not keys
-        projection = project_rates(points, metrics=METRICS, prevalence=grid, beta=betas, band=band)
+        # There may be thousands of segments: of theirs, only what is read is computed, and without bounds.
+        what: dict[str, Any] = {"metrics": METRICS, "beta": betas, "band": log.whole}
+        if keys:
+            what = {"metrics": "f_beta", "beta": main_beta(betas), "band": False}
+        projection = project_rates(points, prevalence=grid, **what)
         return points, rank_models(projection), rank_models(log.areas(keys, grid))
 
     rates = log.rates()
@@ -204,7 +207,7 @@ def comparison_of(
     candidates = highest_of_each_tpr(rates)
     maps, decisions = own_maps(candidates), decision_map(candidates)
     own = candidates.join(maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi")
-    best_points = log.bounded(own.sort("model", "threshold"))
+    best_points = log.bounded(without_claims(own).sort("model", "threshold"))
     # Models that share thresholds still compete at different ones.
     within = ("metric", "prevalence", "beta")
     own_values = best_values(best_points, maps, log.judged, grid, betas, units=log.drawn.units, over=repeat)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from nci_frames.counts.resolution import without_claims
 from nci_frames.evaluation.arrays.thinning import thin_curves
 from nci_frames.evaluation.projection.projection import project_rates
 
@@ -25,9 +26,8 @@ def report_curves(rates: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     if len(rows) <= _MANY_POINTS:
         return rates[rows]
     width, height = _CANVAS
-    lowest, least = rates.select(fpr.filter(defined).min(), least=fpr.filter(defined & (fpr > 0)).min()).row(
-        0
-    )
+    smallest = {"lowest": fpr.filter(defined).min(), "least": fpr.filter(defined & (fpr > 0)).min()}
+    lowest, least = rates.select(**smallest).row(0)
     across = pl.max_horizontal("fpr", pl.lit(least, pl.Float64) / 10).log()
     left = pl.lit(None if least is None else max(lowest, least / 10), pl.Float64).log()
     # A rising curve passes a column of pixels between the first and the last of its points there.
@@ -39,7 +39,8 @@ def report_curves(rates: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
         places.filter(defined, pl.col("model") == model).sort("fpr", "tpr").filter(ends).collect()
         for model in sorted(model for model in models if model is not None)
     ).with_columns(across=across)
-    return rates[thin_curves(passing, "across", "tpr", by="model", width=width, height=height)["__row"]]
+    kept = thin_curves(passing, "across", "tpr", by="model", width=width, height=height)
+    return without_claims(rates[kept["__row"]])
 
 
 def project_curves(curves: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:

@@ -50,14 +50,15 @@ class Comparison:
     #: a ranking frame (model, metric, method, prevalence, value, lower, upper, rank, gap). With repeats, the
     #: values are means over them, with their ``std``.
     areas: pl.DataFrame
-    #: The same as points, projection and areas with a row per model and segment; None without segments.
+    #: The same as points, projection and areas with a row per model and segment, the projection of f_beta at
+    #: the main beta; None without segments.
     segment_points: pl.DataFrame | None
     segment_projection: pl.DataFrame | None
     segment_areas: pl.DataFrame | None
     #: The prevalence of each segment in the field, and perhaps its share of the traffic; None where all
     #: segments are compared at the same prevalences.
     field: pl.DataFrame | None
-    #: The same as segment_projection and segment_areas with each segment at its own prevalence in the field.
+    #: The same as projection and areas by segment, with each segment at its own prevalence in the field.
     field_projection: pl.DataFrame | None
     field_areas: pl.DataFrame | None
     #: Their averages over the segments, ranked; "micro" is the metric of the traffic: a ranking frame.
@@ -133,7 +134,7 @@ class Comparison:
     differences: pl.DataFrame | None
     #: Segments by how much worse the best model is there, at the threshold of the points, by F-beta at
     #: ``main_beta`` and ``middle_prevalence``: the columns of ``rank_segments``; None for sums of weights,
-    #: where the counts have buckets of units, or where there are not two segments.
+    #: for too few buckets of units, for repeats without units, or with fewer than two segments.
     segment_ranks: pl.DataFrame | None
 
     @property

@@ -15,6 +15,7 @@ from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.messages import listed
 from nci_frames.schemas import RATES
+from nci_frames.schemas.runs import rows_of_runs
 from nci_frames.typing import Floats
 
 __all__ = ["Contest", "Over", "Points", "check_pairs", "contests", "points_of", "repeated_keys"]
@@ -111,7 +112,7 @@ class Contest:
             np.arange(len(x)), np.flatnonzero(np.diff(np.cumsum(size) // _VALUES_AT_A_TIME)) + 1
         ):
             start = np.cumsum(size[some]) - size[some]
-            mine = np.arange(size[some].sum()) + np.repeat(first[some] - start, size[some])
+            mine = rows_of_runs(first[some], size[some])
             rates = points.frame.select("tpr", "fpr")[mine]
             values = self.sign * self.values(rates, np.repeat(x[some], size[some]))
             values = np.where(np.isnan(values), -np.inf, values)

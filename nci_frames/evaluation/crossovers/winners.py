@@ -122,9 +122,8 @@ def winner_ranges(
     schema = {key: frame.schema[key] for key in keys} | WINNERS.dtypes()
     tables = [pl.DataFrame(schema=schema)]
     if curve is not None:
-        return pl.concat(
-            [*tables, *(part.select(list(schema)) for part in curve_winners(frame, curve, over, begin, stop))]
-        )
+        found = curve_winners(frame, curve, over, begin, stop)
+        return WINNERS.finish(pl.concat([*tables, *(part.select(list(schema)) for part in found)]))
     for points in points_of(frame):
         asked = contests(points, metric, over, prevalence, beta)
         if len(asked) > 1:

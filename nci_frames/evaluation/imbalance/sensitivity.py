@@ -244,7 +244,7 @@ def _values(
 
 
 def _agnostic(expression: pl.Expr) -> bool:
-    return "prevalence" not in expression.meta.root_names()
+    return not {"prevalence", "observed_prevalence"} & set(expression.meta.root_names())
 
 
 def _volume(expression: pl.Expr, eta: float, beta: float) -> float | None:

@@ -12,6 +12,7 @@ from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.planning.assurance import Promise, assured_rows, half_width_at
 from nci_frames.evaluation.rates.intervals import Interval
+from nci_frames.messages import Option
 from nci_frames.schemas import SAMPLES
 
 __all__ = ["PlanningMethod", "required_samples"]
@@ -172,14 +173,16 @@ def _goal(
     """Check the goal, and convert it into half-widths of the rates."""
     goals = {"half_width": half_width, "delta": delta, "precision_half_width": precision_half_width}
     given = [name for name, value in goals.items() if value is not None]
+    options = {name: str(Option(name)) for name in (*goals, "prevalence", "tpr", "fpr")}
+    named = " and ".join(options[name] for name in given)
     if len(given) != 1:
-        msg = "exactly one of half_width, delta and precision_half_width must be given"
-        raise ParameterError(msg, found=" and ".join(given) or "none of them")
+        first, second, third = (options[name] for name in goals)
+        msg = f"exactly one of {first}, {second} and {third} must be given"
+        raise ParameterError(msg, found=named or "none of them")
     if (prevalence is None) == (precision_half_width is not None):
-        msg = "precision_half_width and prevalence must be given together"
-        raise ParameterError(
-            msg, found=f"only {given[0]}" if prevalence is None else f"prevalence and {given[0]}"
-        )
+        msg = f"{options['precision_half_width']} and {options['prevalence']} must be given together"
+        found = f"only {named}" if prevalence is None else f"{options['prevalence']} and {named}"
+        raise ParameterError(msg, found=found)
     for name, value in (("tpr", tpr), ("fpr", fpr), ("prevalence", prevalence)):
         if value is not None:
             _require_within(name, value, 1)
@@ -192,8 +195,8 @@ def _goal(
         pair = (widths[0], widths[-1])
         return _Goal(tpr, fpr, *pair, Promise(tpr, fpr, half_widths=pair))
     if tpr is None or fpr is None:
-        msg = f"{given[0]} needs the expected rates tpr and fpr"
-        raise ParameterError(msg, found=f"tpr={tpr!r}, fpr={fpr!r}")
+        msg = f"{named} needs the expected rates, {options['tpr']} and {options['fpr']}"
+        raise ParameterError(msg, found=f"TPR {tpr!r}, FPR {fpr!r}")
     if delta is not None:
         _require_within("delta", delta, 1)
         cv, promise = delta, Promise(tpr, fpr, delta=delta)

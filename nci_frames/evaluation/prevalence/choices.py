@@ -144,7 +144,7 @@ def _chosen(points: Points, contest: Contest, law: PrevalenceDistribution, level
         parts.append(
             points.frame[[row]].select(
                 "model",
-                "threshold",
+                pl.lit(None, pl.Float64).alias("threshold") if np.isnan(value) else pl.col("threshold"),
                 *_RATES,
                 value=pl.lit(value),
                 probability_best=pl.lit(min(1.0, float(masses[winners.eq_missing(model).to_numpy()].sum()))),

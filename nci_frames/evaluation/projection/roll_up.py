@@ -63,7 +63,8 @@ def roll_up(
     prevalence  Float64 P(y=1) the value belongs to                        it differs between segments
     beta        Float64 weight of recall                                   it plays no part
     value       Float64 average of the metric                              undefined in every segment, or
-                                                                           the shares are unknown
+                                                                           the shares are unknown, or no
+                                                                           positive gives a weight
     segments    Int64   segments that the value is made of                 never
     skipped     Int64   segments skipped, as the metric is undefined       never
     supported   Boolean whether the log can tell the values of all         the prevalence is unknown
@@ -139,7 +140,7 @@ def roll_up(
         pl.when(weight > 0).then((pl.col("value") * pl.col("__weight")).sum() / weight).alias("weighted"),
         segments=pl.col("value").count().cast(pl.Int64),
         skipped=pl.col("value").null_count().cast(pl.Int64),
-        supported=pl.col("supported").all(),
+        supported=pl.col("supported").all(ignore_nulls=False),
         reason=pl.col("reason").drop_nulls().first(),
     )
     averaged = [

@@ -11,14 +11,14 @@ from nci_frames.normal import normal_quantile
 from nci_frames.schemas import COUNTS
 from nci_frames.typing import Floats
 
-__all__ = ["class_worth", "effective_rows"]
+__all__ = ["FEW_HITS", "class_worth", "effective_rows", "jackknife_weights", "known_share"]
 
 Rows = NDArray[np.int64]
 
 _EFFECTIVE = ("__positives", "__negatives")
 
 #: With fewer hits or misses than this a threshold's own design effect is too uncertain to be used alone.
-_FEW = 10
+FEW_HITS = 10
 
 
 def effective_rows(
@@ -40,14 +40,15 @@ def effective_rows(
     Returns
     -------
     model, the other keys, tp, fp, __positives, __negatives: a row for each two counts that
-    thresholds of the group have; null where no bucket differs at any threshold.
+    thresholds of the group have; null where no bucket differs at any threshold, or one has all rows.
 
     Notes
     -----
-    With h hits among n rows of a bucket and p = sum(h)/sum(n), the variance of p is B/(B-1) times the sum of
-    (h - p·n)² over the B buckets, divided by sum(n)². Its ratio to p(1-p)/sum(n), at least 1, is the design
-    effect, by which the rows are divided. Where there are fewer than ten hits or misses, it is at least that
-    of all thresholds of the group together.
+    With h hits among n rows of a bucket, N = sum(n) and p = sum(h)/N, the variance of p is that of the
+    jackknife, which leaves out one bucket at a time: (B-1)/B times the sum of ((h - p·n)/(N - n))² over the B
+    buckets that have rows of the class. Its ratio to p(1-p)/N, at least 1, is the design effect, by which the
+    rows are divided. Where there are fewer than ten hits or misses, it is at least that of all thresholds of
+    the group together.
     """
     tables = [_worth(group, level, least_effect) for group in bucket_counts(counts, units)]
     if not tables:
@@ -70,7 +71,7 @@ def class_worth(counts: pl.DataFrame, units: str) -> pl.DataFrame:
     Returns
     -------
     model, the other keys, positives_worth, negatives_worth: a row for each group, at most 1; 1 where no
-    bucket differs at any threshold.
+    bucket differs at any threshold. Rows that are all in one bucket are worth one row together.
 
     Notes
     -----
@@ -91,6 +92,8 @@ def class_worth(counts: pl.DataFrame, units: str) -> pl.DataFrame:
             variance, independent = _variances(rows.cumsum()[:-1], int(rows.sum()), of_bucket)
             together, alone = float(np.nansum(variance)), float(np.nansum(independent))
             worth[name] = min(1.0, alone / together) if together > 0 else 1.0
+            if np.count_nonzero(of_bucket.sum(axis=1)) == 1:
+                worth[name] = 1 / int(rows.sum())
         tables.append(histogram.labelled(pl.DataFrame({name: [share] for name, share in worth.items()})))
     if not tables:
         keys = [key for key in COUNTS.keys(counts.columns) if key != units]
@@ -101,18 +104,15 @@ def class_worth(counts: pl.DataFrame, units: str) -> pl.DataFrame:
 
 
 def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
-    histogram, buckets = group.histogram, group.buckets
-    # Korn and Graubard's factor: the variance is known from so many buckets only.
-    student = _student(level, buckets - 1)
-    # Of a level that rounds to 0 both are 0.
-    worth = (normal_quantile(level) / student) ** 2 if student else 1.0
+    histogram = group.histogram
     columns: dict[str, Floats | Rows] = {}
     for hit, name, rows, of_bucket in (
         ("tp", "__positives", histogram.positives, group.positives),
         ("fp", "__negatives", histogram.negatives, group.negatives),
     ):
         hits = rows.cumsum()[:-1]
-        columns[hit], columns[name] = hits, _effective(hits, int(rows.sum()), of_bucket, least) * worth
+        known = float(known_share(np.asarray(of_bucket.sum(axis=1)), level))
+        columns[hit], columns[name] = hits, _effective(hits, int(rows.sum()), of_bucket, least) * known
     table = pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in columns.items()})
     first = table.unique(["tp", "fp"], keep="first", maintain_order=True)
     return histogram.labelled(first).select(*histogram.group.columns, "tp", "fp", *_EFFECTIVE)
@@ -124,7 +124,7 @@ def _effective(hits: Rows, size: int, of_bucket: Any, least: float) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         own = np.where(independent > 0, variance / independent, np.nan)
         together = variance.sum() / independent.sum()
-        few = np.minimum(hits, size - hits) < _FEW
+        few = np.minimum(hits, size - hits) < FEW_HITS
         effect = np.where(few, np.fmax(own, together), own)
         return np.asarray(size / np.fmax(effect, np.where(np.isnan(effect), np.nan, least)))
 
@@ -134,21 +134,59 @@ def _variances(hits: Rows, size: int, of_bucket: Any) -> tuple[Floats, Floats]:
     buckets, bins = of_bucket.shape
     bucket = np.repeat(np.arange(buckets), np.diff(of_bucket.indptr))
     total = np.asarray(of_bucket.sum(axis=1))
+    weights = jackknife_weights(total)
     # The hits of a bucket before and after the threshold falls to one of its bins.
     reached = np.append(0.0, np.cumsum(of_bucket.data))
     before = reached[:-1] - reached[of_bucket.indptr[bucket]]
     after = before + of_bucket.data
     squares, products = (
         np.cumsum(np.bincount(of_bucket.indices, weights=moved, minlength=bins))[:-1]
-        for moved in (after**2 - before**2, of_bucket.data * total[bucket])
+        for moved in (
+            (after**2 - before**2) * weights[bucket],
+            of_bucket.data * (total * weights)[bucket],
+        )
     )
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = hits / size
-        spread = np.maximum(squares - 2 * rate * products + rate**2 * (total**2).sum(), 0.0)
-        return buckets / (buckets - 1) * spread / size**2, rate * (1 - rate) / size
+        spread = np.maximum(squares - 2 * rate * products + rate**2 * (weights * total**2).sum(), 0.0)
+        return spread, rate * (1 - rate) / size
 
 
-def _student(level: float, freedom: int) -> float:
+def jackknife_weights(rows: Floats) -> Floats:
+    """Return weights whose sum with the squares of hits - rate·rows is the variance of the rate.
+
+    It is that of the jackknife, which leaves out one bucket at a time, so that a bucket with many of the rows
+    counts for as much as it moves the rate. NaN where fewer than two buckets have rows.
+
+    Parameters
+    ----------
+    rows
+        The rows of a class in each bucket, along the last axis.
+    """
+    buckets = np.count_nonzero(rows, axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        factor = np.where(buckets > 1, (buckets - 1) / buckets, np.nan)
+        return np.asarray(factor / (rows.sum(axis=-1, keepdims=True) - rows) ** 2)
+
+
+def known_share(rows: Floats, level: float) -> Floats:
+    """Return by how much a variance that is known from buckets only reduces the rows that it stands for.
+
+    That is Korn and Graubard's factor, (z/t)². Buckets of unequal size know the variance as well as
+    sum(n)²/sum(n²) equal ones (Kish), so Student's t has one degree of freedom fewer than that, but at least
+    one.
+
+    Parameters
+    ----------
+    rows
+        The rows of a class in each bucket, along the last axis.
+    level
+        Confidence of the interval.
+    """
     from scipy.special import stdtrit  # noqa: PLC0415  (slow to import, and seldom needed)
 
-    return float(stdtrit(freedom, 0.5 + level / 2))
+    squares = (rows**2).sum(axis=-1)
+    equal = np.divide(rows.sum(axis=-1) ** 2, squares, out=np.ones_like(squares), where=squares > 0)
+    student = stdtrit(np.maximum(equal - 1, 1.0), 0.5 + level / 2)
+    # Of a level that rounds to 0 both are 0.
+    return np.where(student > 0, (normal_quantile(level) / np.where(student > 0, student, 1.0)) ** 2, 1.0)

@@ -1,6 +1,7 @@
 """The criterion for operating points, as an expression that shows which points meet it."""
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -16,6 +17,9 @@ __all__ = ["Wish", "wish_for"]
 
 _TPR, _FPR, _ETA = pl.col("tpr"), pl.col("fpr"), pl.col("prevalence")
 
+#: A rate is a quotient, and a share of all rows a sum of products: so much of it may be rounding.
+_ROUNDING = 8 * sys.float_info.epsilon
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -28,6 +32,13 @@ class Wish:
     #: Linear in TPR and FPR: a point meets the target if this is >= 0; or, for "best", the value itself.
     margin: pl.Expr
     beta: float
+    #: By how much rounding alone may put the margin of a point below 0 that meets the target exactly.
+    slack: pl.Expr | None = None
+
+    @property
+    def met(self) -> pl.Expr:
+        """Return the margin, raised by what may be rounding: a point meets the target if this is >= 0."""
+        return self.margin if self.slack is None else self.margin + self.slack
 
     @property
     def needs_prevalence(self) -> bool:
@@ -102,7 +113,9 @@ def wish_for(
         # Precision >= p without its 0/0: true positives, less p times the predicted positives.
         "precision": _ETA * _TPR - target * said,
     }
-    return Wish(name, target, "highest" if name == "tpr" else "lowest", margins[name], weight)
+    size = _ETA * _TPR if name == "precision" else pl.lit(target)
+    take: Literal["highest", "lowest"] = "highest" if name == "tpr" else "lowest"
+    return Wish(name, target, take, margins[name], weight, _ROUNDING * size)
 
 
 def _best(metric: str | pl.Expr, beta: float) -> Wish:

@@ -96,8 +96,8 @@ def highest_of_each_tpr(rates: pl.DataFrame) -> pl.DataFrame:
     """Return, of many exact rates of whole rows, the highest threshold of each TPR, and the lowest of all.
 
     A metric that rises with TPR and falls with FPR is the best at one of them, in this log and in any that is
-    resampled from its rows. Where positives are rare they are a small share of all distinct scores. The claim
-    that no other score lies between two thresholds is kept; it is true of no row but the lowest.
+    resampled from its rows. Where positives are rare they are a small share of all distinct scores. Then
+    ``resolution`` is "grid", since the rows between are missing; fewer rates are returned as they are.
 
     Parameters
     ----------
@@ -113,4 +113,4 @@ def highest_of_each_tpr(rates: pl.DataFrame) -> pl.DataFrame:
     kept = np.append(true[:-1] != true[1:], True)
     kept[first[1:] - 1] = True
     kept[first] = True
-    return rates.filter(kept)
+    return without_claims(rates.filter(kept))

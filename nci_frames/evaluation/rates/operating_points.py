@@ -80,7 +80,8 @@ def select_operating_points(
 
     ``resolution``, if present, is "grid", since the other rows are missing. An interpolated point has no
     threshold and no counts. Of points that meet the criterion equally well, the one with the highest
-    threshold is selected.
+    threshold is selected. A point that misses a target by rounding alone (8 units of the last place) meets
+    it: 3 alerts among 10 rows are a share of 0.3.
 
     Raises
     ------

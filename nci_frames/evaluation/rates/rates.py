@@ -66,7 +66,8 @@ def compute_rates(
     tpr_lower,          Float64 bounds of the true rate, in [0, 1]; no positives; with
     tpr_upper                   only with *interval* or             *units* also: all
                                 *half_width*                        buckets are alike at
-                                                                    all thresholds
+                                                                    all thresholds, or
+                                                                    one has all positives
     fpr_lower,          Float64 likewise                            likewise, negatives
     fpr_upper
     effective_positives Float64 independent rows that the class is  never
@@ -89,9 +90,10 @@ def compute_rates(
     different rows, so the confidence that both are within their bounds is the product of the two.
 
     With *units*, the interval is that of a smaller number of independent rows: the rows divided by the design
-    effect, which is the variance of the rate between buckets over that of independent rows, and by
-    (t/z)², with Student's t of one degree of freedom fewer than there are buckets. A design effect below 1
-    counts as 1. With fewer than ten hits or misses it is at least that of all thresholds together. The
+    effect, which is the variance of the rate, by a jackknife that leaves out one bucket at a time, over that
+    of independent rows; and by (t/z)², with Student's t of (Σn)²/Σn² - 1 degrees of freedom for n rows of the
+    class in each bucket, which is one fewer than there are buckets if all have as many. A design effect below
+    1 counts as 1. With fewer than ten hits or misses it is at least that of all thresholds together. The
     effective rows, which ``supported`` counts in what is projected, are the rows divided by the design effect
     of all thresholds together.
 
@@ -104,7 +106,9 @@ def compute_rates(
     References
     ----------
     Korn and Graubard (1998), Confidence intervals for proportions with small expected number of positive
-    counts estimated from survey data, Survey Methodology 24, 193-201.
+    counts estimated from survey data, Survey Methodology 24, 193-201; Efron and Stein (1981), The jackknife
+    estimate of variance, doi:10.1214/aos/1176345462; Carter, Schnepel and Steigerwald (2017), Asymptotic
+    behavior of a t-test robust to cluster heterogeneity, doi:10.1162/REST_a_00639.
 
     Brabec et al. (2020), eqs. 5-7, 9, doi:10.1007/978-3-030-50423-6_6; Brown, Cai and DasGupta (2001),
     Interval estimation for a binomial proportion, doi:10.1214/ss/1009213286.

@@ -92,7 +92,7 @@ def picked_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
         return runs.frame.with_columns(reason=pl.lit(None, pl.String))
     if wish.take == "at":
         return _at_threshold(runs, wish)
-    value = runs.values(wish.margin, eta, wish.beta)
+    value = runs.values(wish.met, eta, wish.beta)
     if wish.take == "best":
         # NaN is never the best value, since it equals nothing.
         best = np.fmax.reduceat(value, runs.start)

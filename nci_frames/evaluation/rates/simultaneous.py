@@ -22,6 +22,8 @@ _EXACT = 64
 _LARGEST_NODE = 10
 #: Above this level all intervals together are as uncertain as the sum of each, but for rounding.
 _CERTAIN = 1 - 1e-8
+#: Where a probability would be 0 or 1, whose logarithms are not finite or 0.
+_LEAST = 1e-16
 
 
 def simultaneous_interval(
@@ -87,12 +89,11 @@ def _effective_number(rows: int, level: float) -> float:
     """
     if rows <= _EXACT:
         return -math.log(level) / _exact_alpha(rows, level)
-    nodes = np.array([2**power for power in range(int(math.log2(_EXACT)), _LARGEST_NODE + 1)])
-    values = np.array([_effective_number_at(int(node), level) for node in nodes])
-    place = min(int(np.searchsorted(nodes, rows)), len(nodes) - 1)
-    begin, end, at = (_scale(n) for n in (nodes[place - 1], nodes[place], rows))
-    share = (at - begin) / (end - begin)
-    return float(values[place - 1] + share * (values[place] - values[place - 1]))
+    end = 2 ** min((rows - 1).bit_length(), _LARGEST_NODE)
+    begin = end // 2
+    at_begin, at_end = _effective_number_at(begin, level), _effective_number_at(end, level)
+    share = (_scale(rows) - _scale(begin)) / (_scale(end) - _scale(begin))
+    return at_begin + share * (at_end - at_begin)
 
 
 @lru_cache(maxsize=256)
@@ -109,7 +110,9 @@ def _exact_alpha(rows: int, level: float) -> float:
     from scipy.optimize import brentq  # noqa: PLC0415  (slow to import, and seldom needed)
 
     def excess(log_alpha: float) -> float:
-        return _probability(rows, math.exp(log_alpha)) - level
+        # On this scale it is nearly a straight line, of which few values are needed.
+        probability = min(max(_probability(rows, math.exp(log_alpha)), _LEAST), 1 - _LEAST)
+        return math.log(math.log(probability) / math.log(level))
 
     # Of n order statistics, each fails with probability alpha: together with at most n·alpha.
     lowest, highest = math.log((1 - level) / rows) - 1e-3, min(math.log(1 - level) + 1e-3, 0.0)

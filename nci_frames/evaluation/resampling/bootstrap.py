@@ -80,8 +80,10 @@ def bootstrap(
     interval    String  "percentile": percentiles of the replicates; there are no bounds
                         "band": extended to the band of the rates'
                         Wilson intervals, since one of the four
-                        counts is below 20; or, where PR-AUC is not
-                        supported, that of
+                        counts is below 20, or the rows of a class
+                        are those of fewer than 20 buckets of equal
+                        size; or, where PR-AUC is not supported,
+                        that of
                         ``compute_areas(interval="simultaneous")``
     std         Float64 standard deviation of the replicates, ddof 1 fewer than 2 replicates are defined
     repeats     Int64   replicates in which the metric is defined    never

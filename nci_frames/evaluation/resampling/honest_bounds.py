@@ -25,7 +25,7 @@ from nci_frames.schemas import COUNTS
 
 __all__ = ["with_area_flags", "with_honest_bounds"]
 
-#: With fewer rows in one of the four counts, percentiles are extended.
+#: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended.
 _ENOUGH = 20
 _CELLS = ("tp", "fp", "fn", "tn")
 _FLAGS = ["supported", "reason"]
@@ -78,6 +78,9 @@ def with_honest_bounds(
     )
     band = project_checked(bounded, metrics=point_metrics, prevalence=prevalence, beta=beta, band=True)
     few = pl.any_horizontal(pl.col(cell) < _ENOUGH for cell in _CELLS)
+    if units is not None:
+        bounded = bounded.join(_even_buckets(counts, keys, units), on=keys, how="left", nulls_equal=True)
+        few |= (pl.col("__buckets") < _ENOUGH).fill_null(value=False)
     band = band.join(
         bounded.select(*keys, "threshold", few.alias("__few")), on=[*keys, "threshold"], nulls_equal=True
     )
@@ -95,6 +98,16 @@ def with_honest_bounds(
     return pl.concat([areas, corrected.select(areas.columns)]).sort(
         *keys, "threshold", "metric", "method", "prevalence", "beta", maintain_order=True
     )
+
+
+def _even_buckets(counts: pl.DataFrame, keys: list[str], units: str) -> pl.DataFrame:
+    """Return how many buckets with equally many rows of the rarer class vary as much as those of a group."""
+    rows = counts.group_by(*keys, units).agg(
+        (pl.col(hit) + pl.col(missed)).first().cast(pl.Float64).alias(hit)
+        for hit, missed in (("tp", "fn"), ("fp", "tn"))
+    )
+    even = (pl.col(of_class).sum() ** 2 / (pl.col(of_class) ** 2).sum() for of_class in ("tp", "fp"))
+    return rows.group_by(keys).agg(pl.min_horizontal(even).fill_nan(None).alias("__buckets"))
 
 
 def with_area_flags(

@@ -107,7 +107,7 @@ def crossover_intervals(
 
     References
     ----------
-    Wojciechowski and Wozniak (2024), the F-beta plot, arXiv:2404.08709.
+    Wojciechowski and Woźniak (2024), F-beta-plot, arXiv:2404.08709.
 
     Examples
     --------

@@ -55,7 +55,8 @@ def auc_interval(
                                                                           a class has one row, for the
                                                                           latter if the classes are
                                                                           separated completely
-    reason      String  why there is no interval, or why it is doubtful   each class has 50 rows or more
+    reason      String  why there is no interval, or why it is doubtful   each class has 50 rows or more,
+                                                                          and the interval a width
     =========== ======= ================================================= ==================================
 
     Raises
@@ -121,7 +122,10 @@ def auc_interval(
         for name, column in zip(names, (value, error, lower, upper), strict=True)
     }
     least = 2 if method.startswith("delong") else 1
-    reasons = [_reason(pair, least, separated=gone) for pair, gone in zip(rows, np.isnan(lower), strict=True)]
+    reasons = [
+        _reason(pair, least, separated=gone, certain=no_width)
+        for pair, gone, no_width in zip(rows, np.isnan(lower), lower == upper, strict=True)
+    ]
     table = pl.concat(histogram.group for histogram in found).with_columns(
         pl.lit(method).alias("method"),
         *(column.alias(name) for name, column in columns.items()),
@@ -130,7 +134,7 @@ def auc_interval(
     return AUC_INTERVALS.finish(table)
 
 
-def _reason(rows: tuple[int, int], least: int, *, separated: bool) -> str | None:
+def _reason(rows: tuple[int, int], least: int, *, separated: bool, certain: bool) -> str | None:
     """Return why there is no interval, or why it is doubtful."""
     for fewest, meaning in ((least, ""), (_FEW, ": the interval may cover less than its level")):
         for number, name in zip(rows, ("positives", "negatives"), strict=True):
@@ -138,6 +142,8 @@ def _reason(rows: tuple[int, int], least: int, *, separated: bool) -> str | None
                 return f"no {name}" if fewest == 1 else f"fewer than {_number(fewest)} {name}{meaning}"
         if separated:
             return "the classes are separated completely: there is no interval on the logit scale"
+    if certain:
+        return "the classes are separated completely, or all scores are equal: the interval has no width"
     return None
 
 

@@ -219,7 +219,7 @@ def compare_folds(
 
     References
     ----------
-    Wojciechowski and Wozniak (2024), the F-beta plot, arXiv:2404.08709; Nadeau and Bengio (2003),
+    Wojciechowski and Woźniak (2024), F-beta-plot, arXiv:2404.08709; Nadeau and Bengio (2003),
     doi:10.1023/A:1024068626366; Holm (1979), https://www.jstor.org/stable/4615733.
 
     Examples

@@ -7,7 +7,6 @@ import polars as pl
 
 from nci_frames.arguments import Prevalences, check_level, check_repeats, check_seed
 from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.draws import stream
@@ -119,8 +118,6 @@ def compare_pairs(
     check_seed(seed)
     frame = collect(pairs, PAIRS)
     names = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in _CELLS]
-    if frame.select(pl.any_horizontal(pl.col(names) < 0).any()).item():
-        raise ParameterError("joint counts must not be negative")
     identity = ["model_a", "model_b", *PAIRS.keys(frame.columns), "threshold_a", "threshold_b"]
     tables = []
     for place in range(len(frame)):

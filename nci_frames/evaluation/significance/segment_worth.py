@@ -8,15 +8,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
-from nci_frames.normal import normal_quantile
+from nci_frames.evaluation.rates.clusters import FEW_HITS, jackknife_weights, known_share
 from nci_frames.schemas import COUNTS
 from nci_frames.typing import Floats
 
 __all__ = ["SegmentWorth"]
 
 _CELLS = ("tp", "fp", "fn", "tn")
-#: With fewer hits or misses than this a rate's own design effect is too uncertain to be used alone.
-_FEW = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +92,6 @@ def _rest(of_segments: Floats, ordinary: NDArray[np.bool_]) -> Floats:
 
 
 def _effects(cells: Floats, of_class: Floats, level: float) -> Floats:
-    from scipy.special import stdtrit  # noqa: PLC0415  (slow to import, and seldom needed)
-
     tp, fp, fn, tn = cells
     positives, negatives = tp + fn, fp + tn
     # The share of positives has no other threshold that could stand in for it.
@@ -104,15 +100,13 @@ def _effects(cells: Floats, of_class: Floats, level: float) -> Floats:
     for hits, rows, of_all in zip(
         (tp, fp, positives), (positives, negatives, positives + negatives), least, strict=True
     ):
-        hit, size, used = hits.sum(axis=1), rows.sum(axis=1), (rows > 0).sum(axis=1)
+        hit, size = hits.sum(axis=1), rows.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = hit / size
-            spread = ((hits - rate[:, None] * rows) ** 2).sum(axis=1)
-            variance = used / (used - 1) * spread / size**2
-            own = np.where(used > 1, variance / (rate * (1 - rate) / size), np.nan)
-        few = np.minimum(hit, size - hit) < _FEW
+            apart = np.where(rows > 0, hits - rate[:, None] * rows, 0.0)
+            variance = (jackknife_weights(rows) * apart**2).sum(axis=1)
+            own = variance / (rate * (1 - rate) / size)
+        few = np.minimum(hit, size - hit) < FEW_HITS
         effect = np.fmax(np.where(few, np.fmax(own, of_all), own), 1.0)
-        # Korn and Graubard's factor: the variance is known from so many buckets only.
-        student = stdtrit(np.maximum(used - 1, 1), 0.5 + level / 2) / normal_quantile(level)
-        found.append(effect * student**2)
+        found.append(effect / known_share(rows, level))
     return np.stack(found)

@@ -9,7 +9,7 @@ import polars as pl
 
 __all__ = ["REASONS", "number_of", "reason_text", "too_few", "too_few_number"]
 
-_CANNOT = "this log cannot tell: "
+_CANNOT = "this log cannot tell the value: "
 #: Reasons that do not depend on a number of negatives.
 REASONS = {
     "no_positives": "there are no positives",
@@ -46,7 +46,7 @@ def too_few(negatives: float) -> str:
     """Say that about so many negatives would be needed.
 
     >>> too_few(416_667)
-    'this log cannot tell: about 400,000 negatives would be needed'
+    'this log cannot tell the value: about 400,000 negatives would be needed'
     """
     return f"{_CANNOT}about {float(f'{negatives:.1g}'):,.0f} negatives would be needed"
 

@@ -98,7 +98,9 @@ def judge_gates(job: Job, counts: Counts, reference: Reference | None) -> pl.Dat
             if not any(row["gate"] == gate.name and row["model"] == model for row in rows)
         ]
         if not any(row["gate"] == gate.name for row in rows):
-            rows.append(_row(gate, {"model": None, "segment": None}, None) | _undecided("there are no rows"))
+            model = None if gate.champion is None else gate.champion.model
+            why = "there are no rows" if model is None else "the model has no rows"
+            rows.append(_row(gate, {"model": model, "segment": None}, None) | _undecided(why))
     return pl.DataFrame([{name: row.get(name) for name in VERDICTS} for row in rows], schema=VERDICTS)
 
 
@@ -119,7 +121,7 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
     frame = counts(keys, "ever" if gate.sequential else gate.window)
     if frame.is_empty():
         return []
-    scenario = job.scenarios.get(gate.scenario or "", gate.prevalence)
+    scenario = gate.prevalence if gate.scenario is None else job.scenarios[gate.scenario]
     what = Measurement(
         metric=gate.metric,
         prevalence=gate.prevalence,
@@ -286,8 +288,7 @@ def _limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] | None
 
 
 def _sequential(gate: Gate, row: Mapping[str, Any]) -> dict[str, Any]:
-    promise = gate.value_threshold
-    of_class = "positives" if gate.metric != "fpr" else "negatives"
+    promise, of_class = gate.value_threshold, gate.of_class
     # Rows of a unit depend on each other: they are evidence of so many independent ones.
     worth = row.get(f"{of_class}_worth") or 1.0
     hits = row["tp" if of_class == "positives" else "fp"] * worth

@@ -16,13 +16,12 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.jobs.job_file.gates import AREAS
 
-__all__ = ["Measurement", "measure", "segment_text"]
+__all__ = ["NO_BOUNDS", "Measurement", "drawn_rates", "measure", "segment_text"]
 
 #: Resampled logs behind the bounds of an area.
 _REPEATS = 400
-_NO_BOUNDS = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")} | {
-    "reason": pl.lit(f"fewer than {LEAST_BUCKETS} buckets of units have rows")
-}
+#: Why there are no bounds where whole units are drawn.
+NO_BOUNDS = f"fewer than {LEAST_BUCKETS} buckets of units have rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +51,13 @@ def segment_text(keys: Sequence[str], values: Sequence[object]) -> str | None:
     return json.dumps(named, ensure_ascii=False)
 
 
+def drawn_rates(counts: pl.DataFrame, keys: Sequence[str], repeat: str | None) -> tuple[Drawn, pl.DataFrame]:
+    """Return what is drawn from another log, and the rates by *keys*, with the rows that they are worth."""
+    drawn = Drawn.of(counts, keys, repeat)
+    over = [key for key in (repeat, drawn.units) if key is not None]
+    return drawn, drawn.weighed(compute_rates(pool_counts(counts, over=over) if over else counts))
+
+
 def measure(
     counts: pl.DataFrame, keys: Sequence[str], what: Measurement, *, repeat: str | None = None
 ) -> pl.DataFrame:
@@ -79,9 +85,7 @@ def measure(
     not support it. Areas, and their bounds, are the means of those of the repeats.
     """
     group = ["model", *keys]
-    drawn = Drawn.of(counts, keys, repeat)
-    over = [key for key in (repeat, drawn.units) if key is not None]
-    rates = drawn.weighed(compute_rates(pool_counts(counts, over=over) if over else counts))
+    drawn, rates = drawn_rates(counts, keys, repeat)
     points = select_operating_points(rates, threshold=what.threshold)
     if what.metric in AREAS:
         totals = rates.group_by(group).agg(pl.col("positives", "negatives", "observed_prevalence").first())
@@ -98,7 +102,8 @@ def measure(
         ).select(*group, "prevalence", "value", "lower", "upper", "reason")
         table = points.drop("reason").join(values, on=group, how="left", nulls_equal=True)
     if not drawn.enough:
-        table = table.with_columns(**_NO_BOUNDS)
+        none = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}
+        table = table.with_columns(**none, reason=pl.lit(NO_BOUNDS))
     worth = drawn.worth_of_all(keys)
     if worth is not None:
         table = table.join(worth, on=group, how="left", nulls_equal=True)

@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special, stats
 
 from nci_frames.typing import Floats
 
@@ -61,8 +60,21 @@ def log_martingale(successes: ArrayLike, failures: ArrayLike, limit: float, *, b
     if limit <= 0:
         # No share is below 0, so there can be no evidence.
         return np.full(np.broadcast(s, f).shape, -math.inf)
+    from scipy.special import betaln, xlogy  # noqa: PLC0415  (what does not need it does not wait for it)
+
     with np.errstate(divide="ignore", invalid="ignore"):
-        likelihood = special.xlogy(s, limit) + special.xlogy(f, 1 - limit)
-        mixture = special.betaln(_PRIOR + s, _PRIOR + f) + stats.beta.logcdf(limit, _PRIOR + s, _PRIOR + f)
-        prior = special.betaln(_PRIOR, _PRIOR) + stats.beta.logcdf(limit, _PRIOR, _PRIOR)
-        return np.asarray(mixture - prior - likelihood)
+        likelihood = xlogy(s, limit) + xlogy(f, 1 - limit)
+        mixture = betaln(_PRIOR + s, _PRIOR + f) + _log_beta_cdf(limit, _PRIOR + s, _PRIOR + f)
+        prior = betaln(_PRIOR, _PRIOR) + _log_beta_cdf(limit, _PRIOR, _PRIOR)
+        evidence: Floats = np.asarray(mixture - prior - likelihood)
+        return evidence
+
+
+def _log_beta_cdf(limit: float, a: ArrayLike, b: ArrayLike) -> Floats:
+    """Return log I(a, b) at a limit, from the smaller tail, which keeps all its digits."""
+    # Not from scipy.stats, which takes half a second to import.
+    from scipy.special import betainc, betaincc  # noqa: PLC0415  (as above)
+
+    below, above = betainc(a, b, limit), betaincc(a, b, limit)
+    logarithm: Floats = np.where(below < above, np.log(below), np.log1p(-above))
+    return logarithm

@@ -1,15 +1,47 @@
 """Gates of a job file: promises that each run is judged by."""
 
-from typing import Annotated, Literal
+import math
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from nci_frames.errors import NciFramesError
 from nci_frames.evaluation.metrics import asked_metric, called_metric
 
-__all__ = ["AREAS", "Champion", "ChangeThreshold", "Gate", "Model", "Probability", "ValueThreshold"]
+__all__ = [
+    "AREAS",
+    "Champion",
+    "ChangeThreshold",
+    "Distinct",
+    "Gate",
+    "Model",
+    "Probability",
+    "Threshold",
+    "ValueThreshold",
+]
 
+S = TypeVar("S", bound=Sequence[object])
+
+
+def _distinct(values: S) -> S:
+    for value in values:
+        if values.count(value) > 1:
+            raise ValueError(f"{value!r} is given twice")
+    return values
+
+
+def _no_nan(value: float) -> float:
+    if math.isnan(value):
+        raise ValueError("a threshold is a number")
+    return value
+
+
+#: For a list: no value is in it twice.
+Distinct = AfterValidator(_distinct)
 Probability = Annotated[float, Field(ge=0, le=1)]
+#: At and above it a row is predicted positive; it may be infinite.
+Threshold = Annotated[float, AfterValidator(_no_nan)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 #: Areas that have bounds, by resampling.
 AREAS = ("pr_auc", "pr_gain_auc", "roc_auc")
@@ -58,7 +90,7 @@ class Champion(Model):
     """A model that must still be the best at these prevalences."""
 
     model: str
-    prevalence: Annotated[list[Probability], Field(min_length=1)]
+    prevalence: Annotated[list[Probability], Field(min_length=1), Distinct]
 
 
 class Gate(Model):
@@ -68,9 +100,12 @@ class Gate(Model):
     metric: Annotated[
         str, Field(description="A metric such as precision or f_beta, or roc_auc or pr_auc.")
     ] = "pr_auc"
-    models: Annotated[tuple[str, ...], Field(description="Models that are judged; all if empty.")] = ()
+    models: Annotated[
+        tuple[str, ...], Distinct, Field(description="Models that are judged; all if empty.")
+    ] = ()
     segments: Annotated[
         tuple[str, ...],
+        Distinct,
         Field(description="Keys by whose values it is judged, too; all rows together if empty."),
     ] = ()
     scenario: Annotated[str | None, Field(description="Prevalence by the name of a scenario.")] = None
@@ -79,7 +114,7 @@ class Gate(Model):
     ] = "observed"
     beta: Annotated[float, Field(ge=0, description="Weight of recall, for metrics that have one.")] = 1.0
     threshold: Annotated[
-        float | None, Field(description="Decision threshold; that of the report if absent.")
+        Threshold | None, Field(description="Decision threshold; that of the report if absent.")
     ] = None
     level: Annotated[float, Field(gt=0, lt=1, description="Confidence of the bounds.")] = 0.95
     min_positives: Annotated[
@@ -151,16 +186,26 @@ class Gate(Model):
             raise ValueError("give one of value_threshold, change_threshold and champion")
         if self.scenario is not None and self.prevalence != "observed":
             raise ValueError("give either scenario or prevalence")
-        if self.sequential and (given != ["value_threshold"] or self.metric not in ("recall", "tpr", "fpr")):
-            raise ValueError("sequential needs a value_threshold of recall or fpr, which are shares of rows")
-        if (
-            self.sequential
-            and self.value_threshold
-            and None
-            not in (
-                self.value_threshold.lower,
-                self.value_threshold.upper,
-            )
-        ):
-            raise ValueError("sequential takes one bound: lower or upper")
+        if self.champion is not None and (self.scenario is not None or self.prevalence != "observed"):
+            raise ValueError("a champion has prevalences of its own: omit scenario and prevalence")
+        if self.champion is not None and self.models:
+            raise ValueError("a champion is compared with all other models: omit models")
         return self
+
+    @model_validator(mode="after")
+    def _one_look_after_another(self) -> "Gate":
+        if not self.sequential:
+            return self
+        promise = self.value_threshold
+        if promise is None or asked_metric(self.metric).name not in ("recall", "fpr"):
+            raise ValueError("sequential needs a value_threshold of recall or fpr, which are shares of rows")
+        if promise.lower is not None and promise.upper is not None:
+            raise ValueError("sequential takes one bound: lower or upper")
+        if self.window == "last":
+            raise ValueError('sequential counts all rows since the beginning: omit window = "last"')
+        return self
+
+    @property
+    def of_class(self) -> Literal["positives", "negatives"]:
+        """The class of which a sequential gate takes a share of the rows."""
+        return "negatives" if asked_metric(self.metric).name == "fpr" else "positives"

@@ -99,9 +99,15 @@ def _with_variables(value: Any, file: Path, place: tuple[str | int, ...]) -> Any
 
 def _told(error: ValidationError, content: Mapping[str, Any], file: Path) -> ParameterError:
     """Build one error for all that is wrong, from the file's own text: secrets were never in it."""
-    problems = []
-    for problem in error.errors(include_url=False, include_context=False):
-        place = [part for part in problem["loc"] if not _is_branch(part)]
+    problems: list[str] = []
+    found_at = [
+        ([part for part in problem["loc"] if not _is_branch(part)], problem)
+        for problem in error.errors(include_url=False, include_context=False)
+    ]
+    places = [place for place, _ in found_at]
+    for place, problem in found_at:
+        if problem["type"] in _OTHER_KINDS and places.count(place) > 1:
+            continue
         if problem["type"] == "extra_forbidden":
             known = _known_keys(place[:-1])
             if place == ["columns", "weight"]:
@@ -124,6 +130,8 @@ def _is_branch(part: str | int) -> bool:
     return isinstance(part, str) and ("[" in part or "(" in part or part in _BRANCHES)
 
 
+#: What a value of one kind is not either, where it is wrong as that of its kind: of no help.
+_OTHER_KINDS = {"model_type", "string_type"}
 _BRANCHES = {"str", "int", "float", "bool", "SegmentScenario", "constrained-float", "literal['exact']"}
 
 

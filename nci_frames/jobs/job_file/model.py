@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from nci_frames.arguments import LEAST_BUCKETS, grid_numbers
+from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
 from nci_frames.errors import NciFramesError
-from nci_frames.jobs.job_file.gates import Gate, Model, Probability
+from nci_frames.jobs.job_file.gates import Distinct, Gate, Model, Probability, Threshold
 from nci_frames.jobs.job_file.sources import Source, Traffic, TrafficColumns
 from nci_frames.jobs.ledger.settings import CountingSettings
 
@@ -52,6 +53,15 @@ Thresholds = Annotated[
 ]
 
 
+def _keys(names: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        for name in names:
+            check_key(name, "rename the column in the logs")
+    except NciFramesError as error:
+        raise ValueError(f"{error.what}; {error.hint}") from error
+    return names
+
+
 class Columns(Model):
     """Which column of the logs plays which part."""
 
@@ -79,11 +89,15 @@ class Columns(Model):
 class Segments(Model):
     """The keys that split traffic."""
 
-    keys: tuple[str, ...] = ()
+    keys: Annotated[tuple[str, ...], AfterValidator(_keys), Distinct] = ()
     min_positives: Annotated[
-        int, Field(ge=0, description="Segments with fewer positives are not reported apart.")
+        int,
+        Field(
+            ge=0,
+            description="Segments with fewer positives (independent ones by units) are reported together.",
+        ),
     ] = 0
-    min_negatives: Annotated[int, Field(ge=0)] = 0
+    min_negatives: Annotated[int, Field(ge=0, description="The same of negatives.")] = 0
 
 
 class SegmentScenario(Model):
@@ -119,10 +133,10 @@ class Report(Model):
         "Any", "1e-4:0.5:round"
     )
     beta: Annotated[Betas, Field(validate_default=True, min_length=1)] = cast("Any", "0.25:4:log:33")
-    threshold: float = 0.5
+    threshold: Threshold = 0.5
     interval: Literal["wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"] = "wilson"
-    formats: Annotated[tuple[Literal["html", "md", "json"], ...], Field(min_length=1)] = ("html",)
-    tables: tuple[Literal["parquet", "csv", "md"], ...] = ("parquet",)
+    formats: Annotated[tuple[Literal["html", "md", "json"], ...], Field(min_length=1), Distinct] = ("html",)
+    tables: Annotated[tuple[Literal["parquet", "csv", "md"], ...], Distinct] = ("parquet",)
 
 
 class Tracking(Model):
@@ -178,7 +192,7 @@ class Job(Model):
         Traffic | None, Field(description="Logs without labels, whose prevalence is estimated.")
     ] = None
     scenarios: Annotated[
-        dict[str, Probability | SegmentScenario],
+        dict[Annotated[str, Field(min_length=1)], Probability | SegmentScenario],
         Field(default_factory=dict, description="Prevalences that have a name."),
     ]
     report: Report = Report()
@@ -202,7 +216,7 @@ class Job(Model):
             for key in gate.segments:
                 if key not in self.segments.keys:
                     raise ValueError(f"gate {gate.name!r}: {key!r} is not among segments.keys")
-            taken = self.scenarios.get(gate.scenario or "")
+            taken = None if gate.scenario is None else self.scenarios[gate.scenario]
             if isinstance(taken, SegmentScenario) and taken.by not in gate.segments:
                 raise ValueError(
                     f"gate {gate.name!r}: scenario {gate.scenario!r} needs the segment {taken.by!r}"

@@ -2,18 +2,31 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from nci_frames.errors import ParameterError
 from nci_frames.jobs.job_file.gates import Model
+from nci_frames.jobs.job_file.windows import check_template
 
 __all__ = ["Source", "Traffic", "TrafficColumns"]
+
+
+def _path(path: str) -> str:
+    try:
+        check_template(path)
+    except ParameterError as error:
+        raise ValueError(f"{error.what}; {error.hint}") from error
+    return path
+
+
+LogPath = Annotated[str, AfterValidator(_path)]
 
 
 class Source(Model):
     """Which files are counted."""
 
     path: Annotated[
-        str | list[str],
+        LogPath | Annotated[list[LogPath], Field(min_length=1)],
         Field(
             description="Parquet file, folder or glob, or a list of them, relative to the job file. "
             "{date:%Y-%m-%d} stands for the date of a window (with %H: of an hour), in UTC."

@@ -9,7 +9,7 @@ from nci_frames.jobs.ledger.sources import LogFile, find_logs
 __all__ = ["check_template", "find_windows"]
 
 _PLACE = re.compile(r"\{date:([^{}]*)\}")
-_DIGITS = {"Y": 4, "m": 2, "d": 2, "H": 2, "j": 3, "y": 2}
+_DIGITS = {"Y": 4, "m": 2, "d": 2, "H": 2, "j": 3}
 _DAY = timedelta(days=1)
 
 
@@ -26,7 +26,7 @@ def check_template(path: str) -> timedelta | None:
         return None
     hint = "write {date:%Y-%m-%d}, or {date:%Y-%m-%dT%H} for hours"
     if len(places) != 1:
-        raise ParameterError("a path has one {date:...}", found=repr(path), hint=hint)
+        raise ParameterError("a path has one {date:...} at most", found=repr(path), hint=hint)
     directives = re.findall(r"%(.)", places[0])
     known = set(directives) <= set("YmdjH") and len(set(directives)) == len(directives)
     whole = {"Y", "m", "d"} <= set(directives) or ({"Y", "j"} <= set(directives) and "m" not in directives)

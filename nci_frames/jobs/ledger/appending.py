@@ -1,6 +1,6 @@
 """What an append to a ledger has to do: which files are new, what they count, what is written of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.errors import LedgerError, NciFramesError, SchemaError, SourceError
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import LogFile, SourceCounts, check_columns, count_file, identify
-from nci_frames.messages import SHOWN_FILES, listed
+from nci_frames.messages import SHOWN_FILES, Option, listed
 
 __all__ = ["Generation", "Item", "OnChanged", "Work", "log_file_of", "path_of", "settings_of"]
 
@@ -79,6 +79,8 @@ class Item:
     event: str = ""
     #: The source that it takes the place of.
     replaces: SourceState | None = None
+    #: Whether its content counts already, from another path.
+    counts_already: bool = False
     counts: SourceCounts | None = None
     error: NciFramesError | None = None
     done: bool = False
@@ -90,26 +92,25 @@ class Item:
             entries.append(
                 (self.replaces.identity, {**self.replaces.facts, "event": "retired", "run": work.run})
             )
+        if self.counts is None:
+            return entries
         start, end = self.file.window or (None, None)
+        cells = self.counts.increments
         facts: dict[str, Any] = {
+            "event": "counted",
             "run": work.run,
             "path": self.file.path,
             "keys": dict(self.file.keys),
             "window_start": start and start.isoformat(),
             "window_end": end and end.isoformat(),
+            "bytes": self.counts.bytes,
+            "rows": self.counts.rows,
+            "counted": self.counts.counted,
+            "dropped": dict(self.counts.dropped),
+            "positives": int(cells["positives"].sum()),
+            "negatives": int(cells["negatives"].sum()),
+            "cells": len(cells),
         }
-        if self.counts is not None:
-            cells = self.counts.increments
-            facts |= {
-                "event": "counted",
-                "bytes": self.counts.bytes,
-                "rows": self.counts.rows,
-                "counted": self.counts.counted,
-                "dropped": dict(self.counts.dropped),
-                "positives": int(cells["positives"].sum()),
-                "negatives": int(cells["negatives"].sum()),
-                "cells": len(cells),
-            }
         return [*entries, (self.identity, facts)]
 
 
@@ -117,9 +118,17 @@ class Work:
     """What an append has to do, and what of it is done; it outlives a lost race."""
 
     def __init__(
-        self, settings: CountingSettings, run: str, on_changed: OnChanged, *, anew: bool = False
+        self,
+        settings: CountingSettings,
+        run: str,
+        on_changed: OnChanged,
+        *,
+        anew: bool = False,
+        told: Callable[[NciFramesError], str] = str,
     ) -> None:
         self.anew = anew
+        #: Writes why a file cannot be counted.
+        self.told = told
         self.settings = settings
         self.run = run
         self.on_changed = on_changed
@@ -137,22 +146,25 @@ class Work:
     def compare(self, states: Mapping[str, SourceState]) -> None:
         """See which files are new, known, changed, or count no longer."""
         by_path = {path_of(state): state for state in states.values() if state.active}
+        here = {item.identity for item in self.items}
         taken: set[str] = set()
         for item in self.items:
             if item.done or item.error is not None:
                 continue
             same = states.get(item.identity)
-            there = by_path.get(item.file.path)
-            other = there if there is not None and there.identity != item.identity else None
+            before = by_path.get(item.file.path)
+            # A content that another path has now was moved, not changed: logs are rotated so.
+            gone = None if before is None or before.identity in here else before
+            active = same is not None and same.active
+            item.counts_already = item.identity in taken or (active and not self.anew)
             item.replaces = None
-            if item.identity in taken or (same is not None and same.active and not self.anew):
-                item.event = "known"
-            elif other is not None and self.on_changed != "recount":
+            if gone is not None and self.on_changed != "recount":
                 item.event = "changed"
+            elif gone is None and item.counts_already:
+                item.event = "known"
             else:
-                item.replaces = other
-                again = other is not None or (same is not None and same.active)
-                item.event = "recounted" if again else "counted"
+                item.replaces = gone
+                item.event = "recounted" if gone is not None or active else "counted"
             taken.add(item.identity)
 
     def look(self) -> None:
@@ -169,6 +181,8 @@ class Work:
         dtypes = generation.dtypes if generation else None
         for item in self.items:
             if item.event not in ("counted", "recounted") or item.done or item.error is not None:
+                continue
+            if item.counts_already:
                 continue
             try:
                 if item.counts is None:
@@ -195,7 +209,8 @@ class Work:
                     msg,
                     where=listed((repr(item.file.path) for item in changed), SHOWN_FILES),
                     found=f"{len(changed)} changed file{'s' * (len(changed) > 1)}",
-                    hint='on_changed="recount" counts the new content in place of the old; "keep" does not',
+                    hint=f"{Option('on_changed', 'recount')} counts the new content in place of the old; "
+                    f"{Option('on_changed', 'keep')} does not",
                 )
             )
         if problems and not keep_going:
@@ -233,7 +248,7 @@ class Work:
                     counts and counts.rows,
                     counts and counts.counted,
                     counts and sum(counts.dropped.values()),
-                    None if item.error is None else str(item.error),
+                    None if item.error is None else self.told(item.error),
                     "; ".join(map(str, counts.warnings)) or None if counts else None,
                 )
             )

@@ -48,9 +48,9 @@ class Contents:
         return self._view.snapshot.version
 
     @property
-    def keys(self) -> list[str]:
-        """The columns that make a group."""
-        return self._made.settings.keys
+    def table_id(self) -> str:
+        """What tells the ledger from any other, also from a later one in its place."""
+        return self._view.table_id
 
     def counts(
         self, *, by: str | Sequence[str] | None, window: Window | None, as_of: str | int | None = None
@@ -118,9 +118,9 @@ class Contents:
 def generations_in(table: LedgerTable) -> pl.DataFrame:
     """Return the settings by which a ledger holds counts, the oldest first."""
     snapshot = table.snapshot()
-    names = sorted(name for part, name in (snapshot.files if snapshot else ()) if part == "generations")
-    facts = [(name, View.newest(table, name).facts() or {}) for name in names]
-    rows = [(name, known["settings"], known["sequence"]) for name, known in facts]
+    views = [] if snapshot is None else [View(table, snapshot, name) for name in snapshot.generations]
+    found = [(view.generation, view.facts()) for view in views]
+    rows = [(name, facts["settings"], facts["sequence"]) for name, facts in found if facts is not None]
     return pl.DataFrame(rows, schema=_GENERATIONS, orient="row").sort("sequence")
 
 

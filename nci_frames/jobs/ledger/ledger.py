@@ -1,7 +1,7 @@
 """The ledger of counts: files in, each counted once; counts of any of them out."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -13,7 +13,7 @@ from nci_frames.counting.logs.spark_rows import is_spark
 from nci_frames.counts.ledger.storage import Storage
 from nci_frames.counts.ledger.table import LedgerTable
 from nci_frames.counts.ledger.view import View
-from nci_frames.errors import ParameterError
+from nci_frames.errors import NciFramesError, ParameterError
 from nci_frames.jobs.ledger.appending import OnChanged, Work, log_file_of, path_of, settings_of
 from nci_frames.jobs.ledger.committing import append
 from nci_frames.jobs.ledger.contents import Contents, generations_in
@@ -172,12 +172,13 @@ class CountsLedger:
         on_changed: OnChanged = "raise",
         keep_going: bool = False,
         anew: bool = False,
+        told: Callable[[NciFramesError], str] = str,
     ) -> pl.DataFrame:
         """Count files that were found already, as ``append`` does; *anew*: also those that are known.
 
-        What is doubtful is told in the column ``warning`` alone.
+        What is doubtful is told in the column ``warning`` alone. *told* writes why a file cannot be counted.
         """
-        work = Work(settings, run or _run_now(), on_changed, anew=anew)
+        work = Work(settings, run or _run_now(), on_changed, anew=anew, told=told)
         for file in files:
             work.identify(file)
         return append(self._table, work, keep_going=keep_going)
@@ -187,7 +188,12 @@ class CountsLedger:
         return Contents(View.newest(self._table, generation))
 
     def plan(
-        self, files: Sequence[LogFile], settings: CountingSettings, *, on_changed: OnChanged = "raise"
+        self,
+        files: Sequence[LogFile],
+        settings: CountingSettings,
+        *,
+        on_changed: OnChanged = "raise",
+        told: Callable[[NciFramesError], str] = str,
     ) -> pl.DataFrame:
         """Say of each file what ``append_files`` would do; files that it would count are "new".
 
@@ -195,7 +201,7 @@ class CountsLedger:
         """
         snapshot = self._table.snapshot()
         states = View(self._table, snapshot, settings.generation).states() if snapshot else {}
-        work = Work(settings, "", on_changed)
+        work = Work(settings, "", on_changed, told=told)
         for file in files:
             work.identify(file)
         work.compare(states)
@@ -233,7 +239,7 @@ class CountsLedger:
         Raises
         ------
         LedgerError
-            If there is no ledger, no such generation or run, or data is damaged or no longer there.
+            If there is no ledger, no such generation, run or version, or data is damaged or no longer there.
         SchemaError
             If there is no such key.
         """
@@ -308,7 +314,7 @@ class CountsLedger:
         Parameters
         ----------
         *identities
-            The sources, as ``sources`` names them.
+            The sources, as ``sources`` names them, or the beginnings of their names.
         run
             Name of the run that does so.
         generation
@@ -317,7 +323,7 @@ class CountsLedger:
         Raises
         ------
         LedgerError
-            If there is no such source.
+            If there is no such source, or several begin so.
         """
         retire(View.newest(self._table, generation), identities, run or _run_now())
 

@@ -11,6 +11,7 @@ from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.counts.ledger.storage import content_hash
 from nci_frames.errors import ParameterError
+from nci_frames.messages import Option
 
 __all__ = ["BUCKETS", "CountingSettings"]
 
@@ -76,9 +77,8 @@ class CountingSettings:
             check_whole("buckets", columns["buckets"], LEAST_BUCKETS, 1_000_000)
         elif columns.get("buckets") is not None:
             msg = "buckets divide units, and no unit is named"
-            raise ParameterError(
-                msg, found=f"buckets={columns['buckets']!r}", hint="name the column: unit=..."
-            )
+            found, hint = str(Option("buckets", columns["buckets"])), f"name the column with {Option('unit')}"
+            raise ParameterError(msg, found=found, hint=hint)
         grid = None if isinstance(thresholds, str) else tuple(check_thresholds(thresholds).tolist())
         return cls(
             thresholds=grid,

@@ -28,6 +28,7 @@ from nci_frames.errors import (
     SourceError,
 )
 from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.messages import first_line
 
 __all__ = [
     "LogFile",
@@ -127,7 +128,8 @@ def check_window(window: Window | None) -> Window | None:
     if start.tzinfo is None or end.tzinfo is None:
         raise ParameterError.out_of_range("window", window, "with a time zone")
     if not start < end:
-        raise ParameterError.out_of_range("window", window, "a start before its end")
+        found = f"from {start.isoformat()} to {end.isoformat()}"
+        raise ParameterError("window must be a start before its end", found=found)
     return start.astimezone(UTC), end.astimezone(UTC)
 
 
@@ -212,7 +214,7 @@ def count_file(file: LogFile, identity: str, settings: CountingSettings) -> Sour
         thresholds: Thresholds = settings.thresholds or "exact"
         tally = tally_scan(scan, thresholds=thresholds, by=None, memory_limit=None, progress=False)
     except NciFramesError as error:
-        raise type(error)(error.what, where=repr(file.path), found=error.found, hint=error.hint) from error
+        raise error.at(repr(file.path)) from error
     if identify(file, settings) != identity:
         msg = "a file of the source changed while it was read"
         raise SourceError(
@@ -296,7 +298,7 @@ def check_columns(file: LogFile, settings: CountingSettings) -> None:
             **settings.scan_options(),
         )
     except NciFramesError as error:
-        raise type(error)(error.what, where=repr(file.path), found=error.found, hint=error.hint) from error
+        raise error.at(repr(file.path)) from error
 
 
 def _read(file: LogFile, settings: CountingSettings) -> pl.DataFrame:
@@ -345,7 +347,7 @@ def _keys_of_path(file: LogFile, settings: CountingSettings) -> dict[str, str]:
 
 
 def _unreadable(file: LogFile, error: Exception) -> SourceError:
-    reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    reason = getattr(error, "strerror", None) or first_line(error)
     if isinstance(error, FileNotFoundError):
         reason = "it vanished"
     return SourceError.unreadable({file.path: reason})

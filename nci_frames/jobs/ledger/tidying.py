@@ -6,10 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.counts.ledger.entries import entry_rows
+from nci_frames.counts.ledger.entries import SourceState, entry_rows
 from nci_frames.counts.ledger.table import CommitFailedError
 from nci_frames.counts.ledger.view import View
 from nci_frames.errors import ConflictError, LedgerError
+from nci_frames.messages import Call
 
 __all__ = ["compact", "gather_if_many", "retire"]
 
@@ -18,29 +19,35 @@ MANY_FILES = 50
 
 
 def retire(view: View, identities: Sequence[str], run: str) -> None:
-    """Let the rows of sources count no longer.
+    """Let the rows of sources count no longer, each named by its identity or by the beginning of it.
 
     Raises
     ------
     LedgerError
-        If there is no such source.
+        If there is no such source, or there are several.
     ConflictError
         If another writer came first.
     """
     states = view.states()
-    for identity in identities:
-        if identity not in states:
-            msg = "the ledger has no such source"
-            where, hint = repr(view.table.storage.uri), "sources() lists them"
-            raise LedgerError(msg, where=where, found=repr(identity), hint=hint)
+    named = dict.fromkeys(_identity(view, states, given) for given in identities)
     entries = [
         (identity, {**states[identity].facts, "event": "retired", "run": run})
-        for identity in identities
+        for identity in named
         if states[identity].active
     ]
     if entries:
         parts = {"sources": entry_rows(entries, view.snapshot.version + 1)}
         _commit(view, parts, [identity for identity, _ in entries], {"run": run})
+
+
+def _identity(view: View, states: Mapping[str, SourceState], given: str) -> str:
+    """Return the only source that begins so."""
+    found = [given] if given in states else [known for known in states if given and known.startswith(given)]
+    if len(found) == 1:
+        return found[0]
+    msg = "the ledger has several such sources" if found else "the ledger has no such source"
+    where, hint = repr(view.table.storage.uri), f"{Call('sources()', 'nci-frames ledger sources')} lists them"
+    raise LedgerError(msg, where=where, found=repr(given), hint=hint)
 
 
 def compact(view: View) -> int:

@@ -36,7 +36,7 @@ def find_damage(table: LedgerTable, *, files: bool) -> list[Damage]:
                 damage.append(("ledger", name, error.found or error.what))
     if damage:
         return damage
-    for generation in sorted({name for part, name in snapshot.files if part == "sources"}):
+    for generation in snapshot.generations:
         damage += _in_generation(View(table, snapshot, generation), files=files)
     return damage
 

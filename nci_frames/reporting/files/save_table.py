@@ -12,7 +12,7 @@ from nci_frames.errors import SchemaError
 from nci_frames.files import file_kind, replacing, write_parquet
 from nci_frames.reporting.tables.markdown import markdown_table
 
-__all__ = ["TABLE_KINDS", "save_table"]
+__all__ = ["TABLE_KINDS", "csv_text", "save_table"]
 
 #: Spreadsheets read a cell that begins so as a formula (OWASP, "CSV Injection"), also in wide forms, and
 #: after blanks and characters that nobody sees. One that takes semicolons or tabs for separators, as in many
@@ -88,11 +88,15 @@ def _write_parquet(table: pl.DataFrame, file: Path) -> None:
 
 
 def _write_csv(table: pl.DataFrame, file: Path) -> None:
+    file.write_text(csv_text(table), encoding="utf-8", newline="")
+
+
+def csv_text(table: pl.DataFrame) -> str:
+    """Return a table as CSV in which no text is taken for a formula."""
     flat = _flat(table, "CSV")
     # The names are a row of texts like any other: two of them may be equal once they are guarded.
     names = pl.DataFrame({str(place): [name] for place, name in enumerate(flat.columns)})
-    parts = [_guarded(part).write_csv(include_header=False) for part in (names, flat)]
-    file.write_text("".join(parts), encoding="utf-8", newline="")
+    return "".join(_guarded(part).write_csv(include_header=False) for part in (names, flat))
 
 
 def _guarded(frame: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames.evaluation.comparison.questions import Answer
 from nci_frames.evaluation.metrics import title_of
+from nci_frames.reporting.findings.known_order import known_order, some_models
 from nci_frames.reporting.findings.verdicts import Lead, read_leads
 from nci_frames.reporting.tables.numbers import format_grid, format_threshold, format_value
 
@@ -44,9 +45,8 @@ def answer_lines(answer: Answer, /) -> list[str]:
     thresholds = ranked.filter(rank=1)["threshold"].drop_nulls().unique()
     at = f", threshold {format_threshold(thresholds[0])}" if len(thresholds) == 1 else ""
     lines.append(f"choose {_some(tied)}{at}: {_value(answer, best)}")
-    if not best["supported"] and best["reason"] is not None:
-        lines.append(str(best["reason"]))
-    lines += [_rivals(ranked, tied)] if ranked.height > len(tied) else []
+    doubt = _doubt(ranked, tied)
+    lines += [doubt] if doubt else [_rivals(ranked, tied)] if ranked.height > len(tied) else []
     lines += [_work(answer, best)] if best["pos_fraction"] is not None else []
     return [*lines, _order(answer)]
 
@@ -58,8 +58,9 @@ def short_answer(answer: Answer, /) -> str:
         return f"{_place(answer)}: no model has a defined value"
     best = ranked.row(0, named=True)
     tied = ranked.filter(rank=1)["model"].to_list()
-    rivals = f"; {_rivals(ranked, tied)}" if ranked.height > len(tied) else ""
-    return f"{_place(answer)}: {_some(tied)}, {_value(answer, best)}{rivals}; {_order(answer)}"
+    said = _doubt(ranked, tied) or (_rivals(ranked, tied) if ranked.height > len(tied) else "")
+    words = [f"{_place(answer)}: {_some(tied)}, {_value(answer, best)}", said, _order(answer)]
+    return "; ".join(filter(None, words))
 
 
 def conclusion_lines(answer: Answer, /) -> list[str]:
@@ -78,7 +79,7 @@ def conclusion_lines(answer: Answer, /) -> list[str]:
     leads = read_leads(answer.winners, low=answer.span[0], high=answer.span[1])
     known = [lead for lead in leads if lead.models]
     changes = [format_grid(after.start) for lead, after in pairwise(known) if lead.models != after.models]
-    order = "which model is best at other prevalences, this log cannot tell"
+    order = "at other prevalences this log cannot tell the value"
     if changes:
         more = f" and {len(changes) - _SOME:,} more" if len(changes) > _SOME else ""
         order = f"the best model changes at prevalence {', '.join(changes[:_SOME])}{more}"
@@ -87,6 +88,8 @@ def conclusion_lines(answer: Answer, /) -> list[str]:
             f"it is the best from prevalence {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
         )
     value = _value(answer, best).replace("(95 %: ", "(")
+    if _doubt(ranked, ranked.filter(rank=1)["model"].to_list()):
+        value = f"{_name(answer)} unknown: too few rows"
     return [f"{where}: {best['model']}, {value}", said, order]
 
 
@@ -148,6 +151,23 @@ def _rivals(ranked: pl.DataFrame, tied: Sequence[str]) -> str:
     return f"significantly better than {whom}"
 
 
+def _doubt(ranked: pl.DataFrame, tied: Sequence[str]) -> str | None:
+    """Say why the log cannot tell the value of the best, and what it tells of the order; None if it can."""
+    best = ranked.row(0, named=True)
+    if best["supported"] or best["reason"] is None:
+        return None
+    others = ranked.filter(~pl.col("model").is_in(tied))
+    told = pl.col("distinguishable")
+    order = known_order(
+        tied,
+        worse=others.filter(told)["model"].to_list(),
+        equal=others.filter(~told)["model"].to_list(),
+        untold=others.filter(told.is_null())["model"].to_list(),
+        most=_SOME,
+    )
+    return f"{best['reason']}; {order}"
+
+
 def _work(answer: Answer, row: dict[str, float | None]) -> str:
     """Say what happens to the rows: in the user's own number, if there is one."""
     recall, precision, flagged = (row[name] or 0.0 for name in ("recall", "precision", "pos_fraction"))
@@ -167,13 +187,13 @@ def _order(answer: Answer) -> str:
     known = [lead for lead in leads if lead.models]
     models = list(dict.fromkeys(lead.models[0] for lead in known))
     unknown = [lead for lead in leads if not lead.models]
-    doubt = f"; the log cannot tell {_parts(unknown)}" if unknown else ""
+    doubt = f"; the log cannot tell the value {_parts(unknown)}" if unknown else ""
     if not known:
         span = f"from {format_grid(low)} to {format_grid(high)}"
-        return f"which model is best at other prevalences, this log cannot tell ({span})"
+        return f"at other prevalences this log cannot tell the value ({span})"
     if len(models) == 1:
         span = f"from {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
-        return f"{models[0]} is the best at every prevalence {span}{doubt}"
+        return f"{models[0]} leads in this log at every prevalence {span}{doubt}"
     steps = [
         lead.models[0] + ("" if after is None else f" up to {format_grid(lead.end)}{_uncertain(after)}")
         for lead, after in zip_longest(known, known[1:])
@@ -195,5 +215,4 @@ def _parts(leads: Sequence[Lead]) -> str:
 
 
 def _some(models: Sequence[str]) -> str:
-    shown = ", ".join(models[:_SOME])
-    return shown if len(models) <= _SOME else f"{shown} and {len(models) - _SOME:,} more"
+    return some_models(models, _SOME)

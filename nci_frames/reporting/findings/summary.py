@@ -15,7 +15,7 @@ from nci_frames.reporting.findings.ranked_tables import (
 )
 from nci_frames.reporting.findings.verdicts import Order, Verdict, read_leads, read_order, read_verdict
 
-__all__ = ["TITLE", "Answer", "Role", "Summary", "summarise"]
+__all__ = ["TITLE", "Answer", "Role", "Summary", "segment_areas", "summarise"]
 
 TITLE = "How the models compare as the class balance changes"
 
@@ -46,8 +46,6 @@ class Summary:
     tables: tuple[RankedTable, ...]
     answers: tuple[Answer, ...]
     orders: Mapping[Measure, Order]
-    #: The key values of each segment, and its PR-AUC rows at ``prevalence``, or at its own in the field.
-    segments: tuple[tuple[Mapping[str, object], pl.DataFrame], ...]
     #: F-beta at ``beta`` of the traffic, each segment at its own prevalence in the field: rows of a ranking;
     #: None where the shares of the segments are unknown.
     traffic: pl.DataFrame | None
@@ -89,7 +87,6 @@ def summarise(comparison: Comparison, /) -> Summary:
         tables=tables,
         answers=_answers(comparison, rankings),
         orders=orders,
-        segments=_segments(comparison, prevalence),
         traffic=_traffic(comparison),
     )
 
@@ -147,13 +144,23 @@ def _contenders(comparison: Comparison, measure: Measure, prevalence: float) -> 
     return None if held is None else held.filter(measure=measure, prevalence=prevalence)
 
 
-def _segments(
-    comparison: Comparison, prevalence: float
-) -> tuple[tuple[Mapping[str, object], pl.DataFrame], ...]:
+def segment_areas(comparison: Comparison, /) -> tuple[tuple[Mapping[str, object], pl.DataFrame], ...]:
+    """Return the key values of each segment and its PR-AUC rows, at one prevalence or its own in the field.
+
+    >>> import nci_frames as nf
+    >>> log = pl.DataFrame({
+    ...     "model": "a", "label": [0, 1] * 2, "score": [0.1, 0.4, 0.3, 0.8],
+    ...     "country": ["DE", "DE", "US", "US"],
+    ... })
+    >>> counts = nf.count_confusion(log, thresholds="exact")
+    >>> comparison = nf.compare_models(counts, prevalence=[0.1], segments="country", repeats=20)
+    >>> [names for names, _ in segment_areas(comparison)]
+    [{'country': 'DE'}, {'country': 'US'}]
+    """
     if not comparison.segments or comparison.segment_areas is None:
         return ()
     keys = list(comparison.segments)
-    rows = comparison.segment_areas.filter(metric="pr_auc", prevalence=prevalence)
+    rows = comparison.segment_areas.filter(metric="pr_auc", prevalence=comparison.middle_prevalence)
     if comparison.field_areas is not None:
         rows = comparison.field_areas.filter(metric="pr_auc")
     groups = rows.sort(*keys, "rank", "model", nulls_last=True).partition_by(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from nci_frames.arguments import LEAST_BUCKETS
+from nci_frames.reporting.findings.known_order import known_order, some_models
 
 __all__ = [
     "Lead",
@@ -45,13 +46,30 @@ class Verdict:
     probability: float | None = None
     #: Other models that are not distinguishable from the best: they may be the best as well.
     not_distinguishable: tuple[str, ...] = ()
-    #: Other models of which the log has too few rows to say that.
+    #: Other models that are significantly worse than the best.
+    distinguishable: tuple[str, ...] = ()
+    #: Other models of which the log has too few rows to say either.
     untold: tuple[str, ...] = ()
     #: Whether a best model has no false positives at all. No resampled log has any either, so the bounds are
     #: valid but the probability is too optimistic.
     no_false_positives: bool = False
     #: Why the log cannot tell the value of the best; None if it can.
     reason: str | None = None
+
+    @property
+    def doubt(self) -> str | None:
+        """Why the log cannot tell the value of the best, and what it tells of the order; None if it can.
+
+        >>> verdict = Verdict(("a",), 0.9, ("b",), 0.2, (), distinguishable=("b",), reason="it has no value")
+        >>> verdict.doubt
+        'it has no value; it can tell the order: a is significantly better than the other model'
+        """
+        if self.reason is None:
+            return None
+        order = known_order(
+            self.best, worse=self.distinguishable, equal=self.not_distinguishable, untold=self.untold
+        )
+        return f"{self.reason}; {order}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +160,7 @@ def read_verdict(
         reason=reason,
         no_false_positives="fp" in first.columns and bool((first["fp"] == 0).any()),
         not_distinguishable=_others(contenders, ~leading & ~pl.col("distinguishable")),
+        distinguishable=_others(contenders, ~leading & pl.col("distinguishable")),
         untold=_others(
             contenders, ~leading & pl.col("distinguishable").is_null() & pl.col("value").is_not_null()
         ),
@@ -168,18 +187,13 @@ def name_best(verdict: Verdict, most: int = 3) -> str:
     """
     if not verdict.best:
         return "no model has a defined value"
-    if verdict.reason is not None:
-        return verdict.reason
-
-    def some(models: Sequence[str]) -> str:
-        shown = ", ".join(models[:most])
-        return shown if len(models) <= most else f"{shown} and {len(models) - most:,} more"
-
-    words = [some(verdict.best) + (" (a tie)" if len(verdict.best) > 1 else "")]
+    if verdict.doubt is not None:
+        return verdict.doubt
+    words = [some_models(verdict.best, most) + (" (a tie)" if len(verdict.best) > 1 else "")]
     if verdict.not_distinguishable:
-        words.append(f"not distinguishable from it: {some(verdict.not_distinguishable)}")
+        words.append(f"not distinguishable from it: {some_models(verdict.not_distinguishable, most)}")
     if verdict.untold:
-        words.append(f"too few rows to tell: {some(verdict.untold)}")
+        words.append(f"too few rows to tell: {some_models(verdict.untold, most)}")
     return "; ".join(words)
 
 

@@ -1,7 +1,7 @@
 "use strict";
 // The answer: which model and threshold to use at the prevalence and beta of the sliders, and how sure that is.
 (() => {
-  const { data, place, told, measures, ownBounds, reign, certainty, fName, at, inWords } = nci.values;
+  const { data, place, told, measures, ownBounds, reign, certainty, groups: groupsOf, fName, at, inWords } = nci.values;
   const { models } = data;
 
   const leaders = (/** @type {number[]} */ values) => {
@@ -10,6 +10,23 @@
   };
   const some = (/** @type {string[]} */ names) =>
     names.slice(0, 3).map((name) => name ?? "null").join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+  // What is known of the order where the value is not; the words of `known_order`.
+  const order = (/** @type {string[]} */ winners, /** @type {number[]} */ values) => {
+    const [sure, groups] = [certainty(), groupsOf("own", nci.state.prevalence, nci.state.beta)];
+    const one = winners.length === 1;
+    const others = models.map((_, i) => i).filter((i) => values[i] !== null && !winners.includes(models[i]));
+    const equal = sure ? others.filter((i) => sure.equal.includes(i)) : [];
+    const worse = sure ? others.filter((i) => groups[i] > 1 && !equal.includes(i)) : [];
+    const untold = sure ? others.filter((i) => !equal.includes(i) && !worse.includes(i)) : [];
+    const named = (/** @type {string} */ words, /** @type {number[]} */ those) => (those.length ? `; ${words}: ${some(those.map((i) => models[i]))}` : "");
+    const doubts = named(`not distinguishable from ${one ? "it" : "them"}`, equal) + named("too few rows to tell", untold);
+    const are = one ? "is" : "are";
+    if (!worse.length) return `${doubts ? "Nor can it tell the order: highest" : "Highest"} in this log ${are} ${some(winners)}${doubts}.`;
+    const whole = worse.length === others.length;
+    const all = others.length === 1 ? "the other model" : `all ${others.length} others`;
+    const told = whole ? "It can tell the order" : "Of the order it can tell";
+    return `${told}: ${some(winners)} ${are} significantly better than ${whole ? all : `${worse.length} of ${others.length} others`}${doubts}.`;
+  };
   nci.say = (best, values, f, areas) => {
     const { prevalence, beta } = nci.state;
     const sentence = document.getElementById("live-answer");
@@ -25,7 +42,8 @@
       const enough = Number.isFinite(needed)
         ? `about ${Number(needed.toPrecision(1)).toLocaleString("en")} negatives would be needed`
         : "no positive reaches the threshold";
-      sentence.replaceChildren(nci.strong("This log cannot tell"), `: ${enough}. Highest ${fName()} in this log: ${some(winners)}.`);
+      const where = `At ${inWords.prevalence(prevalence)}, `;
+      sentence.replaceChildren(where, nci.strong("this log cannot tell the value"), ` of ${fName()}: ${enough}. `, order(winners, values));
       return;
     }
     const { lower, upper } = ownBounds(best[first], prevalence, beta);

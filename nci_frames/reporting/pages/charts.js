@@ -103,13 +103,16 @@
     const source = [spec, ...layers(spec)].map((part) => part.data?.name).find((name) => spec.datasets?.[name]);
     // Vega marks the rows that it is given, and would take a marked copy for the row itself.
     const rows = structuredClone(spec.datasets?.[source] ?? []);
+    const shapes = [spec, ...layers(spec)].filter((part) => spec.datasets?.[part.data?.name] && !/^(text|rule)$/.test(part.mark?.type ?? part.mark));
+    const sets = new Map();
+    for (const { data, name } of shapes) if (!sets.has(data.name)) sets.set(data.name, name ?? "");
     const models = encoding(spec, "color")?.scale?.domain ?? [];
     try {
       const { view } = await vegaEmbed(box, spec, { ast: true, renderer: "svg", actions: false });
       // The box describes the chart; reading its marks one by one would be useless.
       box.querySelector("svg").setAttribute("aria-hidden", "true");
       drawn.get(box)?.view.finalize();
-      drawn.set(box, { view, source, models, rows });
+      drawn.set(box, { view, source, sets, models, rows });
       nci.showLive?.(box);
       box.setAttribute("data-drawn", "yes");
     } catch (error) {

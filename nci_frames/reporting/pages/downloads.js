@@ -15,14 +15,32 @@
       .map((row) => row.map(cell).join(","))
       .join("\n");
   };
+  // What only says where a shape is drawn.
+  const PLACES = new Set(["from", "to", "bottom", "top", "t", "beta_high", "beta_low", "odds", "place", "eta"]);
+  nci.chartCsv = (box) => {
+    const chart = nci.chartOf(box);
+    if (!chart) return "";
+    const sets = [...chart.sets].map(([name, layer]) => {
+      const rows = chart.view.data(name);
+      return { layer, rows, columns: new Set(rows.flatMap((row) => Object.keys(row)).filter((column) => !PLACES.has(column))) };
+    });
+    // Of the models; and what is drawn of a table is not saved beside the whole table.
+    const whole = sets.filter((set) => set.columns.has("model") &&
+      !sets.some((other) => other.columns.size > set.columns.size && [...set.columns].every((column) => other.columns.has(column))));
+    const rows = whole.flatMap(({ layer, rows, columns }) =>
+      rows.map((row) => {
+        const first = { ...(whole.length > 1 && { layer }), model: row.model };
+        return { ...first, ...Object.fromEntries([...columns].map((name) => [name, row[name]])) };
+      }));
+    return nci.csv([...new Map(rows.map((row) => [JSON.stringify(row), row])).values()]);
+  };
   for (const element of document.querySelectorAll("[data-csv]")) {
     const button = /** @type {HTMLElement} */ (element);
     button.hidden = false;
     button.addEventListener("click", () => {
-      const chart = nci.chartOf(document.querySelector(`[data-spec="${button.dataset.csv}"]`));
-      if (!chart?.source) return;
+      const text = nci.chartCsv(document.querySelector(`[data-spec="${button.dataset.csv}"]`));
       const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([nci.csv(chart.view.data(chart.source))], { type: "text/csv" }));
+      link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
       link.download = `${button.dataset.csv.replace("spec-", "")}.csv`;
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 1000);

@@ -10,6 +10,7 @@ import polars as pl
 
 from nci_frames.reporting.charts.trends import chart_trend
 from nci_frames.reporting.files.save_chart import chart_bytes
+from nci_frames.reporting.files.save_table import csv_text
 from nci_frames.reporting.tables.numbers import format_value
 
 __all__ = ["RunSummary", "run_summary", "segment_name", "written"]
@@ -22,6 +23,20 @@ _RUNS = 90
 _ROWS = 200
 #: Verdicts and trends that a report shows; the history has more.
 _VERDICTS_REPORTED, _TRENDS_REPORTED = 12, 4
+#: The data of a trend.
+_DRAWN_COLUMNS = (
+    "run",
+    "sequence",
+    "model",
+    "metric",
+    "prevalence",
+    "value",
+    "lower",
+    "upper",
+    "limit_lower",
+    "limit_upper",
+    "verdict",
+)
 _ORDER = {"fail": 0, "undecided": 1, "pass": 2}
 _NUMBERS = (
     "value",
@@ -49,7 +64,7 @@ class RunSummary:
     #: The verdicts, the failed first, and how many there are of each.
     verdicts: tuple[Mapping[str, Any], ...]
     counted: Mapping[str, int]
-    #: A picture of each gate over the runs, and how many gates have none.
+    #: A picture of each gate over the runs with its data, and how many gates have none.
     trends: tuple[Mapping[str, str], ...]
     hidden_trends: int
 
@@ -135,6 +150,7 @@ def _trends(history: pl.DataFrame, verdicts: pl.DataFrame) -> Iterator[dict[str,
             "gate": gate,
             "place": segment_name(segment) + at,
             "picture": base64.b64encode(svg).decode(),
+            "data": base64.b64encode(csv_text(rows.select(_DRAWN_COLUMNS)).encode()).decode(),
             "says": f"{rows['metric'][0]} over {rows['sequence'].n_unique()} runs",
         }
 
@@ -152,4 +168,19 @@ def _verdict(row: dict[str, Any]) -> dict[str, Any]:
         **numbers,
         "segment": segment_name(row["segment"]),
         "promise": kind + " and ".join(limits) if limits else "",
+        "note": "; ".join(_notes(row, numbers)),
     }
+
+
+def _notes(row: Mapping[str, Any], numbers: Mapping[str, str]) -> Iterator[str]:
+    """Yield what the value is compared with, and why the verdict is not another."""
+    if numbers["reference"]:
+        bounds = f"({numbers['difference_lower']} to {numbers['difference_upper']})"
+        change = f": a change of {numbers['difference']} {bounds}" if numbers["difference"] else ""
+        yield f"was {numbers['reference']}{change}"
+    if row["rival"] is not None:
+        yield f"the value is the lead over {row['rival']}"
+    if row["reason"] is not None:
+        yield row["reason"]
+    elif row["verdict"] == "undecided":
+        yield "the bounds contain the limit"

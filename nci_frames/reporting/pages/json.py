@@ -10,7 +10,7 @@ import polars as pl
 
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.spread import fold_spread
-from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
+from nci_frames.reporting.findings.summary import TITLE, Summary, segment_areas, summarise
 from nci_frames.reporting.findings.verdicts import Order, read_assumption, read_independence
 from nci_frames.schemas import SEGMENT_RANKS
 
@@ -86,7 +86,7 @@ def render_json(
                 "prevalence": rows["prevalence"].first(),
                 "pr_auc": rows.select("model", "value", "rank", "gap", *_SUPPORT).to_dicts(),
             }
-            for names, rows in summary.segments
+            for names, rows in segment_areas(comparison)
         ],
         "traffic": None
         if summary.traffic is None

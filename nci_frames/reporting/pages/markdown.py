@@ -10,9 +10,10 @@ from markupsafe import Markup
 
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.spread import fold_spread
-from nci_frames.reporting.findings.summary import TITLE, Role, summarise
+from nci_frames.reporting.findings.summary import TITLE, Role, segment_areas, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
 from nci_frames.reporting.findings.worst_segments import worst_segments
+from nci_frames.reporting.pages.gates import RunSummary
 from nci_frames.reporting.tables.markdown import literal
 from nci_frames.reporting.tables.numbers import (
     format_count,
@@ -34,9 +35,14 @@ _ROLES: Mapping[Role, str] = MappingProxyType(
 
 
 def render_markdown(
-    comparison: Comparison, /, *, title: str = TITLE, facts: Sequence[tuple[str, str]] = ()
+    comparison: Comparison,
+    /,
+    *,
+    title: str = TITLE,
+    facts: Sequence[tuple[str, str]] = (),
+    gates: RunSummary | None = None,
 ) -> str:
-    """Return the page as text. Equal arguments give equal text.
+    """Return the page as text; *gates* are those of the job that made it. Equal arguments give equal text.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -50,6 +56,8 @@ def render_markdown(
         title=title,
         comparison=comparison,
         summary=summary,
+        segments=segment_areas(comparison),
+        gates=gates,
         roles=_ROLES,
         models=sorted(comparison.points["model"].unique()),
         tables=[(table, table.cells(_COLUMNS)) for table in summary.tables if table.rows.height],

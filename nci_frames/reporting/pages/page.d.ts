@@ -56,6 +56,8 @@ interface Chart {
   view: View;
   /** The name of the data with a row for each mark. */
   source: string;
+  /** The names of all data that are drawn as shapes, each with that of its layer. */
+  sets: Map<string, string>;
   models: string[];
   rows: Row[];
 }
@@ -142,4 +144,5 @@ interface Nci {
   // panels.js, downloads.js
   startPanels(): void;
   csv(rows: Row[]): string;
+  chartCsv(box: Element): string;
 }

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 import polars as pl
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +22,8 @@ __all__ = ["print_answer", "print_comparison", "print_conclusion", "print_frame"
 
 #: Characters of a name that every console has room for, and of a column; and columns at most.
 _NAME, _CELL, _COLUMNS = 28, 13, 14
+#: The head of the column of models, and the characters of its borders.
+_MODEL, _BORDERS = "model", 3
 
 
 def print_answer(answer: Answer, console: Console, comparison: Comparison | None = None) -> None:
@@ -102,8 +104,8 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
         said = f"observed prevalence {observed:.4g}; value, then rank (1 is best){letters}"
         console.print(Text(said, style="dim"))
     longest = max(len(printable(model)) for model in comparison.points["model"])
-    names = min(longest, max(_NAME, console.width // 3))
-    columns = max(2, min(_COLUMNS, (console.width - min(names, _NAME)) // _CELL))
+    names = max(len(_MODEL), min(longest, max(_NAME, console.width // 3)))
+    columns = max(2, min(_COLUMNS, (console.width - min(names, _NAME) - _BORDERS) // _CELL))
     for table in ranked_tables(comparison):
         # With one beta, the tables over prevalence already contain everything.
         if table.rows.height and (table.over == "prevalence" or len(comparison.beta) > 1):
@@ -150,7 +152,9 @@ def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> No
         console.print(Text(printable(title), style="bold"))
     table = Table(pad_edge=False)
     for name, dtype in frame.schema.items():
-        table.add_column(Text(printable(name)), justify="right" if dtype.is_numeric() else "left")
+        justify: JustifyMethod = "right" if dtype.is_numeric() else "left"
+        # Names are folded and not cut: they are needed whole.
+        table.add_column(Text(printable(name)), justify=justify, overflow="fold")
     for row in frame.iter_rows():
         table.add_row(*(Text(_shown(value)) for value in row))
     console.print(table)
@@ -173,7 +177,7 @@ def _print(console: Console, cells: RankedCells, heading: str, width: int) -> No
     console.print(Text(heading, style="bold"))
     table = Table(pad_edge=False)
     # Long names are often alike at their beginning, so they are folded and not cut.
-    table.add_column("model", overflow="fold", max_width=width)
+    table.add_column(_MODEL, overflow="fold", min_width=len(_MODEL), max_width=width)
     for value in cells.grid:
         table.add_column(format_grid(value), justify="right", no_wrap=True)
     for model, row in cells.rows:

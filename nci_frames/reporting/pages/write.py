@@ -20,6 +20,10 @@ _RENDERERS: Mapping[str, Callable[..., str]] = MappingProxyType(
     {"html": render_report, "md": render_markdown, "json": render_json}
 )
 REPORT_KINDS = tuple(_RENDERERS)
+#: What a form shows besides the comparison. Programs find the gates of a job in its verdicts.json.
+_SHOWN_IN: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"html": ("scenarios", "gates"), "md": ("gates",), "json": ()}
+)
 
 
 @checked
@@ -95,7 +99,8 @@ def write_form(
     if comparison.points["model"].has_nulls():
         raise SchemaError.unnamed_model()
     with replacing(path, what="report") as file:
-        more = {"scenarios": _checked(scenarios), "gates": gates} if kind == "html" else {}
+        every = {"scenarios": _checked(scenarios), "gates": gates}
+        more = {name: every[name] for name in _SHOWN_IN[kind]}
         content = _RENDERERS[kind](comparison, title=title, facts=facts, **more)
         # A file's name, or an argument of a command, may hold bytes that are no text.
         file.write_bytes(content.encode("utf-8", errors="backslashreplace"))

@@ -1,0 +1,38 @@
+"""What all commands do: an expected error, or an interrupt, ends with a message and an exit code."""
+
+from typing import Any
+
+import click
+
+from nci_frames.errors import NciFramesError
+from nci_frames.interrupts import INTERRUPTED
+
+__all__ = ["Command", "Commands"]
+
+
+class Command(click.Command):
+    """A command whose expected errors name its options, or the keys of its job file."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except NciFramesError as error:
+            from nci_frames.reporting.tables.names import printable
+
+            options = {param.name for param in self.params if isinstance(param, click.Option)}
+            # What a job counts is told by its file, and by no option.
+            of_job = any(param.name == "job" for param in self.params)
+            told = error.for_job_file() if of_job else error.for_command_line(options)
+            for line in f"error: {told}".split("\n"):
+                click.echo(printable(line), err=True)
+            ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo(INTERRUPTED, err=True)
+            ctx.exit(130)
+
+
+class Commands(click.Group):
+    """A group of such commands."""
+
+    command_class = Command

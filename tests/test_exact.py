@@ -1,0 +1,122 @@
+"""Exact counts of large groups: chunks of a frame, whose keys share memory; nothing else may change."""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.counting.engine import exact
+from nci_frames.schemas.known import known_groups
+from nci_frames.schemas.runs import group_starts, is_sorted, rows_of_runs
+from tests.logs import random_log
+
+KEYS = ["model", "fold", "country"]
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks as those of large groups, of few rows."""
+    for name, rows in {"_IN_CHUNKS": 0, "_ALONE_ROWS": 200, "_PART_ROWS": 400, "_CHUNK_ROWS": 150}.items():
+        monkeypatch.setattr(exact, name, rows)
+
+
+def buffers(column: pl.Series) -> Iterator[tuple[int, int]]:
+    """Yield where the values of each chunk of a column lie, and how many bytes they take."""
+    for chunk in column.get_chunks():
+        views = chunk.to_arrow(compat_level=pl.CompatLevel.newest())
+        yield views.buffers()[1].address, views.buffers()[1].size
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_counts_in_chunks_are_those_in_one(
+    dtype: type, weighted: bool, request: pytest.FixtureRequest
+) -> None:
+    log = random_log(6000, dtype=dtype, values=3000)
+    if weighted:
+        log = log.with_columns(weight=np.random.default_rng(1).random(len(log)))
+    expected = nf.count_confusion(log, thresholds="exact", by=["fold", "country"])
+    areas = nf.compute_areas(expected, prevalence="observed")
+    assert expected.n_chunks() == 1
+    request.getfixturevalue("small_chunks")
+    counts = nf.count_confusion(log, thresholds="exact", by=["fold", "country"])
+    assert_frame_equal(counts, expected, check_exact=True)
+    assert_frame_equal(nf.compute_areas(counts, prevalence="observed"), areas, check_exact=True)
+    # Where all chunks of all columns are the same, Polars copies none of them.
+    lengths = {tuple(map(len, counts[name].get_chunks())) for name in counts.columns if name != "resolution"}
+    assert len(lengths) == 1
+    assert len(*lengths) > 10
+    assert list(buffers(counts.select("tp", "model")["model"])) == list(buffers(counts["model"]))
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_large_groups_share_the_memory_of_equal_keys() -> None:
+    counts = nf.count_confusion(random_log(20_000, values=10**6), thresholds="exact", by=["fold"])
+    assert len(counts) > 15_000
+    for key, values in (("model", 2), ("fold", 3)):
+        lies = dict(buffers(counts[key]))
+        assert len(lies) == values
+        # A row of its own would take 16 bytes.
+        assert sum(lies.values()) <= values * 150 * 16
+    changed = counts.with_columns(model=pl.col("model").str.to_uppercase())
+    assert changed["model"].unique().sort().to_list() == ["FOREST", "LINEAR"]
+    assert counts["model"].unique().sort().to_list() == ["forest", "linear"]
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_counting_knows_where_its_groups_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nci_frames.schemas.known._LEAST_ROWS", 1)
+    counts = nf.count_confusion(random_log(6000, values=3000), thresholds="exact", by=["fold", "country"])
+    first = known_groups(counts, KEYS)
+    assert first is not None
+    heads = counts.with_row_index().group_by(KEYS, maintain_order=True).first()
+    assert first.tolist() == heads["index"].to_list()
+    assert known_groups(counts.clone(), KEYS) is None
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_a_log_without_valid_rows_has_no_counts(weight: str | None) -> None:
+    log = pl.DataFrame(
+        {"model": ["a"], "label": [True], "score": [None], "weight": [1.0]},
+        schema_overrides={"score": pl.Float64},
+    )
+    scan = nf.scan_predictions(log, weight=weight, segments=(), on_invalid="drop")
+    with pytest.warns(nf.InvalidRowsWarning):
+        counts = nf.count_confusion(scan, thresholds="exact")
+    number = pl.Int64 if weight is None else pl.Float64
+    assert counts.schema == {
+        "model": pl.String, "threshold": pl.Float64, "tp": number, "fp": number, "fn": number, "tn": number,
+        "resolution": pl.String,
+    }  # fmt: skip
+    assert counts.is_empty()
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 5)), max_size=8))
+def test_rows_of_runs(runs: list[tuple[int, int]]) -> None:
+    starts, sizes = (np.array([run[side] for run in runs], np.int64) for side in (0, 1))
+    expected = [row for start, size in runs for row in range(start, start + size)]
+    assert rows_of_runs(starts, sizes).tolist() == expected
+
+
+@given(st.data())
+def test_whether_groups_are_sorted_does_not_depend_on_chunks(data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), min_size=1, max_size=30))
+    if data.draw(st.booleans()):
+        rows = sorted(set(rows))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=3)))
+    whole = pl.DataFrame(rows, schema={"model": pl.String, "threshold": pl.Float64}, orient="row")
+    parts = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+    runs = 1 + sum(a[0] != b[0] for a, b in itertools.pairwise(rows))
+    rising = all(a[0] != b[0] or a[1] < b[1] for a, b in itertools.pairwise(rows))
+    expected = rising and runs == len({model for model, _ in rows})
+    for frame in (whole, pl.concat(parts, rechunk=False)):
+        first = group_starts(frame, ["model"])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("nci_frames.schemas.runs._AT_A_TIME", data.draw(st.integers(1, 40)))
+            assert is_sorted(frame, ["model"], first) == expected
