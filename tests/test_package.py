@@ -1,6 +1,7 @@
 """What holds for the project as a whole."""
 
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -43,3 +44,15 @@ def test_the_command_is_installed_with_its_version() -> None:
     (script,) = entry_points(group="console_scripts", name="nci-frames")
     assert callable(script.load())
     assert version("nci_frames") in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_command_line_computes_with_one_thread_of_blas_unless_told_otherwise() -> None:
+    code = "import atexit, os; atexit.register(lambda: print(os.environ['OPENBLAS_NUM_THREADS'])); "
+    code += "from nci_frames.__main__ import main; main()"
+    without = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    for environment, threads in ((without, "1"), (without | {"OPENBLAS_NUM_THREADS": "2"}, "2")):
+        done = subprocess.run(
+            [sys.executable, "-c", code, "--version"],
+            env=environment | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert done.stdout.split()[-1] == threads

@@ -26,9 +26,8 @@ def report_curves(rates: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     if len(rows) <= _MANY_POINTS:
         return rates[rows]
     width, height = _CANVAS
-    lowest, least = rates.select(fpr.filter(defined).min(), least=fpr.filter(defined & (fpr > 0)).min()).row(
-        0
-    )
+    smallest = {"lowest": fpr.filter(defined).min(), "least": fpr.filter(defined & (fpr > 0)).min()}
+    lowest, least = rates.select(**smallest).row(0)
     across = pl.max_horizontal("fpr", pl.lit(least, pl.Float64) / 10).log()
     left = pl.lit(None if least is None else max(lowest, least / 10), pl.Float64).log()
     # A rising curve passes a column of pixels between the first and the last of its points there.

@@ -1,4 +1,8 @@
-"""Axes: rates from 0 to 1, logarithmic axes labelled in powers of ten, and values marked on them."""
+"""Axes: rates from 0 to 1, logarithmic axes labelled in powers of ten, and values marked on them.
+
+Scales and axes are dictionaries: Altair copies its own objects, each with all settings that it might have, at
+every step.
+"""
 
 import json
 import math
@@ -29,8 +33,8 @@ def rate_axis(field: str, title: str) -> dict[str, Any]:
         "field": field,
         "type": "quantitative",
         "title": title,
-        "scale": alt.Scale(domain=[0, 1]),
-        "axis": alt.Axis(tickCount=5, format=".1f"),
+        "scale": {"domain": [0, 1]},
+        "axis": {"tickCount": 5, "format": ".1f"},
     }
 
 
@@ -47,21 +51,21 @@ def log_x(field: str, name: str, low: float, high: float) -> alt.X:
     return alt.X(field=field, type="quantitative", axis=axis, scale=scale)
 
 
-def log_scale(low: float, high: float) -> alt.Scale:
+def log_scale(low: float, high: float) -> dict[str, Any]:
     """Return a logarithmic scale between two numbers."""
-    return alt.Scale(type="log", domain=[low, high], nice=False)
+    return {"type": "log", "domain": [low, high], "nice": False}
 
 
-def log_axis(x: str, low: float, high: float) -> alt.Axis:
+def log_axis(x: str, low: float, high: float) -> dict[str, Any]:
     """Label whole powers of ten; a short axis gets 1, 2 and 5 times each instead."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     powers = {d: 10.0**d for d in decades if low <= 10.0**d <= high}
     if len(powers) >= (3 if x == "prevalence" else 4):
         names = {str(d): "1" if d == 0 else f"10{str(d).translate(_SUPERSCRIPTS)}" for d in powers}
         expression = f"({json.dumps(names, ensure_ascii=False)})[round(log(datum.value) / LN10)]"
-        return alt.Axis(title=_AXIS_TITLES[x], values=list(powers.values()), labelExpr=expression)
+        return {"title": _AXIS_TITLES[x], "values": list(powers.values()), "labelExpr": expression}
     steps = [float(f"{m}e{d}") for d in decades for m in (1, 2, 5) if low <= float(f"{m}e{d}") <= high]
-    return alt.Axis(title=_AXIS_TITLES[x], values=steps or [low, high], format="~g")
+    return {"title": _AXIS_TITLES[x], "values": steps or [low, high], "format": "~g"}
 
 
 def observed_rule(observed: float | None, x: str, low: float, high: float) -> list[alt.Chart]:

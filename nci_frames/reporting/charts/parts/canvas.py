@@ -55,14 +55,15 @@ DOTTED, PALE = "; dotted: too few negatives", "; pale: too few negatives"
 _DEPTHS = (0.85, 0.45, 0.25, 0.65, 0.15)
 
 #: The symbols of a model in the legend.
-LINES, DOTS = alt.Legend(), alt.Legend(symbolType="circle", symbolSize=90)
-SQUARES = alt.Legend(symbolType="square", symbolStrokeWidth=0)
+LINES: dict[str, Any] = {}
+DOTS: dict[str, Any] = {"symbolType": "circle", "symbolSize": 90}
+SQUARES: dict[str, Any] = {"symbolType": "square", "symbolStrokeWidth": 0}
 
 
 def colour(
     style: ModelStyle,
     *,
-    legend: alt.Legend | None = LINES,
+    legend: dict[str, Any] | None = LINES,
     field: str = "model",
     title: str = _LEGEND,
 ) -> alt.Color:
@@ -70,9 +71,9 @@ def colour(
     return alt.Color(field=field, type="nominal", title=title, scale=model_scale(style), legend=legend)
 
 
-def model_scale(style: ModelStyle) -> alt.Scale:
+def model_scale(style: ModelStyle) -> dict[str, Any]:
     """Return the colours of the models, of fills and of outlines."""
-    return alt.Scale(domain=list(style.models), range=list(style.colours))
+    return {"domain": list(style.models), "range": list(style.colours)}
 
 
 def fills(style: ModelStyle) -> dict[str, alt.Color | alt.Opacity]:
@@ -81,7 +82,7 @@ def fills(style: ModelStyle) -> dict[str, alt.Color | alt.Opacity]:
     if style.dashed:
         depths = [_DEPTHS[DASHES.index(dash)] for dash in style.dashes]
         # By default Vega-Lite would take the opacities for the ends of a continuous range.
-        scale = alt.Scale(type="ordinal", domain=list(style.models), range=depths)
+        scale = {"type": "ordinal", "domain": list(style.models), "range": depths}
         found["opacity"] = alt.Opacity(
             field="model", type="ordinal", title="model", scale=scale, legend=SQUARES
         )
@@ -91,7 +92,7 @@ def fills(style: ModelStyle) -> dict[str, alt.Color | alt.Opacity]:
 def shape(style: ModelStyle) -> alt.Shape:
     """Give points of models that share a colour different shapes, as lines have different strokes."""
     shapes = [_SHAPES[DASHES.index(dash)] for dash in style.dashes]
-    scale = alt.Scale(domain=list(style.models), range=shapes)
+    scale = {"domain": list(style.models), "range": shapes}
     return alt.Shape(field="model", type="nominal", title=_LEGEND, scale=scale, legend=DOTS)
 
 
@@ -135,7 +136,7 @@ def curves(
     if dash is not None:
         lines = lines.encode(strokeDash=dash)
     elif style.dashed:
-        scale = alt.Scale(domain=list(style.models), range=[list(d) for d in style.dashes])
+        scale = {"domain": list(style.models), "range": [list(d) for d in style.dashes]}
         stroke = alt.StrokeDash(field="model", type="nominal", title=_LEGEND, scale=scale)
         lines = lines.encode(strokeDash=stroke)
     points = base.mark_point(filled=True, size=50, clip=clip).encode(
