@@ -157,6 +157,7 @@ class Seen:
     found: int = 0
     messages: int = 0
     sheets: int = 0
+    answered: bool = True
     defects: list[str] = field(default_factory=list)
 
     def row(self) -> str:
@@ -164,14 +165,15 @@ class Seen:
         wide, narrow = self.interactive
         return (
             f"| {self.models} | {self.segments:,} | {self.megabytes:.1f} MB | {wide:.2f} | {narrow:.2f} "
-            f"| {max(self.drawn):.1f} | {self.found} | {self.messages} | {self.sheets} |"
+            f"| {max(self.drawn):.1f} | {self.found} | {self.messages} "
+            f"| {'0 and 1' if self.answered else 'more'} | {self.sheets} |"
         )
 
 
 HEAD = (
     "| models | segments | page | seconds to interactive at 1280 | at 400 | CPU seconds until all is drawn "
-    "| axe findings | console messages | pages of A4 |",
-    "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    "| axe findings | console messages | scrolls and clicks to the answers | pages of A4 |",
+    "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
 )
 
 
@@ -189,11 +191,13 @@ def look(browser: Browser, path: Path, tables: Comparison, seen: Seen) -> Seen:
                 found = findings(page)
                 seen.found += len(found)
                 seen.defects += [f"{where}: axe finds {rule} at {nodes}" for rule, nodes in found]
+                questions = unanswered(page, tables)
+                seen.answered &= not questions
                 checks = {
                     "scrolls sideways by": sideways(page) or None,
                     "broken names": broken_names(page),
                     "charts without data": unsaved(page),
-                    "not answered without a scroll and by one click": unanswered(page, tables),
+                    "not answered without a scroll and by one click": questions,
                 }
                 seen.defects += [f"{where}: {what}: {value}" for what, value in checks.items() if value]
             page.emulate_media(media="print", color_scheme="light")

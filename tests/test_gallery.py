@@ -42,6 +42,19 @@ def test_every_report_of_the_gallery_has_its_commands_and_a_picture():
     assert sum(sizes.values()) < 1_400_000
 
 
+def test_the_report_lists_every_combination_of_models_and_segments_and_nothing_was_found():
+    table = (DOCS / "report.md").read_text(encoding="utf-8").partition("<!-- pages: begin -->\n")[2]
+    head, _, *rows = table.partition("<!-- pages: end -->")[0].strip().splitlines()
+    names = [cell.strip() for cell in head.strip("|").split("|")]
+    cells = [dict(zip(names, (c.strip() for c in row.strip("|").split("|")), strict=True)) for row in rows]
+    assert [(cell["models"], cell["segments"]) for cell in cells] == [
+        (models, segments) for models in ("2", "10", "92") for segments in ("0", "3", "120", "2,000")
+    ]
+    assert {(cell["axe findings"], cell["console messages"]) for cell in cells} == {("0", "0")}
+    assert {cell["scrolls and clicks to the answers"] for cell in cells} == {"0 and 1"}
+    assert max(float(cell["page"].removesuffix(" MB")) for cell in cells) <= 4
+
+
 @pytest.mark.thorough
 def test_the_logs_of_the_gallery_have_the_models_and_segments_that_it_names(tmp_path):
     REPORTS["write_logs"](tmp_path)
