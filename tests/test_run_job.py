@@ -475,8 +475,8 @@ def test_the_ledger_from_the_command_line(tmp_path: Path) -> None:
     assert call("ledger", "verify", ledger, "--files").stdout == "nothing is damaged\n"
     assert "counted" in call("ledger", "sources", ledger).stdout
     before = nf.CountsLedger(ledger).read()
-    assert call("ledger", "compact", ledger).stdout == "6 files gathered\n"
-    assert call("ledger", "rebuild", ledger).stdout == "3 files counted\n"
+    assert call("ledger", "compact", ledger).stdout == "files gathered: 6\n"
+    assert call("ledger", "rebuild", ledger).stdout == "files counted: 3\n"
     assert_frame_equal(nf.CountsLedger(ledger).read(), before)
     source = nf.CountsLedger(ledger).sources()["source"][0]
     assert call("ledger", "retire", ledger, source).exit_code == 0
