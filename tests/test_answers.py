@@ -192,6 +192,9 @@ def test_the_order_may_be_known_where_the_value_is_not() -> None:
     comparison = nf.compare_models(counts, prevalence=[1e-5, 0.3], repeats=50)
     answer = answer_question(Question(prevalence=1e-5, threshold=0.5), comparison, counts)
     lines = answer_lines(answer)
+    assert lines[1].startswith("choose a, threshold 0.5; in this log F1 ")
+    assert lines[3].startswith("it finds 95 % of the positives; ")
+    assert "right" not in lines[3]
     (told,) = [line for line in lines if "cannot tell the value:" in line]
     assert told.endswith("; it can tell the order: a is significantly better than the other model")
     assert "significantly better than the other model" not in lines

@@ -123,6 +123,31 @@ def test_ranks_run_downwards_and_prevalence_0_has_no_place() -> None:
     assert {row["prevalence"] for row in rows_of(spec, "lines")} == {0.001, 0.1, 0.5}
 
 
+def test_a_rank_of_a_value_that_the_log_does_not_support_is_dotted() -> None:
+    frame = ranking(rates_of()).with_columns(
+        supported=pl.col("prevalence") > 0.001, reason=pl.lit(None, pl.String)
+    )
+    spec = nf.chart_rank_over_prevalence(frame).to_dict()
+    assert spec["title"]["subtitle"].endswith("; dotted: too few negatives")
+    solid = {row["prevalence"] for row in rows_of(spec, "lines") if row["rank"] is not None}
+    dotted = {row["prevalence"] for row in rows_of(spec, "untold") if row["rank"] is not None}
+    assert (solid, dotted) == ({0.1, 0.5}, {0.001, 0.1})
+
+
+def test_the_name_of_an_area_that_is_as_wide_everywhere_stands_in_the_middle() -> None:
+    grid = [1e-4, 1e-3, 1e-2, 0.1, 0.5]
+    frame = nf.probability_best(counts_of_one_winner(), metric="f_beta", prevalence=grid, repeats=20)
+    (name,) = rows_of(nf.chart_probability_best(frame).to_dict(), "probability_names")
+    assert (name["name"], name["prevalence"]) == ("a", pytest.approx(1e-2))
+
+
+def counts_of_one_winner() -> pl.DataFrame:
+    return pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [900, 100], "fp": [10, 900], "fn": [100, 900],
+         "tn": [9990, 9100]}
+    )  # fmt: skip
+
+
 def test_a_model_without_a_rank_leaves_a_gap() -> None:
     frame = ranking(rates_of()).with_columns(
         rank=pl.when(pl.col("model") == "a", pl.col("prevalence") == 0.1).then(None).otherwise("rank")

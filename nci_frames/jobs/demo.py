@@ -33,7 +33,7 @@ EU = 0.0005
 
 [report]
 title = "Five nights of synthetic traffic"
-prevalence = "1e-4:0.5:log:30"
+prevalence = "1e-4:0.5:round"
 beta = "0.5:2:log:9"
 
 [[gates]]

@@ -82,7 +82,7 @@ def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
     bucket = heads.join(
         pl.DataFrame({units: buckets}).with_row_index("__place"), on=units, how="left", maintain_order="left"
     )["__place"].to_numpy()
-    every = runs_with_every_score(counts, first)
+    every, groups = runs_with_every_score(counts, first), heads.select(group)
     found = []
     borders = np.flatnonzero(np.diff(number, prepend=-1))
     for begin, end in zip(borders, np.append(borders, len(heads))[1:], strict=True):
@@ -96,7 +96,7 @@ def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
         place = np.searchsorted(-bins, -threshold)
         shape = (len(buckets), len(bins) + 1)
         lowest = first[begin:end] - start
-        classes = []
+        classes, totals = [], []
         for hit, missed in (("tp", "fn"), ("fp", "tn")):
             reached, rest = (counts[name][start:stop].to_numpy() for name in (hit, missed))
             # The next row has the next higher threshold, unless it is another bucket's.
@@ -108,8 +108,8 @@ def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
                 np.append(place, np.full(end - begin, len(bins))),
             )
             classes.append(_sparse(rows, cells, shape))
-        positives, negatives = (np.asarray(of_class.sum(axis=0)).astype(np.int64) for of_class in classes)
-        histogram = Histogram(heads[begin : begin + 1].select(group), bins, positives, negatives, every_score)
+            totals.append(np.bincount(cells[1], rows, len(bins) + 1).astype(np.int64))
+        histogram = Histogram(groups[int(begin)], bins, totals[0], totals[1], every_score)
         found.append(BucketCounts(histogram, *classes))
     return found
 

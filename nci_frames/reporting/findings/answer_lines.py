@@ -44,9 +44,13 @@ def answer_lines(answer: Answer, /) -> list[str]:
     tied = ranked.filter(rank=1)["model"].to_list()
     thresholds = ranked.filter(rank=1)["threshold"].drop_nulls().unique()
     at = f", threshold {format_threshold(thresholds[0])}" if len(thresholds) == 1 else ""
-    lines.append(f"choose {_some(tied)}{at}: {_value(answer, best)}")
     doubt = _doubt(ranked, tied)
+    here = "; in this log" if doubt else ":"
+    lines.append(f"choose {_some(tied)}{at}{here} {_value(answer, best)}")
     lines += [doubt] if doubt else [_rivals(ranked, tied)] if ranked.height > len(tied) else []
+    if doubt:
+        # What depends on the value is as little known.
+        best |= {"precision": None}
     lines += [_work(answer, best)] if best["pos_fraction"] is not None else []
     return [*lines, _order(answer)]
 
@@ -59,7 +63,8 @@ def short_answer(answer: Answer, /) -> str:
     best = ranked.row(0, named=True)
     tied = ranked.filter(rank=1)["model"].to_list()
     said = _doubt(ranked, tied) or (_rivals(ranked, tied) if ranked.height > len(tied) else "")
-    words = [f"{_place(answer)}: {_some(tied)}, {_value(answer, best)}", said, _order(answer)]
+    here = "in this log " if _doubt(ranked, tied) else ""
+    words = [f"{_place(answer)}: {_some(tied)}, {here}{_value(answer, best)}", said, _order(answer)]
     return "; ".join(filter(None, words))
 
 
