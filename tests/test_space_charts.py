@@ -117,6 +117,16 @@ def test_winner_ranges_meet_and_fill_the_axis() -> None:
     assert [row["end"] for row in rows[:-1]] == [row["start"] for row in rows[1:]]
 
 
+def test_the_order_of_the_rows_does_not_change_the_bar() -> None:
+    cells = {"tp": [60, 61], "fp": [1, 20], "fn": [40, 39], "tn": [999, 980]}
+    counts = pl.DataFrame({"model": ["a", "b"], "threshold": 0.5, **cells})
+    ranges = nf.winner_ranges(nf.compute_rates(counts), metric="f_beta", over="beta", prevalence=0.01)
+    assert ranges["end"][0] > 10
+    drawn = nf.chart_winner_ranges(ranges).to_dict()
+    assert [row["model"] for row in rows_of(drawn, "bars")] == ["a", "b"]
+    assert nf.chart_winner_ranges(ranges.reverse()).to_dict() == drawn
+
+
 def test_ranks_run_downwards_and_prevalence_0_has_no_place() -> None:
     spec = nf.chart_rank_over_prevalence(ranking(rates_of())).to_dict()
     assert layers(spec)["lines"]["encoding"]["y"]["scale"]["reverse"] is True
@@ -214,6 +224,9 @@ def test_a_line_for_each_metric() -> None:
 
 
 def test_what_cannot_be_drawn_says_so() -> None:
+    none = nf.imbalance_sensitivity("precision", ratios=2).clear()
+    with pytest.raises(nf.ParameterError, match="no sensitivity to draw"):
+        nf.chart_imbalance_sensitivity(none)
     many = rates_of(tuple(f"m{place}" for place in range(MAX_ROWS)))
     with pytest.raises(
         nf.ParameterError, match=r"a chart shows at most 5,000 rows\n.*\n.*select operating points"
