@@ -143,6 +143,8 @@ def _is_frame(value: object) -> bool:
 _FRAME = _Kind(_is_frame, "a Polars DataFrame or LazyFrame", "Polars frames", frame=True)
 _PATH = _Kind(lambda value: isinstance(value, os.PathLike), "a path", "paths", text=True)
 _SIMPLE: dict[object, _Kind] = {
+    # The object of a method, or its class.
+    inspect.Parameter.empty: _Kind(lambda _: True, "any value", "values"),
     Any: _Kind(lambda _: True, "any value", "values"),
     object: _Kind(lambda _: True, "any value", "values"),
     None: _Kind(lambda value: value is None, "None", "None"),

@@ -319,6 +319,43 @@ def test_types_that_differ_between_files_are_refused(tmp_path):
     assert ledger.sources().height == 1
 
 
+@pytest.mark.parametrize(
+    ("method", "arguments", "told"),
+    [
+        ("append", {"window": 5}, "window must be a list of 2 datetimes or None"),
+        ("append", {"run": 5}, "run must be a string or None"),
+        ("append", {"thresholds": 5}, "thresholds must be a list of numbers or a string"),
+        ("append", {"on_changed": "recont"}, "did you mean 'recount'"),
+        ("append", {"keep_going": 5}, "keep_going must be True or False"),
+        ("append", {"segments": 5}, "segments must be a string or a list of strings"),
+        ("append", {"scores": 5}, "scores must be a dict from strings to strings or None"),
+        ("append", {"model": 5}, "model must be a string or None"),
+        ("append", {"unit": 5}, "unit must be a string or None"),
+        ("append", {"foo": 5}, "the option of a ledger must be one of"),
+        ("read", {"by": 5}, "by must be a string, a list of strings or None"),
+        ("read", {"window": (1, 2, 3)}, "window must be a list of 2 datetimes"),
+        ("read", {"as_of": 1.5}, "as_of must be a string, a whole number or None"),
+        ("read", {"as_of": True}, "as_of must be a string, a whole number or None"),
+        ("verify", {"files": "all"}, "files must be True or False"),
+        ("rebuild", {"run": 5}, "run must be a string or None"),
+        ("sources", {"generation": 5}, "generation must be a string or None"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused(tmp_path, method, arguments, told):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    path = [write(tmp_path, "a.parquet", random_log(10, seed=1))] if method == "append" else []
+    with pytest.raises(nf.ParameterError, match=told):
+        getattr(ledger, method)(*path, **arguments)
+    assert not (tmp_path / "ledger").exists()
+
+
+def test_other_things_than_paths_and_names_are_refused(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    for call in (lambda: nf.CountsLedger(5), lambda: ledger.append(5), lambda: ledger.retire(5)):
+        with pytest.raises(nf.ParameterError, match="must be a"):
+            call()
+
+
 def test_what_cannot_be_counted_is_refused(tmp_path):
     ledger = nf.CountsLedger(tmp_path / "ledger")
     path = write(tmp_path, "a.parquet", random_log(10))

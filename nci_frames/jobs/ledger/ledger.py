@@ -4,10 +4,11 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import polars as pl
 
+from nci_frames.checked import checked
 from nci_frames.counting.logs.sources import ArrowStream
 from nci_frames.counting.logs.spark_rows import is_spark
 from nci_frames.counts.ledger.storage import Storage
@@ -59,6 +60,7 @@ class CountsLedger:
     [(0.3, 2, 1, 0, 1), (0.5, 1, 0, 1, 2)]
     """
 
+    @checked
     def __init__(self, path: PathLike, *, storage_options: Mapping[str, str] | None = None) -> None:
         self._table = LedgerTable(Storage(path, storage_options))
 
@@ -67,12 +69,13 @@ class CountsLedger:
         """Where the Delta table is."""
         return self._table.storage.uri
 
+    @checked
     def append(
         self,
         source: PathLike | Sequence[PathLike] | ArrowStream,
         *,
         name: str | None = None,
-        thresholds: Sequence[float] | Literal["exact"] = "exact",
+        thresholds: Sequence[float] | str = "exact",
         run: str | None = None,
         window: Window | None = None,
         on_changed: OnChanged = "raise",
@@ -147,8 +150,6 @@ class CountsLedger:
         NearlyUniqueKeyWarning, OutsideGridWarning
             Of each file, as ``count_confusion`` does.
         """
-        if on_changed not in get_args(OnChanged):
-            raise ParameterError.unknown_choice("on_changed", on_changed, get_args(OnChanged))
         settings = CountingSettings.of(thresholds=thresholds, **columns)
         files: list[SourceFile]
         if is_spark(source):
@@ -162,7 +163,7 @@ class CountsLedger:
             work.identify(file)
         appended = append(self._table, work, keep_going=keep_going)
         for warning in work.warnings():
-            warnings.warn(warning, stacklevel=2)
+            warnings.warn(warning, stacklevel=3)  # whoever called the checked method
         return appended
 
     def append_files(
@@ -210,6 +211,7 @@ class CountsLedger:
         work.look()
         return work.report().with_columns(pl.col("event").replace("counted", "new"))
 
+    @checked
     def read(
         self,
         *,
@@ -249,6 +251,7 @@ class CountsLedger:
         """
         return self.contents(generation).counts(by=by, window=check_window(window), as_of=as_of)
 
+    @checked
     def sources(self, *, generation: str | None = None) -> pl.DataFrame:
         """Return the sources that the ledger knows, in the order in which they came.
 
@@ -293,6 +296,7 @@ class CountsLedger:
         """
         return generations_in(self._table)
 
+    @checked
     def verify(self, *, files: bool = False) -> pl.DataFrame:
         """Check everything the ledger holds.
 
@@ -312,6 +316,7 @@ class CountsLedger:
         schema = {"what": pl.String, "where": pl.String, "found": pl.String}
         return pl.DataFrame(find_damage(self._table, files=files), schema=schema, orient="row")
 
+    @checked
     def retire(self, *identities: str, run: str | None = None, generation: str | None = None) -> None:
         """Let the rows of sources count no longer; a file of that content is counted again if it comes.
 
@@ -331,6 +336,7 @@ class CountsLedger:
         """
         retire(View.newest(self._table, generation), identities, run or _run_now())
 
+    @checked
     def rebuild(self, *, generation: str | None = None, run: str | None = None) -> pl.DataFrame:
         """Count the files of all sources anew, from where they were, and let the new counts take their place.
 
@@ -359,6 +365,7 @@ class CountsLedger:
         settings = settings_of(view).settings
         return self.append_files(files, settings, run=run, on_changed="recount", anew=True)
 
+    @checked
     def compact(self, *, generation: str | None = None) -> int:
         """Gather the many small files of a generation, leave out what counts no longer, and shorten the log.
 

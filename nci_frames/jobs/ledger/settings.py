@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from nci_frames.arguments import LEAST_BUCKETS, check_whole
+from nci_frames.checked import checked
 from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.counts.ledger.storage import content_hash
@@ -17,6 +18,8 @@ __all__ = ["BUCKETS", "CountingSettings"]
 
 #: How many buckets units are divided into, unless another number is asked for.
 BUCKETS = 256
+#: Settings that name a column.
+_COLUMNS = ("model", "label", "score", "fold", "repeat", "unit")
 #: Settings that were added later: without them a generation keeps its name.
 _NEWER = ("repeat", "unit", "buckets")
 
@@ -43,6 +46,7 @@ class CountingSettings:
     buckets: int | None = None
 
     @classmethod
+    @checked
     def of(
         cls,
         *,
@@ -60,7 +64,7 @@ class CountingSettings:
             without a unit, or are not 20 to 1,000,000.
         """
         known = {field.name for field in dataclasses.fields(cls)}
-        for name in columns:
+        for name, value in columns.items():
             if name == "weight":
                 msg = "a ledger cannot keep weighted counts"
                 found = "weight: sums of floats depend on the order in which files come"
@@ -68,6 +72,8 @@ class CountingSettings:
                 raise ParameterError(msg, found=found, hint=hint)
             if name not in known:
                 raise ParameterError.unknown_choice("the option of a ledger", name, sorted(known))
+            if name in _COLUMNS and not isinstance(value, str | None):
+                raise ParameterError.wrong_kind(name, value, "a string or None", None, None)
         if isinstance(thresholds, str) and thresholds != "exact":
             msg = 'the thresholds of a ledger must be a list of numbers or "exact"'
             hint = "they must be the same for every log; logit_thresholds(501) fits most"
