@@ -1,5 +1,6 @@
-"""Files that are whole or as they were before, never half-written, and say so by checksums."""
+"""Files that are whole or as they were before, never half-written; Parquet files have checksums."""
 
+import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -34,7 +35,10 @@ def file_kind(path: str | Path, kinds: Sequence[str], *, what: str = "file") -> 
 
 
 def _refuse_folder(path: Path, what: str, name: str) -> None:
-    if path.is_dir():
+    if "\0" in str(path):
+        raise ParameterError(f"the path of a {what} must have no NUL", found=repr(str(path)))
+    # Of a name that is too long pathlib makes an error, and writing one of ours.
+    if os.path.isdir(path):  # noqa: PTH112
         raise ParameterError(
             f"the path of a {what} must be a file",
             found=f"the folder {str(path)!r}",

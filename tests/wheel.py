@@ -25,7 +25,10 @@ COPIED = (
     "CONTRIBUTING.md", "Makefile", "LICENSE", "constraints.txt", "constraints-spark.txt",
 )  # fmt: skip
 #: These look at the source tree, or open a browser.
-LEFT_OUT = ("test_api", "test_development", "test_job_file", "test_live_page", "test_page_sizes", "test_site")
+LEFT_OUT = (
+    "page_matrix", "test_api", "test_development", "test_job_file", "test_live_page", "test_page_sizes",
+    "test_site",
+)  # fmt: skip
 MARKS = "not browser and not thorough and not spark and not slow"
 
 

@@ -209,9 +209,11 @@ def _add_exact(
     check_sums(frame.select(*keys).with_columns(**rows), ["tp", "fp"], keys)
     # Members are added in their order, so that sums of weights are the same to the bit in every run.
     group = np.repeat(np.arange(len(begins), dtype=np.uint32), sizes)
-    places = pl.DataFrame({"group": group, "threshold": frame["threshold"]})
+    # Polars takes long to sort by columns of several chunks: NumPy makes one.
+    threshold = frame["threshold"].to_numpy()
+    places = pl.DataFrame({"group": group, "threshold": threshold})
     order = places.select(pl.arg_sort_by("group", "threshold", maintain_order=True)).to_series().to_numpy()
-    threshold = frame["threshold"].to_numpy()[order]
+    threshold = threshold[order]
     new = np.append(True, threshold[1:] != threshold[:-1])
     new[np.cumsum(sizes)[:-1]] = True
     steps = np.flatnonzero(new)

@@ -56,7 +56,8 @@ class GroupNumbers:
 
     def frame(self) -> pl.DataFrame:
         """Return the keys of the groups in the order of their numbers."""
-        self._found = [pl.concat(self._found)]
+        # Polars takes long to sort by columns of many chunks.
+        self._found = [pl.concat(self._found, rechunk=True)]
         return self._found[0]
 
     def repeated(self, order: NDArray[np.int64], sizes: NDArray[np.int64] | int) -> pl.DataFrame:

@@ -15,8 +15,9 @@ from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.runs import group_starts, is_sorted
+from nci_frames.typing import Floats
 
-__all__ = ["BucketCounts", "bucket_counts"]
+__all__ = ["BucketCounts", "bucket_counts", "even_buckets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,11 @@ class BucketCounts:
         return int(self.positives.shape[0])
 
     @property
-    def occupied(self) -> tuple[int, int]:
-        """How many buckets have positives of the group, and how many have negatives."""
+    def even(self) -> tuple[float, float]:
+        """How many buckets with equally many rows vary as much as those of the positives, and negatives."""
         positives, negatives = (
-            int((np.asarray(of_class.sum(axis=1)) > 0).sum()) for of_class in (self.positives, self.negatives)
+            float(even_buckets(np.asarray(of_class.sum(axis=1))))
+            for of_class in (self.positives, self.negatives)
         )
         return positives, negatives
 
@@ -55,6 +57,13 @@ class BucketCounts:
     def condensed(self) -> "BucketCounts":
         """Merge neighbouring bins without positives, as ``Histogram.condensed`` does."""
         return self.coarser(self.histogram.condensed().thresholds.tolist())
+
+
+def even_buckets(rows: Floats) -> Floats:
+    """Return sum(n)²/sum(n²) of rows in buckets, along the last axis: the number of them if all are equal."""
+    squares = np.asarray((rows**2).sum(axis=-1), np.float64)
+    even: Floats = np.divide(rows.sum(axis=-1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
+    return even
 
 
 def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
