@@ -11,7 +11,6 @@ from typing import Any
 
 import jinja2
 import polars as pl
-import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from nci_frames.errors import ParameterError
@@ -22,6 +21,7 @@ from nci_frames.reporting.findings.spread import fold_spread
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
 from nci_frames.reporting.findings.worst_segments import worst_segments
+from nci_frames.reporting.pages.bundle import vega_bundle
 from nci_frames.reporting.pages.figures import Figure, report_figures, shown_models
 from nci_frames.reporting.pages.gates import RunSummary
 from nci_frames.reporting.pages.live import live_numbers
@@ -75,7 +75,7 @@ def render_report(
 ) -> str:
     """Return the page as text; see ``write_report``. *gates* are those of the job that made it."""
     summary = summarise(comparison)
-    scripts = [_bundle(), *map(_own, _SCRIPTS)]
+    scripts = [vega_bundle(), *map(_own, _SCRIPTS)]
     models = sorted(comparison.points["model"].unique())
     drawn = shown_models(comparison)
     segments = segment_numbers(comparison, drawn)
@@ -268,14 +268,6 @@ def _template() -> jinja2.Template:
 
 def _own(name: str) -> str:
     return resources.files("nci_frames.reporting.pages").joinpath(name).read_text(encoding="utf-8")
-
-
-@cache
-def _bundle() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script that cannot close its own element."""
-    # The stub of vl-convert forgets that the snippet is optional.
-    bundle = vl_convert.javascript_bundle()  # type: ignore[call-arg]
-    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def _policy(scripts: Sequence[str]) -> str:
