@@ -1,10 +1,11 @@
 """What all commands do: an expected error, or an interrupt, ends with a message and an exit code."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from nci_frames.errors import NciFramesError
+from nci_frames.errors import NciFramesError, ParameterError
 from nci_frames.interrupts import INTERRUPTED
 
 __all__ = ["Command", "Commands"]
@@ -16,6 +17,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:
+            _need_working_directory()
             return super().invoke(ctx)
         except NciFramesError as error:
             from nci_frames.reporting.tables.names import printable
@@ -30,6 +32,15 @@ class Command(click.Command):
         except KeyboardInterrupt:
             click.echo(INTERRUPTED, err=True)
             ctx.exit(130)
+
+
+def _need_working_directory() -> None:
+    """Raise ParameterError where the folder is gone from which relative paths start."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        msg = "the working directory is gone"
+        raise ParameterError(msg, found=error.strerror, hint="change to a folder that exists") from error
 
 
 class Commands(click.Group):

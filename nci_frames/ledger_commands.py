@@ -194,7 +194,7 @@ def compact(path: str, generation: str | None) -> None:
       nci-frames ledger compact nightly/ledger
     """
     gathered = _ledger(path).compact(generation=generation)
-    click.echo(f"{gathered:,} files gathered")
+    click.echo(f"files gathered: {gathered:,}")
 
 
 @ledger.command()
@@ -208,7 +208,7 @@ def rebuild(path: str, generation: str | None) -> None:
       nci-frames ledger rebuild nightly/ledger
     """
     counted = _ledger(path).rebuild(generation=generation)
-    click.echo(f"{len(counted):,} files counted")
+    click.echo(f"files counted: {len(counted):,}")
     _warn(counted)
 
 
@@ -224,7 +224,7 @@ def retire(path: str, source: tuple[str, ...], generation: str | None) -> None:
       nci-frames ledger retire nightly/ledger 3f0b5c1d9a72
     """
     _ledger(path).retire(*source, generation=generation)
-    click.echo(f"{len(source):,} sources retired")
+    click.echo(f"sources retired: {len(source):,}")
 
 
 def _settings(text: str) -> str:

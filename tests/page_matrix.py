@@ -35,6 +35,8 @@ MEGABYTE = 1024 * 1024
 STEPS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 PREVALENCE = [float(f"{m * 10.0**e:.3g}") for e in range(-4, 0) for m in STEPS if m * 10.0**e <= 0.5]
 BETA = [2 ** (-2 + step / 8) for step in range(33)]
+#: A4 within margins of a centimetre.
+SHEET = {"width": 718, "height": 1046}
 #: Thresholds by segments: a log of 2,000 segments has few rows in each.
 THRESHOLDS = {0: 501, 3: 501, 120: 101, 2000: 11}
 
@@ -195,6 +197,9 @@ def look(browser: Browser, path: Path, tables: Comparison, seen: Seen) -> Seen:
                 }
                 seen.defects += [f"{where}: {what}: {value}" for what, value in checks.items() if value]
             page.emulate_media(media="print", color_scheme="light")
+            page.set_viewport_size(SHEET)
+            if sideways(page) > 0:
+                seen.defects.append(f"on paper: {sideways(page)} pixels wider than a sheet")
             for place in ("nav", "#segment-search", ".csv"):
                 if page.locator(place).first.is_visible():
                     seen.defects.append(f"on paper: {place} is visible")

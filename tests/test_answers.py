@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -192,12 +193,15 @@ def test_the_order_may_be_known_where_the_value_is_not() -> None:
     comparison = nf.compare_models(counts, prevalence=[1e-5, 0.3], repeats=50)
     answer = answer_question(Question(prevalence=1e-5, threshold=0.5), comparison, counts)
     lines = answer_lines(answer)
+    assert lines[1].startswith("choose a, threshold 0.5; in this log F1 ")
+    assert lines[3].startswith("it finds 95 % of the positives; ")
+    assert "right" not in lines[3]
     (told,) = [line for line in lines if "cannot tell the value:" in line]
     assert told.endswith("; it can tell the order: a is significantly better than the other model")
     assert "significantly better than the other model" not in lines
     assert f"; {told}; " in short_answer(answer)
     assert conclusion_lines(answer)[0].endswith(": a, F1 unknown: too few rows")
-    assert conclusion_lines(answer)[1] == "significantly better than 1 of 1 others"
+    assert conclusion_lines(answer)[1] == "significantly better than the other model"
     verdict = summarise(comparison).answers[0].verdicts["f_beta"]
     assert (verdict.best, verdict.distinguishable) == (("a",), ("b",))
     assert verdict.doubt == told
@@ -211,7 +215,24 @@ def test_sums_of_weights_have_no_interval_and_no_test() -> None:
     comparison = nf.compare_models(weighted, prevalence=GRID, threshold=0.5)
     answer = answer_question(Question(prevalence=0.1), comparison, weighted)
     assert answer.models["lower"].null_count() == 2
-    assert "whether it is significantly better than others, this log cannot tell" in answer_lines(answer)
+    untold = "whether it is significantly better than others, this log cannot tell"
+    assert untold in answer_lines(answer)
+    known = replace(answer, models=answer.models.with_columns(supported=True))
+    assert conclusion_lines(known)[1] == untold
+
+
+def test_a_conclusion_does_not_say_more_than_the_answer() -> None:
+    """Too few negatives, and the model that is the best where the log can tell is another one."""
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [6, 8], "fp": [1, 2], "fn": [4, 2], "tn": [99, 98]}
+    )
+    comparison = nf.compare_models(counts, prevalence=[0.005, 0.5], repeats=20)
+    lines = conclusion_lines(
+        answer_question(Question(prevalence=0.01, threshold=0.5), comparison, counts, repeats=200)
+    )
+    assert lines[0] == "prevalence 0.01: a, F1 unknown: too few rows"
+    assert lines[1] == "not significantly better than b"
+    assert lines[2:] == ["b is the best from prevalence 0.238 to 0.5"]
 
 
 @pytest.mark.thorough

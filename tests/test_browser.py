@@ -107,6 +107,14 @@ def test_on_paper_the_navigation_is_gone(visit):
     assert not visit.page.locator("nav").is_visible()
     assert visit.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert visit.page.pdf().startswith(b"%PDF")
+    # The legend of all charts, and what was closed.
+    assert visit.page.locator(".legend").is_visible()
+    closed = "document.querySelectorAll('details:not([open])').length"
+    before = visit.page.evaluate(closed)
+    visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert visit.page.evaluate(closed) == 0 < before
+    visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert visit.page.evaluate(closed) == before
     visit.page.emulate_media(media="screen")
 
 

@@ -127,6 +127,18 @@ def test_bounds_of_few_units_are_extended_to_the_band_of_the_rates() -> None:
     assert nf.bootstrap(many, metric="recall", units="bucket", repeats=50)["interval"].item() == "percentile"
 
 
+def test_models_are_not_compared_by_one_large_unit() -> None:
+    size = np.full(40, 1)
+    size[7] = 400
+    better = in_buckets(np.minimum(size, 390), size)
+    worse = in_buckets(size // 4, size).with_columns(model=pl.lit("b"))
+    found = nf.compare_best(pl.concat([better, worse]), metric="recall", units="bucket", repeats=100)
+    assert found["distinguishable"].to_list() == [None, None]
+    assert found["reason"].unique().to_list() == [
+        "fewer than 10 rows of a class, or buckets of equal size that have it"
+    ]
+
+
 def test_few_buckets_and_no_interval_are_refused() -> None:
     few = nf.count_confusion(nf.unit_buckets(units_scored(1), buckets=19), thresholds=GRID)
     with pytest.raises(nf.ParameterError, match="19; 20 are needed"):

@@ -130,7 +130,8 @@ def test_one_positive_tells_nothing() -> None:
     for metric in ("recall", "f_beta"):
         found = nf.compare_best(counts, metric=metric, prevalence=0.1)
         assert found.select("p_value", "distinguishable", "lower").null_count().row(0) == (2, 2, 2)
-        assert set(found["reason"]) == {"fewer than 10 rows, or buckets, of a class"}
+        few = "fewer than 10 rows of a class, or buckets of equal size that have it"
+        assert set(found["reason"]) == {few}
     # FPR needs no positives.
     assert nf.compare_best(counts, metric="fpr")["distinguishable"].to_list() == [False, False]
 

@@ -172,6 +172,17 @@ def test_messages_name_what_the_command_takes(tmp_path: Path, arguments: str, to
     assert told in done.output
 
 
+def test_a_working_directory_that_is_gone_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    done = CliRunner().invoke(main, ["report", "log.parquet"])
+    assert done.exit_code == 2
+    assert "the working directory is gone" in done.output
+
+
 def test_a_missing_package_is_one_error() -> None:
     with pytest.raises(nf.MissingPackageError, match="this needs it") as error:
         require("nci_frames_has_no_such_module", extra="demo", what="this needs it")

@@ -294,6 +294,23 @@ def test_keys_keep_values_and_types(tmp_path, values):
     assert_frame_equal(ledger.read(), recount([path], "exact", segments="a key"), check_exact=True)
 
 
+@pytest.mark.parametrize("thresholds", ["exact", GRID])
+def test_dropped_rows_are_a_number_and_no_warning(tmp_path, thresholds):
+    """Warnings are errors here."""
+    log = random_log(60, seed=1)
+    path = write(tmp_path, "a.parquet", log.with_columns(label=pl.col("label").shift(2)))
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    appended = ledger.append(path, thresholds=thresholds, on_invalid="drop")
+    assert appended.select("event", "rows", "counted", "dropped").row(0) == ("counted", 60, 58, 2)
+    assert (
+        ledger.read()
+        .filter(pl.col("threshold") == pl.col("threshold").min().over("model"))
+        .select(pl.sum_horizontal("tp", "fp", "fn", "tn").sum())
+        .item()
+        == 58
+    )
+
+
 def test_types_that_differ_between_files_are_refused(tmp_path):
     ledger = nf.CountsLedger(tmp_path / "ledger")
     ledger.append(write(tmp_path, "a.parquet", random_log(50)))

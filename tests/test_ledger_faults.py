@@ -15,8 +15,9 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.cli import main
+from nci_frames.jobs.ledger.counting import count_file
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import LogFile, count_file, identify
+from nci_frames.jobs.ledger.sources import SourceFile, identify
 from tests.jobs import SMALL, small_job
 from tests.logs import random_log
 
@@ -170,9 +171,9 @@ def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
     bad["unreadable"].symlink_to("/proc/self/mem")
     for n, name in enumerate(("vanishing", "growing")):
         random_log(40, 60 + n).write_parquet(bad[name])
-    from nci_frames.jobs.ledger import sources  # noqa: PLC0415
+    from nci_frames.jobs.ledger import counting  # noqa: PLC0415
 
-    read = sources._read
+    read = counting._read
     growing = [0]
 
     def reading(file, settings):
@@ -184,7 +185,7 @@ def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
             random_log(40 + growing[0], 61).write_parquet(bad["growing"])
         return frame
 
-    monkeypatch.setattr(sources, "_read", reading)
+    monkeypatch.setattr(counting, "_read", reading)
     text = SMALL.replace("[0.0, 0.25, 0.5, 0.75]", "[0.0, 0.5]")
     job = small_job(tmp_path, text=text)
     ended = CliRunner().invoke(main, ["run", str(job)])
@@ -210,15 +211,15 @@ def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
 
 def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
     path = write_logs(tmp_path / "logs", 1)[0]
-    from nci_frames.jobs.ledger import sources  # noqa: PLC0415
+    from nci_frames.jobs.ledger import counting  # noqa: PLC0415
 
-    tally = sources.tally_scan
+    tally = counting.tally_scan
 
     def slow_tally(*args, **options):
         random_log(90, 5).write_parquet(path)
         return tally(*args, **options)
 
-    monkeypatch.setattr(sources, "tally_scan", slow_tally)
+    monkeypatch.setattr(counting, "tally_scan", slow_tally)
     ledger = nf.CountsLedger(tmp_path / "ledger")
     with pytest.raises(nf.SourceError, match="changed while it was read"):
         ledger.append(path)
@@ -268,7 +269,7 @@ def test_mutated_files_are_counted_or_refused(tmp_path, mutations):
             mutated[place : place + 4] = chance.randbytes(4)
         path.write_bytes(mutated)
         try:
-            one = count_file(LogFile(str(path)), identify(LogFile(str(path)), SETTINGS), SETTINGS)
+            one = count_file(SourceFile(str(path)), identify(SourceFile(str(path)), SETTINGS), SETTINGS)
         except nf.NciFramesError:
             refused += 1
         else:

@@ -56,6 +56,17 @@ def server() -> Iterator[str]:
         process.terminate()
 
 
+def test_a_latest_run_whose_files_are_gone_is_damaged(tmp_path: Path) -> None:
+    """A folder of this machine by its URL is an object store, too."""
+    write_nights(tmp_path / "logs", 1)
+    (tmp_path / "out").mkdir()
+    gone = {"run": "r1", "path": "runs/r1.0", "sequence": 1, "last_good": None}
+    (tmp_path / "out" / "latest.json").write_text(json.dumps(gone))
+    job = small_job(tmp_path, f'[output]\nfolder = "file://{tmp_path}/out"\n')
+    with pytest.raises(nf.SourceError, match="a published run is damaged"):
+        run_job(read_job(job))
+
+
 def options(server: str) -> dict[str, str]:
     return {
         "AWS_ENDPOINT_URL": server,

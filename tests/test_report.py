@@ -207,6 +207,15 @@ def test_the_borders_are_where_the_winners_change():
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("options", [{}, {"folds": 5}, {"segments": ["DE", "US"]}])
+def test_no_figure_stands_alone_in_a_row_of_two(options):
+    page = render_report(comparison(**options))
+    for section in page.split("<section ")[1:]:
+        rows = "".join("w" if wide else "." for wide in re.findall(r'<figure( class="wide")?>', section))
+        assert all(len(row) % 2 == 0 for row in rows.split("w")), rows
+
+
+@pytest.mark.thorough
 def test_a_best_without_false_positives_is_not_called_certain():
     text = " ".join(Page(render_report(comparison({"quiet": (0.6, 0.0), "loud": (0.9, 0.1)}))).text.split())
     # 98,000 negatives come with 6 found positives at one in 10,000, and 25 are needed.

@@ -101,6 +101,20 @@ def test_init_check_run_with_the_example(tmp_path: Path) -> None:
     assert call("check", job).stdout.startswith("files:    5 (5 known)")
 
 
+def test_neither_init_nor_the_demo_replaces_what_is_there(tmp_path: Path) -> None:
+    log = write_nights(tmp_path / "nightly" / "logs", 1)[0]
+    before = log.read_bytes()
+    refused = call("init", tmp_path / "nightly", "--example")
+    assert refused.exit_code == 2
+    assert "there are logs already" in refused.output
+    small_job(tmp_path / "nightly")
+    demo = call("demo-job", "--out", tmp_path / "nightly")
+    assert demo.exit_code == 2
+    assert "the demo needs a folder of its own" in demo.output
+    assert (tmp_path / "nightly" / "job.toml").read_text() == SMALL
+    assert log.read_bytes() == before
+
+
 @pytest.mark.thorough
 def test_check_finds_columns_that_are_none_and_changed_files(tmp_path: Path) -> None:
     paths = write_nights(tmp_path / "logs", 2)

@@ -117,10 +117,45 @@ def test_winner_ranges_meet_and_fill_the_axis() -> None:
     assert [row["end"] for row in rows[:-1]] == [row["start"] for row in rows[1:]]
 
 
+def test_the_order_of_the_rows_does_not_change_the_bar() -> None:
+    cells = {"tp": [60, 61], "fp": [1, 20], "fn": [40, 39], "tn": [999, 980]}
+    counts = pl.DataFrame({"model": ["a", "b"], "threshold": 0.5, **cells})
+    ranges = nf.winner_ranges(nf.compute_rates(counts), metric="f_beta", over="beta", prevalence=0.01)
+    assert ranges["end"][0] > 10
+    drawn = nf.chart_winner_ranges(ranges).to_dict()
+    assert [row["model"] for row in rows_of(drawn, "bars")] == ["a", "b"]
+    assert nf.chart_winner_ranges(ranges.reverse()).to_dict() == drawn
+
+
 def test_ranks_run_downwards_and_prevalence_0_has_no_place() -> None:
     spec = nf.chart_rank_over_prevalence(ranking(rates_of())).to_dict()
     assert layers(spec)["lines"]["encoding"]["y"]["scale"]["reverse"] is True
     assert {row["prevalence"] for row in rows_of(spec, "lines")} == {0.001, 0.1, 0.5}
+
+
+def test_a_rank_of_a_value_that_the_log_does_not_support_is_dotted() -> None:
+    frame = ranking(rates_of()).with_columns(
+        supported=pl.col("prevalence") > 0.001, reason=pl.lit(None, pl.String)
+    )
+    spec = nf.chart_rank_over_prevalence(frame).to_dict()
+    assert spec["title"]["subtitle"].endswith("; dotted: too few negatives")
+    solid = {row["prevalence"] for row in rows_of(spec, "lines") if row["rank"] is not None}
+    dotted = {row["prevalence"] for row in rows_of(spec, "untold") if row["rank"] is not None}
+    assert (solid, dotted) == ({0.1, 0.5}, {0.001, 0.1})
+
+
+def test_the_name_of_an_area_that_is_as_wide_everywhere_stands_in_the_middle() -> None:
+    grid = [1e-4, 1e-3, 1e-2, 0.1, 0.5]
+    frame = nf.probability_best(counts_of_one_winner(), metric="f_beta", prevalence=grid, repeats=20)
+    (name,) = rows_of(nf.chart_probability_best(frame).to_dict(), "probability_names")
+    assert (name["name"], name["prevalence"]) == ("a", pytest.approx(1e-2))
+
+
+def counts_of_one_winner() -> pl.DataFrame:
+    return pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [900, 100], "fp": [10, 900], "fn": [100, 900],
+         "tn": [9990, 9100]}
+    )  # fmt: skip
 
 
 def test_a_model_without_a_rank_leaves_a_gap() -> None:
@@ -189,6 +224,9 @@ def test_a_line_for_each_metric() -> None:
 
 
 def test_what_cannot_be_drawn_says_so() -> None:
+    none = nf.imbalance_sensitivity("precision", ratios=2).clear()
+    with pytest.raises(nf.ParameterError, match="no sensitivity to draw"):
+        nf.chart_imbalance_sensitivity(none)
     many = rates_of(tuple(f"m{place}" for place in range(MAX_ROWS)))
     with pytest.raises(
         nf.ParameterError, match=r"a chart shows at most 5,000 rows\n.*\n.*select operating points"

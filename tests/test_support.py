@@ -16,6 +16,7 @@ from scipy.stats import norm
 import nci_frames as nf
 from nci_frames.evaluation.support.reasons import too_few
 from nci_frames.reporting.findings.summary import summarise
+from nci_frames.reporting.pages.figures import report_charts
 from nci_frames.reporting.pages.json import render_json
 from nci_frames.reporting.pages.markdown import render_markdown
 from nci_frames.reporting.pages.terminal import print_comparison
@@ -277,9 +278,12 @@ def test_no_form_of_a_report_states_what_the_log_cannot_tell() -> None:
     console = Console(file=io.StringIO(), width=160)
     print_comparison(compared, console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert f"best by PR-AUC: at 10⁻⁴ {lowest.reason}" in text
+    assert f"best by PR-AUC:\n  at 10⁻⁴: {lowest.reason}" in text
     assert f"{value:.4f}  ?" in text
     assert f"{value:.4f}  1" not in text
+    # Resampled logs lack the same negatives, so their probabilities are covered there.
+    (cover,) = rows_of(report_charts(compared)["probability"].to_dict(), "untold")
+    assert cover["end"] < 0.1
     markdown = render_markdown(compared)
     assert "| PR-AUC | this log cannot tell the value\\: about " in markdown
     assert "From 10⁻⁴ to 0.0" in markdown

@@ -160,6 +160,15 @@ def test_control_characters_are_shown_as_such() -> None:
     assert cells(markdown_table(pl.DataFrame({"a": ["x\r\ny\tz"]}))) == [["a"], ["x\r\ny\tz"]]
 
 
+def test_names_that_no_file_can_have_are_errors_of_ours(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"a": [1]})
+    with pytest.raises(ParameterError, match="must have no NUL"):
+        nf.save_table(frame, tmp_path / "a\0b.csv")
+    with pytest.raises(nf.OutputError, match="File name too long"):
+        nf.save_table(frame, tmp_path / f"{'x' * 300}.csv")
+    assert not list(tmp_path.iterdir())
+
+
 def test_markdown_is_to_be_read(tmp_path: Path) -> None:
     frame = pl.DataFrame({"model": ["a"], "value": [1 / 3], "rows": [389_091], "sure": [True]})
     assert saved(frame, tmp_path, "md") == (

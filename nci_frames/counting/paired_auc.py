@@ -18,7 +18,8 @@ from nci_frames.checked import checked
 from nci_frames.counting.logs.reading import kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
-from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError
+from nci_frames.errors import InvalidRowsError, ParameterError
+from nci_frames.messages import Option
 from nci_frames.normal import normal_quantile, two_sided_p_values
 from nci_frames.schemas import AUC_COMPARISONS
 from nci_frames.typing import Floats
@@ -109,13 +110,10 @@ def compare_auc(
     """
     check_level(level)
     scan = scan_behind(predictions)
-    columns = [name for name in scan.raw.collect_schema().names() if not name.startswith("__")]
-    if "unit" not in columns:
-        raise SchemaError.missing_column("unit", "unit", scan.source.where, columns)
-    if "weight" in columns:
-        raise ParameterError(
-            "DeLong's test does not support weights", hint="omit weight= in scan_predictions"
-        )
+    scan.need_unit()
+    if "weight" in scan.raw.collect_schema():
+        hint = f"omit {Option('weight')} in scan_predictions"
+        raise ParameterError("DeLong's test does not support weights", hint=hint)
     kept = kept_keys(scan.keys, by)
     paired_by = [*(key for key in scan.keys if key not in kept), "unit"]
     rows = predictions_of(scan).select(*kept, "model", *paired_by, "label", "score")

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from nci_frames.checked import checked
 from nci_frames.counting.logs.reading import Scan, kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.errors import InvalidRowsError, ParameterError, SchemaError
-from nci_frames.messages import listed
+from nci_frames.counting.logs.sources import Predictions
+from nci_frames.errors import InvalidRowsError, ParameterError
+from nci_frames.messages import Option, listed
 from nci_frames.schemas import PAIRS
 
 __all__ = ["count_pairs"]
@@ -32,7 +33,7 @@ _CELLS = ("both", "a", "b", "none")
 
 @checked
 def count_pairs(
-    predictions: pl.DataFrame | pl.LazyFrame,
+    predictions: Predictions,
     /,
     *,
     thresholds: float | Mapping[str, float],
@@ -44,8 +45,9 @@ def count_pairs(
     Parameters
     ----------
     predictions
-        What ``scan_predictions`` returned with a unit, or a frame with the columns of predictions. Every
-        model must have scored each unit once (once for each value of the keys), with the same label.
+        What ``scan_predictions`` returned with a unit, or a frame or Arrow table with the columns of
+        predictions. Every model must have scored each unit once (once for each value of the keys), with the
+        same label.
     thresholds
         The decision threshold of all models, or ``{model: threshold}``. A row is flagged if
         ``score >= threshold``, compared in the precision of the score.
@@ -101,11 +103,10 @@ def count_pairs(
     ((2, 1, 0, 0), (0, 1, 2, 0))
     """
     scan = scan_behind(predictions)
-    columns = scan.raw.collect_schema()
-    if "unit" not in columns:
-        raise SchemaError.missing_column("unit", "unit", scan.source.where, list(columns))
-    if "weight" in columns:
-        raise ParameterError("joint counts know no weights", hint="leave the weight out of the scan")
+    scan.need_unit()
+    if "weight" in scan.raw.collect_schema():
+        hint = f"omit {Option('weight')} in scan_predictions"
+        raise ParameterError("joint counts do not support weights", hint=hint)
     kept = kept_keys(scan.keys, by)
     unit = [*(key for key in scan.keys if key not in kept), "unit"]
     rows = predictions_of(scan)

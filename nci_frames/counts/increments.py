@@ -12,13 +12,13 @@ import polars as pl
 from nci_frames.counts.sums import check_sums
 from nci_frames.errors import ParameterError
 
-__all__ = ["MOST_CELLS", "check_cells", "counts_of", "increments_of"]
+__all__ = ["MOST_CELLS", "check_size", "counts_of", "increments_of"]
 
 #: Groups times thresholds that a table of counts may have: some 3 GB.
 MOST_CELLS = 40_000_000
 
 
-def check_cells(groups: pl.DataFrame, thresholds: int, where: str) -> None:
+def check_size(groups: pl.DataFrame, thresholds: int, where: str) -> None:
     """Raise ParameterError if the counts of so many groups would not fit in memory.
 
     Parameters
@@ -106,7 +106,7 @@ def counts_of(
     check_sums(increments, ["positives", "negatives"], keys)
     cells = increments.group_by(*keys, "threshold").agg(pl.col("positives", "negatives").sum())
     if thresholds is not None:
-        check_cells(cells.select(keys).unique(), len(thresholds), "the increments")
+        check_size(cells.select(keys).unique(), len(thresholds), "the increments")
         grid = pl.Series("threshold", [None, *thresholds], dtype=pl.Float64).to_frame()
         everywhere = cells.select(keys).unique().join(grid, how="cross")
         cells = everywhere.join(cells, on=[*keys, "threshold"], how="left", nulls_equal=True).with_columns(

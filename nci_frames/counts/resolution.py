@@ -15,13 +15,13 @@ What no filter changes: tp, fp, fn and tn of each row left, and so TPR, FPR, the
 observed prevalence.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-__all__ = ["has_every_score", "no_score_below", "one_score", "runs_with_every_score", "without_claims"]
+__all__ = ["no_score_below", "one_score", "runs_with_every_score", "without_claims"]
 
 
 def one_score(columns: Collection[str]) -> pl.Expr:
@@ -37,25 +37,10 @@ def no_score_below() -> pl.Expr:
     return (pl.col("tp") + pl.col("fn") == pl.col("tp")) & (pl.col("fp") + pl.col("tn") == pl.col("fp"))
 
 
-def has_every_score(columns: Collection[str], keys: Sequence[str]) -> pl.Expr:
-    """Return for each row of counts whether its group has a row for every distinct score.
+def runs_with_every_score(counts: pl.DataFrame, first: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether each run of sorted counts has a row for every distinct score.
 
     It has if no other score lies between any threshold and the next, and none below the lowest.
-
-    Parameters
-    ----------
-    columns
-        The columns of the counts.
-    keys
-        The columns that make a group.
-    """
-    if "resolution" not in columns:
-        return pl.lit(value=False)
-    return (one_score(columns).all() & no_score_below().any()).over(keys)
-
-
-def runs_with_every_score(counts: pl.DataFrame, first: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether each run of sorted counts has a row for every distinct score, as above.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from nci_frames.jobs.job_file.sources import Source
 from nci_frames.jobs.job_file.windows import find_windows
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import LogFile, Window
+from nci_frames.jobs.ledger.sources import SourceFile, Window
 
 __all__ = ["Counting", "Planned", "count_files", "ledger_of", "plan_files"]
 
@@ -92,7 +92,7 @@ def count_files(file: JobFile, source: Source, settings: CountingSettings, how: 
 
 def _found(
     file: JobFile, source: Source, ledger: CountsLedger, settings: CountingSettings, until: datetime | None
-) -> Sequence[LogFile]:
+) -> Sequence[SourceFile]:
     """Return the files of a source; all windows where nothing was counted by these settings."""
     known = settings.generation in ledger.generations()["generation"]
     paths = [source.path] if isinstance(source.path, str) else source.path

@@ -13,14 +13,14 @@ from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 
-__all__ = ["MOST_COUNTS", "Counted", "count_for_comparison"]
+__all__ = ["MOST_COUNTS", "ReportCounts", "count_for_comparison"]
 
 #: Buckets of units, the fewer the more groups and thresholds there are, and how many counts they may give.
 _BUCKETS, MOST_COUNTS = (256, 128, 64, 32), 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class ReportCounts:
     """The counts of a report."""
 
     #: By all keys; a small log that has units also by their buckets.
@@ -33,7 +33,7 @@ class Counted:
         """Return the segments that have fewer positives, or whose positives are worth fewer."""
         return small_segments(self.tally.counts, segments, by_unit=self.by_unit, positives=positives)
 
-    def with_small_pooled(self, small: pl.DataFrame) -> "Counted":
+    def with_small_pooled(self, small: pl.DataFrame) -> "ReportCounts":
         """Return the counts with these segments as one, "other"."""
         if small.is_empty():
             return self
@@ -46,15 +46,15 @@ class Counted:
 
 def count_for_comparison(
     predictions: pl.LazyFrame, thresholds: Thresholds, segments: Sequence[str]
-) -> Counted:
+) -> ReportCounts:
     """Count a log for a report: in one pass, or for a large log with units in two."""
     if "unit" not in predictions.collect_schema():
-        return Counted(tally_predictions(predictions, thresholds=thresholds, progress=True), None, None)
+        return ReportCounts(tally_predictions(predictions, thresholds=thresholds, progress=True), None, None)
     sizes = unit_sizes(predictions)
     rows = scan_behind(predictions).rows
     if rows is not None and rows <= EXACT_ROWS:
         bucketed = unit_buckets(predictions, buckets=_BUCKETS[0])
-        return Counted(tally_predictions(bucketed, thresholds=thresholds, progress=True), None, sizes)
+        return ReportCounts(tally_predictions(bucketed, thresholds=thresholds, progress=True), None, sizes)
     tally = tally_predictions(predictions, thresholds=thresholds, progress=True)
     grid = tally.counts["threshold"].unique().sort().to_list()
     repeats = [REPEAT] if REPEAT in tally.counts.columns else []
@@ -64,7 +64,7 @@ def count_for_comparison(
     if thresholds == "exact":
         same = "exact"
     by_unit = tally_predictions(bucketed, thresholds=same, by=[*by, BUCKET], progress=True)
-    return Counted(tally, by_unit.counts, sizes)
+    return ReportCounts(tally, by_unit.counts, sizes)
 
 
 def _affordable(

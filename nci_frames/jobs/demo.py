@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nci_frames.errors import ParameterError
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import Outcome, run_job
 from nci_frames.jobs.starting import FIRST_NIGHT, SEPARATION, write_night
@@ -32,7 +33,7 @@ EU = 0.0005
 
 [report]
 title = "Five nights of synthetic traffic"
-prevalence = "1e-4:0.5:log:30"
+prevalence = "1e-4:0.5:round"
 beta = "0.5:2:log:9"
 
 [[gates]]
@@ -85,6 +86,11 @@ def run_demo_nights(folder: Path, *, rows: int = _ROWS, seed: int = 0) -> Iterat
     Yields
     ------
     What the night brings, and how the job ended.
+
+    Raises
+    ------
+    ParameterError
+        If there is something else in the folder.
     """
     _clear(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +127,11 @@ def run_demo_nights(folder: Path, *, rows: int = _ROWS, seed: int = 0) -> Iterat
 
 
 def _clear(folder: Path) -> None:
+    """Delete what an earlier demo left, and nothing else."""
     job = folder / "job.toml"
-    if job.exists() and job.read_text(encoding="utf-8") == DEMO_JOB:
-        for name in ("logs", "ledger", "out"):
-            shutil.rmtree(folder / name, ignore_errors=True)
+    ours = job.is_file() and job.read_text(encoding="utf-8", errors="replace") == DEMO_JOB
+    if not ours and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        msg = "the demo needs a folder of its own"
+        raise ParameterError(msg, found=f"{str(folder)!r}, which is not empty", hint="name another folder")
+    for name in ("logs", "ledger", "out") if ours else ():
+        shutil.rmtree(folder / name, ignore_errors=True)

@@ -40,7 +40,7 @@ class Shelf:
         ConflictError
             If another run of the job has not ended.
         OutputError
-            If the folder cannot be made.
+            If the folder cannot be made, or locked.
         """
         lock = self.folder / ".lock"
         try:
@@ -53,6 +53,9 @@ class Shelf:
         except BlockingIOError:
             msg = "another run of this job has not ended"
             raise ConflictError(msg, where=repr(str(self.folder)), hint="wait for it") from None
+        except OSError as error:
+            # A file system without locks.
+            raise OutputError.unwritable(str(lock), error) from error
         else:
             yield
         finally:

@@ -59,8 +59,11 @@ class RemoteShelf(Shelf):
         pointer = self.pointer()
         if pointer is None:
             return
-        runs = pl.read_parquet(self.folder / pointer["path"] / "runs.parquet", glob=False)
-        if run in runs["run"]:
+        known = pl.Series([], dtype=pl.String)
+        # What is damaged in the latest run is told where its history is read.
+        with contextlib.suppress(OSError, pl.exceptions.PolarsError):
+            known = pl.read_parquet(self.folder / pointer["path"] / "runs.parquet", glob=False)["run"]
+        if run in known:
             raise ConflictError.published(run, self._store.url)
 
     def path_of(self, run: str) -> str:

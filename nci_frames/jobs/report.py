@@ -19,7 +19,7 @@ from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.comparison.questions import Answer, Question
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.folders import check_apart, publishing
-from nci_frames.jobs.counting_units import Counted, count_for_comparison
+from nci_frames.jobs.counting_units import ReportCounts, count_for_comparison
 from nci_frames.jobs.field_file import read_field, segments_of
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.small_segments import field_with_small_pooled
@@ -163,7 +163,7 @@ def _check_kinds(job: ReportJob) -> None:
 
 
 def _write(
-    job: ReportJob, counted: Counted, comparison: Comparison, answer: Answer, folder: Path
+    job: ReportJob, counted: ReportCounts, comparison: Comparison, answer: Answer, folder: Path
 ) -> tuple[list[str], ...]:
     """Write all files of a job into a folder; return their names there: reports, tables, charts."""
     tally = counted.tally
@@ -192,7 +192,7 @@ def _tables(counts: pl.DataFrame, comparison: Comparison, answer: Answer) -> dic
     return {"counts": counts, "answer": answer.models, "answer_winners": answer.winners, **comparison.tables}
 
 
-def _facts(counted: Counted, comparison: Comparison, answer: Answer) -> list[tuple[str, str]]:
+def _facts(counted: ReportCounts, comparison: Comparison, answer: Answer) -> list[tuple[str, str]]:
     tally, observed = counted.tally, comparison.observed_prevalence
     return [
         ("answer", short_answer(answer)),

@@ -25,7 +25,7 @@ def write_job(folder: Path, *, example: bool = False) -> Path:
     Raises
     ------
     ParameterError
-        If there is a job already.
+        If there is a job already, or with *example* logs are.
     OutputError
         If the folder cannot be written.
     """
@@ -33,6 +33,9 @@ def write_job(folder: Path, *, example: bool = False) -> Path:
     if file.exists():
         msg = "there is a job file already"
         raise ParameterError(msg, found=repr(str(file)), hint="name another folder")
+    if example and (folder / "logs").exists():
+        msg = "there are logs already, which the example would replace"
+        raise ParameterError(msg, found=repr(str(folder / "logs")), hint="name another folder")
     text = resources.files("nci_frames.jobs").joinpath("job.toml").read_text(encoding="utf-8")
     with replacing(file, what="job file") as beside:
         beside.write_text(text, encoding="utf-8", newline="")

@@ -9,6 +9,7 @@ from nci_frames.schemas.frame import FINITE, Column
 __all__ = [
     "AVERAGED",
     "BETA",
+    "BUCKET",
     "COUNT",
     "LOWER",
     "METHOD",
@@ -26,6 +27,9 @@ __all__ = [
     "share",
     "whole",
 ]
+
+#: The key of buckets of units, which ``unit_buckets`` adds.
+BUCKET = "bucket"
 
 RATE = (pl.Float64,)
 COUNT = (pl.Int64, pl.Float64)

@@ -96,6 +96,12 @@ class Scan:
         with self.source.reading():
             yield from frame.collect_batches(chunk_size=chunk_size, maintain_order=maintain_order)
 
+    def need_unit(self) -> None:
+        """Raise SchemaError unless it is known to which unit each row belongs."""
+        columns = [name for name in self.raw.collect_schema() if not name.startswith("__")]
+        if "unit" not in columns:
+            raise SchemaError.missing_column("unit", "unit", self.source.where, columns)
+
     def need_all_rows(self, rows_by_code: Mapping[int, int]) -> None:
         """Raise SourceError if the rows that were read are not those that the footers promise."""
         seen = sum(rows_by_code.values())

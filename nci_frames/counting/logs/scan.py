@@ -249,4 +249,5 @@ def _check_types(schema: pl.Schema, columns: Columns, where: str) -> None:
         require(columns.weight, schema[columns.weight].is_numeric(), "a number (the weight)")
     if columns.unit:
         dtype = schema[columns.unit]
-        require(columns.unit, dtype.is_integer() or is_text(dtype), "a String or whole number (the unit)")
+        fits = is_text(dtype) or (dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128))
+        require(columns.unit, fits, "a String or whole number of up to 64 bits (the unit)")

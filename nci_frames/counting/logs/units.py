@@ -18,12 +18,10 @@ from nci_frames.counting.logs.reading import predictions_of
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
-from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.errors import ParameterError
+from nci_frames.schemas.columns import BUCKET
 
 __all__ = ["BUCKET", "UnitSizes", "bucket_of_units", "unit_buckets", "unit_sizes"]
-
-#: Name of the key that ``unit_buckets`` adds.
-BUCKET = "bucket"
 
 #: Above so many rows, units are counted in a sample of one in so many units.
 _MANY_ROWS, _SAMPLED = 1 << 24, 64
@@ -81,13 +79,11 @@ def unit_buckets(predictions: Predictions, /, *, buckets: int = 256) -> pl.LazyF
     """
     check_whole("buckets", buckets, 2, 1_000_000)
     scan = scan_behind(predictions)
-    schema = scan.raw.collect_schema()
-    if "unit" not in schema:
-        raise SchemaError.missing_column("unit", "unit", scan.source.where, list(schema))
-    if "bucket" in scan.keys:
+    scan.need_unit()
+    if BUCKET in scan.keys:
         raise ParameterError("the predictions already have a key 'bucket'", hint="rename it in the log")
     prepare = functools.partial(_with_bucket, prepare=scan.prepare, buckets=buckets)
-    return predictions_of(replace(scan, keys=(*scan.keys, "bucket"), prepare=prepare))
+    return predictions_of(replace(scan, keys=(*scan.keys, BUCKET), prepare=prepare))
 
 
 def _with_bucket(

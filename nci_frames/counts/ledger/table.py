@@ -77,7 +77,7 @@ class LedgerTable:
         Raises
         ------
         LedgerError
-            If the log of the table is damaged.
+            If the log of the table is damaged, or cannot be read.
         """
         wrong = self.storage.check_log(since=self.storage.newest_checkpoint())
         if wrong:
@@ -87,9 +87,12 @@ class LedgerTable:
                 return None
             return _snapshot(DeltaTable(self.storage.uri, storage_options=self.storage.options))
         except (DeltaError, OSError, ValueError) as error:
-            raise LedgerError.damaged_ledger(
-                self.storage.uri, {"_delta_log": store_problem(error)}
-            ) from error
+            found = store_problem(error)
+            if self.storage.local is None:
+                # Mostly it is out of reach, or the credentials are wrong.
+                msg = "the ledger cannot be read"
+                raise LedgerError(msg, where=repr(self.storage.uri), found=found) from error
+            raise LedgerError.damaged_ledger(self.storage.uri, {"_delta_log": found}) from error
 
     def create(self) -> Snapshot:
         """Make an empty ledger unless there is one."""

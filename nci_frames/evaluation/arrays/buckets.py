@@ -15,8 +15,9 @@ from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.runs import group_starts, is_sorted
+from nci_frames.typing import Floats
 
-__all__ = ["BucketCounts", "bucket_counts"]
+__all__ = ["BucketCounts", "bucket_counts", "even_buckets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,11 @@ class BucketCounts:
         return int(self.positives.shape[0])
 
     @property
-    def occupied(self) -> tuple[int, int]:
-        """How many buckets have positives of the group, and how many have negatives."""
+    def even(self) -> tuple[float, float]:
+        """How many buckets with equally many rows vary as much as those of the positives, and negatives."""
         positives, negatives = (
-            int((np.asarray(of_class.sum(axis=1)) > 0).sum()) for of_class in (self.positives, self.negatives)
+            float(even_buckets(np.asarray(of_class.sum(axis=1))))
+            for of_class in (self.positives, self.negatives)
         )
         return positives, negatives
 
@@ -55,6 +57,13 @@ class BucketCounts:
     def condensed(self) -> "BucketCounts":
         """Merge neighbouring bins without positives, as ``Histogram.condensed`` does."""
         return self.coarser(self.histogram.condensed().thresholds.tolist())
+
+
+def even_buckets(rows: Floats) -> Floats:
+    """Return sum(n)²/sum(n²) of rows in buckets, along the last axis: the number of them if all are equal."""
+    squares = np.asarray((rows**2).sum(axis=-1), np.float64)
+    even: Floats = np.divide(rows.sum(axis=-1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
+    return even
 
 
 def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
@@ -82,7 +91,7 @@ def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
     bucket = heads.join(
         pl.DataFrame({units: buckets}).with_row_index("__place"), on=units, how="left", maintain_order="left"
     )["__place"].to_numpy()
-    every = runs_with_every_score(counts, first)
+    every, groups = runs_with_every_score(counts, first), heads.select(group)
     found = []
     borders = np.flatnonzero(np.diff(number, prepend=-1))
     for begin, end in zip(borders, np.append(borders, len(heads))[1:], strict=True):
@@ -96,7 +105,7 @@ def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
         place = np.searchsorted(-bins, -threshold)
         shape = (len(buckets), len(bins) + 1)
         lowest = first[begin:end] - start
-        classes = []
+        classes, totals = [], []
         for hit, missed in (("tp", "fn"), ("fp", "tn")):
             reached, rest = (counts[name][start:stop].to_numpy() for name in (hit, missed))
             # The next row has the next higher threshold, unless it is another bucket's.
@@ -108,8 +117,8 @@ def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
                 np.append(place, np.full(end - begin, len(bins))),
             )
             classes.append(_sparse(rows, cells, shape))
-        positives, negatives = (np.asarray(of_class.sum(axis=0)).astype(np.int64) for of_class in classes)
-        histogram = Histogram(heads[begin : begin + 1].select(group), bins, positives, negatives, every_score)
+            totals.append(np.bincount(cells[1], rows, len(bins) + 1).astype(np.int64))
+        histogram = Histogram(groups[int(begin)], bins, totals[0], totals[1], every_score)
         found.append(BucketCounts(histogram, *classes))
     return found
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.comparison.units import Drawn
+from nci_frames.evaluation.resampling.few_rows import FEW_THRESHOLDS, step_of_recall
 from nci_frames.evaluation.resampling.probability_best import shares_of_best, with_reasons
 from nci_frames.schemas import BEST_MODELS
 from nci_frames.schemas.runs import in_runs
@@ -23,13 +24,6 @@ __all__ = [
 
 #: Only this many models, the nearest to the top, are resampled; others count as the best in no log.
 MOST_RESAMPLED = 20
-
-#: So many positives of the highest scores have a step of recall each in the areas of resampled logs; later
-#: steps grow by one part in so many.
-_SINGLE = 192
-
-#: So many thresholds of a model are all kept.
-_FEW = 1024
 
 _CELLS = ("model", "threshold", "tp", "fp", "fn", "tn")
 
@@ -172,11 +166,10 @@ def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
     after them a step is a fixed share of the positives before it. The first threshold of a step is kept: the
     negatives after it come after its positives too. The last one of the model is kept for its recall.
     """
-    if counts.height <= _FEW * counts["model"].n_unique():
+    if counts.height <= FEW_THRESHOLDS * counts["model"].n_unique():
         return counts
     rising, lowest = in_runs(counts, ["model"])
-    true = rising["tp"].to_numpy()
-    step = np.minimum(true, _SINGLE) + np.floor(_SINGLE * np.log(np.maximum(true, _SINGLE) / _SINGLE))
+    step = step_of_recall(rising["tp"].to_numpy())
     kept = np.append(step[:-1] != step[1:], True)
     kept[lowest] = True
     kept[lowest[1:] - 1] = True

@@ -20,24 +20,26 @@ def report_curves(rates: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
 
     On that axis, precision keeps its shape at any prevalence.
     """
-    tpr, fpr = pl.col("tpr"), pl.col("fpr")
-    # A copy of the other columns would take much memory.
-    defined = (
-        rates.select("model", "tpr", "fpr")
-        .with_row_index("__row")
-        .filter(pl.col("model").is_in(models), tpr.is_not_null(), fpr.is_not_null())
-    )
-    if defined.height <= _MANY_POINTS:
-        return rates[defined["__row"]]
-    least = fpr.filter(fpr > 0).min()
+    fpr = pl.col("fpr")
+    defined = pl.col("model").is_in(models) & pl.col("tpr").is_not_null() & fpr.is_not_null()
+    rows = rates.select(pl.arg_where(defined)).to_series()
+    if len(rows) <= _MANY_POINTS:
+        return rates[rows]
     width, height = _CANVAS
-    across = pl.max_horizontal("fpr", least / 10).log()
-    ordered = defined.with_columns(across=across).sort("model", "fpr", "tpr")
+    lowest, least = rates.select(fpr.filter(defined).min(), least=fpr.filter(defined & (fpr > 0)).min()).row(
+        0
+    )
+    across = pl.max_horizontal("fpr", pl.lit(least, pl.Float64) / 10).log()
+    left = pl.lit(None if least is None else max(lowest, least / 10), pl.Float64).log()
     # A rising curve passes a column of pixels between the first and the last of its points there.
-    column = ((pl.col("across") / pl.col("across").min()) * width).floor()
-    run = ordered.select(pl.struct("model", column).rle_id()).to_series()
+    run = (across / left * width).floor().rle_id()
     ends = run.ne_missing(run.shift()) | run.ne_missing(run.shift(-1))
-    passing = ordered.filter(ends)
+    # One model after the other: a copy of the rates of all of them would take much memory.
+    places = rates.select("model", "tpr", "fpr").with_row_index("__row").lazy()
+    passing = pl.concat(
+        places.filter(defined, pl.col("model") == model).sort("fpr", "tpr").filter(ends).collect()
+        for model in sorted(model for model in models if model is not None)
+    ).with_columns(across=across)
     kept = thin_curves(passing, "across", "tpr", by="model", width=width, height=height)
     return without_claims(rates[kept["__row"]])
 

@@ -11,11 +11,9 @@ from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
 from nci_frames.schemas import COUNTS, RATES
+from nci_frames.schemas.columns import BUCKET
 
 __all__ = ["BUCKET", "Drawn", "without_keys"]
-
-#: The key of ``unit_buckets``.
-BUCKET = "bucket"
 
 _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
 _SHARES = ("positives_worth", "negatives_worth")

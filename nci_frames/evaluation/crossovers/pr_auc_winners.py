@@ -2,6 +2,7 @@
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.evaluation.areas.nodes import TOLERANCE
 from nci_frames.evaluation.crossovers.supported_ranges import LOWEST, WHY, supported_prevalences
@@ -12,6 +13,11 @@ __all__ = ["area_winners"]
 
 #: Grid points at which the best is looked up; a model that leads only between two of them is missed.
 _PLACES = 2_001
+
+#: So often the distance of two of them can be halved before it is below the precision of a number.
+_HALVINGS = 50
+
+Flags = NDArray[np.bool_]
 
 
 def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
@@ -66,21 +72,23 @@ def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: f
 
 def _overtaken(values: Floats, leader: int, start: float, end: float) -> tuple[float, int]:
     """Return where, and by whom, a leader is first overtaken before *end*, where it is behind."""
-    from scipy.optimize import brentq  # noqa: PLC0415  (what does not need it does not wait for it)
-
-    def lead(place: float, other: int) -> float:
-        mine, theirs = _interpolated(values[[leader, other]], np.array([place]))[:, 0]
-        return float(mine - theirs)
-
     ahead = _interpolated(values, np.array([end]))[:, 0]
     rivals = np.flatnonzero(ahead > ahead[leader] + 2 * TOLERANCE)
-    met = [
-        float(brentq(lead, start, end, args=(int(other),))) if lead(start, int(other)) > 0 else start
-        for other in rivals
-    ]
+
+    def leads(places: Floats) -> Flags:
+        """Return whether the leader is ahead of each rival, at a place of its own."""
+        at = _interpolated(values[[leader, *rivals]], places)
+        return np.asarray(at[0] > np.diagonal(at[1:]))
+
+    low, high = np.full(len(rivals), start), np.full(len(rivals), end)
+    high = np.where(leads(low), high, low)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        before = leads(middle)
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
     # Of models that draw level at the same point, the one that is farthest ahead.
-    first = min(range(len(rivals)), key=lambda place: (met[place], -ahead[rivals[place]]))
-    return met[first], int(rivals[first])
+    first = np.lexsort((-ahead[rivals], high))[0]
+    return float(high[first]), int(rivals[first])
 
 
 def _interpolated(values: Floats, places: Floats) -> Floats:

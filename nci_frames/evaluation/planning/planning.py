@@ -61,8 +61,8 @@ def required_samples(
         with probability level² or more.
     assurance
         Share of the studies of this size whose measured intervals reach the goal, in (0, 1). With None the
-        goal is that of a study that measures the expected rates, as in the paper; of all such studies, only a
-        third to three quarters reach it.
+        goal is that of a study that measures the expected rates, as in the paper; of all such studies, only
+        some reach it: 40 to 80 % with *delta*.
     method
         The interval of the study: "exact" plans for Wilson's, by the binomial distribution at the expected
         rates; "hoeffding" for that of Hoeffding's inequality, which holds for any rate. Without *assurance*,
@@ -93,7 +93,7 @@ def required_samples(
     Notes
     -----
     A study that measures a lower rate than expected finds a wider relative interval, so that a plan for the
-    expected rates alone fails about every second time. The share of studies that reach the goal is summed
+    expected rates alone fails in many studies. The share of studies that reach the goal is summed
     over the outcomes of both classes. For *delta* and *precision_half_width* both rates get the same relative
     half-width, the largest that reaches the goal often enough.
 

@@ -65,7 +65,7 @@ def expected_values(
     Notes
     -----
     The mean is an integral over the mass, by Gauss-Legendre quadrature in some hundred panels; its error is
-    below 1e-12. Over draws it is their mean.
+    below 1e-11. Over draws it is their mean.
 
     Examples
     --------

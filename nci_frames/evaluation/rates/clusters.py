@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
+from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts, even_buckets
 from nci_frames.normal import normal_quantile
 from nci_frames.schemas import COUNTS
 from nci_frames.typing import Floats
@@ -185,8 +185,6 @@ def known_share(rows: Floats, level: float) -> Floats:
     """
     from scipy.special import stdtrit  # noqa: PLC0415  (slow to import, and seldom needed)
 
-    squares = (rows**2).sum(axis=-1)
-    equal = np.divide(rows.sum(axis=-1) ** 2, squares, out=np.ones_like(squares), where=squares > 0)
-    student = stdtrit(np.maximum(equal - 1, 1.0), 0.5 + level / 2)
+    student = stdtrit(np.maximum(even_buckets(rows) - 1, 1.0), 0.5 + level / 2)
     # Of a level that rounds to 0 both are 0.
     return np.where(student > 0, (normal_quantile(level) / np.where(student > 0, student, 1.0)) ** 2, 1.0)

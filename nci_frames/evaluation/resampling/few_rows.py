@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nci_frames.evaluation.arrays.histograms import Histogram
+from nci_frames.typing import Floats
 
-__all__ = ["one_row_apart", "steps_of_recall", "with_prior"]
+__all__ = ["FEW_THRESHOLDS", "one_row_apart", "step_of_recall", "steps_of_recall", "with_prior"]
 
 Rows = NDArray[np.int64]
 
@@ -16,7 +17,7 @@ _PRIOR = 0.5
 #: So many positives of the highest scores have a step of recall each; later steps grow by a share of this.
 _SINGLE = 192
 #: So many thresholds are all kept.
-_FEW = 1024
+FEW_THRESHOLDS = 1024
 
 
 def one_row_apart(histogram: Histogram, *, unseen: bool) -> tuple[Rows, Rows]:
@@ -65,13 +66,16 @@ def steps_of_recall(histogram: Histogram) -> list[float]:
     Of the thresholds that reach the same positives the highest has the fewest false positives. Of the first
     positives each has a step of its own; after them a step is a fixed share of the positives before it.
     """
-    if len(histogram.thresholds) <= _FEW:
+    if len(histogram.thresholds) <= FEW_THRESHOLDS:
         everyone: list[float] = histogram.thresholds[::-1].tolist()
         return everyone
-    true = histogram.positives.cumsum()[:-1]
-    beyond = np.log(np.maximum(true, _SINGLE) / _SINGLE)
-    step = np.minimum(true, _SINGLE) + np.floor(_SINGLE * beyond)
-    kept = np.diff(step, prepend=-1) > 0
+    kept = np.diff(step_of_recall(histogram.positives.cumsum()[:-1]), prepend=-1) > 0
     kept[-1] = True
     some: list[float] = histogram.thresholds[kept][::-1].tolist()
     return some
+
+
+def step_of_recall(true: Rows) -> Floats:
+    """Return the number of the step that so many true positives belong to."""
+    beyond = np.log(np.maximum(true, _SINGLE) / _SINGLE)
+    return np.asarray(np.minimum(true, _SINGLE) + np.floor(_SINGLE * beyond))

@@ -26,7 +26,7 @@ from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.evaluation.resampling.best_f_beta import best_f_beta, has_no_limits
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
-from nci_frames.evaluation.resampling.samplers import samplers_of
+from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
 from nci_frames.schemas import COUNTS
 from nci_frames.typing import Floats
 
@@ -53,8 +53,8 @@ class Replicates:
     #: By how much a positive (first row) or a negative (second row) more or less moves each value at most;
     #: NaN if that makes it undefined.
     moved: Floats
-    #: How many rows, or buckets of units, with positives and with negatives are drawn from.
-    sizes: tuple[int, int]
+    #: How many positives and negatives are drawn from, or buckets of equal size that have them.
+    sizes: tuple[float, float]
 
     def check_one_point(self) -> None:
         """Raise ParameterError if the metric was taken at several thresholds."""
@@ -101,15 +101,70 @@ def resample(
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units*, or *over*.
     """
-    found = _resampled(
-        counts, metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
-        units=units, over=over, own=own, prior=prior,
-    )  # fmt: skip
-    if over is None:
-        yield from found
-        return
-    for _, same in itertools.groupby(found, key=lambda one: one.histogram.group.row(0)):
-        yield _mean(list(same), over)
+    check_repeats(repeats, 2)
+    check_seed(seed)
+    thresholds = None if threshold is None else np.unique(np.asarray(threshold, np.float64))
+    if thresholds is not None and (not len(thresholds) or np.isnan(thresholds).any()):
+        raise ParameterError.out_of_range("threshold", threshold, "at least one number")
+    asked = [metric] if isinstance(metric, str | pl.Expr) else list(metric)
+    if not asked:
+        raise ParameterError.out_of_range("metric", metric, "at least one metric")
+    grid, betas = numbers_of(prevalence), beta_values(beta)
+    curves = _curves(asked, grid)
+    frame = whole_counts(counts)
+    keys = [key for key in COUNTS.keys(frame.columns) if key not in (units, over)]
+    if is_field(prevalence):
+        prevalence = field_of(cast("Field", prevalence), frame, keys)
+
+    def replicated(given: Sampler) -> Replicates:
+        whole = given.coarser(steps_of_recall(given.histogram)) if own else given
+        points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
+        observed = np.array([whole.histogram.observed_prevalence])
+        (eta,) = own_prevalence(whole.histogram.group, prevalence, observed, keys)
+        wanted = _Wanted(asked, curves, grid, betas, points.tolist(), float(eta), own=own)
+        # Bins that no result distinguishes are merged before drawing: between thresholds, or between
+        # positives.
+        sampler = whole
+        if not curves:
+            sampler = whole if own else whole.coarser(points.tolist())
+        elif not wanted.metrics:
+            sampler, points = whole.condensed(), np.empty(0)
+        drawn = sampler.draws(repeats, seed)
+        if prior and not curves:
+            drawn = with_prior(
+                drawn, stream(seed, {"prior": True, **sampler.histogram.group.row(0, named=True)})
+            )
+        return _evaluated(wanted, sampler, points, drawn, unseen=not curves)
+
+    for _, same in itertools.groupby(
+        samplers_of(frame, units, over), key=lambda given: given.histogram.group.row(0)
+    ):
+        each = [replicated(given) for given in same]
+        yield each[0] if over is None else _mean(each, over)
+
+
+def _evaluated(
+    wanted: "_Wanted",
+    sampler: Sampler,
+    points: Floats,
+    drawn: Iterator[tuple[Rows, Rows]],
+    *,
+    unseen: bool,
+) -> Replicates:
+    """Return the values of a log, of those that are a row apart, and of resampled ones."""
+    histogram = sampler.histogram
+    reached = histogram.reached(points.tolist())
+    near = one_row_apart(histogram, unseen=unseen)
+    # The log itself and those that are a row apart are evaluated with the first resampled ones.
+    known = [np.concatenate([rows[None], apart]) for rows, apart in zip(histogram.classes, near, strict=True)]
+    first = next(drawn)
+    positives, negatives = (np.concatenate(rows) for rows in zip(known, first, strict=True))
+    blocks = [wanted.of(positives, negatives, reached)]
+    blocks += [wanted.of(*rows, reached) for rows in drawn]
+    values, ends = np.concatenate(blocks), 1 + len(near[0])
+    with np.errstate(invalid="ignore"):
+        moved = np.stack([np.abs(part - values[0]).max(axis=0) for part in np.split(values[1:ends], 2)])
+    return Replicates(histogram, wanted.cases, values[0], values[ends:], moved, sampler.sizes)
 
 
 def _mean(each: list[Replicates], over: str) -> Replicates:
@@ -146,68 +201,6 @@ def _nanmean(each: Sequence[Floats]) -> Floats:
         defined += known
     with np.errstate(invalid="ignore"):
         return np.asarray(total / defined)
-
-
-def _resampled(
-    counts: pl.DataFrame | pl.LazyFrame,
-    metric: Metrics,
-    *,
-    prevalence: Prevalences | Field,
-    beta: float | Sequence[float],
-    threshold: float | Sequence[float] | None,
-    repeats: int,
-    seed: int,
-    units: str | None,
-    over: str | None,
-    own: int,
-    prior: bool,
-) -> Iterator[Replicates]:
-    check_repeats(repeats, 2)
-    check_seed(seed)
-    thresholds = None if threshold is None else np.unique(np.asarray(threshold, np.float64))
-    if thresholds is not None and (not len(thresholds) or np.isnan(thresholds).any()):
-        raise ParameterError.out_of_range("threshold", threshold, "at least one number")
-    asked = [metric] if isinstance(metric, str | pl.Expr) else list(metric)
-    if not asked:
-        raise ParameterError.out_of_range("metric", metric, "at least one metric")
-    grid, betas = numbers_of(prevalence), beta_values(beta)
-    curves = _curves(asked, grid)
-    frame = whole_counts(counts)
-    keys = [key for key in COUNTS.keys(frame.columns) if key not in (units, over)]
-    if is_field(prevalence):
-        prevalence = field_of(cast("Field", prevalence), frame, keys)
-
-    for given in samplers_of(frame, units, over):
-        whole = given.coarser(steps_of_recall(given.histogram)) if own else given
-        points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
-        observed = np.array([whole.histogram.observed_prevalence])
-        (eta,) = own_prevalence(whole.histogram.group, prevalence, observed, keys)
-        wanted = _Wanted(asked, curves, grid, betas, points.tolist(), float(eta), own=own)
-        # Bins that no result distinguishes are merged before drawing: between thresholds, or between
-        # positives.
-        sampler = whole
-        if not curves:
-            sampler = whole if own else whole.coarser(points.tolist())
-        elif not wanted.metrics:
-            sampler, points = whole.condensed(), np.empty(0)
-        histogram = sampler.histogram
-        reached = histogram.reached(points.tolist())
-        near = one_row_apart(histogram, unseen=not curves)
-        drawn = sampler.draws(repeats, seed)
-        if prior and not curves:
-            drawn = with_prior(drawn, stream(seed, {"prior": True, **histogram.group.row(0, named=True)}))
-        # The log itself and those that are a row apart are evaluated with the first resampled ones.
-        known = [
-            np.concatenate([rows[None], apart]) for rows, apart in zip(histogram.classes, near, strict=True)
-        ]
-        first = next(drawn)
-        positives, negatives = (np.concatenate(rows) for rows in zip(known, first, strict=True))
-        blocks = [wanted.of(positives, negatives, reached)]
-        blocks += [wanted.of(*rows, reached) for rows in drawn]
-        values, ends = np.concatenate(blocks), 1 + len(near[0])
-        with np.errstate(invalid="ignore"):
-            moved = np.stack([np.abs(part - values[0]).max(axis=0) for part in np.split(values[1:ends], 2)])
-        yield Replicates(histogram, wanted.cases, values[0], values[ends:], moved, sampler.sizes)
 
 
 def labelled_cases(

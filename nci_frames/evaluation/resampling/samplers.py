@@ -34,8 +34,8 @@ class Sampler(Protocol):
         """The rows of the log itself."""
 
     @property
-    def sizes(self) -> tuple[int, int]:
-        """How many rows, or buckets, with positives and with negatives are drawn from."""
+    def sizes(self) -> tuple[float, float]:
+        """How many positives and negatives are drawn from, or buckets of equal size that have them."""
 
     def coarser(self, thresholds: Sequence[float]) -> "Sampler":
         """Return the sampler of bins between these thresholds."""
@@ -105,7 +105,7 @@ class _Rows:
     histogram: Histogram
 
     @property
-    def sizes(self) -> tuple[int, int]:
+    def sizes(self) -> tuple[float, float]:
         return int(self.histogram.positives.sum()), int(self.histogram.negatives.sum())
 
     def coarser(self, thresholds: Sequence[float]) -> "_Rows":
@@ -139,8 +139,8 @@ class _Buckets:
         return self.counts.histogram
 
     @property
-    def sizes(self) -> tuple[int, int]:
-        return self.counts.occupied
+    def sizes(self) -> tuple[float, float]:
+        return self.counts.even
 
     def coarser(self, thresholds: Sequence[float]) -> "_Buckets":
         return _Buckets(self.counts.coarser(thresholds))

@@ -39,7 +39,7 @@ Flags = NDArray[np.bool_]
 
 _UNDEFINED = "the metric is undefined"
 _OFTEN_UNDEFINED = "the metric is undefined in many resampled logs"
-_SMALL = "fewer than 10 rows, or buckets, of a class"
+_SMALL = "fewer than 10 rows of a class, or buckets of equal size that have it"
 _FEW_ROWS = "too few rows: one more or less could decide whether another model is better"
 #: A class needs so many rows or buckets, so that resampling shows how much they vary.
 _LEAST = 10
@@ -161,10 +161,11 @@ def compare_best(
 
     Where rows are few, resampling shows too little of the spread: a rate that is 0 has none. So half a row is
     added on either side of a threshold (Jeffreys' prior); standard errors are taken as those of Student's
-    distribution, with the rows or buckets of the rarer class less one as its degrees of freedom. At a
+    distribution, with the rows of the rarer class less one as its degrees of freedom, or with so many buckets
+    of equal size (Σn)²/Σn², for n rows of the class in each. At a
     threshold, a difference counts only if its standard error is at least twice what a row more or less moves
     either value. If a model is excluded only without this rule, ``reason`` says so; models with fewer than 10
-    rows, or buckets, of a class are not compared.
+    rows of a class, or such buckets, are not compared.
 
     docs/honesty.md gives error rates and power in simulated logs.
 
@@ -277,7 +278,7 @@ def _moved(models: list[Replicates]) -> Floats:
 
 
 def _freedom(models: list[Replicates]) -> Floats:
-    """Return the degrees of freedom of each value: the rows or buckets of the rarer class, less one.
+    """Return the degrees of freedom of each value: the rows, or equal buckets, of the rarer class, less one.
 
     A class that has no effect on the metric does not count.
     """

@@ -116,18 +116,17 @@ class Contenders:
         """Return the half-widths of intervals that reach so many standard errors, corrected as leads are."""
         from scipy.special import ndtr, stdtrit  # noqa: PLC0415  (as above)
 
-        beyond = ndtr(-np.asarray(lead))
         with np.errstate(invalid="ignore"):
             # So large a lead may have an infinite counterpart; what does not vary has no width even then.
-            width = np.where(beyond == 0, np.inf, -stdtrit(self.freedom, beyond)) * self.error
+            wider = np.copysign(stdtrit(self.freedom, ndtr(-np.abs(lead))), lead)
+            width = np.asarray(wider * self.error)
         return np.where(self.error > 0, width, 0.0)
 
     def leads_drawn(self, one: int, others: Models) -> Floats:
         """Return the leads of one model in resampled logs if all were equal, of shape (others, logs)."""
         error = self.error[one, others][:, None]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            leads = (self.deviation[one] - self.deviation[others]) / error
-        return np.where(error > 0, leads, 0.0)
+        apart = self.deviation[one] - self.deviation[others]
+        return np.asarray(np.divide(apart, error, out=np.zeros_like(apart), where=error > 0))
 
 
 class _Case:

@@ -11,6 +11,8 @@ from nci_frames.jobs.job_file.gates import Gate
 
 __all__ = ["VERDICTS_VERSION", "chat_line", "gate_text", "limit_text", "verdicts_json"]
 
+#: Characters of the line for a chat, without the link.
+_LINE = 600
 #: Grows when a field of the JSON changes its meaning or goes away.
 VERDICTS_VERSION = 1
 
@@ -107,5 +109,5 @@ def chat_line(job: str, run: str, verdicts: pl.DataFrame, arrived: pl.DataFrame,
     unusual = {name: number for name, number in count_arrivals(arrived).items() if number and name != "new"}
     if unusual:
         line += f"; files: {', '.join(f'{number} {name}' for name, number in unusual.items())}"
-    shown = "".join(c if c.isprintable() and len(line) < 10_000 else ascii(c)[1:-1] for c in line)
-    return f"{shown[:600]} {link}"
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line[:_LINE])
+    return f"{shown}{'...' if len(line) > _LINE else ''} {link}"

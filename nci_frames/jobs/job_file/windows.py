@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from nci_frames.errors import ParameterError, SourceError
-from nci_frames.jobs.ledger.sources import LogFile, find_logs
+from nci_frames.jobs.ledger.sources import SourceFile, find_logs
 
 __all__ = ["check_template", "find_windows"]
 
@@ -37,7 +37,7 @@ def check_template(path: str) -> timedelta | None:
 
 def find_windows(
     paths: list[str], *, lookback: int | None = None, until: datetime | None = None, everything: bool = False
-) -> list[LogFile]:
+) -> list[SourceFile]:
     """Return the files of paths, each with its window, those of the oldest window first.
 
     Parameters
@@ -58,7 +58,7 @@ def find_windows(
     ParameterError
         If a date template cannot be read.
     """
-    files: list[LogFile] = []
+    files: list[SourceFile] = []
     for path in paths:
         length = check_template(path)
         if length is None:
@@ -80,7 +80,7 @@ def find_windows(
     return files
 
 
-def _dated(template: str, length: timedelta) -> list[LogFile]:
+def _dated(template: str, length: timedelta) -> list[SourceFile]:
     """Return the files of a template, each with the window that its path names, the oldest first."""
     directives = _PLACE.findall(template)[0]
     before, after = _PLACE.split(template)[::2]
@@ -101,7 +101,7 @@ def _dated(template: str, length: timedelta) -> list[LogFile]:
             start = datetime.strptime(match[1], directives).replace(tzinfo=UTC)
         except ValueError:
             continue  # 31 February is no date, and its folder none of ours
-        found.append((start, LogFile(file.path, file.keys, (start, start + length))))
+        found.append((start, SourceFile(file.path, file.keys, (start, start + length))))
     return [file for _, file in sorted(found, key=lambda pair: (pair[0], pair[1].path))]
 
 

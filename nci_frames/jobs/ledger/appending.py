@@ -11,11 +11,12 @@ from nci_frames.counts.ledger.entries import SourceState
 from nci_frames.counts.ledger.key_types import dtype_of, stored_type
 from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.errors import LedgerError, NciFramesError, SchemaError, SourceError
+from nci_frames.jobs.ledger.counting import SourceCounts, check_columns, count_file
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import LogFile, SourceCounts, check_columns, count_file, identify
+from nci_frames.jobs.ledger.sources import SourceFile, identify
 from nci_frames.messages import SHOWN_FILES, Option, listed
 
-__all__ = ["Generation", "Item", "OnChanged", "Work", "log_file_of", "path_of", "settings_of"]
+__all__ = ["Generation", "Item", "OnChanged", "Work", "file_of", "path_of", "settings_of"]
 
 OnChanged = Literal["raise", "keep", "recount"]
 
@@ -58,11 +59,11 @@ def settings_of(view: View) -> Generation:
     return Generation(CountingSettings.from_json(facts["settings"]), dtypes)
 
 
-def log_file_of(state: SourceState) -> LogFile:
+def file_of(state: SourceState) -> SourceFile:
     """Return the file that a source was counted from."""
     start, end = state.facts["window_start"], state.facts["window_end"]
     window = None if start is None else (datetime.fromisoformat(start), datetime.fromisoformat(end))
-    return LogFile(path_of(state), tuple(sorted(state.facts["keys"].items())), window)
+    return SourceFile(path_of(state), tuple(sorted(state.facts["keys"].items())), window)
 
 
 def path_of(state: SourceState) -> str:
@@ -74,7 +75,7 @@ def path_of(state: SourceState) -> str:
 class Item:
     """A file on its way into the ledger."""
 
-    file: LogFile
+    file: SourceFile
     identity: str = ""
     event: str = ""
     #: The source that it takes the place of.
@@ -134,7 +135,7 @@ class Work:
         self.on_changed = on_changed
         self.items: list[Item] = []
 
-    def identify(self, file: LogFile) -> None:
+    def identify(self, file: SourceFile) -> None:
         """Take a file in."""
         item = Item(file)
         self.items.append(item)

@@ -11,7 +11,7 @@ from nci_frames.counts.ledger.entries import SourceState
 from nci_frames.counts.ledger.table import LedgerTable
 from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.counts.scores_as_counts import counts_as_scores
-from nci_frames.jobs.ledger.appending import log_file_of, settings_of
+from nci_frames.jobs.ledger.appending import file_of, settings_of
 from nci_frames.jobs.ledger.sources import Window
 
 __all__ = ["Contents", "generations_in"]
@@ -93,7 +93,7 @@ class Contents:
             facts = {**state.facts, "source": state.identity, "active": state.active}
             facts |= {"sequence": state.sequence, "path": shown_path(state.facts["path"])}
             facts["dropped"] = sum(facts["dropped"].values())
-            facts["window_start"], facts["window_end"] = log_file_of(state).window or (None, None)
+            facts["window_start"], facts["window_end"] = file_of(state).window or (None, None)
             rows.append([facts[column] for column in _SOURCES])
         return pl.DataFrame(rows, schema=_SOURCES, orient="row")
 
@@ -127,5 +127,5 @@ def generations_in(table: LedgerTable) -> pl.DataFrame:
 def _inside(state: SourceState, window: Window | None) -> bool:
     if window is None:
         return True
-    own = log_file_of(state).window
+    own = file_of(state).window
     return own is not None and window[0] <= own[0] < window[1]

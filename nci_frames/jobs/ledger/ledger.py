@@ -14,11 +14,11 @@ from nci_frames.counts.ledger.storage import Storage
 from nci_frames.counts.ledger.table import LedgerTable
 from nci_frames.counts.ledger.view import View
 from nci_frames.errors import NciFramesError, ParameterError
-from nci_frames.jobs.ledger.appending import OnChanged, Work, log_file_of, path_of, settings_of
+from nci_frames.jobs.ledger.appending import OnChanged, Work, file_of, path_of, settings_of
 from nci_frames.jobs.ledger.committing import append
 from nci_frames.jobs.ledger.contents import Contents, generations_in
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import LogFile, NamedFrame, PathLike, Window, check_window, find_logs
+from nci_frames.jobs.ledger.sources import NamedFrame, PathLike, SourceFile, Window, check_window, find_logs
 from nci_frames.jobs.ledger.tidying import compact, retire
 from nci_frames.jobs.ledger.verifying import find_damage
 
@@ -135,6 +135,8 @@ class CountsLedger:
             If a file's columns or rows are not those of predictions, or its keys have other types.
         LedgerError
             If the ledger is damaged.
+        ParameterError
+            If an option is wrong, or a file has too many groups.
         ConflictError
             If other writers always come first.
         OutputError
@@ -148,7 +150,7 @@ class CountsLedger:
         if on_changed not in get_args(OnChanged):
             raise ParameterError.unknown_choice("on_changed", on_changed, get_args(OnChanged))
         settings = CountingSettings.of(thresholds=thresholds, **columns)
-        files: list[LogFile]
+        files: list[SourceFile]
         if is_spark(source):
             files = [NamedFrame.of(source, name, check_window(window))]
         elif name is not None:
@@ -165,7 +167,7 @@ class CountsLedger:
 
     def append_files(
         self,
-        files: Sequence[LogFile],
+        files: Sequence[SourceFile],
         settings: CountingSettings,
         *,
         run: str | None = None,
@@ -189,7 +191,7 @@ class CountsLedger:
 
     def plan(
         self,
-        files: Sequence[LogFile],
+        files: Sequence[SourceFile],
         settings: CountingSettings,
         *,
         on_changed: OnChanged = "raise",
@@ -240,6 +242,8 @@ class CountsLedger:
         ------
         LedgerError
             If there is no ledger, no such generation, run or version, or data is damaged or no longer there.
+        ParameterError
+            If the window is not a start and a later end, both with a time zone.
         SchemaError
             If there is no such key.
         """
@@ -351,7 +355,7 @@ class CountsLedger:
         view = View.newest(self._table, generation)
         states = [state for state in view.states().values() if state.active]
         there = [state for state in states if Path(path_of(state)).exists()]
-        files = [log_file_of(state) for state in there]
+        files = [file_of(state) for state in there]
         settings = settings_of(view).settings
         return self.append_files(files, settings, run=run, on_changed="recount", anew=True)
 

@@ -8,7 +8,7 @@ from nci_frames.counts.ledger.entries import SourceState
 from nci_frames.counts.ledger.table import LedgerTable
 from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.errors import LedgerError, SourceError
-from nci_frames.jobs.ledger.appending import log_file_of, settings_of
+from nci_frames.jobs.ledger.appending import file_of, settings_of
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import has_name, identify
 
@@ -64,7 +64,7 @@ def _of_files(states: Iterable[SourceState], settings: CountingSettings) -> list
     for state in states:
         if not state.active:
             continue
-        file = log_file_of(state)
+        file = file_of(state)
         if has_name(file.path):
             continue
         if not Path(file.path).exists():

@@ -28,6 +28,8 @@ _TOP, _BAR = 1.18, (1.05, 1.16)
 
 #: An area is named where its probability is at least this.
 _LEAST_NAMED = 0.2
+#: Places whose probability differs by less are as wide.
+_AS_WIDE = 0.01
 
 
 @checked
@@ -206,9 +208,11 @@ def _widest(rows: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
     """Return where each area is widest, if its name has room there."""
     if rows.is_empty():
         return pl.DataFrame()
-    widest = rows.sort("probability", descending=True, nulls_last=True).unique(
-        "model", keep="first", maintain_order=True
-    )
+    # Of places that are as wide, the middle one: at the edge a name would stand on the axis.
+    most = pl.col("probability").max().over("model")
+    near = rows.filter(pl.col("probability") > most - _AS_WIDE).sort("model", "prevalence")
+    middle = pl.int_range(pl.len()).over("model") == pl.len().over("model") // 2
+    widest = near.filter(middle)
     half = LETTER / 2 / WIDTH * math.log(high / low) * pl.col("model").str.len_chars()
     # A name stays among the rows.
     first, last = pl.lit(rows["prevalence"].min()).log(), pl.lit(rows["prevalence"].max()).log()

@@ -6,6 +6,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.docstrings import documented
+from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.axes import log_range, log_x
 from nci_frames.reporting.charts.parts.canvas import colour, compose, tooltip
 from nci_frames.reporting.charts.parts.selection import fitted
@@ -33,7 +34,7 @@ def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> 
     Raises
     ------
     ParameterError
-        If the frame has too many rows.
+        If the frame has no sensitivity, or too many rows.
 
     References
     ----------
@@ -47,6 +48,8 @@ def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> 
     'Imbalance sensitivity'
     """
     rows = schemas.collect(sensitivity, schemas.SENSITIVITY).drop_nulls("sensitivity").sort("metric", "ratio")
+    if rows.is_empty():
+        raise ParameterError("there is no sensitivity to draw", found="no row with a sensitivity")
     rows, note = fitted(rows, "ratio", "sensitivity", by="metric")
     style = model_style(rows["metric"])
     numbers = {"ratio": "negatives per positive", "sensitivity": "volume between the surfaces"}

@@ -11,7 +11,7 @@ from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule
-from nci_frames.reporting.charts.parts.canvas import COARSE, compose, curves
+from nci_frames.reporting.charts.parts.canvas import COARSE, DOTTED, compose, curves
 from nci_frames.reporting.charts.parts.selection import (
     checked_observed,
     fitted,
@@ -73,8 +73,11 @@ def chart_rank_over_prevalence(
     refuse_doubles(rows, "model", "prevalence")
     if rows["rank"].drop_nulls().is_empty():
         raise ParameterError("there is no rank to draw", found=f"{frame.height:,} rows")
-    every = rows.select("model", "prevalence", "rank", "value")
+    support = ["supported"] if "supported" in rows.columns else []
+    every = rows.select("model", "prevalence", "rank", "value", *support)
     rows, note = fitted(every, "prevalence", "rank")
+    if support and not rows["supported"].fill_null(value=True).all():
+        note += DOTTED
     low, high = log_range([*rows["prevalence"], *([observed] if observed else [])])
     style = model_style(frame["model"], among=models)
     lines = curves(

@@ -68,6 +68,6 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
         ),
     ]
     layered: alt.LayerChart = alt.layer(*layers)  # type: ignore[assignment]
-    chart: alt.LayerChart = layered.properties(width=420, height=180)
+    chart: alt.LayerChart = layered.properties(width=330, height=160)
     configured: alt.LayerChart = chart.configure(**config_for(style))
     return configured

@@ -74,7 +74,7 @@ def chart_winner_ranges(
     >>> nf.chart_winner_ranges(ranges).to_dict()["title"]["text"]
     'Best model over prevalence'
     """
-    frame = schemas.collect(winners, schemas.WINNERS)
+    frame = schemas.collect(winners, schemas.WINNERS).sort("start")
     observed = checked_observed(observed)
     one_comparison(frame, schemas.WINNERS)
     if frame.is_empty():

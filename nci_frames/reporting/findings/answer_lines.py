@@ -44,9 +44,13 @@ def answer_lines(answer: Answer, /) -> list[str]:
     tied = ranked.filter(rank=1)["model"].to_list()
     thresholds = ranked.filter(rank=1)["threshold"].drop_nulls().unique()
     at = f", threshold {format_threshold(thresholds[0])}" if len(thresholds) == 1 else ""
-    lines.append(f"choose {_some(tied)}{at}: {_value(answer, best)}")
     doubt = _doubt(ranked, tied)
+    here = "; in this log" if doubt else ":"
+    lines.append(f"choose {_some(tied)}{at}{here} {_value(answer, best)}")
     lines += [doubt] if doubt else [_rivals(ranked, tied)] if ranked.height > len(tied) else []
+    if doubt:
+        # What depends on the value is as little known.
+        best |= {"precision": None}
     lines += [_work(answer, best)] if best["pos_fraction"] is not None else []
     return [*lines, _order(answer)]
 
@@ -59,7 +63,8 @@ def short_answer(answer: Answer, /) -> str:
     best = ranked.row(0, named=True)
     tied = ranked.filter(rank=1)["model"].to_list()
     said = _doubt(ranked, tied) or (_rivals(ranked, tied) if ranked.height > len(tied) else "")
-    words = [f"{_place(answer)}: {_some(tied)}, {_value(answer, best)}", said, _order(answer)]
+    here = "in this log " if _doubt(ranked, tied) else ""
+    words = [f"{_place(answer)}: {_some(tied)}, {here}{_value(answer, best)}", said, _order(answer)]
     return "; ".join(filter(None, words))
 
 
@@ -70,12 +75,7 @@ def conclusion_lines(answer: Answer, /) -> list[str]:
     if ranked.is_empty():
         return [f"{where}: no model has a defined value"]
     best = ranked.row(0, named=True)
-    others = ranked.filter(pl.col("rank") > 1)
-    near = others.filter(pl.col("distinguishable").not_())["model"].to_list()
-    said = f"significantly better than {len(others) - len(near):,} of {len(others):,} others"
-    if near:
-        said = f"not significantly better than {near[0]}"
-        said += f" and {len(near) - 1:,} more of {len(others):,} others" if len(near) > 1 else ""
+    tied = ranked.filter(rank=1)["model"].to_list()
     leads = read_leads(answer.winners, low=answer.span[0], high=answer.span[1])
     known = [lead for lead in leads if lead.models]
     changes = [format_grid(after.start) for lead, after in pairwise(known) if lead.models != after.models]
@@ -84,13 +84,28 @@ def conclusion_lines(answer: Answer, /) -> list[str]:
         more = f" and {len(changes) - _SOME:,} more" if len(changes) > _SOME else ""
         order = f"the best model changes at prevalence {', '.join(changes[:_SOME])}{more}"
     elif known:
-        order = (
-            f"it is the best from prevalence {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
-        )
+        leader = "it" if known[0].models[0] in tied else known[0].models[0]
+        span = f"from prevalence {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
+        order = f"{leader} is the best {span}"
     value = _value(answer, best).replace("(95 %: ", "(")
-    if _doubt(ranked, ranked.filter(rank=1)["model"].to_list()):
+    if _doubt(ranked, tied):
         value = f"{_name(answer)} unknown: too few rows"
-    return [f"{where}: {best['model']}, {value}", said, order]
+    others = ranked.filter(pl.col("rank") > 1)
+    said = [] if others.is_empty() else [_short_rivals(others)]
+    return [f"{where}: {_some(tied)}, {value}", *said, order]
+
+
+def _short_rivals(others: pl.DataFrame) -> str:
+    """Say of how many models the best differs, and name one of those that it does not differ from."""
+    near = others.filter(pl.col("distinguishable").not_())["model"].to_list()
+    if near:
+        more = f" and {len(near) - 1:,} more of {len(others):,} others" if len(near) > 1 else ""
+        return f"not significantly better than {near[0]}{more}"
+    untold = others["distinguishable"].null_count()
+    if untold == len(others):
+        return "whether it is significantly better than others, this log cannot tell"
+    of_all = "the other model" if len(others) == 1 else f"{len(others) - untold:,} of {len(others):,} others"
+    return f"significantly better than {of_all}"
 
 
 def _place(answer: Answer) -> str:

@@ -90,15 +90,15 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
             lambda: charts.chart_rank_over_prevalence(areas.filter(metric="pr_auc"), **shared),
             {"rule": "prevalence"},
         ),
-        "decisions": (
-            "Decision map of F-beta",
-            lambda: charts.chart_decision_map(comparison.decisions, certified=comparison.certified, **shared),
-            {"points": "odds beta"},
-        ),
         "winners": (
             f"Best model of this log by F{beta:g} over prevalence",
             lambda: charts.chart_winner_ranges(comparison.best_winners, **shared),
             {"rule": "prevalence"},
+        ),
+        "decisions": (
+            "Decision map of F-beta",
+            lambda: charts.chart_decision_map(comparison.decisions, certified=comparison.certified, **shared),
+            {"points": "odds beta"},
         ),
         "roc": (
             "ROC curves, logarithmic FPR",
@@ -121,18 +121,11 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
     first = _answers(comparison, shared)
     if certainty is not None:
         by_area = certainty.filter(among, pl.col("metric") == "pr_auc")
+        ranked_areas = areas.filter(metric="pr_auc")
         drawn["probability"] = (
             "Probability of being best by PR-AUC",
-            lambda: charts.chart_probability_best(by_area, **shared),
+            lambda: charts.chart_probability_best(by_area, ranking=ranked_areas, **shared),
             {"rule": "prevalence"},
-        )
-    band, widest = comparison.precision_bands, comparison.precision_uncertainty
-    if band is not None and widest is not None:
-        few = pl.col("model").is_in(shown_models(comparison, most=_MOST_PANELS // 2))
-        drawn["uncertainty"] = (
-            "Where precision is least certain",
-            lambda: charts.chart_precision_uncertainty(band.filter(few), widest.filter(few), **shared),
-            {},
         )
     folds = comparison.folds
     if folds is not None:
@@ -142,6 +135,14 @@ def report_figures(comparison: Comparison, /) -> list[Figure]:
                 folds, comparison.beta_winners, models=models, shown=() if bands else _fold_bands(comparison)
             ),
             {"rule": "beta"},
+        )
+    band, widest = comparison.precision_bands, comparison.precision_uncertainty
+    if band is not None and widest is not None:
+        few = pl.col("model").is_in(shown_models(comparison, most=_MOST_PANELS // 2))
+        drawn["uncertainty"] = (
+            "Where precision is least certain",
+            lambda: charts.chart_precision_uncertainty(band.filter(few), widest.filter(few), **shared),
+            {},
         )
     return [
         *(Figure(name, title, draw, "answer", live) for name, (title, draw, live) in first.items()),

@@ -168,8 +168,14 @@ def _verdict(row: dict[str, Any]) -> dict[str, Any]:
         **numbers,
         "segment": segment_name(row["segment"]),
         "promise": kind + " and ".join(limits) if limits else "",
+        "bounded": _bounded(numbers),
         "note": "; ".join(_notes(row, numbers)),
     }
+
+
+def _bounded(numbers: Mapping[str, str]) -> str:
+    bounds = f" ({numbers['lower']} to {numbers['upper']})" if numbers["lower"] else ""
+    return numbers["value"] + bounds
 
 
 def _notes(row: Mapping[str, Any], numbers: Mapping[str, str]) -> Iterator[str]:

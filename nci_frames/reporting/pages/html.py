@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
+from itertools import groupby
 from typing import Any
 
 import jinja2
@@ -49,6 +50,8 @@ _SCRIPTS = (
     "downloads.js",
     "start.js",
 )
+#: Charts are at most so high; those that are lower than the second number have a row of their own.
+_HIGH, _LOW = 300, 150
 _TENS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1)
 
 #: What a button says that shows a ranked table.
@@ -92,7 +95,7 @@ def render_report(
         shown_overtakings=_OVERTAKINGS,
         tables=_tables(comparison, summary),
         grouped=comparison.contenders is not None,
-        figures=[_figure(figure) for figure in report_figures(comparison)],
+        figures=_filling([_figure(figure) for figure in report_figures(comparison)]),
         drawn=drawn if len(drawn) < len(models) else None,
         live=_script_json(live_numbers(comparison)),
         dark=_script_json(DARK),
@@ -188,17 +191,31 @@ def _figure(figure: Figure) -> dict[str, Any]:
     spec["datasets"] = {name: packed(rows) for name, rows in spec.get("datasets", {}).items()}
     heading = spec.pop("title")
     panels = "layer" not in spec
+    low = figure.section == "charts" and spec.get("height", _HIGH) < _LOW
     if not panels:
         spec["width"] = "container"
+        # Two in a row are of one height.
+        spec["height"] = min(spec["height"], _HIGH)
     return {
         **shown,
         "subtitle": heading["subtitle"],
         "description": spec["description"],
         "spec": _script_json(spec),
         "live": figure.live,
-        "wide": panels,
+        # A few bars need a long axis and little height.
+        "wide": panels or low,
         "missing": None,
     }
+
+
+def _filling(figures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Widen a figure that would stand alone in a row of two."""
+    filled: list[dict[str, Any]] = []
+    for _, group in groupby(figures, lambda figure: (figure["section"], figure["wide"])):
+        row = list(group)
+        alone = len(row) % 2 == 1
+        filled += [*row[:-1], {**row[-1], "wide": row[-1]["wide"] or alone}]
+    return filled
 
 
 def _points(comparison: Comparison) -> list[dict[str, Any]]:

@@ -26,8 +26,8 @@ from nci_frames.reporting.tables.numbers import (
 
 __all__ = ["render_markdown"]
 
-#: Maximum number of segments on the page; the frames contain all.
-_SEGMENTS, _OVERTAKINGS, _COLUMNS = 24, 12, 6
+#: Maximum number of segments on the page, and of models of each; the frames contain all.
+_SEGMENTS, _MODELS, _OVERTAKINGS, _COLUMNS = 24, 5, 12, 6
 
 _ROLES: Mapping[Role, str] = MappingProxyType(
     {"lowest": "lowest", "observed": "nearest to the log's", "middle": "middle", "highest": "highest"}
@@ -74,6 +74,7 @@ def render_markdown(
         facts=[(str(label), str(value)) for label, value in facts],
         shown_overtakings=_OVERTAKINGS,
         shown_segments=_SEGMENTS,
+        shown_models=_MODELS,
         worst=worst_segments(comparison),
     )
 

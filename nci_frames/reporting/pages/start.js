@@ -19,6 +19,16 @@
     setTheme(system.matches ? "dark" : "light");
     nci.drawCharts();
   });
+  // Nobody can open on paper what is closed.
+  /** @type {HTMLDetailsElement[]} */
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details")].filter((details) => !details.open);
+    for (const details of opened) details.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const details of opened) details.open = false;
+  });
   nci.startControls();
   nci.startPanels();
   nci.startSegments?.();

@@ -38,13 +38,12 @@ def print_answer(answer: Answer, console: Console, comparison: Comparison | None
     comparison
         That of the same log, whose worst segments are named; None names none.
     """
-    lines = answer_lines(answer) + ([] if comparison is None else segment_lines(comparison))
-    for place, line in enumerate(map(printable, lines)):
-        indent = "  " if place else ""
-        text = Text(line, style="" if place else "bold")
-        for part in text.wrap(console, console.width - len(indent)):
-            part.rstrip()
-            console.print(Text.assemble(indent, part))
+    first, *rest = answer_lines(answer) + ([] if comparison is None else segment_lines(comparison))
+    for part in Text(printable(first), style="bold").wrap(console, console.width):
+        part.rstrip()
+        console.print(part)
+    for line in rest:
+        _print_indented(console, printable(line))
 
 
 def print_conclusion(answers: Mapping[str, Answer], console: Console) -> None:
@@ -89,8 +88,10 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
     if title:
         console.print(Text(printable(title), style="bold"))
     observed = comparison.observed_prevalence
-    for measure, words in _best(comparison):
-        console.print(Text(f"best by {measure}: {words}"))
+    for measure, lines in _best(comparison):
+        console.print(Text(f"best by {measure}:"))
+        for line in lines:
+            _print_indented(console, line)
     independence = read_independence(
         comparison.buckets,
         weighted=comparison.weighted,
@@ -120,14 +121,20 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
         console.print(Text(f"undefined for {group}: {row['reason']}", style="yellow"))
 
 
-def _best(comparison: Comparison) -> Iterator[tuple[str, str]]:
+def _print_indented(console: Console, line: str) -> None:
+    indent = "  "
+    for part in Text(line).wrap(console, console.width - len(indent)):
+        part.rstrip()
+        console.print(Text.assemble(indent, part))
+
+
+def _best(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
     """Yield each measure, and the best model at a few prevalences with all that are as good."""
     summary = summarise(comparison)
     for measure, name in summary.measures.items():
         told = [(answer.prevalence, answer.verdicts[measure]) for answer in summary.answers]
         if any(verdict.best for _, verdict in told):
-            words = (f"at {format_grid(eta)} {printable(name_best(verdict))}" for eta, verdict in told)
-            yield name, " | ".join(words)
+            yield name, [f"at {format_grid(eta)}: {printable(name_best(verdict))}" for eta, verdict in told]
 
 
 def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> None:

@@ -144,7 +144,7 @@ def curves(
     # Large invisible targets for the pointer: with nearest=True Vega-Lite 6 shows text fields as "undefined".
     targets = base.mark_point(filled=True, size=reach, opacity=0, clip=clip)
     targets = targets.encode(tooltip=tooltip(numbers, names=names))
-    told, untold = _by_support(rows)
+    told, untold = _by_support(rows, str(y["field"]))
     faded = []
     if untold is not None:
         lines = lines.properties(data=finite(told))
@@ -172,7 +172,7 @@ def veil(ranges: pl.DataFrame, base: alt.Chart, *, height: int | None = None) ->
     return [hidden.mark_bar(height=height, color=GROUND, opacity=0.7)], PALE
 
 
-def _by_support(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+def _by_support(rows: pl.DataFrame, field: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """Return the rows for the line of what the log supports, and those for the line of the rest.
 
     Both have the value where one begins and the other ends.
@@ -181,9 +181,8 @@ def _by_support(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         return rows, None
     supported = pl.col("supported").fill_null(value=True)
     beside = (~supported.shift(1, fill_value=True) | ~supported.shift(-1, fill_value=True)).over("model")
-    value = pl.col("value")
-    told = rows.with_columns(value=pl.when(supported).then(value))
-    return told, rows.with_columns(value=pl.when(~supported | beside).then(value))
+    told, untold = (pl.when(shown).then(field).alias(field) for shown in (supported, ~supported | beside))
+    return rows.with_columns(told), rows.with_columns(untold)
 
 
 def _band(rows: pl.DataFrame, base: alt.Chart, chosen: alt.Parameter) -> list[alt.Chart]:

@@ -1,0 +1,219 @@
+"""One log file -> what it adds to a ledger."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nci_frames.counting.count import Tally, tally_scan
+from nci_frames.counting.logs.paths import NULL_KEY, is_csv
+from nci_frames.counting.logs.reading import Scan
+from nci_frames.counting.logs.rows import REASON
+from nci_frames.counting.logs.scan import scan_behind, scan_predictions
+from nci_frames.counting.logs.sources import open_source
+from nci_frames.counting.logs.units import unit_buckets
+from nci_frames.counting.thresholds.grids import Thresholds
+from nci_frames.counts.increments import check_size, increments_of
+from nci_frames.errors import (
+    InvalidRowsError,
+    InvalidRowsWarning,
+    NciFramesError,
+    ParameterError,
+    SchemaError,
+    SourceError,
+)
+from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.jobs.ledger.sources import NamedFrame, SourceFile, identify, keys_of_path, unreadable
+
+__all__ = ["SourceCounts", "check_columns", "count_file"]
+
+_READ_ERRORS = (
+    OSError,
+    pa.ArrowException,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    ValueError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCounts:
+    """What one file adds to the ledger, with its control totals."""
+
+    identity: str
+    file: SourceFile
+    bytes: int
+    #: Predictions in the file, and what became of them.
+    rows: int
+    counted: int
+    dropped: Mapping[str, int]
+    #: Columns: the keys, threshold, positives, negatives.
+    increments: pl.DataFrame
+    #: Types of the keys, and of the score.
+    dtypes: Mapping[str, pl.DataType]
+    #: What a user should be told of it, besides the rows that were dropped.
+    warnings: tuple[UserWarning, ...]
+
+
+def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> SourceCounts:
+    """Count one file.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be read, a page fails its checksum, or it changes meanwhile.
+    SchemaError, InvalidRowsError
+        If its columns or rows are not those of predictions.
+    ParameterError
+        If it has too many groups.
+    """
+    if isinstance(file, NamedFrame):
+        return _count_frame(file, identity, settings)
+    try:
+        frame = _read(file, settings)
+        size = Path(file.path).stat().st_size
+    except _READ_ERRORS as error:
+        raise unreadable(file, error) from error
+    try:
+        predictions = scan_predictions(frame, **settings.scan_options())
+        if settings.unit is not None and settings.buckets is not None:
+            _check_units(frame, settings.unit)
+            predictions = unit_buckets(predictions, buckets=settings.buckets)
+        scan = scan_behind(predictions, labelled=settings.label is not None)
+        if settings.thresholds is not None:
+            # Not of the predictions, which would tell of their invalid rows.
+            valid = scan.raw.filter(pl.col(REASON) == 0)
+            check_size(
+                valid.select(settings.keys).unique().collect(), len(settings.thresholds), repr(file.path)
+            )
+        # A frame is counted, but a file is what a warning is about.
+        scan = replace(scan, source=replace(scan.source, where=repr(file.path)))
+        tally = _tally(scan, settings)
+    except NciFramesError as error:
+        raise error.at(repr(file.path)) from error
+    if identify(file, settings) != identity:
+        msg = "a file of the source changed while it was read"
+        raise SourceError(
+            msg, where=repr(file.path), hint="it is counted by the next run, once it is complete"
+        )
+    return _added(file, identity, settings, tally, predictions, size)
+
+
+def _check_units(frame: pl.DataFrame, unit: str) -> None:
+    missing = frame[unit].null_count()
+    if missing:
+        raise InvalidRowsError(
+            "rows have no unit, so nothing keeps them together",
+            found=f"{missing:,} of {len(frame):,} rows have a null {unit!r}",
+            hint="remove the rows that belong to no unit",
+        )
+
+
+def _count_frame(file: NamedFrame, identity: str, settings: CountingSettings) -> SourceCounts:
+    if settings.unit is not None:
+        msg = "a ledger counts files by units, not frames"
+        raise ParameterError(msg, found=f"unit={settings.unit!r}", hint="write the frame to Parquet files")
+    predictions = scan_predictions(file.frame, **settings.scan_options())
+    tally = _tally(scan_behind(predictions, labelled=settings.label is not None), settings)
+    return _added(file, identity, settings, tally, predictions, 0)
+
+
+def _tally(scan: Scan, settings: CountingSettings) -> Tally:
+    thresholds: Thresholds = settings.thresholds or "exact"
+    return tally_scan(scan, thresholds=thresholds, by=None, memory_limit=None, progress=False)
+
+
+def _added(
+    file: SourceFile,
+    identity: str,
+    settings: CountingSettings,
+    tally: Tally,
+    predictions: pl.LazyFrame,
+    size: int,
+) -> SourceCounts:
+    schema = predictions.collect_schema()
+    return SourceCounts(
+        identity=identity,
+        file=file,
+        bytes=size,
+        rows=tally.counted + sum(tally.dropped.values()),
+        counted=tally.counted,
+        dropped=tally.dropped,
+        increments=increments_of(tally.counts, settings.keys),
+        dtypes={name: schema[name] for name in [*settings.keys, "score"]},
+        # Rows that were dropped are told by their number.
+        warnings=tuple(told for told in tally.warnings if not isinstance(told, InvalidRowsWarning)),
+    )
+
+
+def check_columns(file: SourceFile, settings: CountingSettings) -> None:
+    """Look at the columns of a file, and at none of its rows.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be read.
+    SchemaError
+        If a column is missing, or has another type than its part needs.
+    """
+    keys = keys_of_path(file, settings)
+    needed = {column: role for column, role in settings.roles().items() if column not in keys}
+    try:
+        if is_csv(file.path):
+            frame = _read_csv(file, needed, rows=0)
+        else:
+            with Path(file.path).open("rb") as opened:
+                schema = _schema(file, pq.ParquetFile(opened), needed, keys)
+            empty = schema.empty_table()
+            frame = pl.DataFrame(pa.Table.from_arrays(empty.columns, names=empty.column_names))
+    except _READ_ERRORS as error:
+        raise unreadable(file, error) from error
+    try:
+        scan_predictions(
+            frame.with_columns(pl.lit(value, pl.String).alias(key) for key, value in keys.items()),
+            **settings.scan_options(),
+        )
+    except NciFramesError as error:
+        raise error.at(repr(file.path)) from error
+
+
+def _read(file: SourceFile, settings: CountingSettings) -> pl.DataFrame:
+    """Read the columns that are needed."""
+    keys = keys_of_path(file, settings)
+    needed = {column: role for column, role in settings.roles().items() if column not in keys}
+    frame = _read_csv(file, needed) if is_csv(file.path) else _read_parquet(file, needed, keys)
+    return frame.with_columns(
+        pl.lit(None if value == NULL_KEY else value, pl.String).alias(key) for key, value in keys.items()
+    )
+
+
+def _read_csv(file: SourceFile, needed: Mapping[str, str], rows: int | None = None) -> pl.DataFrame:
+    found = open_source(file.path, needed).frame.select(list(needed))
+    return (found if rows is None else found.head(rows)).collect()
+
+
+def _read_parquet(file: SourceFile, needed: Mapping[str, str], keys: Mapping[str, str]) -> pl.DataFrame:
+    """Read columns of a Parquet file; pages with checksums are checked against them."""
+    # Opened here: pyarrow takes no path that is not UTF-8, and others for URLs.
+    with Path(file.path).open("rb") as opened:
+        parquet = pq.ParquetFile(opened, page_checksum_verification=True)
+        _schema(file, parquet, needed, keys)
+        table = parquet.read(columns=list(needed))
+    # A changed bit may leave a text that is no UTF-8.
+    table.validate(full=True)
+    # Without the metadata of the file, which may be no UTF-8 either: Polars reads it and panics.
+    return pl.DataFrame(pa.Table.from_arrays(table.columns, names=table.column_names))
+
+
+def _schema(
+    file: SourceFile, parquet: pq.ParquetFile, needed: Mapping[str, str], keys: Mapping[str, str]
+) -> pa.Schema:
+    """Return the columns of a Parquet file that are needed."""
+    schema = parquet.schema_arrow
+    for column, role in needed.items():
+        if column not in schema.names:
+            raise SchemaError.missing_column(column, role, repr(file.path), [*schema.names, *sorted(keys)])
+    return pa.schema([schema.field(column) for column in needed])
