@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counting.engine import exact
+from nci_frames.counting.engine import batches, exact
 from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_sorted, rows_of_runs
 from tests.logs import random_log
@@ -21,9 +21,11 @@ KEYS = ["model", "fold", "country"]
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks as those of large groups, of few rows."""
-    for name, rows in {"_IN_CHUNKS": 0, "_ALONE_ROWS": 200, "_PART_ROWS": 400, "_CHUNK_ROWS": 150}.items():
+    """Chunks as those of large groups, and blocks as those of large logs, of few rows."""
+    few = {"_BLOCK_ROWS": 500, "_IN_CHUNKS": 0, "_ALONE_ROWS": 200, "_PART_ROWS": 400, "_CHUNK_ROWS": 150}
+    for name, rows in few.items():
         monkeypatch.setattr(exact, name, rows)
+    monkeypatch.setattr(batches, "_SLICE_ROWS", 300)
 
 
 def buffers(column: pl.Series) -> Iterator[tuple[int, int]]:
@@ -38,7 +40,8 @@ def buffers(column: pl.Series) -> Iterator[tuple[int, int]]:
 def test_counts_in_chunks_are_those_in_one(
     dtype: type, weighted: bool, request: pytest.FixtureRequest
 ) -> None:
-    log = random_log(6000, dtype=dtype, values=3000)
+    # The second model is met after some blocks.
+    log = random_log(6000, dtype=dtype, values=3000).sort("model")
     if weighted:
         log = log.with_columns(weight=np.random.default_rng(1).random(len(log)))
     expected = nf.count_confusion(log, thresholds="exact", by=["fold", "country"])

@@ -52,7 +52,6 @@ def count_exact(
     groups: GroupNumbers,
     *,
     progress: bool = False,
-    block_rows: int = _BLOCK_ROWS,
     most_rows: int | None = None,
     budget: Budget | None = None,
 ) -> Counted:
@@ -66,8 +65,6 @@ def count_exact(
         Numbers of the groups; it learns them here.
     progress
         Whether to show progress.
-    block_rows
-        Rows that are ordered by group at a time; it affects only speed and memory.
     most_rows
         How many valid rows the log may have.
     budget
@@ -88,7 +85,7 @@ def count_exact(
     rows_by_code: dict[int, int] = {}
     batches = read_batches(scan, groups, rows_by_code, progress=progress)
     kept = _at_most(scan, batches, most_rows, len(groups.keys), budget)
-    blocks = list(_blocks(kept, groups, block_rows))
+    blocks = list(_blocks(kept, groups))
     order = groups.order()
     parts = [order[part.start : part.stop] for part in _parts(_rows_of_groups(blocks, len(groups))[order])]
     counted: list[_Part] = []
@@ -179,13 +176,13 @@ def _rows_of_groups(blocks: "Iterable[_Block]", groups: int) -> NDArray[np.int64
     return rows
 
 
-def _blocks(batches: Iterable[Batch], groups: GroupNumbers, block_rows: int) -> Iterator[_Block]:
+def _blocks(batches: Iterable[Batch], groups: GroupNumbers) -> Iterator[_Block]:
     waiting: list[Batch] = []
     rows = 0
     for batch in batches:
         waiting.append(batch)
         rows += len(batch.scores)
-        if rows >= max(block_rows, _ROWS_PER_BOUND * len(groups)):
+        if rows >= max(_BLOCK_ROWS, _ROWS_PER_BOUND * len(groups)):
             yield _ordered(waiting)
             waiting, rows = [], 0
     if waiting:
