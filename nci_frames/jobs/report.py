@@ -169,8 +169,10 @@ def _write(
     tally = counted.tally
     facts = _facts(counted, comparison, answer)
     reports = [f"report.{kind}" for kind in dict.fromkeys(job.formats)]
+    at = job.question.prevalence
+    scenarios = None if at is None else {"asked": at}
     for name in reports:
-        write_report(comparison, folder / name, title=job.title or TITLE, facts=facts)
+        write_report(comparison, folder / name, title=job.title or TITLE, facts=facts, scenarios=scenarios)
     frames = {
         f"tables/{name}.{kind}": table
         for kind in dict.fromkeys(job.tables)

@@ -79,6 +79,7 @@ def render_report(
     models = sorted(comparison.points["model"].unique())
     drawn = shown_models(comparison)
     segments = segment_numbers(comparison, drawn)
+    asked = _covered(comparison, scenarios or {})
     return _template().render(
         title=title,
         policy=_policy(scripts),
@@ -89,7 +90,7 @@ def render_report(
         models=models,
         observed=comparison.observed_prevalence,
         judged_apart="optimistic" in comparison.best.columns,
-        scenarios=_scenarios(comparison, scenarios),
+        scenarios=_scenarios(comparison, asked),
         gates=gates,
         legend=_legend(drawn),
         shown_overtakings=_OVERTAKINGS,
@@ -97,7 +98,7 @@ def render_report(
         grouped=comparison.contenders is not None,
         figures=_filling([_figure(figure) for figure in report_figures(comparison)]),
         drawn=drawn if len(drawn) < len(models) else None,
-        live=_script_json(live_numbers(comparison)),
+        live=_script_json(live_numbers(comparison, start=asked[0][1] if asked else None)),
         dark=_script_json(DARK),
         segments=None if segments is None else _script_json(segments),
         segment_model=None if comparison.segment_ranks is None else comparison.segment_ranks["model"].first(),
@@ -124,14 +125,18 @@ def render_report(
     )
 
 
-def _scenarios(comparison: Comparison, named: Mapping[str, float] | None) -> list[dict[str, Any]]:
-    """Return the prevalences that the page offers by name: those given, powers of ten, and the log's own."""
+def _covered(comparison: Comparison, scenarios: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Return the scenarios whose prevalence the page covers."""
     low, high = comparison.prevalence_range
-    given = [(name, value) for name, value in (named or {}).items() if low <= value <= high]
-    tens = [(numbers.format_one_in(eta), eta) for eta in _TENS if low <= eta <= high]
-    observed = comparison.observed_prevalence
-    own = [] if observed is None or not low <= observed <= high else [("observed", observed)]
-    return [{"name": name, "prevalence": value} for name, value in [*given, *tens, *own]]
+    return [(name, value) for name, value in scenarios.items() if low <= value <= high]
+
+
+def _scenarios(comparison: Comparison, asked: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
+    """Return the prevalences that the page offers by name: those asked for, powers of ten, the log's own."""
+    own = {} if comparison.observed_prevalence is None else {"observed": comparison.observed_prevalence}
+    tens = {numbers.format_one_in(eta): eta for eta in _TENS}
+    offered = [*asked, *_covered(comparison, tens), *_covered(comparison, own)]
+    return [{"name": name, "prevalence": value} for name, value in offered]
 
 
 def _legend(models: Sequence[str]) -> list[dict[str, str]]:

@@ -17,8 +17,8 @@ _MOST_RATIOS = 1 << 16
 _BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
 
 
-def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
-    """Return counts, areas and ranges of a comparison, as values that JSON has.
+def live_numbers(comparison: Comparison, /, *, start: float | None = None) -> dict[str, Any]:
+    """Return counts, areas and ranges of a comparison, as values that JSON has; the page opens at *start*.
 
     =========== ==================================================================================
     key         value
@@ -51,7 +51,7 @@ def live_numbers(comparison: Comparison, /) -> dict[str, Any]:
     models = comparison.points["model"].unique().sort().to_list()
     place = {model: number for number, model in enumerate(models)}
     low, high = comparison.prevalence_range
-    first = min(max(comparison.middle_prevalence, low), high)
+    first = min(max(comparison.middle_prevalence if start is None else start, low), high)
     points = _with_bounds(comparison.points, models, ["tp", "fp", "positives", "negatives"])
     best = _with_bounds(comparison.best_points, models, ["threshold", "tp", "fp"])
     classes = _by_model(comparison.best_points, models, ["positives", "negatives"])

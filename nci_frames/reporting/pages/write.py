@@ -55,7 +55,7 @@ def write_report(
         Pairs of label and value about the data, e.g. files read and rows dropped.
     scenarios
         Prevalences by name, each in [0, 1]: the page has a button for each of those that it covers, before
-        the powers of ten and the log's own.
+        the powers of ten and the log's own, and opens at the first of them.
 
     Returns
     -------
