@@ -241,6 +241,18 @@ def test_facts_and_segments_are_shown(page):
     assert sorted(segments["names"][0], key=str) == ["DE", None, "US"]
 
 
+@pytest.mark.thorough
+def test_the_page_opens_at_the_first_scenario_that_it_covers():
+    compared = comparison({"good": (0.9, 0.01), "bad": (0.5, 0.2)})
+    low, high = compared.prevalence_range
+    asked = (low * high) ** 0.4
+    source = Page(render_report(compared, scenarios={"elsewhere": low / 10, "EU": asked, "US": high}))
+    (live,) = (json.loads(text) for a, text in source.scripts if a.get("id") == "live-data")
+    assert live["prevalence"] == [low, high, pytest.approx(asked)]
+    chips = [float(chip["data-prevalence"]) for chip in source.all("button") if "data-prevalence" in chip]
+    assert chips[:2] == [pytest.approx(asked), pytest.approx(high)]
+
+
 @pytest.fixture(scope="module")
 def replaced(tmp_path_factory):
     """A page without segments, in place of an older one."""
