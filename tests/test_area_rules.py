@@ -167,9 +167,8 @@ def test_the_hull_has_all_points_below_it_and_no_corner_to_spare(points: list[tu
     corners = sorted({(0.0, 0.0), (1.0, 1.0), *found.select("fpr", "tpr").rows()})
     x, y = np.array(corners).T
     assert (np.interp(rates["fpr"], x, y) >= rates["tpr"].to_numpy() - 1e-12).all()
-    inner = slice(1, -1)
     slopes = np.diff(y) / np.where(np.diff(x) == 0, 1e-12, np.diff(x))
-    assert (np.diff(slopes) < 1e-9)[inner].all()
+    assert (np.diff(slopes) < 1e-9).all()
     assert found.select("fpr", "tpr").is_unique().all()
     # Every best point of every linear cost is at the height of a corner.
     for weight in (0.1, 1.0, 7.0):
