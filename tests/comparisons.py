@@ -58,13 +58,13 @@ def make_comparison(
     apart_by, values = ("fold", [str(i) for i in range(folds)]) if folds else (key, segments)
     # Each segment shifts the false-positive rate, so that the order of models differs between them.
     apart = [
-        _counts({m: _shifted(r, i) for m, r in models.items()}).with_columns(
+        counts_of({m: _shifted(r, i) for m, r in models.items()}).with_columns(
             pl.lit(value, dtype=pl.String).alias(apart_by)
         )
         for i, value in enumerate(values)
     ]
     return compare_models(
-        pl.concat(apart) if apart else _counts(models),
+        pl.concat(apart) if apart else counts_of(models),
         prevalence=prevalence,
         beta=beta,
         threshold=THRESHOLD,
@@ -82,7 +82,8 @@ def _shifted(rates: tuple[float | None, float | None], step: int) -> tuple[float
     )
 
 
-def _counts(models: Models) -> pl.DataFrame:
+def counts_of(models: Models) -> pl.DataFrame:
+    """Return the exact counts of *models*, each given by its tpr and fpr at the one threshold."""
     positives = {model: 0 if tpr is None else POSITIVES for model, (tpr, _) in models.items()}
     tp = {model: round((tpr or 0) * POSITIVES) for model, (tpr, _) in models.items()}
     fp = {model: round((fpr or 0) * NEGATIVES) for model, (_, fpr) in models.items()}

@@ -41,7 +41,7 @@ def browser():
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("no Chromium: run `make browser`")
-    sync_api = pytest.importorskip("playwright.sync_api")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         yield browser

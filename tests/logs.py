@@ -1,4 +1,4 @@
-"""Logs that many tests need, and the plain NumPy count that the kernel is compared with."""
+"""Logs and counts that many tests need, and the plain NumPy count that the kernel is compared with."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +7,8 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import polars as pl
+
+import nci_frames as nf
 
 COUNTS = ("tp", "fp", "fn", "tn")
 
@@ -96,3 +98,14 @@ def exact_counts(label: Sequence[bool], score: Sequence[float], model: str = "a"
     schema = ["model", "threshold", *COUNTS]
     counts = pl.DataFrame(brute_force(log, [], None), schema=schema, orient="row")
     return counts.with_columns(resolution=pl.lit("exact"))
+
+
+def crossing_models(seed: int, models: int = 12) -> pl.DataFrame:
+    """Exact counts of models that are good at low prevalences or at high ones."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for number in range(models):
+        label = rng.random(600) < 0.3
+        score = rng.normal(label * rng.uniform(0.5, 2), rng.uniform(0.6, 1.6) ** label)
+        rows.append(pl.DataFrame({"model": f"m{number:02d}", "label": label, "score": score}))
+    return nf.count_confusion(pl.concat(rows), thresholds="exact")

@@ -105,10 +105,12 @@ def test_alerts_are_limited_at_every_prevalence(ask: Ask) -> None:
         return found
 
     points = within(0.02)
+    assert set(answer.models["model"]) == set(points) == {"forest", "linear"}
     for row in answer.models.iter_rows(named=True):
         assert row["threshold"] == points[row["model"]]["threshold"]
         assert row["value"] == pytest.approx(points[row["model"]]["tpr"])
         assert row["pos_fraction"] <= 0.05
+    assert answer.winners["start"].to_list() == sorted([*GRID, 0.02])
     for start, model in answer.winners.select("start", "model").iter_rows():
         recalls = {name: row["tpr"] for name, row in within(start).items()}
         assert recalls[model] == max(recalls.values())
@@ -154,14 +156,13 @@ def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask: Ask) -> None:
 
 @pytest.mark.thorough
 def test_two_models_that_change_places_are_named() -> None:
-    """By hand: F1 of a and b is equal where (1 + k/1000)/0.6 = (1 + k/50)/0.8, at k = 3/0.11*..."""
+    """By hand: F1 is 2 / (1 + (1 + k fpr) / tpr) with k = (1 - eta) / eta, and so equal at one k."""
     counts = pl.DataFrame(
         {"model": ["a", "b"], "threshold": 0.5, "tp": [6000, 8000], "fp": [100, 2000], "fn": [4000, 2000],
          "tn": [99900, 98000]}
     )  # fmt: skip
     comparison = nf.compare_models(counts, prevalence=[0.01, 0.5], repeats=20)
     answer = answer_question(Question(prevalence=0.01, threshold=0.5), comparison, counts)
-    # (1 + k·0.001)/0.6 = (1 + k·0.02)/0.8, k = (1-eta)/eta
     k = (1 / 0.6 - 1 / 0.8) / (0.02 / 0.8 - 0.001 / 0.6)
     lines = answer_lines(answer)
     assert lines[1].startswith("choose a, threshold 0.5: F1 ")
@@ -240,8 +241,9 @@ def test_a_conclusion_does_not_say_more_than_the_answer() -> None:
     "options", [{}, {"cost": (2.0, 1.0)}, {"alerts": 1.0, "volume": 9.0}, {"metric": "pr_auc"}]
 )
 def test_logs_of_one_class_have_an_answer_too(options: dict[str, Any]) -> None:
-    for label, told in ((0, "no model has a defined value"), (1, "no model has a defined value")):
-        log = LOG.with_columns(label=pl.lit(label == 1))
+    told = "no model has a defined value"
+    for label in (False, True):
+        log = LOG.with_columns(label=pl.lit(label))
         counts = nf.count_confusion(log, thresholds=[0.0, 0.5])
         comparison = nf.compare_models(counts, prevalence=GRID, repeats=20)
         answer = answer_question(Question(**options), comparison, counts)
@@ -253,7 +255,7 @@ def test_logs_of_one_class_have_an_answer_too(options: dict[str, Any]) -> None:
 
 def test_a_model_without_a_name_is_refused(comparison: nf.Comparison) -> None:
     unnamed = COUNTS.with_columns(model=pl.when(pl.col("model") == "forest").then("model"))
-    with pytest.raises(nf.SchemaError):
+    with pytest.raises(nf.SchemaError, match="a model has no name"):
         answer_question(Question(), comparison, unnamed)
 
 

@@ -15,8 +15,7 @@ from nci_frames.evaluation.areas.replicated import REPLICATED, pr_gain_aucs
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.metrics.registry import all_metrics
 from nci_frames.evaluation.resampling.replicates import resample
-from tests.logs import exact_counts, random_log
-from tests.test_area_winners import many
+from tests.logs import crossing_models, exact_counts, random_log
 
 CURVES = [known for known in all_metrics() if known.kind == "curve"]
 #: Every area of the registry, by the function that computes it.
@@ -31,7 +30,8 @@ COMPUTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 
 @pytest.mark.parametrize("name", [known.name for known in CURVES])
 def test_every_area_is_ranked(name: str) -> None:
-    areas = COMPUTED[name](many(0, models=3)).filter(metric=name)
+    areas = COMPUTED[name](crossing_models(0, models=3)).filter(metric=name)
+    assert len(areas) >= 3
     ranking = nf.rank_models(areas)
     assert ranking.group_by("metric", "prevalence").agg(pl.col("rank").sort())["rank"].to_list() == [
         [1, 2, 3]
@@ -45,7 +45,7 @@ def test_every_area_is_ranked(name: str) -> None:
 
 @pytest.mark.parametrize("name", [known.name for known in CURVES])
 def test_an_area_has_no_value_at_an_operating_point(name: str) -> None:
-    counts = many(0, models=2)
+    counts = crossing_models(0, models=2)
     rates = nf.compute_rates(counts)
     maker = find_metric(name).computed_by.split("(")[0]
     asked: list[Callable[[], Any]] = [
@@ -62,7 +62,7 @@ def test_an_area_has_no_value_at_an_operating_point(name: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_winners_by_pr_auc_have_the_largest_area(seed: int) -> None:
-    counts = many(seed)
+    counts = crossing_models(seed)
     ranges = nf.winner_ranges(counts, metric="pr_auc", over="prevalence")
     assert ranges.columns == ["metric", "over", "start", "end", "model", "threshold", "supported", "reason"]
     assert (ranges["start"][0], ranges["end"][-1]) == (0, 1)
@@ -81,7 +81,7 @@ def test_winners_by_pr_auc_have_the_largest_area(seed: int) -> None:
 
 @pytest.mark.thorough
 def test_winners_are_cut_from_the_whole_and_found_in_every_segment() -> None:
-    parts = {"at": many(1), "de": many(2)}
+    parts = {"at": crossing_models(1), "de": crossing_models(2)}
     counts = pl.concat(part.with_columns(country=pl.lit(name)) for name, part in parts.items())
     whole = nf.winner_ranges(counts, metric="pr_auc", over="prevalence")
     for name, part in parts.items():
@@ -99,7 +99,7 @@ def test_winners_are_cut_from_the_whole_and_found_in_every_segment() -> None:
 
 
 def test_equal_models_share_and_the_first_is_named() -> None:
-    counts = many(1, models=2).filter(model="m00")
+    counts = crossing_models(1, models=2).filter(model="m00")
     twins = pl.concat([counts, counts.with_columns(model=pl.lit("a"))])
     for metric in ("pr_auc", "roc_auc"):
         ranges = nf.winner_ranges(twins, metric=metric, over="prevalence")
@@ -133,7 +133,7 @@ def test_roc_auc_has_one_winner_and_never_crosses() -> None:
 )
 def test_areas_whose_order_is_not_searched(function: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(nf.ParameterError, match=message):
-        function(many(0, models=2), **{"over": "prevalence"} | options)
+        function(crossing_models(0, models=2), **{"over": "prevalence"} | options)
 
 
 logs_of_bins = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9)
@@ -185,13 +185,13 @@ def test_gain_areas_are_resampled() -> None:
     assert len(drawn) == 200
     std = table.filter(metric="pr_gain_auc", prevalence=0.1)["std"].item()
     assert std == pytest.approx(np.std(drawn, ddof=1), rel=0.3)
-    best = nf.probability_best(many(0, models=3), metric="pr_gain_auc", prevalence=0.1, repeats=20)
+    best = nf.probability_best(crossing_models(0, models=3), metric="pr_gain_auc", prevalence=0.1, repeats=20)
     assert best["probability"].sum() == pytest.approx(1)
     assert best["metric"].unique().to_list() == ["pr_gain_auc"]
 
 
 def test_what_cannot_be_resampled_belongs_to_a_range() -> None:
-    counts = many(0, models=2)
+    counts = crossing_models(0, models=2)
     refused = {known.name: known.needs for known in CURVES if known.name not in REPLICATED}
     assert refused == {"mean_pr_auc": "a range of prevalence", "partial_roc_auc": "a range of FPR"}
     for name, needs in refused.items():

@@ -1,3 +1,5 @@
+"""The prevalences from which the areas at all others follow."""
+
 import numpy as np
 import polars as pl
 import pytest

@@ -1,3 +1,5 @@
+"""The winners of PR-AUC from its values at a few prevalences: against the areas between them."""
+
 import numpy as np
 import polars as pl
 import pytest
@@ -5,7 +7,8 @@ import pytest
 import nci_frames as nf
 from nci_frames.evaluation.areas.nodes import area_nodes
 from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
-from tests.comparisons import _counts
+from tests.comparisons import counts_of
+from tests.logs import crossing_models
 
 LOW, HIGH = 1e-5, 0.6
 
@@ -21,20 +24,9 @@ def leads(ranges: pl.DataFrame) -> pl.DataFrame:
     return ranges.filter(pl.col("model").ne_missing(pl.col("model").shift()))
 
 
-def many(seed: int, models: int = 12) -> pl.DataFrame:
-    """Exact counts of models that are good at one end or at the other."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for number in range(models):
-        label = rng.random(600) < 0.3
-        score = rng.normal(label * rng.uniform(0.5, 2), rng.uniform(0.6, 1.6) ** label)
-        rows.append(pl.DataFrame({"model": f"m{number:02d}", "label": label, "score": score}))
-    return nf.count_confusion(pl.concat(rows), thresholds="exact")
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_the_winner_of_a_range_has_the_largest_area_in_it(seed: int) -> None:
-    counts = many(seed)
+    counts = crossing_models(seed)
     ranges = winners_of(counts)
     assert ranges["start"][0] == LOW
     assert ranges["end"][-1] == HIGH
@@ -53,7 +45,7 @@ def test_the_winner_of_a_range_has_the_largest_area_in_it(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_at_a_border_the_two_areas_are_equal(seed: int) -> None:
-    counts = many(seed)
+    counts = crossing_models(seed)
     ranges = leads(winners_of(counts))
     assert ranges.height > 1
     for before, after in zip(ranges.iter_rows(named=True), ranges[1:].iter_rows(named=True), strict=False):
@@ -63,7 +55,7 @@ def test_at_a_border_the_two_areas_are_equal(seed: int) -> None:
 
 
 def test_borders_are_those_of_the_crossovers() -> None:
-    counts = _counts({"boosted trees": (0.82, 0.012), "forest": (0.64, 0.004)})
+    counts = counts_of({"boosted trees": (0.82, 0.012), "forest": (0.64, 0.004)})
     (crossing,) = nf.find_crossovers(counts, metric="pr_auc", over="prevalence").filter(
         pl.col("prevalence").is_between(LOW, HIGH)
     )["prevalence"]
@@ -73,7 +65,7 @@ def test_borders_are_those_of_the_crossovers() -> None:
 
 
 def test_equal_models_and_models_without_an_area() -> None:
-    counts = _counts({"a": (0.8, 0.1), "b": (0.8, 0.1), "c": (None, 0.1)})
+    counts = counts_of({"a": (0.8, 0.1), "b": (0.8, 0.1), "c": (None, 0.1)})
     ranges = winners_of(counts)
     assert (ranges["start"][0], ranges["end"][-1], ranges["threshold"].null_count()) == (
         LOW,
@@ -81,4 +73,4 @@ def test_equal_models_and_models_without_an_area() -> None:
         len(ranges),
     )
     assert set(ranges["model"]) == {"a"}
-    assert winners_of(_counts({"c": (None, 0.1)})).is_empty()
+    assert winners_of(counts_of({"c": (None, 0.1)})).is_empty()

@@ -47,6 +47,8 @@ def test_an_undefined_width_leaves_the_curve():
     band, widest = frames()
     undefined = widest.with_columns(pl.lit(None, pl.Float64).alias(c) for c in ("delta", "prevalence"))
     spec = nf.chart_precision_uncertainty(band, undefined).to_dict()
+    values = [row["value"] for row in panel_rows(spec) if row["value"] is not None]
+    assert values == band.filter(pl.col("prevalence") > 0)["value"].to_list()
     assert {row["label"] for row in panel_rows(spec)} == {None, "Δ undefined"}
 
 

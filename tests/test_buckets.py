@@ -37,13 +37,13 @@ def test_the_reference_hash_has_its_published_values() -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.text(max_size=8)), max_size=20), st.integers(2, 10**6))
-def test_texts(texts: list[str | None], buckets: int) -> None:
+def test_buckets_of_texts_are_those_of_the_reference_hash(texts: list[str | None], buckets: int) -> None:
     found = bucket_of_units(pl.Series("unit", texts, pl.String), buckets).to_list()
     assert found == [None if t is None else mixed(fnv1a(t.encode())) % buckets for t in texts]
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-(2**31), 2**31 - 1)), max_size=20))
-def test_whole_numbers_of_any_width(numbers: list[int | None]) -> None:
+def test_buckets_of_whole_numbers_are_the_same_at_any_width(numbers: list[int | None]) -> None:
     expected = [None if n is None else mixed(n & MASK) % 1000 for n in numbers]
     for dtype in (pl.Int32, pl.Int64):
         assert bucket_of_units(pl.Series("unit", numbers, dtype), 1000).to_list() == expected

@@ -65,7 +65,9 @@ def test_every_form_shows_the_same_models_values_and_ranks():
     print_comparison(compared, console)
     assert isinstance(console.file, io.StringIO)
     terminal = console.file.getvalue()
-    for table in ranked_tables(compared):
+    shown_tables = ranked_tables(compared)
+    assert {table.measure for table in shown_tables} == {"own", "f_beta", "pr_auc"}
+    for table in shown_tables:
         cells = table.cells(6)
         assert table.measure == "own" or cells.models[-1] == "none"
         metric = "pr_auc" if table.measure == "pr_auc" else "f_beta"

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -35,7 +36,7 @@ def texts(svg: bytes) -> list[str]:
 
 
 @pytest.mark.thorough
-def test_an_svg_holds_the_models_and_numbers_its_parts_from_nought(tmp_path: Path) -> None:
+def test_an_svg_holds_the_models_and_numbers_its_parts_from_0(tmp_path: Path) -> None:
     tables = comparison()
     chart = nf.chart_p3(tables.projection, observed=tables.observed_prevalence)
     path = nf.save_chart(chart, tmp_path / "deep" / "p3.svg")
@@ -52,7 +53,7 @@ def test_an_svg_holds_the_models_and_numbers_its_parts_from_nought(tmp_path: Pat
     }
     ids = {node.get("id") for node in elements(first) if node.get("id")}
     assert references == ids
-    assert len(ids) == 2
+    assert sorted(re.sub(r"\D", "", name) for name in ids) == ["0", "1"]
 
 
 @pytest.mark.parametrize("kind", ["svg", "png", "json"])
@@ -83,16 +84,10 @@ def test_the_json_is_the_specification(tmp_path: Path) -> None:
 
 def test_a_chart_may_have_more_rows_than_a_notebook_takes(tmp_path: Path) -> None:
     spec = json.loads(nf.save_chart(scatter(6_000), tmp_path / "c.json").read_text())
-    assert (
-        len(spec["data"]["values"] if "data" in spec and "values" in spec["data"] else _rows(spec)) == 6_000
-    )
+    (rows,) = spec["datasets"].values()
+    assert len(rows) == 6_000
     with pytest.raises(alt.MaxRowsError):
         scatter(6_000).to_dict()
-
-
-def _rows(spec: dict[str, dict[str, list[object]]]) -> list[object]:
-    (rows,) = spec["datasets"].values()
-    return rows
 
 
 def test_names_from_the_data_stay_text_in_pictures(tmp_path: Path) -> None:

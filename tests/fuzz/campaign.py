@@ -65,9 +65,14 @@ def judged(run: Callable[[], str | None], arguments: Sequence[str] = ()) -> Foun
         raise
     # A panic of Polars is no Exception.
     except BaseException as error:
-        clean = isinstance(error, TypeError) and any(name in str(error) for name in arguments)
+        clean = isinstance(error, TypeError) and any(_names(str(error), name) for name in arguments)
         return Found(CLEAN if clean else TRACEBACK, f"{type(error).__name__}: {_line(error)}")
     return Found(RIGHT) if wrong is None else Found(SILENT, wrong)
+
+
+def _names(told: str, argument: str) -> bool:
+    # A name of one letter is part of most messages.
+    return told.startswith(f"{argument} must be") or f"'{argument}'" in told
 
 
 def _line(error: BaseException) -> str:

@@ -9,9 +9,9 @@ import polars as pl
 
 from tests.fuzz.calls import Call, calls
 from tests.fuzz.campaign import Campaign, Case, Found, judged
-from tests.fuzz.corruptions import CORRUPTIONS, OF_RATES
+from tests.fuzz.corruptions import CELLS, CORRUPTIONS, OF_RATES
 from tests.fuzz.results import computed, wrong
-from tests.fuzz.validity import CELLS, is_valid
+from tests.fuzz.validity import is_valid
 
 Change = Callable[[pl.DataFrame, random.Random], pl.DataFrame]
 

@@ -1,5 +1,6 @@
 """Reports that are killed while they replace an older one: the older or the newer one is there, whole."""
 
+import glob
 import hashlib
 import json
 import random
@@ -65,18 +66,23 @@ def _logs(folder: Path) -> list[Path]:
     return logs
 
 
-def _kill(log: Path, out: Path, sign: str, moment: float) -> None:
+def _kill(log: Path, out: Path, sign: str, moment: float) -> bool:
+    """Kill a report a moment after a sign; return whether the sign was seen."""
+    # A report that was killed before may have left a folder, which is no sign of this one.
+    left = {path.name for path in out.parent.iterdir()}
     process = subprocess.Popen(_command(log, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + _LONGEST
-    while sign and process.poll() is None and time.monotonic() < deadline:
-        if any(out.parent.glob(f".{sign}")):
-            break
+    seen = not sign
+    while not seen and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.0005)
+        signs = glob.iglob(f".{sign}", root_dir=out.parent)
+        seen = any(Path(found).parts[0] not in left for found in signs)
     try:
         process.wait(moment)
     except subprocess.TimeoutExpired:
         process.kill()
     process.wait()
+    return seen
 
 
 def _case(seed: int, number: int) -> Case:
@@ -87,11 +93,15 @@ def _case(seed: int, number: int) -> Case:
     def run(folder: Path) -> Found:
         logs, out = _logs(folder), folder / "out" / "report"
         _report(logs[1], out)
+        seen = 0
         for place, moment in enumerate(moments):
             before = _whole(out)
-            _kill(logs[place % 2], out, sign, moment)
+            seen += _kill(logs[place % 2], out, sign, moment)
             if _whole(out) not in (before, _expected()[place % 2]):
                 return Found(SILENT, f"after kill {place + 1} the folder is neither the old nor the new one")
+        # Else the folder has another name now, and every report ended before it was to be killed.
+        if not seen:
+            return Found(SILENT, f"{sign} was never there")
         _report(logs[0], out)
         left = sorted(path.name for path in out.parent.iterdir())
         if left != ["report"] or _whole(out) != _expected()[0]:

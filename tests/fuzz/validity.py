@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-CELLS = ("tp", "fp", "fn", "tn")
+from tests.fuzz.corruptions import CELLS
+
 _NO_KEYS = {
     "threshold",
     *CELLS,
