@@ -77,14 +77,16 @@ def test_the_winners_fill_the_axis_in_their_colours():
     assert paint == layer(spec, "lines")["encoding"]["color"]
 
 
-def test_the_significance_bar_says_where_all_others_are_told_from_the_best():
-    comparisons, winners = frames()
+@pytest.mark.parametrize(("level", "told"), [(0.95, True), (1 - 1e-9, False)])
+def test_the_significance_bar_says_where_all_others_are_told_from_the_best(level, told):
+    comparisons, winners = frames(level=level)
     rows = rows_of(nf.chart_f_beta_plot(comparisons, winners).to_dict(), "significance")
     for row in rows:
         there = comparisons.filter(pl.col("beta") == row["beta"])
         best = there.filter(pl.col("mean") == pl.col("mean").max())["model"][0]
         assert row["model"] == best
         assert row["told"] == there.filter(pl.col("model") != best)["distinguishable"].all()
+        assert row["told"] is told
     assert len(rows) == 6
 
 
