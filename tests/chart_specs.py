@@ -31,6 +31,12 @@ def without_data(spec):
     return walk(spec)
 
 
+def outside_data(spec, names):
+    """Those of the names that occur elsewhere than in the places for names."""
+    rest = repr(without_data(spec))
+    return [name for name in names if name in rest or repr(name)[1:-1] in rest]
+
+
 def panel_layer(spec, name):
     return layer(spec["spec"], name)
 

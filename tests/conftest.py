@@ -3,6 +3,8 @@
 import fcntl
 import os
 import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +24,15 @@ settings.register_profile(
 settings.register_profile("quick", settings.get_profile("shared"), max_examples=12)
 settings.register_profile("long", settings.get_profile("shared"), max_examples=1000)
 settings.load_profile("shared")
+
+
+@pytest.fixture
+def public_path(tmp_path):
+    """A folder that every user of the machine may enter: pytest makes them for its own user alone."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if Path(tempfile.gettempdir()) in folder.parents:
+            folder.chmod(0o755)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

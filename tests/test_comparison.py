@@ -1,3 +1,5 @@
+"""The tables of a comparison are those of the functions, and every report shows what they hold."""
+
 import dataclasses
 import io
 import json

@@ -48,8 +48,11 @@ def test_against_brute_force(metric: str, sign: int, units: str | None) -> None:
     found = nf.cross_fit(
         counts, metric=metric, prevalence=etas, beta=betas, repeats=3, seed=7, units=units
     ).sort("model")
-    for given in samplers_of(whole_counts(counts), units):
+    samplers = samplers_of(whole_counts(counts), units)
+    assert len(samplers) == 2
+    for given in samplers:
         mine = found.filter(model=given.histogram.group["model"].item())
+        assert set(mine["prevalence"]) in ({None}, set(etas))
         # For F-beta some bins are merged, which draws other halves.
         sampler = given.condensed() if metric == "f_beta" else given
         whole = sampler.histogram

@@ -35,9 +35,9 @@ def test_the_curves_meet_there_and_change_places(tp: list[int], fp: list[int], f
             ends = [1e-12, 1 - 1e-12] if over == "prevalence" else [1e-6, 1e6]
             options |= {over: ends}
             table = nf.project_rates(rates, metrics="f_beta", **{"prevalence": 0.5} | options)
-            gap = table.filter(model="a")["value"].fill_null(0) - table.filter(model="b")["value"].fill_null(
-                0
-            )
+            a, b = (table.filter(model=model)["value"].fill_null(0).to_numpy() for model in "ab")
+            # Both are tiny where positives are rare, so only their ratio shows who is better.
+            gap = (a - b) / np.maximum(np.maximum(a, b), 1e-300)
             assert gap[0] * gap[1] >= -1e-9
             continue
         row = found.row(0, named=True)
@@ -68,7 +68,7 @@ def test_intervals_hold_the_truth_as_often_as_promised() -> None:
     assert found.columns[:4] == ["log", "metric", "model_a", "model_b"]
     assert len(found) >= 145
     share = found.select(pl.lit(truth).is_between("lower", "upper")).to_series().mean()
-    assert share == pytest.approx(0.95, abs=0.06)
+    assert share == pytest.approx(0.95, abs=0.04)
     assert (found["prevalence"].is_between(found["lower"], found["upper"])).all()
 
 
@@ -132,7 +132,9 @@ def test_areas_of_models_on_the_same_units() -> None:
         found = nf.crossover_intervals(counts, units="bucket", repeats=200, **options)  # type: ignore[arg-type]
         assert found["day"].to_list() == ["monday", "sunday"]
         assert found["prevalence"].n_unique() == 1
-        assert found["lower"][0] == pytest.approx(found["lower"][1], rel=0.9)
+        # The same rows, drawn anew.
+        assert found["lower"][0] == pytest.approx(found["lower"][1], rel=0.5)
+        assert found["upper"][0] == pytest.approx(found["upper"][1], rel=0.1)
         assert found.select(pl.col("prevalence").is_between("lower", "upper").all()).item()
         assert (found["probability"] > 0.5).all()
     assert nf.crossover_intervals(counts.clear(), metric="pr_auc").columns[0] == "day"
@@ -172,7 +174,7 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
         nf.crossover_intervals(points([60, 80], [10, 50]), **options)
 
 
-def test_several_points() -> None:
+def test_a_model_with_two_points_needs_a_threshold() -> None:
     counts = points([60, 80], [10, 50])
     lower = counts.with_columns(threshold=0.4, tp=pl.col("tp") + 5, fn=pl.col("fn") - 5)
     with pytest.raises(nf.ParameterError, match="each model needs one operating point"):

@@ -299,7 +299,7 @@ def test_a_range_is_cut_from_the_whole() -> None:
         ({"metric": "pr_auc", "over": "beta"}, "'pr_auc' does not depend on beta"),
     ],
 )
-def test_contradictory_questions(arguments: dict[str, Any], message: str) -> None:
+def test_bad_options(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(nf.ParameterError, match=message):
         nf.find_crossovers(rates_of(("a", 60, 20), ("b", 30, 5)), **arguments)
 
@@ -312,10 +312,14 @@ def test_points_that_compete_have_their_rates_alone(over: Any) -> None:
             function(rates, metric=nf.f_beta(prevalence=pl.col("eta")), over=over)  # type: ignore[operator]
 
 
-def test_models_tested_at_different_prevalences() -> None:
+def test_models_tested_at_different_prevalences_are_not_compared_over_beta() -> None:
     rates = pl.concat([rates_of(("a", 60, 20)), rates_of(("b", 30, 5), positives=50)])
     with pytest.raises(nf.ParameterError, match=r"different observed prevalences(.|\n)*0.454545, 0.5"):
         nf.find_crossovers(rates, metric="f_beta", over="beta")
+
+
+def test_questions_that_have_no_map_and_no_ranges() -> None:
+    rates = rates_of(("a", 60, 20), ("b", 30, 5))
     with pytest.raises(nf.ParameterError, match="winner_ranges takes one beta"):
         nf.winner_ranges(rates, metric="f_beta", over="prevalence", beta=[1, 2])
     with pytest.raises(nf.ParameterError, match="start and end must be a range of prevalence"):

@@ -94,9 +94,8 @@ def test_dark_colours_are_as_many_and_are_exchanged_once():
 def draw_all(*models):
     models = {"models": models} if models else {}
     tables = comparison(segments=["de", None])
-    rates = nf.compute_rates(
-        tables.points.select("model", "threshold", "tp", "fp", "fn", "tn"), interval="wilson"
-    )
+    counts = tables.points.select("model", "threshold", "tp", "fp", "fn", "tn")
+    rates = nf.compute_rates(counts, interval="wilson")
     by_country = nf.compute_rates(
         tables.segment_points.select("model", "country", "threshold", "tp", "fp", "fn", "tn")
     )
@@ -104,9 +103,12 @@ def draw_all(*models):
     both = nf.project_rates(rates, metrics=["precision", "recall", "pos_fraction"], prevalence=0.01)
     over = nf.project_rates(rates, metrics=[nf.relative_cost(c_fn=20)], prevalence=grid)
     decisions = nf.decision_map(rates)
+    folded = comparison(folds=4)
     return {
         "p3": nf.chart_p3(tables.projection, observed=0.02, **models),
         "f_beta": nf.chart_f_beta_over_beta(tables.projection, prevalence=0.01, **models),
+        "f_beta_eta": nf.chart_f_beta_over_prevalence(tables.projection, observed=0.02, **models),
+        "f_beta_plot": nf.chart_f_beta_plot(folded.folds, folded.beta_winners, **models),
         "pr_auc": nf.chart_pr_auc_over_prevalence(tables.areas, observed=0.02, **models),
         "roc": nf.chart_roc(rates, **models),
         "pr": nf.chart_pr(both, **models),
@@ -116,6 +118,11 @@ def draw_all(*models):
         "uncertainty": nf.chart_precision_uncertainty(
             nf.precision_band(rates, prevalence=grid), nf.max_precision_uncertainty(rates), **models
         ),
+        "subsamples": nf.chart_subsamples(nf.subsample_study(counts, prevalence=0.5, repeats=5), **models),
+        "intervals": nf.chart_intervals(
+            nf.project_rates(rates, metrics="f_beta", prevalence=0.01, band=True), **models
+        ),
+        "best": nf.chart_probability_best(tables.certainty.filter(metric="pr_auc"), observed=0.02, **models),
         "map": nf.chart_decision_map(decisions, observed=0.02, **models),
         "winners": nf.chart_winner_ranges(
             nf.winner_ranges(rates, metric="f_beta", over="prevalence"), **models
@@ -126,6 +133,9 @@ def draw_all(*models):
         "contingency": nf.chart_contingency_space(rates, **models),
         "surface": nf.chart_metric_surface(
             nf.metric_surface("precision", ratio=9, resolution=11), metric="precision", ratio=9
+        ),
+        "imbalance": nf.chart_imbalance_sensitivity(
+            nf.imbalance_sensitivity(["precision", "f_beta"], ratios=[1, 10, 100])
         ),
         "segments": nf.chart_segments(
             tables.segment_areas,
@@ -141,14 +151,16 @@ def draw_all(*models):
 
 
 OF_MODELS = (
-    "p3", "f_beta", "pr_auc", "roc", "pr", "pos_fraction", "tpr_ppv", "cost", "uncertainty", "map", "winners",
-    "rank", "contingency", "segments",
+    "p3", "f_beta", "f_beta_eta", "f_beta_plot", "pr_auc", "roc", "pr", "pos_fraction", "tpr_ppv", "cost",
+    "uncertainty", "subsamples", "intervals", "best", "map", "winners", "rank", "contingency", "segments",
 )  # fmt: skip
-OF_METRICS = ("surface", "decomposition")
+OF_METRICS = ("surface", "imbalance", "decomposition")
 
 
 @pytest.mark.thorough
 def test_every_chart_is_drawn_in_the_dark():
+    source = inspect.getsource(draw_all)
+    assert [name for name in nf.__all__ if name.startswith("chart_") and f"nf.{name}(" not in source] == []
     assert sorted(draw_all()) == sorted((*OF_MODELS, *OF_METRICS))
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import hypothesis.strategies as st
+import mpmath
 import numpy as np
 import polars as pl
 import pytest
@@ -75,6 +76,7 @@ def test_newcombes_interval_solves_his_equation() -> None:
     """Method 5 of Newcombe (2006), by the equation as it is printed."""
     log = random_log(2000)
     table = nf.auc_interval(nf.count_confusion(log, by=[]), method="newcombe", level=0.9)
+    assert table["model"].to_list() == ["forest", "linear"]
     for row in table.iter_rows(named=True):
         mine = log.filter(model=row["model"])
         m, n = mine["label"].sum(), (~mine["label"]).sum()
@@ -108,6 +110,7 @@ def test_the_score_interval_takes_the_larger_variance() -> None:
 def test_the_logit_interval_by_hand() -> None:
     counts = nf.count_confusion(random_log(2000), by=[])
     plain, logit = (nf.auc_interval(counts, method=m) for m in ("delong", "delong_logit"))  # type: ignore[arg-type]
+    assert len(plain) == 2
     for one, other in zip(plain.iter_rows(named=True), logit.iter_rows(named=True), strict=True):
         area = one["value"]
         half = Z95 * one["std_error"] / (area * (1 - area))
@@ -159,7 +162,6 @@ def test_p_values_of_a_normal_law() -> None:
     scan = nf.scan_predictions(log, scores={name: name for name in scores}, unit="unit")
     table = nf.compare_auc(scan, level=0.9)
     assert table.select("model_a", "model_b").rows() == [("a", "b"), ("a", "c"), ("b", "c")]
-    mpmath = pytest.importorskip("mpmath")
     for row in table.iter_rows(named=True):
         assert row["z"] == row["difference"] / row["std_error"]
         assert row["p_value"] == pytest.approx(float(mpmath.erfc(abs(row["z"]) / mpmath.sqrt(2))), rel=1e-12)

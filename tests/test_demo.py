@@ -19,7 +19,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import nci_frames as nf
 from nci_frames.demo import TASKS, ScoreLaw, synthetic_laws, write_demo_logs, write_synthetic_logs
-from nci_frames.errors import NciFramesError, ParameterError
+from nci_frames.errors import MissingPackageError, ParameterError
 
 ROWS = {"digits": 1797, "breast_cancer": 569, "wine": 178}
 
@@ -51,7 +51,9 @@ def test_real_logs_are_one_file_for_each_data_set_and_model(real_logs: Path, rea
 
 @pytest.mark.thorough
 def test_real_logs_have_the_promised_columns(real_logs: Path) -> None:
-    for path in real_logs.rglob("*.parquet"):
+    paths = list(real_logs.rglob("*.parquet"))
+    assert paths
+    for path in paths:
         frame = pl.read_parquet(path, hive_partitioning=False)
         assert frame.schema == {
             "repeat": pl.String,
@@ -225,7 +227,7 @@ def test_a_file_that_cannot_be_put_in_place_leaves_nothing_behind(tmp_path: Path
 def test_without_scikit_learn_the_error_says_what_to_install(tmp_path, monkeypatch) -> None:
     for module in [name for name in sys.modules if name.split(".")[0] == "sklearn"] + ["sklearn"]:
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(NciFramesError) as caught:
+    with pytest.raises(MissingPackageError) as caught:
         write_demo_logs(tmp_path)
     assert caught.value.hint == "pip install 'nci_frames[demo]'"
     assert "sklearn" in (caught.value.found or "")
@@ -526,8 +528,8 @@ def test_scores_of_two_models_are_independent_given_the_label(synthetic: pl.Data
         wide = (
             synthetic.filter(label=is_positive).pivot(on="model", index="unit", values="score").drop_nulls()
         )
-        correlations = wide.drop("unit").to_numpy()
-        off_diagonal = np.corrcoef(correlations, rowvar=False)[np.triu_indices(4, 1)]
+        scores = wide.drop("unit").to_numpy()
+        off_diagonal = np.corrcoef(scores, rowvar=False)[np.triu_indices(4, 1)]
         assert (np.abs(off_diagonal) < 4.5 / math.sqrt(wide.height)).all()
 
 

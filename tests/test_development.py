@@ -59,7 +59,9 @@ def test_every_path_that_is_named_exists() -> None:
 
 def test_every_target_of_make_that_is_named_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    assert set(re.findall(r"`make ([a-z-]+)`", PAGE)) - targets == set()
+    named = set(re.findall(r"`make ([a-z-]+)`", PAGE))
+    assert len(named) > 10
+    assert named - targets == set()
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)

@@ -7,7 +7,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.errors import ParameterError
-from tests.chart_specs import layer, rows_of, without_data
+from tests.chart_specs import layer, outside_data, rows_of
 from tests.comparisons import HOSTILE
 
 BETAS = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, math.inf]
@@ -24,10 +24,10 @@ def rates_of(models=("a", "b")):
     return nf.compute_rates(frame.with_columns(fn=100 - pl.col("tp"), tn=1000 - pl.col("fp")))
 
 
-def frames(models=("a", "b"), **options):
+def frames(models=("a", "b")):
     rates = rates_of(models)
     pooled = nf.compute_rates(nf.pool_counts(rates, over="fold"))
-    comparisons = nf.compare_folds(rates, beta=BETAS, prevalence=ETA, **options)
+    comparisons = nf.compare_folds(rates, beta=BETAS, prevalence=ETA)
     return comparisons, nf.winner_ranges(pooled, metric="f_beta", over="beta", prevalence=ETA)
 
 
@@ -77,14 +77,17 @@ def test_the_winners_fill_the_axis_in_their_colours():
     assert paint == layer(spec, "lines")["encoding"]["color"]
 
 
-def test_the_significance_bar_says_where_all_others_are_told_from_the_best():
+@pytest.mark.parametrize("told", [True, False])
+def test_the_significance_bar_says_where_all_others_are_told_from_the_best(told):
     comparisons, winners = frames()
+    comparisons = comparisons.with_columns(pl.col("distinguishable") & told)
     rows = rows_of(nf.chart_f_beta_plot(comparisons, winners).to_dict(), "significance")
     for row in rows:
         there = comparisons.filter(pl.col("beta") == row["beta"])
         best = there.filter(pl.col("mean") == pl.col("mean").max())["model"][0]
         assert row["model"] == best
         assert row["told"] == there.filter(pl.col("model") != best)["distinguishable"].all()
+        assert row["told"] is told
     assert len(rows) == 6
 
 
@@ -104,8 +107,7 @@ def test_curves_can_be_of_few_models_and_the_bars_are_of_all():
 def test_hostile_names_occur_only_as_data():
     spec = nf.chart_f_beta_plot(*frames(HOSTILE)).to_dict()
     assert {row["model"] for row in rows_of(spec)} == set(HOSTILE)
-    rest = repr(without_data(spec))
-    assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
+    assert outside_data(spec, HOSTILE) == []
 
 
 def test_several_prevalences_must_be_chosen_between():

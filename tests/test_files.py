@@ -40,7 +40,7 @@ def test_a_path_is_never_taken_for_a_glob(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("folder", ["a[1]", "a*", "a?"])
-def test_neither_is_a_folder_nor_the_value_of_a_key(tmp_path: Path, folder: str) -> None:
+def test_folders_and_values_of_keys_are_never_taken_for_globs(tmp_path: Path, folder: str) -> None:
     write(tmp_path / "a1" / "x.parquet", 1)
     write(tmp_path / folder / "country=[ab]" / "x.parquet", 10)
     write(tmp_path / folder / "country=a" / "x.parquet", 100)
@@ -108,7 +108,8 @@ def test_every_real_file_counts_once(tmp_path: Path, kind: str) -> None:
     with pytest.warns(nf.SkippedFilesWarning, match=r"_tmp\.parquet'") as caught:
         assert rows_of(sources(folder)[kind]) == 111
     told = str(caught[0].message)
-    assert (".hidden'" in told, "_SUCCESS" in told) == (not kind.startswith("list twice") or True, False)
+    assert ".hidden'" in told
+    assert "_SUCCESS" not in told
 
 
 def test_what_is_named_is_read_and_not_skipped(tmp_path: Path) -> None:
@@ -126,33 +127,28 @@ def test_a_dangling_link_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_what_may_not_be_read_is_an_error(tmp_path: Path) -> None:
-    write(tmp_path / "open.parquet")
-    write(tmp_path / "closed" / "b.parquet")
-    write(tmp_path / "file.d" / "c.parquet")
+def test_what_may_not_be_read_is_an_error(public_path: Path) -> None:
+    write(public_path / "open.parquet")
+    write(public_path / "closed" / "b.parquet")
+    write(public_path / "file.d" / "c.parquet")
     script = (
         "import os, sys, nci_frames as nf, nci_frames.errors\n"
         "print(nf.scan_predictions(sys.argv[1] + '/open.parquet').collect().height, 'row')\n"
-        "os.setuid(65534)\n"
+        "if os.getuid() == 0: os.setuid(65534)\n"  # root may read everything
         "for source in (sys.argv[1], sys.argv[1] + '/**/*.parquet'):\n"
         "    try: print(nf.scan_predictions(source).collect())\n"
         "    except nf.SourceError as error: print(str(error))\n"
     )
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.owner() == "root" and folder != Path("/tmp") and folder != Path("/"):  # noqa: S108
-            folder.chmod(0o755)
-    if os.getuid() != 0:
-        pytest.skip("only root can become somebody who may not")
     for part, told in (
         ("closed", "a folder of the source cannot be read"),
         ("file.d/c.parquet", "Permission"),
     ):
-        mode = (tmp_path / part).stat().st_mode
-        (tmp_path / part).chmod(0)
+        mode = (public_path / part).stat().st_mode
+        (public_path / part).chmod(0)
         done = subprocess.run(
-            [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False
+            [sys.executable, "-c", script, str(public_path)], capture_output=True, text=True, check=False
         )
-        (tmp_path / part).chmod(mode)
+        (public_path / part).chmod(mode)
         assert done.stdout.count(told) == 2, done.stdout + done.stderr
         assert done.stdout.count(part) == 2, done.stdout
 

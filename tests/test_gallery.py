@@ -1,4 +1,4 @@
-"""The gallery shows every chart that there is, and is no stranger to what `make gallery` would write."""
+"""The gallery shows every chart that there is, and its pages are those that `make gallery` writes."""
 
 import runpy
 from pathlib import Path

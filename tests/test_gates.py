@@ -56,6 +56,12 @@ def judged(
     return judge_gates(job, by, before).to_dicts()
 
 
+def good_run(gate: dict, *groups, **options) -> pl.DataFrame:
+    """Verdicts on *groups* as a reference of a later run."""
+    rows = pl.DataFrame(judged(gate, *groups, **options), infer_schema_length=None)
+    return rows.with_columns(pl.col("segment").cast(pl.String))
+
+
 ARRIVED = pl.DataFrame({"arrival": ["new", "new"]})
 MANY = ("a", "de", 800, 10, 200, 990)
 FEW = ("a", "at", 3, 10, 1, 990)
@@ -136,8 +142,8 @@ def test_precision_at_a_scenario_and_per_segment():
 )
 def test_a_change_is_judged_on_the_bounds_of_the_difference(change, then, verdict):
     gate = {"change_threshold": change}
-    before = pl.DataFrame(judged(gate, ("a", "de", then, 10, 1000 - then, 990)), infer_schema_length=None)
-    (row,) = judged(gate, MANY, reference=before.with_columns(pl.col("segment").cast(pl.String)))
+    before = good_run(gate, ("a", "de", then, 10, 1000 - then, 990))
+    (row,) = judged(gate, MANY, reference=before)
     assert row["verdict"] == verdict
     assert row["reference"] == then / 1000
     assert row["difference"] == pytest.approx((800 - then) / 1000)
@@ -148,8 +154,7 @@ def test_a_change_is_judged_on_the_bounds_of_the_difference(change, then, verdic
 
 def test_a_change_of_the_scenario_is_no_change_of_the_model():
     gate = {"metric": "precision", "scenario": "EU", "change_threshold": {"absolute": 0.05}}
-    before = pl.DataFrame(judged(gate, MANY, scenarios={"EU": 0.01}), infer_schema_length=None)
-    before = before.with_columns(pl.col("segment").cast(pl.String))
+    before = good_run(gate, MANY, scenarios={"EU": 0.01})
     (row,) = judged(gate, MANY, reference=before, scenarios={"EU": 0.001})
     assert (row["verdict"], row["reason"]) == ("undecided", "the prevalence was 0.01 in the last good run")
 
@@ -158,16 +163,14 @@ def test_a_change_of_windows_that_share_rows_has_narrower_bounds():
     """900 of 1000 then; 1,680 of 2,000 now, of which 1,000 are the same rows: a fall by 0.06."""
     gate = {"change_threshold": {"absolute": 0.04}}
     old = ("a", "de", 900, 10, 100, 990)
-    then = pl.DataFrame(judged(gate, old), infer_schema_length=None)
-    then = then.with_columns(pl.col("segment").cast(pl.String))
+    then = good_run(gate, old)
     now = ("a", "de", 1680, 20, 320, 1980)
     (apart,) = judged(gate, now, reference=then)
     (nested,) = judged(gate, now, reference=then, shared=counts(old))
     assert (apart["verdict"], nested["verdict"]) == ("undecided", "fail")
     # The very same rows: whatever the number, it is no chance.
-    same = judged({"change_threshold": {"absolute": 0.0}}, MANY)
-    before = pl.DataFrame(same, infer_schema_length=None).with_columns(pl.col("segment").cast(pl.String))
-    (again,) = judged({"change_threshold": {"absolute": 0.0}}, MANY, reference=before, shared=counts(MANY))
+    same = {"change_threshold": {"absolute": 0.0}}
+    (again,) = judged(same, MANY, reference=good_run(same, MANY), shared=counts(MANY))
     assert again["verdict"] == "pass"
 
 
@@ -219,8 +222,7 @@ def test_a_change_of_areas_of_windows_that_share_rows_has_narrower_bounds():
     rng = np.random.default_rng(0)
     old, new = normal_log(rng, 900, 9000), normal_log(rng, 100, 1000)
     gate = {"metric": "pr_auc", "prevalence": 0.3, "change_threshold": {"absolute": 0.02}}
-    then = pl.DataFrame(judged(gate, as_counts(old)), infer_schema_length=None)
-    then = then.with_columns(pl.col("segment").cast(pl.String))
+    then = good_run(gate, as_counts(old))
     (apart,) = judged(gate, as_counts(old + new), reference=then)
     (nested,) = judged(gate, as_counts(old + new), reference=then, shared=as_counts(old))
     assert (apart["verdict"], nested["verdict"]) == ("undecided", "pass")
@@ -284,8 +286,7 @@ def test_what_is_better_when_lower_leads_when_lower():
     (row,) = judged(gate, ("a", "de", 800, 10, 200, 990), ("b", "de", 800, 100, 200, 900))
     assert (row["verdict"], row["value"]) == ("pass", pytest.approx(0.09))
     change = {"metric": "fpr", "change_threshold": {"absolute": 0.01}}
-    before = pl.DataFrame(judged(change, ("a", "de", 800, 10, 200, 990)), infer_schema_length=None)
-    before = before.with_columns(pl.col("segment").cast(pl.String))
+    before = good_run(change, ("a", "de", 800, 10, 200, 990))
     (row,) = judged(change, ("a", "de", 800, 100, 200, 900), reference=before)
     assert (row["verdict"], row["limit_upper"], row["limit_lower"]) == ("fail", 0.01, None)
 
