@@ -96,3 +96,20 @@ def exact_counts(label: Sequence[bool], score: Sequence[float], model: str = "a"
     schema = ["model", "threshold", *COUNTS]
     counts = pl.DataFrame(brute_force(log, [], None), schema=schema, orient="row")
     return counts.with_columns(resolution=pl.lit("exact"))
+
+
+def counts_of_bins(
+    positives: np.ndarray[Any, Any],
+    negatives: np.ndarray[Any, Any],
+    edges: Sequence[float] | np.ndarray[Any, Any],
+) -> pl.DataFrame:
+    """Counts of one model in many segments, from the rows in the bins between thresholds of each."""
+    columns: dict[str, Any] = {
+        "model": "a",
+        "segment": np.repeat(np.arange(len(positives)), len(edges)),
+        "threshold": np.tile(edges, len(positives)),
+    }
+    for (reached, missed), rows in zip((("tp", "fn"), ("fp", "tn")), (positives, negatives), strict=True):
+        hits = rows[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+        columns |= {reached: hits.ravel(), missed: (rows.sum(axis=1)[:, None] - hits).ravel()}
+    return pl.DataFrame(columns)

@@ -333,7 +333,11 @@ def test_late_and_again_delivered_files_end_as_a_rebuild_does(tmp_path: Path) ->
             write_night(night / f"late-{run}.parquet", 50, 0.8, seed=run)
         run_job(read_job(job))
     # Some of the files came late, some again.
-    assert {path.stem.split("-")[0] for path in (tmp_path / "logs").glob("*/*.parquet")} == {"a", "again", "late"}
+    assert {path.stem.split("-")[0] for path in (tmp_path / "logs").glob("*/*.parquet")} == {
+        "a",
+        "again",
+        "late",
+    }
     ledger = nf.CountsLedger(tmp_path / "ledger")
     before = ledger.read()
     ledger.rebuild()
