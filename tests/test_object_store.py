@@ -257,11 +257,13 @@ def test_unknown_kinds_and_unknown_options_of_a_store_are_refused(tmp_path: Path
     job = small_job(tmp_path, text=SMALL + '[output]\nfolder = "nosuch://bucket/out"\n')
     ran = call("run", job)
     assert ran.exit_code == 2, ran.output
+    assert "the object store cannot be opened" in ran.output
     job = small_job(
         tmp_path,
         text=SMALL + '[output]\nfolder = "s3://bucket/out"\nstorage_options = { wrong = "hunter2" }\n',
     )
     ran = call("run", job)
     assert ran.exit_code == 2, ran.output
+    assert "'wrong' is not valid" in ran.output
     assert "hunter2" not in ran.output
     assert not (tmp_path / "ledger").exists()
