@@ -109,3 +109,20 @@ def crossing_models(seed: int, models: int = 12) -> pl.DataFrame:
         score = rng.normal(label * rng.uniform(0.5, 2), rng.uniform(0.6, 1.6) ** label)
         rows.append(pl.DataFrame({"model": f"m{number:02d}", "label": label, "score": score}))
     return nf.count_confusion(pl.concat(rows), thresholds="exact")
+
+
+def counts_of_bins(
+    positives: np.ndarray[Any, Any],
+    negatives: np.ndarray[Any, Any],
+    edges: Sequence[float] | np.ndarray[Any, Any],
+) -> pl.DataFrame:
+    """Counts of one model in many segments, from the rows in the bins between thresholds of each."""
+    columns: dict[str, Any] = {
+        "model": "a",
+        "segment": np.repeat(np.arange(len(positives)), len(edges)),
+        "threshold": np.tile(edges, len(positives)),
+    }
+    for (reached, missed), rows in zip((("tp", "fn"), ("fp", "tn")), (positives, negatives), strict=True):
+        hits = rows[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+        columns |= {reached: hits.ravel(), missed: (rows.sum(axis=1)[:, None] - hits).ravel()}
+    return pl.DataFrame(columns)

@@ -85,7 +85,7 @@ def test_hoeffding_is_its_inequality() -> None:
     assert nf.accuracy_interval(1, 2, method="hoeffding") == (0, 1)
 
 
-def test_the_accuracy_of_the_slides() -> None:
+def test_accuracy_intervals_by_hand() -> None:
     """80 of 100: 0.8 ± 1.96·0.04."""
     assert nf.accuracy_interval(80, 100, method="wald") == pytest.approx((0.7216, 0.8784), abs=5e-5)
     assert nf.accuracy_interval(0, 5, method="wald") == (0, 0)
@@ -146,7 +146,7 @@ def test_given_half_widths_are_cut_at_0_and_1() -> None:
     assert nf.compute_rates(counts).columns[-1] == "fpr"
 
 
-def test_unattained_operating_points_and_lonely_classes_have_no_bounds() -> None:
+def test_points_not_attained_and_logs_of_one_class_have_no_bounds() -> None:
     counts = pl.DataFrame(
         {"model": ["a", "b", "c"], "threshold": [0.5] * 3, "tp": [0, 1, None], "fp": [1, 0, None],
          "fn": [0, 1, None], "tn": [1, 0, None], "reason": [None, None, "not attained"]}

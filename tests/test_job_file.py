@@ -1,4 +1,4 @@
-"""The job file: what it may say, and what it is told where it may not."""
+"""The job file: what it may say, what is refused and how; and the dates in the paths of logs."""
 
 import json
 import random
@@ -82,7 +82,7 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
         ("a = " + "[" * 5000, "not TOML"),
     ],
 )  # fmt: skip
-def test_what_a_job_cannot_be_told_names_the_key(tmp_path: Path, wrong: str, told: str) -> None:
+def test_a_wrong_setting_is_named(tmp_path: Path, wrong: str, told: str) -> None:
     with pytest.raises(nf.ParameterError, match=told):
         read_job(small_job(tmp_path, text=wrong))
 
@@ -157,7 +157,7 @@ def test_prevalences_from_a_table(tmp_path: Path, ending: str) -> None:
         ("country,prevalence\n", "no row"),
     ],
 )
-def test_tables_of_prevalences_that_are_none(tmp_path: Path, content: str | None, told: str) -> None:
+def test_wrong_tables_of_prevalences(tmp_path: Path, content: str | None, told: str) -> None:
     if content is not None:
         (tmp_path / "markets.csv").write_text(content)
     scenario = KEYS + '[scenarios]\nm = { by = "country", table = "markets.csv" }\n'
@@ -165,7 +165,7 @@ def test_tables_of_prevalences_that_are_none(tmp_path: Path, content: str | None
         read_job(small_job(tmp_path, scenario))
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(nf.ParameterError, match="cannot be read"):
         read_job(tmp_path / "none.toml")
     (tmp_path / "job.toml").write_bytes(b"\xff\xfe")
@@ -239,10 +239,16 @@ def test_windows_are_half_open_days_and_hours_in_utc(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "template", ["{date}", "{date:%Y-%m}", "{date:%Y-%B-%d}", "{date:%Y-%m-%d}/{date:%Y-%m-%d}"]
+    ("template", "told"),
+    [
+        ("{date}", "one {date:...} at most"),
+        ("{date:%Y-%m}", "must be a day or an hour"),
+        ("{date:%Y-%B-%d}", "must be a day or an hour"),
+        ("{date:%Y-%m-%d}/{date:%Y-%m-%d}", "one {date:...} at most"),
+    ],
 )
-def test_dates_that_cannot_be_read_back(template: str) -> None:
-    with pytest.raises(nf.ParameterError, match="date"):
+def test_dates_that_cannot_be_read_back(template: str, told: str) -> None:
+    with pytest.raises(nf.ParameterError, match=re.escape(told)):
         find_windows([template])
 
 

@@ -65,7 +65,7 @@ def test_two_other_labels_need_a_word_and_are_never_dropped(on_invalid: Any, lab
 
 
 @pytest.mark.thorough
-def test_the_command_says_so_with_its_own_option(tmp_path: Path) -> None:
+def test_the_hint_of_the_command_names_its_own_option(tmp_path: Path) -> None:
     log_of([-1, 1, -1]).write_parquet(tmp_path / "log.parquet")
     for options in ([], ["--on-invalid", "drop"]):
         arguments = ["report", str(tmp_path / "log.parquet"), "--out", str(tmp_path / "out"), *options]

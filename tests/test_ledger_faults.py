@@ -1,4 +1,4 @@
-"""What befalls a ledger: bit flips, races, killed writers. Nothing is lost, doubled or changed unnoticed."""
+"""Faults of a ledger: bit flips, races, bad files. Nothing is lost, doubled or changed unnoticed."""
 
 import contextlib
 import random
@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.cli import main
+from nci_frames.jobs.ledger import counting
 from nci_frames.jobs.ledger.counting import count_file
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import SourceFile, identify
@@ -103,8 +104,7 @@ def race(tmp_path: Path, files: int, writers: int) -> None:
     counts = pl.scan_delta(ledger.uri).filter(pl.col("ledger_part") == "counts").collect()
     assert counts.select("ledger_source", "ledger_sequence").n_unique() == files
     assert ledger.verify(files=True).is_empty()
-    runs = ledger.sources()["run"].n_unique()
-    assert runs <= writers
+    assert set(ledger.sources()["run"]) <= {f"writer-{seed}" for seed in range(writers)}
 
 
 @pytest.mark.thorough
@@ -120,20 +120,20 @@ def test_three_writers_of_a_hundred_files_lose_and_double_nothing(tmp_path):
 @pytest.mark.thorough
 def test_bad_files_are_all_named_and_the_good_ones_counted(tmp_path):
     paths = write_logs(tmp_path / "logs", 20)
-    good = random_log(60, 99)
-    expected = {
+    log = random_log(60, 99)
+    contents = {
         "truncated": paths[0].read_bytes()[:200],
         "empty": b"",
         "text": b"model,label,score\na,1,0.5\n",
     }
     bad = []
-    for name, content in expected.items():
+    for name, content in contents.items():
         bad.append(tmp_path / "logs" / f"{name}.parquet")
         bad[-1].write_bytes(content)
     without = tmp_path / "logs" / "without.parquet"
-    good.drop("score").write_parquet(without)
+    log.drop("score").write_parquet(without)
     invalid = tmp_path / "logs" / "invalid.parquet"
-    good.with_columns(score=pl.lit(None, pl.Float64)).write_parquet(invalid)
+    log.with_columns(score=pl.lit(None, pl.Float64)).write_parquet(invalid)
     bad += [without, invalid]
     ledger = nf.CountsLedger(tmp_path / "ledger")
     with pytest.raises(nf.SourceError) as error:
@@ -171,8 +171,6 @@ def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
     bad["unreadable"].symlink_to("/proc/self/mem")
     for n, name in enumerate(("vanishing", "growing")):
         random_log(40, 60 + n).write_parquet(bad[name])
-    from nci_frames.jobs.ledger import counting  # noqa: PLC0415
-
     read = counting._read
     growing = [0]
 
@@ -211,8 +209,6 @@ def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
 
 def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
     path = write_logs(tmp_path / "logs", 1)[0]
-    from nci_frames.jobs.ledger import counting  # noqa: PLC0415
-
     tally = counting.tally_scan
 
     def slow_tally(*args, **options):
@@ -256,7 +252,7 @@ def test_mutated_files_are_counted_or_refused(tmp_path, mutations):
     expected = ledger.read()
     chance = random.Random(0)  # noqa: S311
     path = tmp_path / "mutated.parquet"
-    counted = refused = 0
+    refused = 0
     for _ in range(mutations):
         mutated = bytearray(content)
         place = chance.randrange(len(content))
@@ -273,13 +269,11 @@ def test_mutated_files_are_counted_or_refused(tmp_path, mutations):
         except nf.NciFramesError:
             refused += 1
         else:
-            counted += 1
             # What the footer says of the columns (their names, what kind they are) has no checksum.
             if one.counted == len(log):
                 total = one.increments.select("positives", "negatives").sum().row(0)
                 assert total == (log["label"].sum(), (~log["label"]).sum())
-    assert counted + refused == mutations
-    assert refused > mutations // 3
+    assert mutations // 3 < refused < mutations
     assert_frame_equal(ledger.read(), expected)
 
 

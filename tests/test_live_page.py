@@ -174,8 +174,13 @@ def test_the_borders_in_the_sentence_are_those_of_python(visit, tables):
 def test_the_ranked_tables_follow(visit, tables, ratios):
     eta, beta = move(visit.page, 650, 850)
     live = json.loads(visit.page.locator("#table-own-over-prevalence-live").inner_text())
+    own, own_over_beta, over_beta = (
+        cells(visit.page, f"table-{name}")
+        for name in ("own-over-prevalence", "own-over-beta", "f-beta-over-beta")
+    )
+    assert all([own, own_over_beta, over_beta])
     values = nf.rank_models(own_values(tables, ratios, live["grid"], beta)[0], by=["prevalence"])
-    for row in cells(visit.page, "table-own-over-prevalence"):
+    for row in own:
         for at, cell in zip(live["grid"], row[1:], strict=True):
             expected = values.filter(model=row[0][0], prevalence=at)
             assert_same(cell[1], expected["value"][0] if expected.height else None)
@@ -187,13 +192,13 @@ def test_the_ranked_tables_follow(visit, tables, ratios):
         == f"F{format_grid(beta)} over prevalence, each model at its own best threshold, judged on other rows"
     )
     betas = json.loads(visit.page.locator("#table-own-over-beta-live").inner_text())["grid"]
-    over_beta = [own_values(tables, ratios, eta, at)[0] for at in betas]
-    for row in cells(visit.page, "table-own-over-beta"):
-        for values, cell in zip(over_beta, row[1:], strict=True):
+    best = [own_values(tables, ratios, eta, at)[0] for at in betas]
+    for row in own_over_beta:
+        for values, cell in zip(best, row[1:], strict=True):
             value = values.filter(model=row[0][0])["value"]
             assert_same(cell[1], value[0] if len(value) else None)
     at_threshold = nf.project_rates(tables.points, metrics="f_beta", prevalence=eta, beta=betas)
-    for row in cells(visit.page, "table-f-beta-over-beta"):
+    for row in over_beta:
         for at, cell in zip(betas, row[1:], strict=True):
             assert_same(cell[1], at_threshold.filter(model=row[0][0], beta=at)["value"].item())
 
@@ -207,6 +212,7 @@ def test_the_charts_follow(visit, tables, ratios):
            })"""
     )
     (p3, _), (_, own), (_, at), (rule, over_beta), (decisions, _), (roc, _) = rows
+    assert all([own, at, over_beta])
     assert p3 == [{"prevalence": eta}]
     assert rule == [{"beta": beta}]
     assert decisions == [{"odds": pytest.approx(eta / (1 - eta)), "beta": beta}]
@@ -345,6 +351,7 @@ def test_the_answer_says_how_sure_it_is(visit, tables):
                }"""
         )
         frame = tables.best.filter(prevalence=eta, beta=1.0)
+        assert rows
         for row in rows:
             (expected,) = frame.filter(model=row["model"]).iter_rows(named=True)
             # Values are interpolated from ratios of six digits; bounds are computed from counts.

@@ -118,18 +118,18 @@ def test_metrics_are_accurate_at_extreme_prevalence(
 ) -> None:
     eta = 1 - 10**exponent if flip else 10**exponent
     rates = pl.DataFrame({"tpr": [tpr], "fpr": [fpr], "prevalence": [eta], "beta": [2.0]})
-    mpmath.mp.dps = 50
-    e, t, f = mpmath.mpf(eta), mpmath.mpf(tpr), mpmath.mpf(fpr)
-    cells = (e * t, (1 - e) * f, e * (1 - t), (1 - e) * (1 - f))
-    for name, formula in BY_COUNTS.items():
-        try:
-            expected = formula(*cells)
-        except ZeroDivisionError:
-            continue
-        value = rates.select(getattr(nf, name)().alias("value"))["value"].item()
-        # Where rates nearly cancel, as TPR - FPR may, the size of the parts counts.
-        lost = 1e-15 / (1 - e) if name == "recall_gain" else 0
-        assert abs(value - expected) <= 1e-10 * max(abs(expected), 1e-6) + lost, name
+    with mpmath.workdps(50):
+        e, t, f = mpmath.mpf(eta), mpmath.mpf(tpr), mpmath.mpf(fpr)
+        cells = (e * t, (1 - e) * f, e * (1 - t), (1 - e) * (1 - f))
+        for name, formula in BY_COUNTS.items():
+            try:
+                expected = formula(*cells)
+            except ZeroDivisionError:
+                continue
+            value = rates.select(getattr(nf, name)().alias("value"))["value"].item()
+            lost = 1e-15 / (1 - e) if name == "recall_gain" else 0
+            # Where rates nearly cancel, as TPR - FPR may, the size of the parts counts.
+            assert abs(value - expected) <= 1e-10 * max(abs(expected), 1e-6) + lost, name
 
 
 def test_metrics_equal_scikit_learn() -> None:

@@ -87,24 +87,25 @@ def test_limits(metric: pl.Expr, tpr: float | None, fpr: float | None, wanted: f
 
 
 def test_the_columns_prevalence_and_beta_are_read_unless_given() -> None:
-    frame = pl.DataFrame({"tpr": [0.8], "fpr": [0.1], "prevalence": [0.2], "beta": [2.0], "eta": [0.2]})
-    open_, fixed, named = frame.select(
-        open=nf.f_beta(),
-        fixed=nf.f_beta(beta=2, prevalence=0.2),
-        named=nf.f_beta(beta=2, prevalence=pl.col("eta")),
+    frame = pl.DataFrame({"tpr": [0.8], "fpr": [0.1], "prevalence": [0.2], "beta": [2.0], "eta": [0.5]})
+    found = frame.select(
+        read=nf.f_beta(),
+        given=nf.f_beta(beta=1, prevalence=0.5),
+        named=nf.f_beta(beta=1, prevalence=pl.col("eta")),
     ).row(0)
-    assert open_ == fixed == named
+    # (1 + beta²)·eta·TPR / (beta²·eta + eta·TPR + (1 - eta)·FPR)
+    assert found == pytest.approx((0.8 / 1.04, 0.8 / 0.95, 0.8 / 0.95))
     assert nf.f_beta().meta.output_name() == "f_beta"
 
 
-def test_the_slides() -> None:
-    """The four special classifiers, with 30 positives among 100 rows."""
+def test_four_special_classifiers() -> None:
+    """Perfect, always wrong, always positive and never positive, with 30 positives among 100 rows."""
     eta = 0.3
     special = {
         "perfect": ((1.0, 0.0), (1.0, 1.0, 1.0)),
-        "worst": ((0.0, 1.0), (0.0, 0.0, 0.0)),
-        "ultra-liberal": ((1.0, 1.0), (0.3, 60 / 130, 0.3)),
-        "ultra-conservative": ((0.0, 0.0), (None, 0.0, 0.7)),
+        "always wrong": ((0.0, 1.0), (0.0, 0.0, 0.0)),
+        "always positive": ((1.0, 1.0), (0.3, 60 / 130, 0.3)),
+        "never positive": ((0.0, 0.0), (None, 0.0, 0.7)),
     }
     for rates, wanted in special.values():
         found = [
@@ -118,17 +119,18 @@ def test_the_slides() -> None:
         assert found == [None if w is None else pytest.approx(w) for w in wanted]
 
 
-@pytest.mark.parametrize("call", [
-    lambda: nf.precision(prevalence=1.5),
-    lambda: nf.accuracy(prevalence=-0.1),
-    lambda: nf.pos_fraction(prevalence=float("nan")),
-    lambda: nf.f_beta(beta=-1),
-    lambda: nf.f_beta(beta=float("nan")),
-])  # fmt: skip
-def test_parameters_out_of_range(call: Any) -> None:
-    with pytest.raises(
-        nf.ParameterError, match=r"(prevalence must be within \[0, 1\]|beta must be a number >= 0)"
-    ):
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: nf.precision(prevalence=1.5), r"prevalence must be within \[0, 1\]"),
+        (lambda: nf.accuracy(prevalence=-0.1), r"prevalence must be within \[0, 1\]"),
+        (lambda: nf.pos_fraction(prevalence=float("nan")), r"prevalence must be within \[0, 1\]"),
+        (lambda: nf.f_beta(beta=-1), "beta must be a number >= 0"),
+        (lambda: nf.f_beta(beta=float("nan")), "beta must be a number >= 0"),
+    ],
+)
+def test_parameters_out_of_range(call: Any, message: str) -> None:
+    with pytest.raises(nf.ParameterError, match=message):
         call()
 
 
@@ -276,7 +278,6 @@ def test_what_is_no_metric(asked: Any, message: str) -> None:
     ],
 )
 def test_metrics_that_cannot_be_registered(arguments: dict[str, Any], message: str) -> None:
-    defaults = {"name": "own", "expression": pl.col("tpr")}
-    name, expression, options = (merged := defaults | arguments).pop("name"), merged.pop("expression"), merged
+    own = {"name": "own", "expression": pl.col("tpr")}
     with pytest.raises(nf.NciFramesError, match=message):
-        nf.register_metric(name, expression, **options)
+        nf.register_metric(**own | arguments)

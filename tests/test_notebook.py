@@ -37,7 +37,7 @@ def test_the_notebook_becomes_a_page_that_holds_all_outputs(tmp_path: Path) -> N
         "--yes",
         "export",
         "html",
-        str(NOTEBOOK),
+        str(notebook),
         "--output",
         str(page),
     ]

@@ -252,16 +252,18 @@ def test_a_ledger_in_an_object_store(tmp_path: Path, server: str, bucket: str) -
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "job.toml"}
 
 
-def test_a_store_that_is_none_and_one_that_does_not_answer(tmp_path: Path) -> None:
+def test_unknown_kinds_and_unknown_options_of_a_store_are_refused(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path, text=SMALL + '[output]\nfolder = "nosuch://bucket/out"\n')
     ran = call("run", job)
     assert ran.exit_code == 2, ran.output
+    assert "the object store cannot be opened" in ran.output
     job = small_job(
         tmp_path,
         text=SMALL + '[output]\nfolder = "s3://bucket/out"\nstorage_options = { wrong = "hunter2" }\n',
     )
     ran = call("run", job)
     assert ran.exit_code == 2, ran.output
+    assert "'wrong' is not valid" in ran.output
     assert "hunter2" not in ran.output
     assert not (tmp_path / "ledger").exists()

@@ -88,7 +88,13 @@ def test_damage_is_where_a_reader_finds_it(tmp_path: Path) -> None:
     assert noticed > 200
 
 
-@given(st.binary(max_size=200))
+#: Bytes, of which some begin as a header does, or as one whose type and sizes are given.
+BYTES = st.tuples(st.sampled_from([b"", b"\x15", b"\x15\x00\x15\x00\x15\x00"]), st.binary(max_size=200)).map(
+    b"".join
+)
+
+
+@given(BYTES)
 def test_what_is_no_page_is_refused(data: bytes) -> None:
     has_checksum(data)
     if data:

@@ -121,20 +121,16 @@ def test_every_pair_once() -> None:
     assert pairs.select("model_a", "model_b").rows() == list(itertools.combinations(sorted(THRESHOLDS), 2))
 
 
-def replaced(rows: pl.DataFrame, **columns: object) -> pl.DataFrame:
-    first = pl.int_range(pl.len()) == 0
-    return rows.with_columns(
-        pl.when(first).then(pl.lit(value)).otherwise(name).alias(name) for name, value in columns.items()
-    )
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
         (log().head(-1), "not every model has scored every unit(.|\n)*1 units, such as 'u"),
         (pl.concat([log(), log().head(1)]), "a model has scored a unit twice(.|\n)*1 units, such as 'u"),
         (log().with_columns(label=pl.col("label") ^ (pl.int_range(pl.len()) == 0)), "different labels"),
-        (replaced(log(), unit=None), "a row belongs to no unit"),
+        (
+            log().with_columns(unit=pl.when(pl.int_range(pl.len()) > 0).then("unit")),
+            "a row belongs to no unit",
+        ),
     ],
 )
 def test_rows_that_cannot_be_paired(rows: pl.DataFrame, message: str) -> None:
@@ -159,6 +155,9 @@ def test_rows_that_cannot_be_paired(rows: pl.DataFrame, message: str) -> None:
 def test_bad_options(options: dict[str, object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         nf.count_pairs(log(), **options)
+
+
+def test_logs_without_units_or_with_weights_are_refused() -> None:
     with pytest.raises(nf.SchemaError, match="missing column 'unit'"):
         nf.count_pairs(log().drop("unit"), thresholds=0.5)
     with pytest.raises(nf.ParameterError, match="weights"):

@@ -12,6 +12,7 @@ from scipy.stats import norm, poisson
 
 import nci_frames as nf
 from nci_frames.evaluation.rates.weighted_sums import split_sums
+from tests.logs import counts_of_bins
 
 GRID = [-1.0, 0.0, 1.0, 2.0, 3.0]
 
@@ -19,16 +20,6 @@ GRID = [-1.0, 0.0, 1.0, 2.0, 3.0]
 def laws(*means: float) -> np.ndarray[Any, Any]:
     edges = np.array([-np.inf, *GRID, np.inf])
     return np.stack([np.diff(norm.cdf(edges, mean)) for mean in means])
-
-
-def counts_of(positives: np.ndarray[Any, Any], negatives: np.ndarray[Any, Any]) -> pl.DataFrame:
-    """Counts of one model for each row of bins."""
-    cells: dict[str, Any] = {"model": np.repeat([f"{i:04}" for i in range(len(positives))], len(GRID))}
-    cells["threshold"] = np.tile(GRID, len(positives))
-    for (reached, missed), rows in zip((("tp", "fn"), ("fp", "tn")), (positives, negatives), strict=True):
-        hits = rows[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
-        cells |= {reached: hits.ravel(), missed: (rows.sum(axis=1)[:, None] - hits).ravel()}
-    return pl.DataFrame(cells)
 
 
 def reviewed(
@@ -49,11 +40,10 @@ def reviewed(
     size = rng.binomial(rows, eta, logs)
     positives, negatives = rng.multinomial(size, law_p), rng.multinomial(rows - size, law_n)
     shares = np.where(np.append(-np.inf, GRID) >= 2.0, 1.0, share)
-    labelled = counts_of(
-        rng.binomial(positives, np.where(shares < 1, found * shares, 1.0)), rng.binomial(negatives, shares)
-    )
-    everyone = counts_of(0 * positives, positives + negatives)
-    return labelled, everyone.select("model", "threshold", above="fp", below="tn")
+    picked = rng.binomial(positives, np.where(shares < 1, found * shares, 1.0))
+    labelled = counts_of_bins(picked, rng.binomial(negatives, shares), GRID)
+    everyone = counts_of_bins(0 * positives, positives + negatives, GRID)
+    return labelled, everyone.select("model", "segment", "threshold", above="fp", below="tn")
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=2, max_size=6))
@@ -160,8 +150,8 @@ def test_later_functions_take_the_rates() -> None:
 
 def test_what_is_refused() -> None:
     labelled, scored = reviewed(2)
-    none = labelled.with_columns(fn=pl.col("tp").first().over("model") - pl.col("tp"))
-    none = none.with_columns(tn=pl.col("fp").first().over("model") - pl.col("fp"))
+    none = labelled.with_columns(fn=pl.col("tp").first().over("segment") - pl.col("tp"))
+    none = none.with_columns(tn=pl.col("fp").first().over("segment") - pl.col("fp"))
     with pytest.raises(nf.ParameterError, match=r"no labels, between two(.|\n)*-inf to -1(.|\n)* 0 labels"):
         nf.correct_partial_labels(none, scored)
     with pytest.raises(nf.ParameterError, match="more labels than rows"):

@@ -1,4 +1,4 @@
-"""Operating points between recall and precision or share of positives, and what they cost."""
+"""Charts of operating points: recall over precision, and over the share of rows that are called positive."""
 
 import math
 
@@ -113,10 +113,10 @@ def test_without_a_recall_to_hold_nothing_is_marked():
         draw_pos_fraction(rates_of(), tpr=1.5)
 
 
-def test_purity_is_told_where_the_frame_has_it():
+def test_precision_is_told_where_the_frame_has_it():
     rates = rates_of()
-    with_purity = projection_of(rates, ["pos_fraction", "recall", "precision"])
-    spec = nf.chart_pos_fraction(with_purity).to_dict()
+    with_precision = projection_of(rates, ["pos_fraction", "recall", "precision"])
+    spec = nf.chart_pos_fraction(with_precision).to_dict()
     fields = [t["field"] for t in layer(spec, "targets")["encoding"]["tooltip"]]
     assert fields[-1] == "precision"
     rows = rows_of(spec)

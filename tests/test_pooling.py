@@ -1,3 +1,5 @@
+"""Counts that are added: parts of a log, folds and segments, up to the largest sums."""
+
 from collections.abc import Callable
 
 import polars as pl
