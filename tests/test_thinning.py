@@ -226,7 +226,12 @@ def test_panels_are_thinned_as_well():
 
 def test_ranks_over_a_fine_grid_keep_their_changes():
     grid = np.geomspace(1e-5, 0.5, 200).tolist()
-    ranking = nf.rank_models(nf.project_rates(median_points(), metrics="f_beta", prevalence=grid))
+    # Points at thresholds of their own, cautious or bold, so that the order changes with the prevalence.
+    own = 2 + pl.col("model").str.tail(2).cast(pl.Int64) % 6
+    points = noisy_rates(thresholds=10).sort("model", "threshold")
+    points = points.filter(pl.int_range(pl.len()).over("model") == own)
+    ranking = nf.rank_models(nf.project_rates(points, metrics="f_beta", prevalence=grid))
+    assert ranking.group_by("model").agg(pl.col("rank").n_unique())["rank"].max() > 20
     spec = nf.chart_rank_over_prevalence(ranking).to_dict()
     assert len(rows_of(spec)) <= MAX_ROWS < len(ranking)
     assert layer(spec, "lines")["mark"]["interpolate"] == "linear"
@@ -234,6 +239,7 @@ def test_ranks_over_a_fine_grid_keep_their_changes():
     assert "drawn to within" not in spec["title"]["subtitle"]
     span = math.log(0.5 / 1e-5)
     pixel = lambda r: (math.log(r["prevalence"]) / span * 520, r["rank"] / 91 * 300)  # noqa: E731
+    assert len({row["model"] for row in drawn}) == ranking["model"].n_unique() == 92
     for (model,), every in ranking.group_by("model"):
         kept = [row for row in drawn if row["model"] == model]
         assert {row["prevalence"] for row in kept} >= {grid[0], grid[-1]}
