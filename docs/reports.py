@@ -1,4 +1,7 @@
-"""Make whole reports by the commands in docs/reports.md, and draw docs/reports/*.png. Run: make gallery."""
+"""Make whole reports by the commands in docs/reports.md, and draw their pages and docs/report.png.
+
+Run: make gallery
+"""
 
 import io
 import os

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from click.testing import CliRunner, Result
 
+from nci_frames.cli import main
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
 
@@ -56,6 +58,11 @@ def small_job(folder: Path, extra: str = "", text: str = SMALL) -> Path:
     job = folder / "job.toml"
     job.write_text(text + extra, encoding="utf-8")
     return job
+
+
+def call(*arguments: object) -> Result:
+    """Run the command with some arguments."""
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def run_each_night(job: Path, nights: int, together: Barrier) -> None:

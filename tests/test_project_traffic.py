@@ -40,11 +40,11 @@ def test_bounds_by_hand() -> None:
         assert row["upper"] == pytest.approx(value + up + f1(tpr, fpr, estimate["upper"]) - value)
 
 
-def test_the_narrowest_estimate_is_that_of_all_models() -> None:
+def test_all_models_get_the_narrowest_estimate() -> None:
     reference, traffic = simulated(0.1, rows=5000, repeats=2)
-    worse = reference.with_columns(pl.lit("b").alias("model"))
+    twin = reference.with_columns(pl.lit("b").alias("model"))
     rates = nf.compute_rates(
-        nf.pool_counts(pl.concat([reference, worse]), over="segment").filter(pl.col("threshold") == AT),
+        nf.pool_counts(pl.concat([reference, twin]), over="segment").filter(pl.col("threshold") == AT),
         interval="wilson",
     )
     found = nf.estimate_prevalence(reference, traffic)

@@ -121,9 +121,7 @@ def test_a_scan_that_is_gone_is_never_taken_for_another() -> None:
 def test_a_frame_given_directly_and_a_frame_scanned_mean_the_same() -> None:
     frame = VALID.with_columns(fold=pl.Series([1, 2] * (len(VALID) // 2)), weight=2.0, unit=pl.lit("ann"))
     direct = nf.count_confusion(frame, thresholds=[0.5])
-    assert direct.columns[:4] == ["model", "country", "fold", "threshold"] or direct.columns[:4] == [
-        "model", "fold", "country", "threshold",
-    ]  # fmt: skip
+    assert direct.columns[:4] == ["model", "fold", "country", "threshold"]
     for same in (frame, frame.lazy(), frame.to_arrow()):
         assert_frame_equal(nf.count_confusion(nf.scan_predictions(same), thresholds=[0.5]), direct)
         assert_frame_equal(nf.count_confusion(same, thresholds=[0.5]), direct)  # type: ignore[arg-type]

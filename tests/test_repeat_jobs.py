@@ -64,7 +64,7 @@ value_threshold = { lower = 0.1 }
 BY_UNITS = JOB.replace("[source]", "buckets = 64\n\n[source]").replace(
     "[columns]", '[columns]\nunit = "unit"'
 )
-NAMES = {"with units": BY_UNITS, "rows": JOB}
+JOBS = {"with units": BY_UNITS, "rows": JOB}
 Z = 1.959963984540054
 
 
@@ -82,14 +82,14 @@ def wilson(rate: Any, size: int) -> tuple[float, float]:
     return (middle - half) / (1 + Z * Z / size), (middle + half) / (1 + Z * Z / size)
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=JOBS)
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Outcome]:
     """The second run of a job on the same log."""
     folder = tmp_path_factory.mktemp("job")
     path = folder / "logs/2026-03-01/a.parquet"
     path.parent.mkdir(parents=True)
     rows().write_parquet(path)
-    file = read_job(small_job(folder, text=NAMES[request.param]))
+    file = read_job(small_job(folder, text=JOBS[request.param]))
     run_job(file)
     return request.param, run_job(file)
 
@@ -117,12 +117,15 @@ def test_repeats_are_no_further_rows(ran: tuple[str, Outcome]) -> None:
         assert found["positives"].to_list() == [3 * positives] * 2
         assert found["verdict"].to_list() == [verdict] * 2
     assert 40 < positives < 100 < 3 * positives
-    for row in outcome.verdicts.filter(gate="finds").iter_rows(named=True):
+    finds = outcome.verdicts.filter(gate="finds")
+    assert finds["model"].to_list() == ["a", "b"]
+    for row in finds.iter_rows(named=True):
         lower, upper = wilson(row["value"], positives)
         if kind == "rows":
             assert (row["lower"], row["upper"]) == pytest.approx((lower, upper), abs=1e-9)
         assert row["upper"] - row["lower"] > 0.999 * (upper - lower)
     values = pl.read_parquet(outcome.folder / "scenarios.parquet").filter(metric="precision")
+    assert values["model"].to_list() == ["a", "b"]
     for row in values.iter_rows(named=True):
         cells = log().filter(model=row["model"])
         said = cells["score"] >= 1.5

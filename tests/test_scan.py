@@ -345,6 +345,7 @@ def test_hostile_names_do_not_reach_the_terminal() -> None:
     with pytest.raises(nf.SchemaError) as error:
         nf.scan_predictions(log)
     assert "\x1b" not in str(error.value)
+    assert r"\x1b[31mmodel" in str(error.value)
 
 
 def test_a_changed_scan_is_counted_as_it_is() -> None:

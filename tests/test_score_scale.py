@@ -113,7 +113,7 @@ def test_a_comparison_of_logits_at_the_threshold_for_probabilities_says_so(tmp_p
     told = f"the scores of model 'a' are not probabilities ({share:.1%} of them lie below 0 or above 1)"
     for thresholds in ("exact", nf.auto_thresholds(also=[0.5])):
         counts = nf.count_confusion(log, thresholds=thresholds)
-        with pytest.warns(nf.OutsideGridWarning, match=re.escape(told[:-25])) as caught:
+        with pytest.warns(nf.OutsideGridWarning, match=re.escape(told)) as caught:
             comparison = nf.compare_models(counts, prevalence=[0.01], repeats=2)
         assert [Path(warning.filename).name for warning in caught] == [Path(__file__).name]
         with warnings.catch_warnings():

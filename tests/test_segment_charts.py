@@ -107,8 +107,8 @@ def test_areas_and_rankings_have_panels_too():
 
 def test_values_outside_0_and_1_have_an_axis_of_their_own():
     spread = precision(rates_of()).with_columns(value=3 * pl.col("value") - 1)
-    scale = panel_layer(nf.chart_segments(spread, segments="country").to_dict(), "lines")["encoding"]["y"]
-    assert "scale" not in scale
+    y = panel_layer(nf.chart_segments(spread, segments="country").to_dict(), "lines")["encoding"]["y"]
+    assert "scale" not in y
 
 
 def test_too_many_segments_are_refused():

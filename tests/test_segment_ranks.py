@@ -136,9 +136,8 @@ def test_segments_with_few_positives_are_listed_without_numbers() -> None:
 
 
 def test_bad_segments_do_not_flag_the_others() -> None:
-    """Four of forty, and fifteen of forty: the rest is taken without them."""
+    """Four of forty: if the rest held them, the other segments would differ from it."""
     bad = (3, 5, 8, 11)
-    # As in a table whose rest is all others, where some of the others are findings, too.
     findings = []
     for seed in range(3):
         found = nf.rank_segments(

@@ -200,7 +200,7 @@ def test_bad_arguments() -> None:
         nf.check_projection(uneven, over="fold")
     with pytest.raises(nf.SchemaError, match="missing column 'week'"):
         nf.check_projection(counts, over="fold", units="week")
-    with pytest.raises(nf.ParameterError, match=r"too few values of .country'(.|\n)*20 are needed"):
+    with pytest.raises(nf.ParameterError, match=r"too few values of 'country'(.|\n)*20 are needed"):
         nf.check_projection(counts.drop_nulls("country"), over="fold", units="country")
     with pytest.raises(nf.ParameterError, match="rows without a country"):
         nf.check_projection(counts, over="fold", units="country")

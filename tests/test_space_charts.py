@@ -10,7 +10,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.reporting.charts import MAX_ROWS
 from nci_frames.reporting.charts.parts.theme import PALETTE
-from tests.chart_specs import layers, rows_of
+from tests.chart_specs import layers, rows_of, without_data
 from tests.comparisons import HOSTILE
 
 MODELS = ("a", "b")
@@ -77,12 +77,6 @@ def test_every_chart_has_a_title_a_description_and_a_colour_for_each_model(name:
 def test_names_of_models_are_data_alone(name: str) -> None:
     hostile = (*MODELS, *HOSTILE)
     spec = DRAW[name](rates_of(tuple(sorted(hostile)))).to_dict()
-
-    def without_data(node: Any) -> Any:
-        if isinstance(node, dict):
-            return {k: without_data(v) for k, v in node.items() if k not in ("datasets", "domain")}
-        return [without_data(part) for part in node] if isinstance(node, list) else node
-
     text = json.dumps(without_data(spec), ensure_ascii=False)
     assert not [evil for evil in HOSTILE if evil in text]
 
@@ -284,25 +278,22 @@ def test_the_bar_above_the_areas_shows_who_leads_and_where_nobody_can_tell() -> 
         for model, order in ranks.items()
     ).cast({"rank": pl.Int64})  # fmt: skip
     spec = nf.chart_probability_best(best, ranking=ranked).to_dict()
-
-    def rows(name: str) -> list[dict[str, Any]]:
-        return spec["datasets"][layers(spec)[name]["data"]["name"]]  # type: ignore[no-any-return]
-
     borders = [1e-4, 10**-3.5, 10**-2.5, 0.1]
-    bar = [(row["model"], row["start"], row["end"]) for row in rows("leaders")]
+    bar = [(row["model"], row["start"], row["end"]) for row in rows_of(spec, "leaders")]
     assert bar == [("a", *map(pytest.approx, borders[1:3])), ("b", *map(pytest.approx, borders[2:]))]
     for name in ("unknown", "untold"):
-        assert [(row["start"], row["end"]) for row in rows(name)] == [tuple(map(pytest.approx, borders[:2]))]
+        ends = [(row["start"], row["end"]) for row in rows_of(spec, name)]
+        assert ends == [tuple(map(pytest.approx, borders[:2]))]
     # The range in which the log cannot tell is too narrow for these words.
-    assert {row["name"] for row in rows("leader_names")} == {"a", "b"}
+    assert {row["name"] for row in rows_of(spec, "leader_names")} == {"a", "b"}
     nowhere = nf.chart_probability_best(best, ranking=ranked.with_columns(supported=pl.lit(value=False)))
     assert not {"leaders", "probability_names"} & set(layers(nowhere.to_dict()))
     # A name in an area stands where the log can tell, and in the middle of the area.
-    assert {row["name"]: row["middle"] for row in rows("probability_names")} == {
+    assert {row["name"]: row["middle"] for row in rows_of(spec, "probability_names")} == {
         "a": pytest.approx(0.45),
         "b": pytest.approx(0.55),
     }
-    drawn = [edge for row in rows("areas") for edge in (row["from"], row["to"])]
+    drawn = [edge for row in rows_of(spec, "areas") for edge in (row["from"], row["to"])]
     edges = [*((0.0, p) for p in share["a"]), *((a, 1.0) for a in share["a"])]
     assert drawn == pytest.approx([edge for pair in edges for edge in pair])
 

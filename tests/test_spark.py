@@ -318,7 +318,7 @@ def test_the_query_for_spark_takes_weights_and_named_labels(spark: Any, tmp_path
 
 
 def test_a_ledger_counts_a_named_frame_once(spark: Any, tmp_path: Path) -> None:
-    pytest.importorskip("deltalake")
+    pytest.importorskip("deltalake", reason="no deltalake: pip install 'nci_frames[delta]'")
     ledger = nf.CountsLedger(tmp_path / "ledger")
     logs = [random_log(200, seed=seed, dtype=np.float32) for seed in range(3)]
     frames = [spark.read.parquet(written(log, tmp_path / f"log-{place}")) for place, log in enumerate(logs)]

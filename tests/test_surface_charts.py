@@ -127,7 +127,7 @@ def test_an_undefined_value_is_a_hole_in_the_figure():
 def test_hostile_names_do_nothing_in_a_figure(name):
     figure = nf.plot_metric_surface_3d(surfaces(ratios=(9.0,)).with_columns(metric=pl.lit(name)))
     text = figure.layout.annotations[0].text
-    # What is left are numbers of letters: no element, no formula.
+    # What is left of these signs are character references: no element, no formula.
     assert not set("<>$") & set(text)
     plain = text.replace("&#60;", "<").replace("&#62;", ">").replace("&#36;", "$").replace("&#38;", "&")
     assert plain == f"{name} at 9 : 1"

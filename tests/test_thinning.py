@@ -1,6 +1,7 @@
 """Thinned curves lie within half a pixel of all their points."""
 
 import math
+from operator import itemgetter
 
 import numpy as np
 import polars as pl
@@ -30,6 +31,18 @@ def distance(p, a, b):
     return abs(ab[0] * ap[1] - ab[1] * ap[0]) / math.dist(a, b)
 
 
+def farthest(every, kept, place, pixel):
+    """The largest distance of a row from the line between the kept rows around it."""
+    return max(
+        distance(
+            pixel(row),
+            pixel(max((k for k in kept if k[place] <= row[place]), key=itemgetter(place))),
+            pixel(min((k for k in kept if k[place] >= row[place]), key=itemgetter(place))),
+        )
+        for row in every
+    )
+
+
 unit = st.floats(0, 1, allow_subnormal=False)
 
 
@@ -49,10 +62,7 @@ def test_no_point_left_out_is_farther_than_half_a_pixel(curves):
         kept = thin.filter(model=model).to_dicts()
         every = rows.filter(model=model).to_dicts()
         assert (kept[0], kept[-1]) == (every[0], every[-1])
-        for row in every:
-            before = max((k for k in kept if k["place"] <= row["place"]), key=lambda k: k["place"])
-            after = min((k for k in kept if k["place"] >= row["place"]), key=lambda k: k["place"])
-            assert distance(pixel(row), pixel(before), pixel(after)) <= TOLERANCE + 1e-9
+        assert farthest(every, kept, "place", pixel) <= TOLERANCE + 1e-9
 
 
 def test_corners_stay_and_straight_points_go():
@@ -105,7 +115,7 @@ def test_the_held_point_is_chosen_before_thinning():
     assert held["recall"] == rates.filter(pl.col("tpr") >= 0.8)["tpr"].min()
 
 
-def test_nothing_is_thinned_to_nothing():
+def test_a_curve_without_points_stays_one():
     empty = pl.DataFrame(schema={"model": pl.String, "x": pl.Float64, "y": pl.Float64})
     assert thin_curves(empty, "x", "y", by="model", **SIZE).is_empty()
 
@@ -215,8 +225,22 @@ def test_panels_are_thinned_as_well():
 
 
 def test_ranks_over_a_fine_grid_keep_their_changes():
-    points = median_points()
-    projection = nf.project_rates(points, metrics="f_beta", prevalence=np.geomspace(1e-5, 0.5, 200).tolist())
-    spec = nf.chart_rank_over_prevalence(nf.rank_models(projection)).to_dict()
-    assert len(rows_of(spec)) <= MAX_ROWS
+    grid = np.geomspace(1e-5, 0.5, 200).tolist()
+    # Points at thresholds of their own, cautious or bold, so that the order changes with the prevalence.
+    own = 2 + pl.col("model").str.tail(2).cast(pl.Int64) % 6
+    points = noisy_rates(thresholds=10).sort("model", "threshold")
+    points = points.filter(pl.int_range(pl.len()).over("model") == own)
+    ranking = nf.rank_models(nf.project_rates(points, metrics="f_beta", prevalence=grid))
+    assert ranking.group_by("model").agg(pl.col("rank").n_unique())["rank"].max() > 20
+    spec = nf.chart_rank_over_prevalence(ranking).to_dict()
+    assert len(rows_of(spec)) <= MAX_ROWS < len(ranking)
     assert layer(spec, "lines")["mark"]["interpolate"] == "linear"
+    drawn = rows_of(spec)
+    assert "drawn to within" not in spec["title"]["subtitle"]
+    span = math.log(0.5 / 1e-5)
+    pixel = lambda r: (math.log(r["prevalence"]) / span * 520, r["rank"] / 91 * 300)  # noqa: E731
+    assert len({row["model"] for row in drawn}) == ranking["model"].n_unique() == 92
+    for (model,), every in ranking.group_by("model"):
+        kept = [row for row in drawn if row["model"] == model]
+        assert {row["prevalence"] for row in kept} >= {grid[0], grid[-1]}
+        assert farthest(every.to_dicts(), kept, "prevalence", pixel) <= TOLERANCE + 1e-9

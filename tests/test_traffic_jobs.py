@@ -4,20 +4,17 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.cli import main
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.run import Outcome, run_job
-from tests.jobs import small_job
+from tests.jobs import call, small_job
 
 JOB = """
 version = 1
@@ -176,9 +173,6 @@ def test_the_ledger_keeps_both_kinds_apart(nights: tuple[Path, Outcome]) -> None
 def test_check_names_its_files_and_a_run_ends_at_a_bad_one(
     nights: tuple[Path, Outcome], tmp_path: Path
 ) -> None:
-    def call(*arguments: object) -> Any:
-        return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
     folder = tmp_path / "job"
     shutil.copytree(nights[0], folder, ignore=shutil.ignore_patterns("ledger", "out"))
     write_traffic(folder, 2, log(3000, FIELD, 5))
