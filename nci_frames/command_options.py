@@ -18,6 +18,7 @@ __all__ = [
     "Words",
     "column_options",
     "comparison_options",
+    "out_option",
     "output_options",
     "question_options",
 ]
@@ -302,3 +303,15 @@ def output_options(command: C) -> C:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def out_option(default: str, what: str) -> Callable[[C], C]:
+    """Return the option for the folder that a command writes; *what* begins its help."""
+    return click.option(
+        "--out",
+        "-o",
+        type=click.Path(path_type=Path),
+        default=default,
+        show_default=True,
+        help=f"{what}; created if missing.",
+    )

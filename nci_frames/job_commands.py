@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nci_frames.command_options import Moment
+from nci_frames.command_options import Moment, out_option
 from nci_frames.commands import Command
 from nci_frames.errors import SourceError
 from nci_frames.extras import require_jobs
@@ -48,14 +48,7 @@ def init(folder: Path, example: bool) -> None:
 
 
 @click.command("demo-job", cls=Command)
-@click.option(
-    "--out",
-    "-o",
-    type=click.Path(path_type=Path),
-    default="demo-job",
-    show_default=True,
-    help="Folder of the job; created if missing.",
-)
+@out_option("demo-job", "Folder of the job")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the logs.")
 def demo_job(out: Path, seed: int) -> None:
     """Run a job on five nights of synthetic logs: late, delivered again, drifting, and a new leader.

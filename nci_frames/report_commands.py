@@ -8,6 +8,7 @@ import click
 from nci_frames.command_options import (
     column_options,
     comparison_options,
+    out_option,
     output_options,
     question_options,
 )
@@ -45,14 +46,7 @@ __all__ = ["REPORT_COMMANDS"]
     show_default=True,
     help='Segments with fewer positives (independent ones by --unit) become one segment, "other".',
 )
-@click.option(
-    "--out",
-    "-o",
-    type=click.Path(path_type=Path),
-    default="nci-report",
-    show_default=True,
-    help="Folder for the report, tables and charts; created if missing.",
-)
+@out_option("nci-report", "Folder for the report, tables and charts")
 @click.option("--title", help="Title of the report.")
 @column_options(
     "model", "label", "score", "scores", "fold", "repeat", "unit", "weight", "positive", "on_invalid"
@@ -127,14 +121,7 @@ def report(
 @click.command(cls=Command)
 @comparison_options
 @output_options
-@click.option(
-    "--out",
-    "-o",
-    type=click.Path(path_type=Path),
-    default="demo-output",
-    show_default=True,
-    help="Folder for the logs and the reports; created if missing.",
-)
+@out_option("demo-output", "Folder for the logs and the reports")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cross-validation.")
 def demo(
     prevalence: tuple[float, ...] | Path,

@@ -62,8 +62,9 @@ def short_answer(answer: Answer, /) -> str:
         return f"{_place(answer)}: no model has a defined value"
     best = ranked.row(0, named=True)
     tied = ranked.filter(rank=1)["model"].to_list()
-    said = _doubt(ranked, tied) or (_rivals(ranked, tied) if ranked.height > len(tied) else "")
-    here = "in this log " if _doubt(ranked, tied) else ""
+    doubt = _doubt(ranked, tied)
+    said = doubt or (_rivals(ranked, tied) if ranked.height > len(tied) else "")
+    here = "in this log " if doubt else ""
     words = [f"{_place(answer)}: {_some(tied)}, {here}{_value(answer, best)}", said, _order(answer)]
     return "; ".join(filter(None, words))
 
