@@ -58,9 +58,10 @@ def with_honest_bounds(
     is_area = pl.col("threshold").is_null()
     worth = None if units is None else class_worth(counts, units)
     pooled = counts if units is None else pool_counts(counts, over=units)
+    even = None if units is None else _even_buckets(counts, keys, units)
     areas = _areas(table.filter(is_area), pooled, keys, worth)
-    if units is not None:
-        areas = _without_lone(areas, _even_buckets(counts, keys, units), keys)
+    if even is not None:
+        areas = _without_lone(areas, even, keys)
     if (areas["metric"].eq(PR_AUC.name) & ~areas["supported"]).any():
         band = compute_areas(counts, prevalence=prevalence, interval="simultaneous", level=level, units=units)
         areas = _with_band(areas, band, keys)
@@ -80,8 +81,8 @@ def with_honest_bounds(
     )
     band = project_checked(bounded, metrics=point_metrics, prevalence=prevalence, beta=beta, band=True)
     few = pl.any_horizontal(pl.col(cell) < _ENOUGH for cell in _CELLS)
-    if units is not None:
-        bounded = bounded.join(_even_buckets(counts, keys, units), on=keys, how="left", nulls_equal=True)
+    if even is not None:
+        bounded = bounded.join(even, on=keys, how="left", nulls_equal=True)
         few |= (pl.col("__buckets") < _ENOUGH).fill_null(value=False)
     band = band.join(
         bounded.select(
