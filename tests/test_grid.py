@@ -18,6 +18,7 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.counting.engine import groups as groups_module
 from nci_frames.counting.engine.cells import CellCounts
+from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.digitising import Digitiser
 from nci_frames.counting.engine.grid import count_grid
 from nci_frames.counting.engine.groups import GroupNumbers, HashCollisionError
@@ -30,7 +31,8 @@ GRID = np.linspace(-1, 1, 51)
 
 def count(scan: Scan, group: list[str], **options: int) -> tuple[pl.DataFrame, dict[int, int]]:
     schema = scan.raw.collect_schema()
-    return count_grid(scan, GroupNumbers({key: schema[key] for key in group}), GRID, **options)
+    counted = count_grid(scan, GroupNumbers({key: schema[key] for key in group}), GRID, **options)
+    return counted.counts, counted.rows_by_code
 
 
 def scanned(log: pl.DataFrame | Path, **columns: object) -> tuple[pl.LazyFrame, Scan]:
@@ -110,6 +112,25 @@ def test_neither_batches_nor_cells_nor_threads_change_a_bit(weighted: bool, tmp_
             subprocess.run([sys.executable, "-c", code, str(tmp_path), str(out)], check=True, env=environment)
             assert_frame_equal(pl.read_parquet(out).drop("resolution"), expected)
             out.unlink()
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_more_thresholds_change_no_count_and_have_theirs_apart(weight: str | None) -> None:
+    log = random_log(3000).with_columns(w=pl.Series(np.random.default_rng(1).random(3000)))
+    _, scan = scanned(log, weight=weight)
+    schema = scan.raw.collect_schema()
+
+    def counted(grid: np.ndarray, also: np.ndarray | None = None) -> Counted:
+        return count_grid(scan, GroupNumbers({key: schema[key] for key in ("model", "country")}), grid, also)
+
+    # One of them is in the grid, too.
+    also = np.array([GRID[3], -0.005, 0.123])
+    both = counted(GRID, also)
+    assert both.also is not None
+    # Weights are added bin by bin, and the bins are others.
+    exactly = weight is None
+    assert_frame_equal(both.counts, counted(GRID).counts, check_exact=exactly, rel_tol=1e-12)
+    assert_frame_equal(both.also, counted(also).counts, check_exact=exactly, rel_tol=1e-12)
 
 
 def test_columns_in_pieces_of_other_lengths_are_counted_as_if_in_one() -> None:
