@@ -187,6 +187,14 @@ def test_after_a_collision_of_hashes_all_is_counted_again(
         nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("dtype", [pl.String, pl.Int64, pl.Float32, pl.Date])
+def test_pairs_of_the_same_values_have_other_hashes(dtype: type[pl.DataType]) -> None:
+    values = pl.DataFrame({"a": pl.Series(range(300)).cast(dtype)})
+    pairs = values.join(values.rename({"a": "b"}), how="cross")
+    hashed = pairs.select(GroupNumbers(pairs.schema).hash.alias("hash"))["hash"]
+    assert hashed.n_unique() == 300**2
+
+
 @pytest.mark.parametrize("names", [["a", "a name of more than twelve bytes, é", ""], ["a", None, "b" * 40]])
 def test_keys_are_repeated_as_they_are(names: list[str | None]) -> None:
     log = pl.DataFrame({"model": names, "score": 0.5, "label": [0, 1, 1], "k": [3, None, 1]})
@@ -253,7 +261,7 @@ def test_an_interrupt_while_the_counting_thread_begins_does_not_hang() -> None:
     code = """
 import threading
 import numpy as np
-from nci_frames.counting.engine.cells import CellCounts
+from nci_frames.counting.engine import cells
 
 start = threading.Thread.start
 
@@ -262,7 +270,7 @@ def interrupted(thread):
     raise KeyboardInterrupt
 
 threading.Thread.start = interrupted
-CellCounts(weighted=False).add(np.zeros(1 << 23, np.int64), None)
+cells.CellCounts(weighted=False).add(np.zeros(2 * cells._WAITING, np.int64), None)
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
