@@ -1,12 +1,22 @@
 """Runs of rows with the same keys: where each group of a sorted frame begins."""
 
+import itertools
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.schemas.views import string_views
 
-__all__ = ["group_starts", "in_runs", "is_distinct", "is_sorted", "rows_of_runs", "rows_where"]
+__all__ = [
+    "group_starts",
+    "in_runs",
+    "is_distinct",
+    "is_sorted",
+    "rows_of_runs",
+    "rows_where",
+    "runs_together",
+]
 
 #: Rows that are compared by value at a time, since comparing copies strings.
 _AT_A_TIME = 1 << 20
@@ -127,6 +137,16 @@ def rows_where(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
     if len(rows) and int(rows[-1]) - int(rows[0]) + 1 == len(rows):
         return frame.slice(int(rows[0]), len(rows))
     return frame[rows]
+
+
+def runs_together(first: NDArray[np.int64], rows: int) -> list[slice]:
+    """Return which runs, each of them whole, have about so many rows together; *first* are their first rows.
+
+    >>> runs_together(np.array([0, 4, 8, 30, 33]), 10)
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    begins = np.flatnonzero(np.diff(first // rows, prepend=-1)).tolist()
+    return [slice(begin, end) for begin, end in itertools.pairwise([*begins, len(first)])]
 
 
 def rows_of_runs(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
