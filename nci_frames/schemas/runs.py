@@ -16,6 +16,7 @@ __all__ = [
     "rows_of_runs",
     "rows_where",
     "runs_together",
+    "values_of",
 ]
 
 #: Rows that are compared by value at a time, since comparing copies strings.
@@ -39,6 +40,12 @@ def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
     for key in keys:
         starts[1:] |= _changes(frame[key])
     return np.flatnonzero(starts).astype(np.int64)
+
+
+def values_of(column: pl.Series) -> pl.Series:
+    """Return the different values of a column, sorted: in less time where equal ones follow each other."""
+    heads = np.append(0, np.flatnonzero(_changes(column)) + 1)[: len(column)]
+    return column[heads].unique().sort()
 
 
 def _changes(column: pl.Series) -> NDArray[np.bool_]:
