@@ -32,6 +32,7 @@ from nci_frames.messages import (
     in_python,
     listed,
     nearest_name,
+    number_of,
     on_command_line,
     short,
     shown,
@@ -202,6 +203,22 @@ class SourceError(NciFramesError):
             where=listed(map(repr, files), SHOWN_FILES),
             found=listed(dict.fromkeys(files.values())),
             hint="copy or write the files again",
+        )
+
+    @classmethod
+    def not_counted(cls, failed: Sequence[str], changed: Sequence[str], files: int) -> Self:
+        """Build the error for some of several files, whose reasons were told; the others were counted."""
+        hints = []
+        if failed:
+            hints.append("append again when these files are good: the others are known then")
+        if changed:
+            recount = Option("on_changed", "recount")
+            hints.append(f"{recount} counts the new content of changed files in place of the old")
+        return cls(
+            f"not counted: {len(failed) + len(changed):,} of {number_of(files, 'file')}",
+            where=listed(map(repr, [*failed, *changed]), SHOWN_FILES),
+            found=f"{len(failed):,} failed, {len(changed):,} changed" if changed else None,
+            hint="; ".join(hints),
         )
 
     @staticmethod

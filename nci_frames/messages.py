@@ -18,6 +18,7 @@ __all__ = [
     "in_python",
     "listed",
     "nearest_name",
+    "number_of",
     "on_command_line",
     "short",
     "shown",
@@ -37,6 +38,15 @@ def listed(items: Iterable[str], shown: int = _SHOWN) -> str:
     items = list(items)
     more = f" and {len(items) - shown} more" if len(items) > shown else ""
     return ", ".join(items[:shown]) + more
+
+
+def number_of(count: int, noun: str) -> str:
+    """Write a number of things.
+
+    >>> number_of(1, "file"), number_of(1200, "file")
+    ('1 file', '1,200 files')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def nearest_name(name: object, known: Iterable[str]) -> str | None:

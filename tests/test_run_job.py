@@ -506,6 +506,33 @@ def test_a_ledger_without_a_job_from_the_command_line(tmp_path: Path) -> None:
     assert pl.read_parquet(out).is_empty()
 
 
+def test_an_append_that_keeps_going_counts_the_good_files_and_fails(tmp_path: Path) -> None:
+    good, changed, bad = write_nights(tmp_path / "logs", 3)
+    append = ["ledger", "append", tmp_path / "ledger", tmp_path / "logs", "--thresholds", "0.5"]
+    append += ["--segments", "country", "--keep-going"]
+    log = pl.read_parquet(bad)
+    log.drop("score").write_parquet(bad)
+    first = call(*append)
+    assert first.exit_code == 3
+    assert first.stderr.splitlines()[0] == f"failed: {str(bad)!r}"
+    assert first.stderr.splitlines()[-3:] == [
+        "error: not counted: 1 of 3 files",
+        f"  where: {str(bad)!r}",
+        "  hint:  append again when these files are good: the others are known then",
+    ]
+    assert nf.CountsLedger(tmp_path / "ledger").sources()["path"].to_list() == [str(good), str(changed)]
+    pl.read_parquet(changed).head(9).write_parquet(changed)
+    second = call(*append)
+    assert second.exit_code == 3
+    assert f"not counted: 2 of 3 files\n  where: {str(bad)!r}, {str(changed)!r}\n" in second.stderr
+    assert "found: 1 failed, 1 changed\n" in second.stderr
+    kept = call(*append, "--on-changed", "keep")
+    assert (kept.exit_code, "not counted: 1 of 3 files" in kept.stderr) == (3, True)
+    log.write_parquet(bad)
+    assert call(*append, "--on-changed", "recount").exit_code == 0
+    assert nf.CountsLedger(tmp_path / "ledger").sources().filter("active")["rows"].to_list() == [200, 9, 200]
+
+
 @pytest.mark.thorough
 def test_a_run_killed_between_its_name_and_the_pointer_is_built_again(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
