@@ -27,6 +27,7 @@ from typing import ClassVar, Self
 
 from nci_frames.messages import (
     SHOWN_FILES,
+    Call,
     Option,
     in_job_file,
     in_python,
@@ -381,6 +382,17 @@ class OutputError(NciFramesError):
 
 class LedgerError(SourceError):
     """A ledger is damaged, or lacks what is asked of it."""
+
+    @classmethod
+    def no_ledger(cls, where: str, found: str | None) -> Self:
+        """Build the error for a place that has no ledger."""
+        append = Call("append(source)", "nci-frames ledger append")
+        return cls(
+            "there is no ledger here",
+            where=repr(where),
+            found=found,
+            hint=f"check the path; {append} makes a new ledger",
+        )
 
     @classmethod
     def damaged_ledger(cls, ledger: str, files: Mapping[str, str]) -> Self:

@@ -94,7 +94,7 @@ def _found(
     file: JobFile, source: Source, ledger: CountsLedger, settings: CountingSettings, until: datetime | None
 ) -> Sequence[SourceFile]:
     """Return the files of a source; all windows where nothing was counted by these settings."""
-    known = settings.generation in ledger.generations()["generation"]
+    known = ledger.has_counted_by(settings)
     paths = [source.path] if isinstance(source.path, str) else source.path
     resolved = [file.resolve(path) for path in paths]
     return find_windows(resolved, lookback=source.lookback, until=until, everything=not known)

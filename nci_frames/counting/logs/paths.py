@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from nci_frames.errors import SchemaError, SourceError
+from nci_frames.files import nearest_folder
 
 __all__ = ["NULL_KEY", "SUFFIXES", "Found", "LogFile", "find_files", "is_csv", "spelled_keys"]
 
@@ -219,6 +220,7 @@ def _nothing(named: _Named, skipped: Sequence[str]) -> SourceError:
         others = sorted({Path(file).suffix or "no ending" for file in skipped})
         found = f"a folder with {len(skipped)} other files ({', '.join(others)})" if skipped else without
         return SourceError.no_match(named.name, found, endings)
-    folder = next((parent for parent in Path(named.name).parents if _is_dir(parent)), Path())
     what = "a glob that matches nothing" if named.kind == "glob" else "no such file or folder"
-    return SourceError.no_match(named.name, what, f"the nearest folder that exists is {str(folder)!r}")
+    return SourceError.no_match(
+        named.name, what, f"the nearest folder that exists is {nearest_folder(named.name)!r}"
+    )
