@@ -257,7 +257,7 @@ class SchemaError(NciFramesError):
     def type_drift(cls, column: str, files_by_type: Mapping[str, Sequence[str]]) -> Self:
         """Build the error for a column whose type differs between files."""
         found = "; ".join(
-            f"{dtype} in {len(files)} file{'s' * (len(files) > 1)} ({listed(map(repr, files))})"
+            f"{dtype} in {number_of(len(files), 'file')} ({listed(map(repr, files))})"
             for dtype, files in files_by_type.items()
         )
         return cls(
@@ -338,7 +338,7 @@ class InvalidRowsError(NciFramesError):
     @classmethod
     def from_reasons(cls, reasons: Mapping[str, int], where: str, hint: str) -> Self:
         """Build the error from the number of invalid rows by reason."""
-        found = listed(f"{rows:,} row{'s' * (rows > 1)}: {reason}" for reason, rows in reasons.items())
+        found = listed(f"{number_of(rows, 'row')}: {reason}" for reason, rows in reasons.items())
         return cls("the log has rows that are not valid predictions", where=where, found=found, hint=hint)
 
     @classmethod

@@ -6,13 +6,14 @@ import numbers
 import os
 import re
 import shlex
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 __all__ = [
     "SHOWN_FILES",
     "Call",
     "Option",
+    "files_among",
     "first_line",
     "in_job_file",
     "in_python",
@@ -40,13 +41,14 @@ def listed(items: Iterable[str], shown: int = _SHOWN) -> str:
     return ", ".join(items[:shown]) + more
 
 
-def number_of(count: int, noun: str) -> str:
+def number_of(count: float, noun: str) -> str:
     """Write a number of things.
 
-    >>> number_of(1, "file"), number_of(1200, "file")
-    ('1 file', '1,200 files')
+    >>> number_of(1, "file"), number_of(1200, "file"), number_of(2.5, "alert")
+    ('1 file', '1,200 files', '2.5 alerts')
     """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    number = f"{count:,}" if isinstance(count, int) else f"{count:,.15g}"
+    return f"{number} {noun}{'' if count == 1 else 's'}"
 
 
 def nearest_name(name: object, known: Iterable[str]) -> str | None:
@@ -55,6 +57,16 @@ def nearest_name(name: object, known: Iterable[str]) -> str | None:
         return None
     close = difflib.get_close_matches(name.lower(), {k.lower(): k for k in known}, n=1, cutoff=0.6)
     return next((k for k in known if k.lower() == close[0]), None) if close else None
+
+
+def files_among(names: Sequence[str], files: int) -> str:
+    """Name some of the files of a source, and how many they are if it has several.
+
+    >>> files_among(["a.csv"], 3), files_among(["a.csv"], 1)
+    ("1 of 3 files: 'a.csv'", "'a.csv'")
+    """
+    named = listed(map(repr, names), SHOWN_FILES)
+    return named if files == 1 else f"{len(names):,} of {number_of(files, 'file')}: {named}"
 
 
 #: An option inside a message: its name, and how it is written in Python, on the command line and in a job

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from nci_frames.errors import SchemaError, SourceError
 from nci_frames.files import nearest_folder
+from nci_frames.messages import number_of
 
 __all__ = ["NULL_KEY", "SUFFIXES", "Found", "LogFile", "find_files", "is_csv", "spelled_keys"]
 
@@ -218,7 +219,11 @@ def _nothing(named: _Named, skipped: Sequence[str]) -> SourceError:
     if named.kind == "folder":
         without = "a folder without logs" if _entries(named.name) else "an empty folder"
         others = sorted({Path(file).suffix or "no ending" for file in skipped})
-        found = f"a folder with {len(skipped)} other files ({', '.join(others)})" if skipped else without
+        found = (
+            f"a folder with {number_of(len(skipped), 'other file')} ({', '.join(others)})"
+            if skipped
+            else without
+        )
         return SourceError.no_match(named.name, found, endings)
     what = "a glob that matches nothing" if named.kind == "glob" else "no such file or folder"
     return SourceError.no_match(

@@ -9,6 +9,7 @@ from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
+from nci_frames.messages import number_of
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule, rate_axis, vertical_rule
 from nci_frames.reporting.charts.parts.canvas import COARSE, DOTTED, compose, curves
 from nci_frames.reporting.charts.parts.selection import (
@@ -227,7 +228,7 @@ def draw_lines(
     if shown["value"].drop_nulls().is_empty():
         raise ParameterError(
             f"there is nothing to draw: every {value_title} is undefined, or is at {x} 0 or infinity",
-            found=f"{rows.height:,} rows",
+            found=number_of(rows.height, "row"),
         )
     over_beta = x == "beta"
     mark = 1.0 if over_beta else observed

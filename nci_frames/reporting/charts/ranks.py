@@ -10,6 +10,7 @@ from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import title_of
+from nci_frames.messages import number_of
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule
 from nci_frames.reporting.charts.parts.canvas import COARSE, DOTTED, compose, curves
 from nci_frames.reporting.charts.parts.selection import (
@@ -72,7 +73,7 @@ def chart_rank_over_prevalence(
         )
     refuse_doubles(rows, "model", "prevalence")
     if rows["rank"].drop_nulls().is_empty():
-        raise ParameterError("there is no rank to draw", found=f"{frame.height:,} rows")
+        raise ParameterError("there is no rank to draw", found=number_of(frame.height, "row"))
     support = ["supported"] if "supported" in rows.columns else []
     every = rows.select("model", "prevalence", "rank", "value", *support)
     rows, note = fitted(every, "prevalence", "rank")

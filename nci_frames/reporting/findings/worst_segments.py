@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.messages import number_of
 from nci_frames.reporting.tables.numbers import format_threshold, format_value
 
 __all__ = ["WorstSegments", "segment_lines", "worst_segments"]
@@ -38,12 +39,13 @@ def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
     worse = judged.filter("distinguishable", pl.col("due_to_rates") < 0)
     shifted = ranks.filter("shifted")
     unjudged = len(ranks) - len(judged)
+    among = number_of(len(judged), "segment")
     parts = [
-        f"In {len(worse):,} of {len(judged):,} segments it is significantly worse than in the rest",
+        f"In {len(worse):,} of {among} it is significantly worse than in the rest",
         f"in {len(shifted):,} the scores differ from the rest",
     ]
     if unjudged:
-        parts.append(f"{unjudged:,} more have too few rows to be judged")
+        parts.append(f"{unjudged:,} more {'has' if unjudged == 1 else 'have'} too few rows to be judged")
     sentence = "; ".join(parts) + "."
     return WorstSegments(ranks["model"][0], tuple(judged.head(_SHOWN).to_dicts()), len(ranks), sentence)
 

@@ -15,6 +15,7 @@ from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.cells import Cell, RankedCells, pick_evenly, ranked_cells
+from nci_frames.messages import number_of
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid, format_group, format_value
 
 __all__ = [
@@ -90,7 +91,7 @@ def ranked_table(
     if cells is None or not cells.grid:
         raise ParameterError(
             f"the ranking has no values of {metric!r} over {over} to show",
-            found=f"{frame.height} rows"
+            found=number_of(frame.height, "row")
             + "".join(
                 f", {n} {v:g}" for n, v in (("beta", beta), ("prevalence", prevalence)) if v is not None
             ),

@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames.errors import ParameterError
+from nci_frames.messages import number_of
 from nci_frames.reporting.charts.parts.selection import finite
 from nci_frames.reporting.charts.parts.theme import (
     DASHES,
@@ -222,7 +223,7 @@ def prevalence_strokes(prevalence: pl.Series, style: ModelStyle) -> alt.StrokeDa
     if len(set(style.colours)) < len(style.models):
         raise ParameterError(
             f"a chart of several prevalences can distinguish at most {len(PALETTE)} models",
-            found=f"{len(names)} prevalences and {len(style.models)} models",
+            found=f"{number_of(len(names), 'prevalence')} and {number_of(len(style.models), 'model')}",
             hint="draw one prevalence, or fewer models",
         )
     return alt.StrokeDash(

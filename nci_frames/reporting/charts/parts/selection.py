@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.arrays.thinning import TOLERANCE, thin_curves
+from nci_frames.messages import number_of
 from nci_frames.reporting.charts.parts.theme import HEIGHT, WIDTH
 from nci_frames.schemas import FrameSchema
 
@@ -94,7 +95,7 @@ def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     )
     if rows.is_empty():
         raise ParameterError(
-            "there is no point to draw", found=f"{shown.height:,} rows, none with both metrics"
+            "there is no point to draw", found=f"{number_of(shown.height, 'row')}, none with both metrics"
         )
     return rows
 
@@ -105,7 +106,7 @@ def check_rows(rows: pl.DataFrame, hint: str = "use a coarser grid, or draw fewe
         models = f", models: {rows['model'].n_unique():,}" if "model" in rows.columns else ""
         raise ParameterError(
             f"a chart shows at most {MAX_ROWS:,} rows",
-            found=f"{rows.height:,} rows{models}",
+            found=f"{number_of(rows.height, 'row')}{models}",
             hint=hint,
         )
 
