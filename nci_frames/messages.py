@@ -81,6 +81,8 @@ _JOB_KEYS = {
     },
     "on_changed": "source.on_changed",
     "segments": "segments.keys",
+    # No key of the file, but an option of the commands that take one.
+    "until": "--until",
 }
 _NO_VALUE = object()
 #: In place of a name: every command line has it.

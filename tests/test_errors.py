@@ -137,6 +137,7 @@ def test_hints_name_only_options_that_the_command_has() -> None:
         ("estimate LOG LOG", "skip these rows with --on-invalid drop"),
         ("run JOB", 'skip these rows with columns.on_invalid = "drop"'),
         ("check JOB/score.toml", "did you mean 'score'? name the column with columns.score"),
+        ("check JOB/dated.toml --until 2020-01-01", "no window begins before --until"),
         (
             "check JOB --until Monday",
             "'Monday' is not a date. Write 2026-03-01, or 2026-03-01T13 for an hour.",
@@ -163,6 +164,10 @@ def test_messages_name_what_the_command_takes(tmp_path: Path, arguments: str, to
     job = 'name = "x"\nthresholds = [0.5, 0.6]\n[source]\npath = "log.parquet"\n'
     (tmp_path / "job.toml").write_text(job)
     (tmp_path / "score.toml").write_text(f'{job}[columns]\nscore = "scor"\n')
+    dated = job.replace("log.parquet", "{date:%Y-%m-%d}")
+    (tmp_path / "dated.toml").write_text(dated)
+    (tmp_path / "2026-03-01").mkdir()
+    log.write_parquet(tmp_path / "2026-03-01" / "log.parquet")
     places = {"LEDGER": tmp_path / "ledger", "LOG": tmp_path / "log.parquet", "JOB": tmp_path}
     for name, place in places.items():
         arguments = arguments.replace(name, str(place))
