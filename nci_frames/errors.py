@@ -33,8 +33,8 @@ from nci_frames.messages import (
     in_python,
     listed,
     nearest_name,
-    number_of,
     on_command_line,
+    quantity,
     short,
     shown,
 )
@@ -216,7 +216,7 @@ class SourceError(NciFramesError):
             recount = Option("on_changed", "recount")
             hints.append(f"{recount} counts the new content of changed files in place of the old")
         return cls(
-            f"not counted: {len(failed) + len(changed):,} of {number_of(files, 'file')}",
+            f"not counted: {len(failed) + len(changed):,} of {quantity(files, 'file')}",
             where=listed(map(repr, [*failed, *changed]), SHOWN_FILES),
             found=f"{len(failed):,} failed, {len(changed):,} changed" if changed else None,
             hint="; ".join(hints),
@@ -257,7 +257,7 @@ class SchemaError(NciFramesError):
     def type_drift(cls, column: str, files_by_type: Mapping[str, Sequence[str]]) -> Self:
         """Build the error for a column whose type differs between files."""
         found = "; ".join(
-            f"{dtype} in {number_of(len(files), 'file')} ({listed(map(repr, files))})"
+            f"{dtype} in {quantity(len(files), 'file')} ({listed(map(repr, files))})"
             for dtype, files in files_by_type.items()
         )
         return cls(
@@ -338,7 +338,7 @@ class InvalidRowsError(NciFramesError):
     @classmethod
     def from_reasons(cls, reasons: Mapping[str, int], where: str, hint: str) -> Self:
         """Build the error from the number of invalid rows by reason."""
-        found = listed(f"{number_of(rows, 'row')}: {reason}" for reason, rows in reasons.items())
+        found = listed(f"{quantity(rows, 'row')}: {reason}" for reason, rows in reasons.items())
         return cls("the log has rows that are not valid predictions", where=where, found=found, hint=hint)
 
     @classmethod

@@ -12,7 +12,7 @@ from nci_frames.commands import Commands
 from nci_frames.errors import SourceError
 from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
-from nci_frames.messages import number_of
+from nci_frames.messages import quantity
 
 if TYPE_CHECKING:
     from nci_frames.jobs.ledger.ledger import CountsLedger
@@ -143,7 +143,7 @@ def read(
     at = version if as_of is None else as_of
     counts = known.read(generation=generation, by=by or None, window=window, as_of=at)
     save_table(counts, out)
-    click.echo(f"written: {printable(str(out))} ({number_of(len(counts), 'row')})")
+    click.echo(f"written: {printable(str(out))} ({quantity(len(counts), 'row')})")
 
 
 @ledger.command()

@@ -19,8 +19,8 @@ __all__ = [
     "in_python",
     "listed",
     "nearest_name",
-    "number_of",
     "on_command_line",
+    "quantity",
     "short",
     "shown",
 ]
@@ -41,10 +41,10 @@ def listed(items: Iterable[str], shown: int = _SHOWN) -> str:
     return ", ".join(items[:shown]) + more
 
 
-def number_of(count: float, noun: str) -> str:
+def quantity(count: float, noun: str) -> str:
     """Write a number of things.
 
-    >>> number_of(1, "file"), number_of(1200, "file"), number_of(2.5, "alert")
+    >>> quantity(1, "file"), quantity(1200, "file"), quantity(2.5, "alert")
     ('1 file', '1,200 files', '2.5 alerts')
     """
     number = f"{count:,}" if isinstance(count, int) else f"{count:,.15g}"
@@ -66,7 +66,7 @@ def files_among(names: Sequence[str], files: int) -> str:
     ("1 of 3 files: 'a.csv'", "'a.csv'")
     """
     named = listed(map(repr, names), SHOWN_FILES)
-    return named if files == 1 else f"{len(names):,} of {number_of(files, 'file')}: {named}"
+    return named if files == 1 else f"{len(names):,} of {quantity(files, 'file')}: {named}"
 
 
 #: An option inside a message: its name, and how it is written in Python, on the command line and in a job

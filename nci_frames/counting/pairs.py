@@ -18,7 +18,7 @@ from nci_frames.counting.logs.reading import Scan, kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
 from nci_frames.errors import InvalidRowsError, ParameterError
-from nci_frames.messages import Option, listed, number_of
+from nci_frames.messages import Option, listed, quantity
 from nci_frames.schemas import PAIRS
 
 __all__ = ["count_pairs"]
@@ -233,7 +233,7 @@ def _check_paired(patterns: pl.DataFrame, contest: _Contest, where: str) -> None
         if len(bad):
             example = "" if what.startswith("a row") else f", such as {bad['__example'].min()!r}"
             raise InvalidRowsError.not_paired(
-                what, where, f"{number_of(int(bad['__units'].sum()), 'unit')}{example}"
+                what, where, f"{quantity(int(bad['__units'].sum()), 'unit')}{example}"
             )
 
 

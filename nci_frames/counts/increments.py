@@ -11,7 +11,7 @@ import polars as pl
 
 from nci_frames.counts.sums import check_sums
 from nci_frames.errors import ParameterError
-from nci_frames.messages import number_of
+from nci_frames.messages import quantity
 
 __all__ = ["MOST_CELLS", "check_size", "counts_of", "increments_of"]
 
@@ -39,8 +39,8 @@ def check_size(groups: pl.DataFrame, thresholds: int, where: str) -> None:
     raise ParameterError(
         msg,
         where=where,
-        found=f"{number_of(len(groups), 'group')} x {number_of(thresholds, 'threshold')}; "
-        f"{worst!r} has {number_of(values[worst], 'value')}",
+        found=f"{quantity(len(groups), 'group')} x {quantity(thresholds, 'threshold')}; "
+        f"{worst!r} has {quantity(values[worst], 'value')}",
         hint=f"cut {worst!r} into fewer values, leave it out of the segments, or take fewer thresholds",
     )
 

@@ -13,7 +13,7 @@ from nci_frames.counting.logs.paths import NULL_KEY, Found, LogFile, is_csv, spe
 from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.counting.logs.types import common_types
 from nci_frames.errors import NciFramesError, SchemaError, SkippedFilesWarning, SourceError
-from nci_frames.messages import files_among, listed, number_of
+from nci_frames.messages import files_among, listed, quantity
 
 __all__ = ["open_files"]
 
@@ -50,7 +50,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
     rows = [footers[file.path].rows for file in files]
     if not any(row is None or row for row in rows):
         raise SourceError.no_match(
-            where, f"{number_of(len(files), 'file')} without a row", "nothing was logged?"
+            where, f"{quantity(len(files), 'file')} without a row", "nothing was logged?"
         )
     if found.skipped:
         warned.append(SkippedFilesWarning.of(where, found.skipped))

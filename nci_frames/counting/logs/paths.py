@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from nci_frames.errors import SchemaError, SourceError
 from nci_frames.files import nearest_folder
-from nci_frames.messages import number_of
+from nci_frames.messages import quantity
 
 __all__ = ["NULL_KEY", "SUFFIXES", "Found", "LogFile", "find_files", "is_csv", "spelled_keys"]
 
@@ -220,7 +220,7 @@ def _nothing(named: _Named, skipped: Sequence[str]) -> SourceError:
         without = "a folder without logs" if _entries(named.name) else "an empty folder"
         others = sorted({Path(file).suffix or "no ending" for file in skipped})
         found = (
-            f"a folder with {number_of(len(skipped), 'other file')} ({', '.join(others)})"
+            f"a folder with {quantity(len(skipped), 'other file')} ({', '.join(others)})"
             if skipped
             else without
         )

@@ -19,7 +19,7 @@ from nci_frames.counting.logs.labels import positive_hint
 from nci_frames.counting.logs.rows import NEITHER, REASON, REASONS, count_rows
 from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.errors import InvalidRowsError, InvalidRowsWarning, SchemaError, SourceError
-from nci_frames.messages import Option, files_among, listed, number_of
+from nci_frames.messages import Option, files_among, listed, quantity
 
 __all__ = ["OnInvalid", "Scan", "kept_keys", "predictions_of", "scan_of"]
 
@@ -109,7 +109,7 @@ class Scan:
             msg = "the rows that were read are not the rows that the log has"
             changed = "".join(f"; {file!r}: {why}" for file, why in self.source.changed().items())
             raise SourceError(
-                msg, where=self.source.where, found=f"{seen:,} of {number_of(self.rows or 0, 'row')}{changed}"
+                msg, where=self.source.where, found=f"{seen:,} of {quantity(self.rows or 0, 'row')}{changed}"
             )
         self.source.need_unchanged()
 
@@ -118,7 +118,7 @@ class Scan:
         earlier = self.passes.least if self.passes.exactly is None else self.passes.exactly
         if rows < self.passes.least or self.passes.exactly not in (None, rows):
             msg = "the source gives other rows when it is read again"
-            found = f"{number_of(rows, 'row')} after {'' if self.passes.exactly else 'at least '}{earlier:,}"
+            found = f"{quantity(rows, 'row')} after {'' if self.passes.exactly else 'at least '}{earlier:,}"
             hint = "collect what can be read only once: scan_predictions(frame.collect())"
             raise SourceError(msg, where=self.source.where, found=found, hint=hint)
         self.passes.exactly = rows
@@ -136,7 +136,7 @@ class Scan:
         if not reasons:
             return None
         told = listed(f"{rows:,} ({reason})" for reason, rows in reasons.items())
-        first = number_of(sum(rows_by_code.values()), "row")
+        first = quantity(sum(rows_by_code.values()), "row")
         read = "" if whole else f", of the first {first} that were read"
         return InvalidRowsWarning(f"rows dropped from {self.source.where}: {told}{read}")
 

@@ -14,7 +14,7 @@ from nci_frames.errors import LedgerError, NciFramesError, SchemaError, SourceEr
 from nci_frames.jobs.ledger.counting import SourceCounts, check_columns, count_file
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import SourceFile, identify
-from nci_frames.messages import SHOWN_FILES, Option, listed, number_of
+from nci_frames.messages import SHOWN_FILES, Option, listed, quantity
 
 __all__ = ["Generation", "Item", "OnChanged", "Work", "file_of", "path_of", "refused", "settings_of"]
 
@@ -215,7 +215,7 @@ class Work:
                 SourceError(
                     msg,
                     where=listed((repr(item.file.path) for item in changed), SHOWN_FILES),
-                    found=number_of(len(changed), "changed file"),
+                    found=quantity(len(changed), "changed file"),
                     hint=f"{Option('on_changed', 'recount')} counts the new content in place of the old; "
                     f"{Option('on_changed', 'keep')} does not",
                 )

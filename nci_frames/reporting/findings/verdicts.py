@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from nci_frames.arguments import LEAST_BUCKETS
-from nci_frames.messages import number_of
+from nci_frames.messages import quantity
 from nci_frames.reporting.findings.known_order import known_order, some_models
 
 __all__ = [
@@ -330,7 +330,7 @@ def _drawn(buckets: int | None, *, weighted: bool) -> str:
             "rows, intervals are too narrow and tests find too much."
         )
     if buckets < LEAST_BUCKETS:
-        there = f"There {'is' if buckets == 1 else 'are'} {number_of(buckets, 'bucket')} of units."
+        there = f"There {'is' if buckets == 1 else 'are'} {quantity(buckets, 'bucket')} of units."
         return (
             f"{there} Intervals and tests need {LEAST_BUCKETS}, so there are none, and"
             " each own best threshold is judged on the rows that it was chosen on."
@@ -350,6 +350,6 @@ def read_assumption(shifts: pl.DataFrame | None) -> str:
     if differing.is_empty():
         # A test that finds nothing is no proof that there is nothing.
         return f"No test speaks against projection: none of {len(tested):,} rejects that {same}."
-    reject = f"of {number_of(len(tested), 'test')} {'rejects' if len(differing) == 1 else 'reject'}"
+    reject = f"of {quantity(len(tested), 'test')} {'rejects' if len(differing) == 1 else 'reject'}"
     size = f"the largest distance is {max(differing['effect'].to_list()):.2g}"
     return f"Projection is in doubt: {len(differing):,} {reject} that {same}; {size}."
