@@ -45,11 +45,11 @@ class Verdict:
     bounds: tuple[float, float] | None = None
     #: Share of resampled logs in which one of *best* is the best; None if there are no resampled logs.
     probability: float | None = None
-    #: Other models that are not distinguishable from the best: they may be the best as well.
+    #: Other models that are not distinguishable from the best, so they may be the best; the highest first.
     not_distinguishable: tuple[str, ...] = ()
-    #: Other models that are significantly worse than the best.
+    #: Other models that are significantly worse than the best, the highest first.
     distinguishable: tuple[str, ...] = ()
-    #: Other models of which the log has too few rows to say either.
+    #: Other models of which the log has too few rows to say either, the highest first.
     untold: tuple[str, ...] = ()
     #: Whether a best model has no false positives at all. No resampled log has any either, so the bounds are
     #: valid but the probability is too optimistic.
@@ -144,6 +144,7 @@ def read_verdict(
     best = tuple(first["model"])
     sure = None if certainty is None else certainty.filter(pl.col("probability").is_not_null())
     leading = pl.col("model").is_in(best)
+    others = None if contenders is None else _best_first(contenders.filter(~leading), ranked["model"])
     reason = _reason(first)
     if reason is not None:
         # Resampled logs lack the same negatives as the log itself.
@@ -162,11 +163,9 @@ def read_verdict(
         else float(sure.filter(leading)["probability"].sum()),
         reason=reason,
         no_false_positives="fp" in first.columns and bool((first["fp"] == 0).any()),
-        not_distinguishable=_others(contenders, ~leading & ~pl.col("distinguishable")),
-        distinguishable=_others(contenders, ~leading & pl.col("distinguishable")),
-        untold=_others(
-            contenders, ~leading & pl.col("distinguishable").is_null() & pl.col("value").is_not_null()
-        ),
+        not_distinguishable=_others(others, ~pl.col("distinguishable")),
+        distinguishable=_others(others, pl.col("distinguishable")),
+        untold=_others(others, pl.col("distinguishable").is_null() & pl.col("value").is_not_null()),
     )
 
 
@@ -178,8 +177,15 @@ def _reason(first: pl.DataFrame) -> str | None:
     return None if reason is None else str(reason)
 
 
+def _best_first(contenders: pl.DataFrame, ranked: pl.Series) -> pl.DataFrame:
+    """Return the rows in the order of the ranking; those that have no rank come last."""
+    place = pl.DataFrame({"model": ranked, "__place": range(len(ranked))})
+    joined = contenders.join(place, on="model", how="left", nulls_equal=True)
+    return joined.sort("__place", "model", nulls_last=True)
+
+
 def _others(contenders: pl.DataFrame | None, which: pl.Expr) -> tuple[str, ...]:
-    return () if contenders is None else tuple(contenders.filter(which)["model"].sort())
+    return () if contenders is None else tuple(contenders.filter(which)["model"])
 
 
 def name_best(verdict: Verdict, most: int = 3) -> str:
