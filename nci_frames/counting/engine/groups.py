@@ -60,21 +60,35 @@ class GroupNumbers:
         return self._found[0]
 
     def repeated(self, order: NDArray[np.int64], sizes: NDArray[np.int64] | int) -> pl.DataFrame:
-        """Return the keys of the groups in an order, each as often as it has rows."""
+        """Return the keys of the groups in an order, each as often as it has rows.
+
+        A text that all of them have shares its memory with that of others, as in ``run``.
+        """
         keys = self.frame()[order]
-        return pl.DataFrame([_repeated(keys[key], np.broadcast_to(sizes, len(keys))) for key in self.keys])
+        sizes = np.broadcast_to(sizes, len(keys))
+        rows = int(sizes.sum())
+        return pl.DataFrame(
+            [
+                self._run(column, rows)
+                if column.dtype == pl.String and column.n_unique() == 1
+                else _repeated(column, sizes)
+                for column in keys
+            ]
+        )
 
     def run(self, number: int, rows: int) -> pl.DataFrame:
         """Return the keys of one group so many times.
 
         Runs with an equal key share its memory, if the longest is made first.
         """
-        keys = self.frame()[number]
-        for key in self.keys:
-            place = key, keys.item(0, key)
-            if place not in self._runs or len(self._runs[place]) < rows:
-                self._runs[place] = keys[key].new_from_index(0, rows)
-        return pl.DataFrame([self._runs[key, keys.item(0, key)][:rows] for key in self.keys])
+        return pl.DataFrame([self._run(column, rows) for column in self.frame()[number]])
+
+    def _run(self, column: pl.Series, rows: int) -> pl.Series:
+        """Return the first value of a key so many times."""
+        place = column.name, column[0]
+        if place not in self._runs or len(self._runs[place]) < rows:
+            self._runs[place] = column.new_from_index(0, rows)
+        return self._runs[place][:rows]
 
     def order(self) -> NDArray[np.int64]:
         """Return the numbers of the groups in the order of their keys, null first."""
