@@ -93,7 +93,7 @@ docs: $(VENV)/.dev ## build the documentation as a site in build/docs; a warning
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --write-all --quiet docs build/docs
 	@echo "build/docs/index.html"
 
-wheel: $(VENV)/bin/python ## build the wheel, install it with the lowest and the newest versions, run the quick tests (15 minutes)
+wheel: $(VENV)/bin/python ## build the wheel, install it with the lowest and the newest versions, run the quick tests (4 minutes)
 	$(BIN)/python tests/wheel.py
 
 snapshots: $(VENV)/.dev ## update the error and help texts in tests/snapshots

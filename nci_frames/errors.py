@@ -27,12 +27,14 @@ from typing import ClassVar, Self
 
 from nci_frames.messages import (
     SHOWN_FILES,
+    Call,
     Option,
     in_job_file,
     in_python,
     listed,
     nearest_name,
     on_command_line,
+    quantity,
     short,
     shown,
 )
@@ -204,6 +206,22 @@ class SourceError(NciFramesError):
             hint="copy or write the files again",
         )
 
+    @classmethod
+    def not_counted(cls, failed: Sequence[str], changed: Sequence[str], files: int) -> Self:
+        """Build the error for some of several files, whose reasons were told; the others were counted."""
+        hints = []
+        if failed:
+            hints.append("append again when these files are good: the others are known then")
+        if changed:
+            recount = Option("on_changed", "recount")
+            hints.append(f"{recount} counts the new content of changed files in place of the old")
+        return cls(
+            f"not counted: {len(failed) + len(changed):,} of {quantity(files, 'file')}",
+            where=listed(map(repr, [*failed, *changed]), SHOWN_FILES),
+            found=f"{len(failed):,} failed, {len(changed):,} changed" if changed else None,
+            hint="; ".join(hints),
+        )
+
     @staticmethod
     def all_of(problems: Sequence[NciFramesError]) -> NciFramesError:
         """Return the only problem, or one error that lists all of them."""
@@ -239,7 +257,7 @@ class SchemaError(NciFramesError):
     def type_drift(cls, column: str, files_by_type: Mapping[str, Sequence[str]]) -> Self:
         """Build the error for a column whose type differs between files."""
         found = "; ".join(
-            f"{dtype} in {len(files)} file{'s' * (len(files) > 1)} ({listed(map(repr, files))})"
+            f"{dtype} in {quantity(len(files), 'file')} ({listed(map(repr, files))})"
             for dtype, files in files_by_type.items()
         )
         return cls(
@@ -320,7 +338,7 @@ class InvalidRowsError(NciFramesError):
     @classmethod
     def from_reasons(cls, reasons: Mapping[str, int], where: str, hint: str) -> Self:
         """Build the error from the number of invalid rows by reason."""
-        found = listed(f"{rows:,} row{'s' * (rows > 1)}: {reason}" for reason, rows in reasons.items())
+        found = listed(f"{quantity(rows, 'row')}: {reason}" for reason, rows in reasons.items())
         return cls("the log has rows that are not valid predictions", where=where, found=found, hint=hint)
 
     @classmethod
@@ -364,6 +382,17 @@ class OutputError(NciFramesError):
 
 class LedgerError(SourceError):
     """A ledger is damaged, or lacks what is asked of it."""
+
+    @classmethod
+    def no_ledger(cls, where: str, found: str | None) -> Self:
+        """Build the error for a place that has no ledger."""
+        append = Call("append(source)", "nci-frames ledger append")
+        return cls(
+            "there is no ledger here",
+            where=repr(where),
+            found=found,
+            hint=f"check the path; {append} makes a new ledger",
+        )
 
     @classmethod
     def damaged_ledger(cls, ledger: str, files: Mapping[str, str]) -> Self:

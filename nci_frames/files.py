@@ -10,7 +10,7 @@ import polars as pl
 
 from nci_frames.errors import OutputError, ParameterError
 
-__all__ = ["file_kind", "replacing", "write_parquet"]
+__all__ = ["file_kind", "nearest_folder", "replacing", "write_parquet"]
 
 #: As Polars writes them: enough groups for all cores to read at once.
 _ROWS_OF_A_GROUP = 1 << 18
@@ -35,6 +35,12 @@ def file_kind(path: str | Path, kinds: Sequence[str], *, what: str = "file") -> 
             hint=f"the ending says in which format the file is written, e.g. {f'{path}.{kinds[0]}'!r}",
         )
     return kind
+
+
+def nearest_folder(path: str | Path) -> str:
+    """Return the nearest folder above a path that exists; of a name that is too long, too."""
+    there = (folder for folder in Path(path).parents if os.path.isdir(folder))  # noqa: PTH112 - Path raises
+    return str(next(there, Path()))
 
 
 def _refuse_folder(path: Path, what: str, name: str) -> None:

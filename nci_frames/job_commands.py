@@ -11,6 +11,7 @@ from nci_frames.commands import Command
 from nci_frames.errors import SourceError
 from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
+from nci_frames.messages import quantity
 
 if TYPE_CHECKING:
     from nci_frames.jobs.counted_files import Planned
@@ -89,7 +90,7 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
     plan = plan_job(file, until=until)
     stops = _tell_files("files", plan.labelled)
     settings = plan.labelled.settings
-    grid = "every score" if settings.thresholds is None else f"{len(settings.thresholds):,} thresholds"
+    grid = "every score" if settings.thresholds is None else quantity(len(settings.thresholds), "threshold")
     click.echo(f"columns:  {', '.join(f'{name!r} ({role})' for name, role in settings.roles().items())}")
     click.echo(f"counted:  at {grid}, generation {settings.generation}")
     if plan.traffic is not None:

@@ -9,8 +9,10 @@ import click
 
 from nci_frames.command_options import Moment, column_options
 from nci_frames.commands import Commands
+from nci_frames.errors import SourceError
 from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
+from nci_frames.messages import quantity
 
 if TYPE_CHECKING:
     from nci_frames.jobs.ledger.ledger import CountsLedger
@@ -54,7 +56,11 @@ def ledger() -> None:
     show_default=True,
     help="What to do with a file that was counted with another content.",
 )
-@click.option("--keep-going", is_flag=True, help="Count the good files where others cannot be counted.")
+@click.option(
+    "--keep-going",
+    is_flag=True,
+    help="Count the good files where others cannot be counted, and end with exit code 3.",
+)
 @click.pass_context
 def append(
     ctx: click.Context,
@@ -75,6 +81,7 @@ def append(
     """
     known = _ledger(path)
     from nci_frames.counting.thresholds.grids import named_thresholds
+    from nci_frames.jobs.ledger.appending import refused
     from nci_frames.jobs.ledger.settings import CountingSettings
     from nci_frames.jobs.ledger.sources import find_logs
 
@@ -89,6 +96,10 @@ def append(
     )
     _print(appended.select("event", "rows", "counted", "dropped", "path"), "files")
     _warn(appended)
+    bad = refused(appended, on_changed)
+    if len(bad):
+        failed, changed = (bad.filter(event=event)["path"].to_list() for event in ("failed", "changed"))
+        raise SourceError.not_counted(failed, changed, len(appended))
 
 
 @ledger.command()
@@ -132,7 +143,7 @@ def read(
     at = version if as_of is None else as_of
     counts = known.read(generation=generation, by=by or None, window=window, as_of=at)
     save_table(counts, out)
-    click.echo(f"written: {printable(str(out))} ({len(counts):,} rows)")
+    click.echo(f"written: {printable(str(out))} ({quantity(len(counts), 'row')})")
 
 
 @ledger.command()

@@ -6,19 +6,21 @@ import numbers
 import os
 import re
 import shlex
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 __all__ = [
     "SHOWN_FILES",
     "Call",
     "Option",
+    "files_among",
     "first_line",
     "in_job_file",
     "in_python",
     "listed",
     "nearest_name",
     "on_command_line",
+    "quantity",
     "short",
     "shown",
 ]
@@ -39,12 +41,32 @@ def listed(items: Iterable[str], shown: int = _SHOWN) -> str:
     return ", ".join(items[:shown]) + more
 
 
+def quantity(count: float, noun: str) -> str:
+    """Write a number of things.
+
+    >>> quantity(1, "file"), quantity(1200, "file"), quantity(2.5, "alert")
+    ('1 file', '1,200 files', '2.5 alerts')
+    """
+    number = f"{count:,}" if isinstance(count, int) else f"{count:,.15g}"
+    return f"{number} {noun}{'' if count == 1 else 's'}"
+
+
 def nearest_name(name: object, known: Iterable[str]) -> str | None:
     """Return the known name that is most like *name*; None if none is."""
     if not isinstance(name, str):
         return None
     close = difflib.get_close_matches(name.lower(), {k.lower(): k for k in known}, n=1, cutoff=0.6)
     return next((k for k in known if k.lower() == close[0]), None) if close else None
+
+
+def files_among(names: Sequence[str], files: int) -> str:
+    """Name some of the files of a source, and how many they are if it has several.
+
+    >>> files_among(["a.csv"], 3), files_among(["a.csv"], 1)
+    ("1 of 3 files: 'a.csv'", "'a.csv'")
+    """
+    named = listed(map(repr, names), SHOWN_FILES)
+    return named if files == 1 else f"{len(names):,} of {quantity(files, 'file')}: {named}"
 
 
 #: An option inside a message: its name, and how it is written in Python, on the command line and in a job
@@ -59,6 +81,8 @@ _JOB_KEYS = {
     },
     "on_changed": "source.on_changed",
     "segments": "segments.keys",
+    # No key of the file, but an option of the commands that take one.
+    "until": "--until",
 }
 _NO_VALUE = object()
 #: In place of a name: every command line has it.

@@ -14,6 +14,7 @@ from nci_frames.command_options import (
 )
 from nci_frames.commands import Command
 from nci_frames.interrupts import clean_up_when_interrupted
+from nci_frames.messages import quantity
 
 if TYPE_CHECKING:
     from nci_frames.evaluation.comparison.questions import Answer
@@ -186,7 +187,7 @@ def _run(job: "ReportJob") -> "Answer":
     print_comparison(published.comparison, console, title=job.title or "")
     for warning in published.tally.warnings:
         click.echo(f"{type(warning).__name__}: {printable(str(warning))}", err=True)
-    told = f"{published.tally.counted:,} predictions counted; report: {published.reports[0]}"
+    told = f"{quantity(published.tally.counted, 'prediction')} counted; report: {published.reports[0]}"
     click.echo(printable(told))
     return published.answer
 

@@ -94,6 +94,10 @@ int fsync(int fd) { FULL_IF(fd_below(fd), 0) return REAL(fsync)(fd); }
 int fdatasync(int fd) { FULL_IF(fd_below(fd), 0) return REAL(fdatasync)(fd); }
 int rename(const char *a, const char *b) { FULL_IF(below(b), 1) return REAL(rename)(a, b); }
 int renameat(int i, const char *a, int j, const char *b) { FULL_IF(below_at(j, b), 1) return REAL(renameat)(i, a, j, b); }
+int renameat2(int i, const char *a, int j, const char *b, unsigned int f) {
+  FULL_IF(below_at(j, b), 1)
+  return REAL(renameat2)(i, a, j, b, f);
+}
 int link(const char *a, const char *b) { FULL_IF(below(b), 1) return REAL(link)(a, b); }
 int linkat(int i, const char *a, int j, const char *b, int f) { FULL_IF(below_at(j, b), 1) return REAL(linkat)(i, a, j, b, f); }
 

@@ -201,7 +201,7 @@ def test_the_order_may_be_known_where_the_value_is_not() -> None:
     assert told.endswith("; it can tell the order: a is significantly better than the other model")
     assert "significantly better than the other model" not in lines
     assert f"; {told}; " in short_answer(answer)
-    assert conclusion_lines(answer)[0].endswith(": a, F1 unknown: too few rows")
+    assert conclusion_lines(answer)[0].endswith(": a, F1 unknown: too few negatives")
     assert conclusion_lines(answer)[1] == "significantly better than the other model"
     verdict = summarise(comparison).answers[0].verdicts["f_beta"]
     assert (verdict.best, verdict.distinguishable) == (("a",), ("b",))
@@ -231,7 +231,7 @@ def test_a_conclusion_does_not_say_more_than_the_answer() -> None:
     lines = conclusion_lines(
         answer_question(Question(prevalence=0.01, threshold=0.5), comparison, counts, repeats=200)
     )
-    assert lines[0] == "prevalence 0.01: a, F1 unknown: too few rows"
+    assert lines[0] == "prevalence 0.01: a, F1 unknown: too few negatives"
     assert lines[1] == "not significantly better than b"
     assert lines[2:] == ["b is the best from prevalence 0.238 to 0.5"]
 

@@ -43,6 +43,27 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+def test_an_exchange_of_two_folders_is_a_call_that_can_fail(library: Path, tmp_path: Path) -> None:
+    """As the folder of a report takes the place of the old one."""
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new" / "mark").mkdir(parents=True)
+    exchange = "import ctypes; print(ctypes.CDLL(None).renameat2(-100, b'new', -100, OLD, 2))"
+    command = [sys.executable, "-c", exchange.replace("OLD", repr(os.fsencode(tmp_path / "old")))]
+    preload = {
+        "LD_PRELOAD": str(library),
+        "FAULT_UNDER": f"{tmp_path}/",
+        "FAULT_CALLS": str(tmp_path / "calls"),
+    }
+    full = preload | {"FAULT_AT": "1", "FAULT_KIND": "full"}
+    for environment, done, moved in ((full, "-1\n", False), (preload, "0\n", True)):
+        ran = subprocess.run(
+            command, cwd=tmp_path, env=os.environ | environment, capture_output=True, text=True, check=True
+        )
+        assert ran.stdout == done
+        assert (tmp_path / "calls").read_text() == "1"
+        assert (tmp_path / "old" / "mark").exists() == moved
+
+
 def start(folder: Path, run: str, library: Path | None = None, **faults: str) -> subprocess.Popen[str]:
     preload = {} if library is None else {"LD_PRELOAD": str(library), "FAULT_UNDER": f"{folder}/"}
     environment = {**os.environ, **preload, **faults}

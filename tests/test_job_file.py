@@ -107,6 +107,10 @@ RECALL = 'metric = "recall"\nvalue_threshold = {lower = 0.5}\n'
         (SMALL + KEYS.replace('"]', '", "country"]'), "segments.keys: 'country' is given twice"),
         (SMALL + KEYS.replace("country", "score"), "segments.keys: the segment 'score' has a name that"),
         (SMALL.replace("/*.parquet", "/{date:%H}"), "source.path: a path has one {date:...} at most"),
+        (
+            SMALL.replace(":%Y-%m-%d", ""),
+            "source.path: the date of a path needs a format, and a brace after it",
+        ),
         (SMALL.replace("%Y", "%y"), "source.path: the date of a path must be a day or an hour"),
         (
             SMALL.replace('"logs/{date:%Y-%m-%d}/*.parquet"', "[]"),
@@ -234,14 +238,19 @@ def test_windows_are_half_open_days_and_hours_in_utc(tmp_path: Path) -> None:
     assert [Path(file.path).parent.name for file in before] == ["2026-03-01", "2026-03-02"]
     assert check_template("a/{date:%Y/%m/%d/%H}/x") == timedelta(hours=1)
     assert check_template("a/*.parquet") is None
-    with pytest.raises(nf.SourceError, match="no log matched"):
+    with pytest.raises(nf.SourceError, match=r"no log matched(.|\n)*\{date:%Y%m%d\}(.|\n)*matches nothing"):
         find_windows([f"{tmp_path}/{{date:%Y%m%d}}/*.parquet"])
+    with pytest.raises(nf.SourceError, match=r"no window begins before until(.|\n)*2026-03-01 00:00 UTC"):
+        find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}"], until=datetime(2026, 3, 1, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
     ("template", "told"),
     [
-        ("{date}", "one {date:...} at most"),
+        ("{date}", "needs a format"),
+        ("{date:}", "needs a format"),
+        ("{date:%Y-%m-%d", "and a brace after it"),
+        ("{date}/{date:%Y-%m-%d}", "one {date:...} at most"),
         ("{date:%Y-%m}", "must be a day or an hour"),
         ("{date:%Y-%B-%d}", "must be a day or an hour"),
         ("{date:%Y-%m-%d}/{date:%Y-%m-%d}", "one {date:...} at most"),

@@ -369,9 +369,16 @@ def test_what_cannot_be_counted_is_refused(tmp_path):
         ledger.append(random_log(10))
     with pytest.raises(nf.ParameterError, match="on_changed"):
         ledger.append(path, on_changed="x")
-    with pytest.raises(nf.LedgerError, match="no ledger yet"):
-        ledger.read()
-    assert ledger.generations().is_empty()
+    for asked in (
+        ledger.read,
+        ledger.sources,
+        ledger.generations,
+        ledger.verify,
+        ledger.compact,
+        ledger.rebuild,
+    ):
+        with pytest.raises(nf.LedgerError, match="there is no ledger here"):
+            asked()
     assert not (tmp_path / "ledger").exists()
 
 

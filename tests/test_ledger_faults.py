@@ -277,6 +277,15 @@ def test_mutated_files_are_counted_or_refused(tmp_path, mutations):
     assert_frame_equal(ledger.read(), expected)
 
 
+def test_a_store_that_is_out_of_reach_is_not_damaged() -> None:
+    nowhere = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ALLOW_HTTP": "true", "AWS_REGION": "x"}
+    keys = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "max_retries": "0"}
+    ledger = nf.CountsLedger("s3://bucket/ledger", storage_options=nowhere | keys)
+    for asked in (ledger.verify, ledger.sources):
+        with pytest.raises(nf.LedgerError, match="the ledger cannot be read"):
+            asked()
+
+
 def test_a_file_that_another_writer_is_about_to_name_is_not_looked_at(tmp_path: Path) -> None:
     pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.2, 0.8]}).write_parquet(tmp_path / "a.parquet")
     ledger = nf.CountsLedger(tmp_path / "ledger")

@@ -13,7 +13,7 @@ import pytest
 from scipy.interpolate import RegularGridInterpolator
 
 import nci_frames as nf
-from nci_frames.reporting.findings.known_order import known_order
+from nci_frames.reporting.findings.verdicts import read_verdict
 from nci_frames.reporting.pages.write import write_report
 from nci_frames.reporting.tables.numbers import (
     format_grid,
@@ -340,7 +340,11 @@ def test_the_answer_says_how_sure_it_is(visit, tables):
         low, high = (format_value(best[side]) for side in ("lower", "upper"))
         assert f"F1 {format_value(best['value'])} ({low} to {high})." in sentence
         own = tables.contenders.filter(measure="own", prevalence=eta)
-        equal = sorted(set(own.filter(distinguishable=False)["model"]) - {best["model"]})
+        near = own.filter(distinguishable=False)["model"].implode()
+        ranked = tables.best.filter(pl.col("model").is_in(near), prevalence=eta, beta=1.0).sort(
+            "rank", "model"
+        )
+        equal = [model for model in ranked["model"] if model != best["model"]]
         assert (f"Not distinguishable from it: {', '.join(equal[:3])}" in sentence) == bool(equal)
         share = tables.best_certainty.filter(prevalence=eta, model=best["model"])["probability"].item()
         assert f"Best in {format_percent(share)} of resampled logs" in sentence
@@ -387,18 +391,11 @@ def test_where_the_value_is_unknown_the_order_may_be_known(visit, tables):
         page.locator("#prevalence-number").press("Enter")
         move(page, beta=500)
         best = tables.best.filter(prevalence=eta, beta=1.0, rank=1)
-        own = tables.contenders.filter(measure="own", prevalence=eta).filter(
-            ~pl.col("model").is_in(best["model"].implode())
-        )
+        own = tables.contenders.filter(measure="own", prevalence=eta)
         assert not best["supported"].any()
-        words = known_order(
-            best["model"].sort().to_list(),
-            worse=own.filter("distinguishable")["model"].to_list(),
-            equal=own.filter(~pl.col("distinguishable"))["model"].sort().to_list(),
-            untold=own.filter(pl.col("distinguishable").is_null(), pl.col("value").is_not_null())[
-                "model"
-            ].to_list(),
-        )
+        words = read_verdict(tables.best.filter(prevalence=eta, beta=1.0), contenders=own).doubt
+        assert words is not None
+        words = words.partition("; ")[2]
         sentence = page.locator("#live-answer").inner_text()
         assert "this log cannot tell the value of F1: about " in sentence
         assert f"{words[:1].upper()}{words[1:]}." in sentence

@@ -124,8 +124,8 @@ def test_every_pair_once() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (log().head(-1), "not every model has scored every unit(.|\n)*1 units, such as 'u"),
-        (pl.concat([log(), log().head(1)]), "a model has scored a unit twice(.|\n)*1 units, such as 'u"),
+        (log().head(-1), "not every model has scored every unit(.|\n)*1 unit, such as 'u"),
+        (pl.concat([log(), log().head(1)]), "a model has scored a unit twice(.|\n)*1 unit, such as 'u"),
         (log().with_columns(label=pl.col("label") ^ (pl.int_range(pl.len()) == 0)), "different labels"),
         (
             log().with_columns(unit=pl.when(pl.int_range(pl.len()) > 0).then("unit")),

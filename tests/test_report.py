@@ -18,7 +18,7 @@ import nci_frames as nf
 from nci_frames.arguments import nearest
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.cells import pick_evenly
-from nci_frames.reporting.findings.verdicts import Lead, read_order, read_verdict
+from nci_frames.reporting.findings.verdicts import Lead, name_best, read_order, read_verdict
 from nci_frames.reporting.pages import html as report
 from nci_frames.reporting.pages.html import render_report
 from nci_frames.reporting.pages.write import write_report
@@ -538,3 +538,26 @@ def test_a_verdict_names_ties_and_models_without_a_rank():
     assert verdict.gap == 0.4
     assert verdict.unranked == ("d",)
     assert read_verdict(rows.filter(model="d")).best == ()
+
+
+def test_a_verdict_names_other_models_by_their_value_the_highest_first():
+    rows = pl.DataFrame(
+        {
+            "model": ["a", "b", "c", "d", "e", "f", "g"],
+            "value": [0.1, 0.7, 0.5, 0.9, 0.6, 0.3, 0.7],
+            "rank": [7, 2, 5, 1, 4, 6, 2],
+            "gap": [0.8, 0.2, 0.4, 0, 0.3, 0.6, 0.2],
+        }
+    )
+    told = {"a": False, "b": False, "c": None, "d": False, "e": None, "f": True, "g": False}
+    contenders = pl.DataFrame(
+        {"model": list(told), "distinguishable": list(told.values()), "value": rows["value"]}
+    )
+    verdict = read_verdict(rows, contenders=contenders.sample(fraction=1, shuffle=True, seed=0))
+    assert verdict.not_distinguishable == ("b", "g", "a")
+    assert verdict.untold == ("e", "c")
+    assert name_best(verdict) == "d; not distinguishable from it: b, g, a; too few rows to tell: e, c"
+    by_value = ["d", "b", "e", "c", "f", "a"]
+    worse = contenders.filter(model="g").with_columns(distinguishable=True)
+    of_all = pl.concat([contenders.filter(pl.col("model").is_in(by_value)), worse])
+    assert read_verdict(rows, contenders=of_all).distinguishable == ("g", "f")

@@ -297,8 +297,8 @@ def test_a_file_in_place_of_the_output_or_of_the_ledger_ends_the_run(tmp_path: P
     (tmp_path / "out").unlink()
     (tmp_path / "ledger").write_text("a file")
     ran = call("run", job)
-    assert ran.exit_code == 3
-    assert "the ledger is damaged" in ran.output
+    assert ran.exit_code == 4
+    assert "the ledger cannot be written" in ran.output
 
 
 @pytest.mark.thorough
@@ -504,6 +504,67 @@ def test_a_ledger_without_a_job_from_the_command_line(tmp_path: Path) -> None:
     windows = call("ledger", "read", ledger, "--out", out, "--since", "2026-03-01")
     assert windows.exit_code == 0
     assert pl.read_parquet(out).is_empty()
+
+
+def test_a_path_without_a_ledger_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a file")
+    (tmp_path / "empty").mkdir()
+    places = {
+        "empty": "a folder without a ledger",
+        "a": "a file",
+        "b/c": f"no such folder; the nearest folder that exists is {str(tmp_path)!r}",
+    }
+    commands: list[list[object]] = [
+        [name] for name in ("generations", "sources", "verify", "compact", "rebuild")
+    ]
+    commands += [["read", "--out", tmp_path / "counts.csv"], ["retire", "3f0b5c1d9a72"]]
+    for name, found in places.items():
+        path = str(tmp_path / name)
+        for command, *rest in commands:
+            asked = call("ledger", command, path, *rest)
+            assert (asked.exit_code, asked.stdout) == (3, ""), asked.output
+            assert asked.stderr == (
+                f"error: there is no ledger here\n  where: {path!r}\n  found: {found}\n"
+                "  hint:  check the path; nci-frames ledger append makes a new ledger\n"
+            )
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "empty"]
+
+
+def test_a_ledger_with_nothing_in_it_is_not_damaged(tmp_path: Path) -> None:
+    log = tmp_path / "bad.parquet"
+    pl.DataFrame({"model": ["a"], "label": [1]}).write_parquet(log)
+    assert call("ledger", "append", tmp_path / "ledger", log).exit_code == 3
+    assert call("ledger", "verify", tmp_path / "ledger").stdout == "nothing is damaged\n"
+    asked = call("ledger", "sources", tmp_path / "ledger")
+    assert asked.exit_code == 3
+    assert "the ledger has nothing in it yet" in asked.stderr
+
+
+def test_an_append_that_keeps_going_counts_the_good_files_and_fails(tmp_path: Path) -> None:
+    good, changed, bad = write_nights(tmp_path / "logs", 3)
+    append = ["ledger", "append", tmp_path / "ledger", tmp_path / "logs", "--thresholds", "0.5"]
+    append += ["--segments", "country", "--keep-going"]
+    log = pl.read_parquet(bad)
+    log.drop("score").write_parquet(bad)
+    first = call(*append)
+    assert first.exit_code == 3
+    assert first.stderr.splitlines()[0] == f"failed: {str(bad)!r}"
+    assert first.stderr.splitlines()[-3:] == [
+        "error: not counted: 1 of 3 files",
+        f"  where: {str(bad)!r}",
+        "  hint:  append again when these files are good: the others are known then",
+    ]
+    assert nf.CountsLedger(tmp_path / "ledger").sources()["path"].to_list() == [str(good), str(changed)]
+    pl.read_parquet(changed).head(9).write_parquet(changed)
+    second = call(*append)
+    assert second.exit_code == 3
+    assert f"not counted: 2 of 3 files\n  where: {str(bad)!r}, {str(changed)!r}\n" in second.stderr
+    assert "found: 1 failed, 1 changed\n" in second.stderr
+    kept = call(*append, "--on-changed", "keep")
+    assert (kept.exit_code, "not counted: 1 of 3 files" in kept.stderr) == (3, True)
+    log.write_parquet(bad)
+    assert call(*append, "--on-changed", "recount").exit_code == 0
+    assert nf.CountsLedger(tmp_path / "ledger").sources().filter("active")["rows"].to_list() == [200, 9, 200]
 
 
 @pytest.mark.thorough

@@ -301,8 +301,8 @@ def write_bad_files(folder: Path, name: str) -> None:
         ("empty file", nf.SourceError, ["odd.parquet'", "an empty file (0 bytes)"]),
         ("not Parquet", nf.SourceError, ["odd.parquet'", "not a Parquet file"]),
         ("truncated", nf.SourceError, ["odd.parquet'", "a truncated or damaged Parquet file"]),
-        ("no rows", nf.SourceError, ["1 files without a row"]),
-        ("nothing there", nf.SourceError, ["a folder with 1 other files (.txt)", "logs end in .parquet"]),
+        ("no rows", nf.SourceError, ["1 file without a row"]),
+        ("nothing there", nf.SourceError, ["a folder with 1 other file (.txt)", "logs end in .parquet"]),
         ("odd folders", nf.SchemaError, ["do not all spell the same keys", "['day']"]),
     ],
 )

@@ -236,7 +236,7 @@ def test_a_report_shows_the_worst_segments(tmp_path: Path) -> None:
     assert (found.rows[0]["segment"], len(found.rows), found.total) == (3, 12, 15)
     assert found.sentence == (
         "In 1 of 14 segments it is significantly worse than in the rest; in 1 the scores differ from the "
-        "rest; 1 more have too few rows to be judged."
+        "rest; 1 more cannot be judged: fewer than 20 positives."
     )
     for form in ("html", "md"):
         nf.write_report(comparison, tmp_path / f"report.{form}")

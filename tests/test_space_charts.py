@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
+from nci_frames.evaluation.support.reasons import too_few
 from nci_frames.reporting.charts import MAX_ROWS
 from nci_frames.reporting.charts.parts.theme import PALETTE
 from tests.chart_specs import layers, rows_of, without_data
@@ -129,7 +130,7 @@ def test_ranks_run_downwards_and_prevalence_0_has_no_place() -> None:
 
 def test_a_rank_of_a_value_that_the_log_does_not_support_is_dotted() -> None:
     frame = ranking(rates_of()).with_columns(
-        supported=pl.col("prevalence") > 0.001, reason=pl.lit(None, pl.String)
+        supported=pl.col("prevalence") > 0.001, reason=pl.lit(too_few(900))
     )
     spec = nf.chart_rank_over_prevalence(frame).to_dict()
     assert spec["title"]["subtitle"].endswith("; dotted: too few negatives")

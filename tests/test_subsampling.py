@@ -121,7 +121,7 @@ def test_groups_order_and_size() -> None:
         ({"prevalence": float("nan")}, "found: nan"),
         ({"repeats": 0}, "repeats must be a whole number from 1 to 1,000,000"),
         ({"seed": 1.5}, "seed must be a whole number"),
-        ({"prevalence": 1e-9}, "no log with prevalence 1e-09(.|\n)*model 'a'(.|\n)*1 positives and 1 neg"),
+        ({"prevalence": 1e-9}, "no log with prevalence 1e-09(.|\n)*model 'a'(.|\n)*1 positive and 1 neg"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import nci_frames as nf
 from nci_frames.evaluation.support.reasons import too_few
 from nci_frames.reporting.findings.summary import summarise
 from nci_frames.reporting.pages.figures import report_charts
+from nci_frames.reporting.pages.html import render_report
 from nci_frames.reporting.pages.json import render_json
 from nci_frames.reporting.pages.markdown import render_markdown
 from nci_frames.reporting.pages.terminal import print_comparison
@@ -290,9 +292,47 @@ def test_no_form_of_a_report_states_what_the_log_cannot_tell() -> None:
     order = json.loads(render_json(compared))["orders"]["pr_auc"]
     assert [lead["supported"] for lead in order["leads"]] == [False, True]
     assert order["leads"][0]["models"] == []
-    assert "this log has too few negatives to tell" in compared._repr_html_()
+    assert "?: this log cannot tell the value (too few negatives)" in compared._repr_html_()
     table = nf.ranked_table(compared.areas, metric="pr_auc").as_raw_html()
-    assert "Grey with ?: the log has too few negatives" in table
+    assert "Grey with ?: the log cannot tell this value at this prevalence (too few negatives)" in table
+
+
+def test_legends_name_the_reason_that_the_values_have() -> None:
+    """Eight positives are too few for PR-AUC anywhere; a threshold above all of them finds none."""
+    few = "fewer than 10 positives"
+    rates = pl.DataFrame(
+        {"model": ["a"] * 2 + ["b"] * 2, "threshold": [0.5, 0.9] * 2, "tp": [7, 0, 6, 0], "fp": [4, 1, 30, 2]}
+    ).with_columns(fn=8 - pl.col("tp"), tn=900 - pl.col("fp"))
+    areas = nf.rank_models(nf.compute_areas(rates, prevalence=[0.01, 0.5]))
+    assert f"; dotted: {few}" in str(nf.chart_pr_auc_over_prevalence(areas).to_dict()["title"])
+    ranks = nf.chart_rank_over_prevalence(areas.filter(metric="pr_auc")).to_dict()["title"]
+    assert f"; dotted: {few}" in str(ranks)
+    assert f"at this prevalence ({few})." in nf.ranked_table(areas, metric="pr_auc").as_raw_html()
+    points = nf.project_rates(nf.compute_rates(rates), metrics="f_beta", prevalence=0.001)
+    both = "hollow: too few negatives, or no positive reaches the threshold"
+    shown = points.filter((pl.col("model") == "a") | (pl.col("threshold") == 0.5))
+    shown = shown.with_columns(model=pl.col("model") + pl.col("threshold").cast(pl.String))
+    assert both in str(nf.chart_intervals(shown).to_dict()["title"])
+
+
+@pytest.mark.thorough
+def test_every_form_of_a_report_names_the_reason_of_its_question_marks() -> None:
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [7, 6], "fp": [4, 30], "fn": [1, 2], "tn": [896, 870]}
+    )
+    compared = nf.compare_models(counts, prevalence=[0.1, 0.5], repeats=20)
+    why = "fewer than 10 positives"
+    console = Console(file=io.StringIO(), width=160)
+    print_comparison(compared, console)
+    forms = {
+        "terminal": console.file.getvalue(),  # type: ignore[attr-defined]
+        "markdown": render_markdown(compared),
+        "html": render_report(compared),
+        "notebook": compared._repr_html_(),
+    }
+    for form, text in forms.items():
+        assert re.search(rf"cannot tell (the|this)\s+value \([^()]*{why}[^()]*\)", text), form
+        assert "has too few negatives" not in text, form
 
 
 def test_lines_are_dotted_and_ranges_pale_where_the_log_cannot_tell() -> None:

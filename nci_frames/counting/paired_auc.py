@@ -19,7 +19,7 @@ from nci_frames.counting.logs.reading import kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
 from nci_frames.errors import InvalidRowsError, ParameterError
-from nci_frames.messages import Option
+from nci_frames.messages import Option, quantity
 from nci_frames.normal import normal_quantile, two_sided_p_values
 from nci_frames.schemas import AUC_COMPARISONS
 from nci_frames.typing import Floats
@@ -178,7 +178,7 @@ class _Paired:
                 raise InvalidRowsError.not_paired(
                     what,
                     where,
-                    f"{len(pairs)} rows of model {first['model'][0]!r}, "
+                    f"{quantity(len(pairs), 'row')} of model {first['model'][0]!r}, "
                     f"{len(mine)} of model {model!r}, and not of the same units",
                 )
             other = part["label"] != first["label"]

@@ -18,7 +18,7 @@ from nci_frames.counting.logs.reading import Scan, kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
 from nci_frames.errors import InvalidRowsError, ParameterError
-from nci_frames.messages import Option, listed
+from nci_frames.messages import Option, listed, quantity
 from nci_frames.schemas import PAIRS
 
 __all__ = ["count_pairs"]
@@ -232,7 +232,9 @@ def _check_paired(patterns: pl.DataFrame, contest: _Contest, where: str) -> None
         bad = patterns.filter(holds)
         if len(bad):
             example = "" if what.startswith("a row") else f", such as {bad['__example'].min()!r}"
-            raise InvalidRowsError.not_paired(what, where, f"{bad['__units'].sum():,} units{example}")
+            raise InvalidRowsError.not_paired(
+                what, where, f"{quantity(int(bad['__units'].sum()), 'unit')}{example}"
+            )
 
 
 def _table(patterns: pl.DataFrame, contest: _Contest, kept: list[str]) -> pl.DataFrame:

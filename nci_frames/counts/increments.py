@@ -11,6 +11,7 @@ import polars as pl
 
 from nci_frames.counts.sums import check_sums
 from nci_frames.errors import ParameterError
+from nci_frames.messages import quantity
 
 __all__ = ["MOST_CELLS", "check_size", "counts_of", "increments_of"]
 
@@ -38,7 +39,8 @@ def check_size(groups: pl.DataFrame, thresholds: int, where: str) -> None:
     raise ParameterError(
         msg,
         where=where,
-        found=f"{len(groups):,} groups x {thresholds:,} thresholds; {worst!r} has {values[worst]:,} values",
+        found=f"{quantity(len(groups), 'group')} x {quantity(thresholds, 'threshold')}; "
+        f"{worst!r} has {quantity(values[worst], 'value')}",
         hint=f"cut {worst!r} into fewer values, leave it out of the segments, or take fewer thresholds",
     )
 

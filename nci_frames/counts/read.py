@@ -10,7 +10,7 @@ from nci_frames.arguments import threshold_grid
 from nci_frames.checked import checked
 from nci_frames.counts.increments import counts_of
 from nci_frames.errors import InvalidRowsError, InvalidRowsWarning, ParameterError, SchemaError
-from nci_frames.messages import first_line
+from nci_frames.messages import first_line, quantity
 from nci_frames.schemas import COUNTS, INCREMENTS
 
 __all__ = ["read_counts"]
@@ -132,6 +132,6 @@ def _grid(increments: pl.DataFrame, thresholds: Sequence[float] | None) -> list[
     missing = set(seen) - set(grid)
     if missing:
         msg = "thresholds lack some that occur in the increments"
-        raise ParameterError(msg, found=f"{len(missing):,} others, such as {min(missing)!r}",
+        raise ParameterError(msg, found=f"{quantity(len(missing), 'other')}, such as {min(missing)!r}",
                              hint="give the thresholds of the query")  # fmt: skip
     return grid

@@ -15,6 +15,7 @@ from nci_frames.arguments import check_seed, check_whole
 from nci_frames.demo.extra import require
 from nci_frames.errors import ParameterError
 from nci_frames.files import replacing, write_parquet
+from nci_frames.messages import quantity
 from nci_frames.typing import Floats
 
 __all__ = ["ScoreLaw", "synthetic_laws", "write_synthetic_logs"]
@@ -315,7 +316,7 @@ def write_synthetic_logs(
         raise ParameterError(
             "the folder contains Parquet files of another log",
             where=repr(str(root)),
-            found=f"{len(foreign)} files, for example {str(foreign[0])!r}",
+            found=f"{quantity(len(foreign), 'file')}, for example {str(foreign[0])!r}",
             hint="write each log to a separate folder",
         )
     log = _SyntheticLog(synthetic_laws(models), folds, segments, prevalence, dtype, seed)

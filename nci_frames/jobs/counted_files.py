@@ -10,6 +10,7 @@ from nci_frames.errors import NciFramesError
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.sources import Source
 from nci_frames.jobs.job_file.windows import find_windows
+from nci_frames.jobs.ledger.appending import OnChanged, refused
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import SourceFile, Window
@@ -26,13 +27,12 @@ class Planned:
     windows: tuple[Window, ...]
     settings: CountingSettings
     #: What becomes of a file that was counted with another content.
-    on_changed: str
+    on_changed: OnChanged
 
     @property
     def stopping(self) -> pl.DataFrame:
         """The files because of which a run would end."""
-        events = ["failed", *(["changed"] if self.on_changed == "raise" else [])]
-        return self.files.filter(pl.col("event").is_in(events))
+        return refused(self.files, self.on_changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def _found(
     file: JobFile, source: Source, ledger: CountsLedger, settings: CountingSettings, until: datetime | None
 ) -> Sequence[SourceFile]:
     """Return the files of a source; all windows where nothing was counted by these settings."""
-    known = settings.generation in ledger.generations()["generation"]
+    known = ledger.has_counted_by(settings)
     paths = [source.path] if isinstance(source.path, str) else source.path
     resolved = [file.resolve(path) for path in paths]
     return find_windows(resolved, lookback=source.lookback, until=until, everything=not known)

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.errors import SchemaError
+from nci_frames.messages import quantity
 from nci_frames.schemas.plain import AT_A_TIME, CELLS, CLASSES
 from nci_frames.schemas.runs import group_starts, is_sorted
 
@@ -172,7 +173,7 @@ def _counted(frame: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFram
         raise SchemaError.inconsistent(
             f"a {name} frame has nulls among threshold, tp, fp, fn and tn",
             "",
-            f"{missing:,} counts and {frame['threshold'].null_count():,} thresholds are null",
+            f"null: {quantity(missing, 'count')}, {quantity(frame['threshold'].null_count(), 'threshold')}",
             "only operating points, which have a column 'reason', may lack them",
         )
     nulls = frame.select(pl.sum_horizontal(pl.col(*CELLS, "threshold").is_null())).to_series()
@@ -180,7 +181,7 @@ def _counted(frame: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFram
     if some.any():
         where = place_of(frame, int(some.arg_max() or 0), keys)
         what = "an operating point has some of threshold, tp, fp, fn and tn, but not all"
-        raise SchemaError.inconsistent(what, where, f"{some.sum():,} such rows", None)
+        raise SchemaError.inconsistent(what, where, quantity(int(some.sum()), "such row"), None)
     return frame.filter(nulls == 0)
 
 

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.errors import SchemaError
+from nci_frames.messages import quantity
 from nci_frames.schemas.consistency import check_cells, check_rates, place_of
 from nci_frames.schemas.known import is_known, remember
 from nci_frames.schemas.plain import MOST_ROWS, PLAIN, plain_groups
@@ -148,7 +149,7 @@ class FrameSchema:
                 wrong, wanted = problem
                 row = int(wrong.arg_max() or 0)
                 where = place_of(frame, row, self.keys(frame.columns))
-                found = f"{frame[column.name][row]!r} ({wrong.sum():,} of {len(frame):,} rows)"
+                found = f"{frame[column.name][row]!r} ({wrong.sum():,} of {quantity(len(frame), 'row')})"
                 raise SchemaError.wrong_values(column.name, self.name, wanted, where, found)
 
     def check_types(self, frame: pl.DataFrame) -> None:

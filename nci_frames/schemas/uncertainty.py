@@ -281,10 +281,11 @@ CROSSOVER_INTERVALS = FrameSchema(
         Column("model_b", (pl.String,), "the one that is better above it", "a model of its own"),
         share("prevalence", "where they cross, or as given, in (0, 1)"),
         number("beta", "where they cross, or as given, in (0, inf)", "pr_auc has none", minimum=0),
-        number("lower", "lower percentile of the crossover", "fewer than 2 logs have it", minimum=0),
-        number("upper", "upper percentile of the crossover", "fewer than 2 logs have it", minimum=0),
-        share("probability", "share of the resampled logs that have it"),
+        number("lower", "lower percentile of the crossover", "there is a reason", minimum=0),
+        number("upper", "upper percentile of the crossover", "there is a reason", minimum=0),
+        share("probability", "share of the resampled logs that have it", "a class is in one bucket"),
         whole("repeats", "resampled logs that have it"),
+        Column("reason", (pl.String,), "why there are no bounds", "there are bounds"),
     ),
 )
 SUBSAMPLES = FrameSchema(

@@ -7,6 +7,7 @@ import polars as pl
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.errors import ParameterError
 from nci_frames.memory import gigabytes, usual_limit
+from nci_frames.messages import quantity
 
 __all__ = ["Budget"]
 
@@ -48,17 +49,17 @@ class Budget:
         per_threshold = 2 * _CELL + _ROW + _KEY * len(groups.keys) + self.overhead
         needed = len(groups) * thresholds * per_threshold
         if needed > self.limit:
-            found = f"{len(groups):,} groups x {thresholds:,} thresholds x {per_threshold} bytes"
-            raise self._refused(needed, found, groups.frame())
+            cells = f"{quantity(len(groups), 'group')} x {quantity(thresholds, 'threshold')}"
+            raise self._refused(needed, f"{cells} x {per_threshold} bytes", groups.frame())
 
     def need_rows(self, rows: int, keys: int, distinct: int = 0) -> None:
         """Raise ParameterError if so many rows, and counts at so many distinct scores, take too much."""
         per_score = _ROW + _KEY * keys
         needed = rows * _KEPT + distinct * per_score
         if needed > self.limit:
-            found = f"{rows:,} rows x {_KEPT} bytes"
+            found = f"{quantity(rows, 'row')} x {_KEPT} bytes"
             if distinct:
-                found = f"{found} and {distinct:,} distinct scores x {per_score} bytes"
+                found = f"{found} and {quantity(distinct, 'distinct score')} x {per_score} bytes"
             raise self._refused(needed, found, None)
 
     def most_rows(self, keys: int) -> int:
@@ -71,6 +72,6 @@ class Budget:
         if groups is not None:
             values = {key: groups[key].n_unique() for key in groups.columns}
             most = max(values, key=lambda key: values[key])
-            found = f"{found}; {most!r} has {values[most]:,} values"
+            found = f"{found}; {most!r} has {quantity(values[most], 'value')}"
             hint = f"take fewer thresholds, or keep fewer keys ({most!r} has the most values)"
         return ParameterError(msg, found=found, hint=f"{hint}, or raise memory_limit")

@@ -14,6 +14,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from nci_frames.messages import quantity
+
 __all__ = ["rows_shown", "steps_shown"]
 
 
@@ -43,7 +45,7 @@ def rows_shown(rows: int | None, files: int, *, show: bool) -> Iterator[Callable
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        what = f"counting {files:,} files" if files else "counting"
+        what = f"counting {quantity(files, 'file')}" if files else "counting"
         task = progress.add_task(what, total=rows, speed="")
 
         def advance(more: int) -> None:

@@ -25,7 +25,7 @@ from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.source import FILE
 from nci_frames.counting.logs.spark_rows import SparkRows
 from nci_frames.errors import SourceError
-from nci_frames.messages import listed
+from nci_frames.messages import listed, quantity
 from nci_frames.typing import Floats
 
 __all__ = ["count_in_spark", "score_range_in_spark"]
@@ -164,4 +164,4 @@ def _files_of_invalid(scan: Scan, rows: SparkRows) -> str:
     named = files.filter(files != "").sort()
     if named.is_empty():
         return rows.where
-    return f"{len(named)} file{'s' * (len(named) > 1)} of {rows.where}: {listed(map(repr, named))}"
+    return f"{quantity(len(named), 'file')} of {rows.where}: {listed(map(repr, named))}"

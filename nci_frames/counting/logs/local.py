@@ -13,7 +13,7 @@ from nci_frames.counting.logs.paths import NULL_KEY, Found, LogFile, is_csv, spe
 from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.counting.logs.types import common_types
 from nci_frames.errors import NciFramesError, SchemaError, SkippedFilesWarning, SourceError
-from nci_frames.messages import SHOWN_FILES, listed
+from nci_frames.messages import files_among, listed, quantity
 
 __all__ = ["open_files"]
 
@@ -49,7 +49,9 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
         raise SourceError.all_of(problems)
     rows = [footers[file.path].rows for file in files]
     if not any(row is None or row for row in rows):
-        raise SourceError.no_match(where, f"{len(files)} files without a row", "nothing was logged?")
+        raise SourceError.no_match(
+            where, f"{quantity(len(files), 'file')} without a row", "nothing was logged?"
+        )
     if found.skipped:
         warned.append(SkippedFilesWarning.of(where, found.skipped))
     by_path = {file.path: file for file in files}
@@ -82,8 +84,7 @@ def _missing(column: str, role: str, files: Sequence[LogFile], footers: Footers)
     if not lacking:
         return []
     available = [*footers[lacking[0].path].schema, *sorted(lacking[0].keys)]
-    names = listed((repr(file.path) for file in lacking), SHOWN_FILES)
-    where = f"{len(lacking)} of {len(files)} files: {names}"
+    where = files_among([file.path for file in lacking], len(files))
     if column in dict(spelled_keys(lacking[0].path)):
         msg = f"missing column {column!r} (the {role})"
         hint = f"the folder {column}=... lies above the source: name the folder above it as the source"

@@ -15,6 +15,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from nci_frames.errors import SchemaError, SourceError
+from nci_frames.files import nearest_folder
+from nci_frames.messages import quantity
 
 __all__ = ["NULL_KEY", "SUFFIXES", "Found", "LogFile", "find_files", "is_csv", "spelled_keys"]
 
@@ -217,8 +219,13 @@ def _nothing(named: _Named, skipped: Sequence[str]) -> SourceError:
     if named.kind == "folder":
         without = "a folder without logs" if _entries(named.name) else "an empty folder"
         others = sorted({Path(file).suffix or "no ending" for file in skipped})
-        found = f"a folder with {len(skipped)} other files ({', '.join(others)})" if skipped else without
+        found = (
+            f"a folder with {quantity(len(skipped), 'other file')} ({', '.join(others)})"
+            if skipped
+            else without
+        )
         return SourceError.no_match(named.name, found, endings)
-    folder = next((parent for parent in Path(named.name).parents if _is_dir(parent)), Path())
     what = "a glob that matches nothing" if named.kind == "glob" else "no such file or folder"
-    return SourceError.no_match(named.name, what, f"the nearest folder that exists is {str(folder)!r}")
+    return SourceError.no_match(
+        named.name, what, f"the nearest folder that exists is {nearest_folder(named.name)!r}"
+    )

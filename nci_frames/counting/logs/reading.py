@@ -19,7 +19,7 @@ from nci_frames.counting.logs.labels import positive_hint
 from nci_frames.counting.logs.rows import NEITHER, REASON, REASONS, count_rows
 from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.errors import InvalidRowsError, InvalidRowsWarning, SchemaError, SourceError
-from nci_frames.messages import Option, listed
+from nci_frames.messages import Option, files_among, listed, quantity
 
 __all__ = ["OnInvalid", "Scan", "kept_keys", "predictions_of", "scan_of"]
 
@@ -78,7 +78,7 @@ class Scan:
         with self.source.reading():
             if self.raw_with_files is not None:
                 files = count_rows(invalid, FILE).collect()
-                where = f"{len(files)} of {len(self.source.files)} files: {listed(map(repr, files[FILE]))}"
+                where = files_among(files[FILE].to_list(), len(self.source.files))
             rows_by_code = dict(count_rows(invalid, REASON).collect().rows())
         raise self.refusal(rows_by_code, where)
 
@@ -108,7 +108,9 @@ class Scan:
         if self.rows not in (None, seen):
             msg = "the rows that were read are not the rows that the log has"
             changed = "".join(f"; {file!r}: {why}" for file, why in self.source.changed().items())
-            raise SourceError(msg, where=self.source.where, found=f"{seen:,} of {self.rows:,} rows{changed}")
+            raise SourceError(
+                msg, where=self.source.where, found=f"{seen:,} of {quantity(self.rows or 0, 'row')}{changed}"
+            )
         self.source.need_unchanged()
 
     def need_same_rows(self, rows: int) -> None:
@@ -116,7 +118,7 @@ class Scan:
         earlier = self.passes.least if self.passes.exactly is None else self.passes.exactly
         if rows < self.passes.least or self.passes.exactly not in (None, rows):
             msg = "the source gives other rows when it is read again"
-            found = f"{rows:,} rows after {'' if self.passes.exactly else 'at least '}{earlier:,}"
+            found = f"{quantity(rows, 'row')} after {'' if self.passes.exactly else 'at least '}{earlier:,}"
             hint = "collect what can be read only once: scan_predictions(frame.collect())"
             raise SourceError(msg, where=self.source.where, found=found, hint=hint)
         self.passes.exactly = rows
@@ -134,7 +136,8 @@ class Scan:
         if not reasons:
             return None
         told = listed(f"{rows:,} ({reason})" for reason, rows in reasons.items())
-        read = "" if whole else f", of the first {sum(rows_by_code.values()):,} rows, which were read"
+        first = quantity(sum(rows_by_code.values()), "row")
+        read = "" if whole else f", of the first {first} that were read"
         return InvalidRowsWarning(f"rows dropped from {self.source.where}: {told}{read}")
 
 

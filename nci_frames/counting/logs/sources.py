@@ -18,7 +18,7 @@ from nci_frames.counting.logs.spark_rows import SparkRows, is_spark, placeholder
 from nci_frames.counting.logs.types import common_types
 from nci_frames.errors import ParameterError, SchemaError, SourceError
 from nci_frames.extras import require
-from nci_frames.messages import first_line
+from nci_frames.messages import first_line, quantity
 
 __all__ = ["ArrowStream", "Predictions", "SourceLike", "frame_source", "need_columns", "open_source"]
 
@@ -120,7 +120,7 @@ def _open_list(
 ) -> Source:
     paths = [os.fspath(item) for item in source if isinstance(item, str | os.PathLike)]
     if len(paths) == len(source) and not any(_URL.match(path) or _is_delta(path) for path in paths):
-        opened = open_files(find_files(paths), f"a list of {len(paths)} paths", needed)
+        opened = open_files(find_files(paths), f"a list of {quantity(len(paths), 'path')}", needed)
         if verify is not None:
             need_hashes(opened.files, verify)
         return opened
@@ -135,7 +135,7 @@ def _open_list(
     brought = [part.frame.select(pl.col(c).cast(dtype) for c, dtype in types.items()) for part in parts]
     return Source(
         pl.concat(brought),
-        f"a list of {len(parts)} sources",
+        f"a list of {quantity(len(parts), 'source')}",
         rows=sum(r for r in rows if r is not None) if None not in rows else None,
         warnings=(*(told for part in parts for told in part.warnings), *warned),
     )

@@ -17,7 +17,7 @@ import polars as pl
 from nci_frames.counting.logs.footers import Stamp, read_footers
 from nci_frames.counting.logs.spark_rows import SparkRows
 from nci_frames.errors import SchemaError, SourceError
-from nci_frames.messages import SHOWN_FILES, listed
+from nci_frames.messages import files_among, listed
 
 __all__ = ["need_columns_in_files", "remote_schema"]
 
@@ -152,8 +152,7 @@ def _lacking(
         if not lacking:
             continue
         name = ".".join(path)
-        names = listed(map(repr, lacking), SHOWN_FILES)
-        where = f"{len(lacking)} of {len(columns)} files: {names}"
+        where = files_among(lacking, len(columns))
         available = sorted({top for top, *_ in columns[lacking[0]]})
         if name in roles:
             problems.append(SchemaError.missing_column(name, roles[name], where, available))

@@ -15,6 +15,7 @@ from blake3 import blake3
 from deltalake._internal import DeltaFileSystemHandler
 
 from nci_frames.errors import LedgerError, OutputError
+from nci_frames.files import nearest_folder
 
 __all__ = ["Storage", "content_hash", "file_hash", "fsync_folder", "store_problem"]
 
@@ -72,6 +73,21 @@ class Storage:
     def _store(self) -> Any:
         # What deltalake.fs.DeltaStorageHandler wraps; the streams that pyarrow makes of it cannot write.
         return DeltaFileSystemHandler(self.uri, self.options)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether there is a file where the folder should be."""
+        return self.local is not None and os.path.isfile(self.local)  # noqa: PTH113 - Path raises for long names
+
+    def found_instead(self) -> str | None:
+        """Say what is in the place of a ledger that is not there; None of an object store."""
+        if self.local is None:
+            return None
+        if self.is_file:
+            return "a file"
+        if os.path.isdir(self.uri):  # noqa: PTH112 - as above
+            return "a folder without a ledger"
+        return f"no such folder; the nearest folder that exists is {nearest_folder(self.uri)!r}"
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file that is whole, or absent.

@@ -83,7 +83,7 @@ class LedgerTable:
         if wrong:
             raise LedgerError.damaged_ledger(self.storage.uri, wrong)
         try:
-            if not DeltaTable.is_deltatable(self.storage.uri, self.storage.options):
+            if self.storage.is_file or not DeltaTable.is_deltatable(self.storage.uri, self.storage.options):
                 return None
             return _snapshot(DeltaTable(self.storage.uri, storage_options=self.storage.options))
         except (DeltaError, OSError, ValueError) as error:
@@ -93,6 +93,23 @@ class LedgerTable:
                 msg = "the ledger cannot be read"
                 raise LedgerError(msg, where=repr(self.storage.uri), found=found) from error
             raise LedgerError.damaged_ledger(self.storage.uri, {"_delta_log": found}) from error
+
+    def existing(self) -> Snapshot:
+        """Return the newest version.
+
+        Raises
+        ------
+        LedgerError
+            If there is no ledger, or it is damaged or cannot be read.
+        """
+        snapshot = self.snapshot()
+        if snapshot is None:
+            raise self.absent()
+        return snapshot
+
+    def absent(self) -> LedgerError:
+        """Return the error that there is no ledger."""
+        return LedgerError.no_ledger(self.storage.uri, self.storage.found_instead())
 
     def create(self) -> Snapshot:
         """Make an empty ledger unless there is one."""

@@ -38,12 +38,12 @@ class View:
         Raises
         ------
         LedgerError
-            If there is no ledger, no such generation, or data is damaged.
+            If there is no ledger, nothing in it, no such generation, or data is damaged.
         """
-        snapshot = table.snapshot()
-        views = [cls(table, snapshot, name) for name in snapshot.generations] if snapshot else []
+        snapshot = table.existing()
+        views = [cls(table, snapshot, name) for name in snapshot.generations]
         if not views:
-            msg = "there is no ledger yet, or nothing in it"
+            msg = "the ledger has nothing in it yet"
             raise LedgerError(msg, where=repr(table.storage.uri), hint="append a source first")
         if generation is None:
             return max(views, key=lambda view: (view.has_labels, view.last_sequence))

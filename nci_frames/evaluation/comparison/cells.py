@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from nci_frames.errors import ParameterError
+from nci_frames.evaluation.support.reasons import why_doubtful
 
 __all__ = ["Cell", "RankedCells", "pick_evenly", "ranked_cells"]
 
@@ -35,6 +36,8 @@ class RankedCells:
     grid: tuple[float, ...]
     #: The models and their cells, by rank in the first column; those without a rank there come last.
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    #: Why the log does not support some of the values, in a few words; None if it supports them all.
+    doubt: str | None = None
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -45,11 +48,6 @@ class RankedCells:
     def any_grouped(self) -> bool:
         """Whether the models of a column are grouped by what may be the best."""
         return any(cell.group is not None for _, row in self.rows for cell in row)
-
-    @property
-    def any_doubtful(self) -> bool:
-        """Whether a cell has a value that the log does not support."""
-        return any(cell.doubtful for _, row in self.rows for cell in row)
 
 
 def ranked_cells(ranking: pl.DataFrame, /, *, over: str, shown: int) -> RankedCells:
@@ -90,7 +88,9 @@ def ranked_cells(ranking: pl.DataFrame, /, *, over: str, shown: int) -> RankedCe
     names = rows.select(pl.col("model").unique()).join(first, on="model", how="left")
     models = names.sort("rank", "model", nulls_last=True)["model"]
     return RankedCells(
-        tuple(grid), tuple((name, tuple(cells.get((name, at), Cell()) for at in grid)) for name in models)
+        tuple(grid),
+        tuple((name, tuple(cells.get((name, at), Cell()) for at in grid)) for name in models),
+        why_doubtful(ranking.filter(pl.col(over).is_in(grid)).drop_nulls("value")),
     )
 
 

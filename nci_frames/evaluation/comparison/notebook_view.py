@@ -34,8 +34,8 @@ def overview_html(ranking: pl.DataFrame, /, *, observed: float | None) -> str:
     if observed is not None:
         told = f"{told}; observed prevalence {observed:.4g}"
     more = f"<p>Models not shown: {models - _MODELS:,}.</p>" if models > _MODELS else ""
-    if table.any_doubtful:
-        told = f"{told}; ?: this log has too few negatives to tell"
+    if table.doubt is not None:
+        told = f"{told}; ?: this log cannot tell the value ({table.doubt})"
     best = _table("Best by PR-AUC", _HEAD, _best(rows))
     head = ["model", *map(_number, table.grid)]
     ranked = _table(

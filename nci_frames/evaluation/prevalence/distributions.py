@@ -10,6 +10,7 @@ import numpy as np
 from nci_frames.arguments import check_level
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
+from nci_frames.messages import quantity
 from nci_frames.normal import normal_quantile
 from nci_frames.typing import Floats
 
@@ -236,7 +237,7 @@ def prevalence_draws(draws: Sequence[float]) -> PrevalenceDistribution:
         found = float(wrong[0]) if len(wrong) else draws
         raise ParameterError.out_of_range("draws", found, "at least one number within [0, 1]")
     places, times = np.unique(values, return_counts=True)
-    name = f"prevalence_draws of {len(values):,} draws"
+    name = f"prevalence_draws of {quantity(len(values), 'draw')}"
     return PrevalenceDistribution(name, None, places, times / len(values))
 
 

@@ -13,6 +13,7 @@ from nci_frames.evaluation.projection.grids import SUPPORT, MetricGrid, Metrics,
 from nci_frames.evaluation.support.flags import log_cost
 from nci_frames.evaluation.support.rule import independent_rows, point_reason, point_support
 from nci_frames.memory import check_table
+from nci_frames.messages import quantity
 from nci_frames.schemas import PROJECTION, RATES, collect
 
 __all__ = ["points_on_grids", "project_checked", "project_in_parts", "project_rates"]
@@ -145,7 +146,8 @@ def project_checked(
     check_table(
         len(rates) * each,
         columns,
-        f"{len(rates):,} operating points x {each:,} combinations of metric, prevalence and beta",
+        f"{quantity(len(rates), 'operating point')} x "
+        f"{quantity(each, 'combination')} of metric, prevalence and beta",
         "take fewer prevalences, or project_in_parts, which returns the result in parts",
     )
     return _project(rates, grids, band=band, flagged=flagged)

@@ -1,5 +1,6 @@
 """Counts by buckets of units -> how many independent rows the rows of each class are worth."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from nci_frames.normal import normal_quantile
 from nci_frames.schemas import COUNTS
 from nci_frames.typing import Floats
 
-__all__ = ["FEW_HITS", "class_worth", "effective_rows", "jackknife_weights", "known_share"]
+__all__ = ["FEW_HITS", "class_worth", "effective_rows", "jackknife_weights", "known_share", "worth_of"]
 
 Rows = NDArray[np.int64]
 
 _EFFECTIVE = ("__positives", "__negatives")
+_WORTH = ("positives_worth", "negatives_worth")
 
 #: With fewer hits or misses than this a threshold's own design effect is too uncertain to be used alone.
 FEW_HITS = 10
@@ -78,13 +80,22 @@ def class_worth(counts: pl.DataFrame, units: str) -> pl.DataFrame:
     It is 1 over the design effect: the variances of the rate between buckets, summed over the thresholds,
     over those of independent rows. Rows that occur twice are worth one half.
     """
-    names = ("positives_worth", "negatives_worth")
+    groups = bucket_counts(counts, units)
+    if not groups:
+        keys = [key for key in COUNTS.keys(counts.columns) if key != units]
+        none = (pl.lit(None, pl.Float64).alias(name) for name in _WORTH)
+        return counts.clear().select("model", *keys, *none)
+    return worth_of(groups)
+
+
+def worth_of(groups: Sequence[BucketCounts]) -> pl.DataFrame:
+    """Return what ``class_worth`` does, of groups that were read from the counts; there is at least one."""
     tables = []
-    for group in bucket_counts(counts, units):
+    for group in groups:
         histogram = group.histogram
         worth: dict[str, float] = {}
         for name, rows, of_bucket in zip(
-            names,
+            _WORTH,
             (histogram.positives, histogram.negatives),
             (group.positives, group.negatives),
             strict=True,
@@ -95,11 +106,6 @@ def class_worth(counts: pl.DataFrame, units: str) -> pl.DataFrame:
             if np.count_nonzero(of_bucket.sum(axis=1)) == 1:
                 worth[name] = 1 / int(rows.sum())
         tables.append(histogram.labelled(pl.DataFrame({name: [share] for name, share in worth.items()})))
-    if not tables:
-        keys = [key for key in COUNTS.keys(counts.columns) if key != units]
-        return counts.clear().select(
-            "model", *keys, *(pl.lit(None, pl.Float64).alias(name) for name in names)
-        )
     return pl.concat(tables)
 
 

@@ -15,6 +15,7 @@ from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.evaluation.rates.weighted_sums import split_sums
+from nci_frames.messages import quantity
 from nci_frames.normal import normal_quantile
 from nci_frames.schemas import COUNTS, RATES
 from nci_frames.schemas.runs import group_starts
@@ -201,7 +202,7 @@ def _seen(part: pl.DataFrame, labels: _Bins, rows: pl.DataFrame, group: list[str
     raise ParameterError(
         msg,
         where=f"{names}, scores from {ends[place]} to {ends[place + 1]}",
-        found=f"{total[place]:,.0f} rows, {known[place]:,.0f} labels",
+        found=f"{quantity(round(total[place]), 'row')}, {quantity(round(known[place]), 'label')}",
         hint=hint,
     )
 

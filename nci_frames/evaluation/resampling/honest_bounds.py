@@ -13,10 +13,11 @@ import polars as pl
 from nci_frames.arguments import Prevalences
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.areas.areas import compute_areas
+from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import PR_AUC, PR_GAIN_AUC, curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
-from nci_frames.evaluation.rates.clusters import class_worth
+from nci_frames.evaluation.rates.clusters import worth_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_worth
 from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
@@ -56,9 +57,10 @@ def with_honest_bounds(
     keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != units)]
     point_metrics = [metric for metric in metrics if curve_asked(metric) is None]
     is_area = pl.col("threshold").is_null()
-    worth = None if units is None else class_worth(counts, units)
+    groups = [] if units is None else bucket_counts(counts, units)
+    worth = worth_of(groups) if groups else None
     pooled = counts if units is None else pool_counts(counts, over=units)
-    even = None if units is None else _even_buckets(counts, keys, units)
+    even = _even_buckets(groups) if groups else None
     areas = _areas(table.filter(is_area), pooled, keys, worth)
     if even is not None:
         areas = _without_lone(areas, even, keys)
@@ -111,14 +113,10 @@ def with_honest_bounds(
     )
 
 
-def _even_buckets(counts: pl.DataFrame, keys: list[str], units: str) -> pl.DataFrame:
+def _even_buckets(groups: Sequence[BucketCounts]) -> pl.DataFrame:
     """Return how many buckets with equally many rows of the rarer class vary as much as those of a group."""
-    rows = counts.group_by(*keys, units).agg(
-        (pl.col(hit) + pl.col(missed)).first().cast(pl.Float64).alias(hit)
-        for hit, missed in (("tp", "fn"), ("fp", "tn"))
-    )
-    even = (pl.col(of_class).sum() ** 2 / (pl.col(of_class) ** 2).sum() for of_class in ("tp", "fp"))
-    return rows.group_by(keys).agg(pl.min_horizontal(even).fill_nan(None).alias("__buckets"))
+    rarer = (pl.DataFrame({"__buckets": [min(group.even)]}) for group in groups)
+    return pl.concat(group.histogram.labelled(one) for group, one in zip(groups, rarer, strict=True))
 
 
 def with_area_flags(

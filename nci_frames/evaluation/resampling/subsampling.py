@@ -9,6 +9,7 @@ from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.evaluation.resampling.draws import draw_without_replacement, stream
+from nci_frames.messages import quantity
 from nci_frames.schemas import COUNTS, SUBSAMPLES
 
 __all__ = ["subsample_study"]
@@ -116,7 +117,7 @@ def _study(histogram: Histogram, prevalence: float, repeats: int, seed: int) -> 
         raise ParameterError(
             f"no log with prevalence {prevalence:g} can be drawn from these rows",
             where=histogram.where,
-            found=f"{m:,} positives and {n:,} negatives",
+            found=f"{quantity(m, 'positive')} and {quantity(n, 'negative')}",
         )
     rng = stream(seed, histogram.group.row(0, named=True))
     positives = _drawn(rng, histogram.positives, kept_positives, repeats)

@@ -10,21 +10,46 @@ import polars as pl
 from nci_frames.evaluation.resampling.replicates import Replicates, resample
 from nci_frames.typing import Floats
 
-__all__ = ["Border", "Curves", "Draws", "area_curves_of", "border_of", "own_curves_of"]
+__all__ = ["Curves", "Draws", "area_curves_of", "border_between", "border_of", "own_curves_of"]
+
+#: How many positives and negatives are drawn from, or buckets of equal size that have them.
+Sizes = tuple[float, float]
 
 #: The places along the axis, of which crossings are interpolated: the natural logarithm of odds, or of beta.
 _LOGITS, _LOG_BETAS = np.linspace(-16, 16, 161), np.linspace(-7, 7, 141)
 
 
-@dataclass(frozen=True, slots=True)
-class Border:
-    """A place where one model overtakes another, and how it varies."""
+#: A class in fewer buckets of equal size, or of fewer rows, is the same in nearly every resampled log.
+_LEAST = 2
+_LONE = "fewer than 2 rows of a class, or buckets of equal size that have it"
+_RARE = "fewer than 2 resampled logs have it"
 
-    lower: float | None
-    upper: float | None
-    #: Resampled logs that have such a place, and all of them.
-    repeats: int
-    logs: int
+
+def border_between(below: Sizes, above: Sizes, drawn: Floats, logs: int, level: float) -> dict[str, Any]:
+    """Return what ``crossover_intervals`` says of a crossover beside its place.
+
+    Parameters
+    ----------
+    below, above
+        The ``Replicates.sizes`` of both models.
+    drawn
+        Where it is in the resampled logs that have it.
+    logs
+        How many resampled logs there are.
+    level
+        Share of *drawn* between the bounds.
+    """
+    lone = min(*below, *above) < _LEAST
+    why = _LONE if lone else _RARE if len(drawn) < 2 else None
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    lower, upper = (None, None) if why else np.quantile(drawn, tails).tolist()
+    return {
+        "lower": lower,
+        "upper": upper,
+        "probability": None if lone else len(drawn) / logs,
+        "repeats": len(drawn),
+        "reason": why,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +60,11 @@ class Curves:
     places: Floats
     #: Of each model, of shape (logs, places): logarithms, so that small values count as large ones do.
     values: dict[object, Floats]
+    #: Of each model, its ``Replicates.sizes``.
+    sizes: dict[object, Sizes]
 
-    def border(self, below: object, above: object, at: float, level: float) -> Border:
-        """Return how the place varies at which *above* overtakes *below*, of several that nearest to *at*."""
+    def overtakings(self, below: object, above: object, at: float) -> Floats:
+        """Return where *above* overtakes *below* in the logs that have it, of several the nearest to *at*."""
         lead = self.values[below] - self.values[above]
         before, after = lead[:, :-1], lead[:, 1:]
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -46,10 +73,7 @@ class Curves:
             far = np.where(overtaken, np.abs(place - at), np.inf)
         nearest = far.argmin(axis=1)
         logs = np.arange(len(lead))
-        found = place[logs, nearest][np.isfinite(far[logs, nearest])]
-        tails = [(1 - level) / 2, (1 + level) / 2]
-        lower, upper = np.quantile(found, tails).tolist() if len(found) > 1 else (None, None)
-        return Border(lower, upper, len(found), len(lead))
+        return np.asarray(place[logs, nearest][np.isfinite(far[logs, nearest])])
 
 
 class Draws(TypedDict):
@@ -66,19 +90,16 @@ def border_of(curves: Curves, crossing: Mapping[str, Any], over: str, level: flo
     at = crossing[over]
     logit = over == "prevalence"
     place = np.log(at / (1 - at)) if logit else np.log(at)
-    border = curves.border(crossing["model_a"], crossing["model_b"], float(place), level)
+    below, above = crossing["model_a"], crossing["model_b"]
+    drawn = curves.overtakings(below, above, float(place))
+    border = border_between(curves.sizes[below], curves.sizes[above], drawn, len(curves.values[below]), level)
 
     def back(place: float | None) -> float | None:
         if place is None:
             return None
         return float(1 / (1 + np.exp(-place)) if logit else np.exp(place))
 
-    return {
-        "lower": back(border.lower),
-        "upper": back(border.upper),
-        "probability": border.repeats / border.logs,
-        "repeats": border.repeats,
-    }
+    return border | {side: back(border[side]) for side in ("lower", "upper")}
 
 
 def area_curves_of(counts: pl.DataFrame, **draws: Unpack[Draws]) -> dict[tuple[object, ...], Curves]:
@@ -132,5 +153,6 @@ def _grouped(
     groups: dict[tuple[object, ...], Curves] = {}
     for replicates in found:
         model, *keys = replicates.histogram.group.row(0)
-        groups.setdefault(tuple(keys), Curves(places, {})).values[model] = curve(replicates)
+        curves = groups.setdefault(tuple(keys), Curves(places, {}, {}))
+        curves.values[model], curves.sizes[model] = curve(replicates), replicates.sizes
     return groups

@@ -14,7 +14,13 @@ from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.crossovers.crossovers import find_crossovers
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.replicates import Replicates, resample
-from nci_frames.evaluation.significance.borders import Draws, area_curves_of, border_of, own_curves_of
+from nci_frames.evaluation.significance.borders import (
+    Draws,
+    area_curves_of,
+    border_between,
+    border_of,
+    own_curves_of,
+)
 from nci_frames.schemas import COUNTS, CROSSOVER_INTERVALS
 from nci_frames.typing import Floats
 
@@ -81,10 +87,12 @@ def crossover_intervals(
     model_b     String  the one that is better above it                a model of its own
     prevalence  Float64 where they cross, or as given                  never
     beta        Float64 where they cross, or as given                  "pr_auc"
-    lower,      Float64 percentiles of the crossover, in the unit of   fewer than 2 resampled logs have it
+    lower,      Float64 percentiles of the crossover, in the unit of   there is a reason
     upper               *over*, among the resampled logs that have it
-    probability Float64 share of the resampled logs that have it       never
+    probability Float64 share of the resampled logs that have it       a class is in one bucket, or has one
+                                                                       row: nothing shows how it varies
     repeats     Int64   resampled logs that have it                    never
+    reason      String  why there are no bounds                        there are bounds
     =========== ======= ============================================== =====================================
 
     Raises
@@ -222,17 +230,14 @@ def _crossover(
         return None
     values = _position(_rates(below, below.values), _rates(above, above.values), over, fixed)
     drawn = values[~np.isnan(values)]
-    bounds = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]) if len(drawn) > 1 else [None, None]
+    border = border_between(below.sizes, above.sizes, drawn, len(values), level)
     at = {"prevalence": fixed, "beta": fixed} | {over: float(value)}
     found = {
         "metric": "f_beta",
         "model_a": below.histogram.group["model"][0],
         "model_b": above.histogram.group["model"][0],
         **at,
-        "lower": bounds[0],
-        "upper": bounds[1],
-        "probability": len(drawn) / len(values),
-        "repeats": len(drawn),
+        **border,
     }
     table = pl.DataFrame([found], schema=CROSSOVER_INTERVALS.dtypes())
     return below.histogram.group.drop("model").hstack(table) if below.histogram.group.width > 1 else table

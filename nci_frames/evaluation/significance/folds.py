@@ -14,6 +14,7 @@ from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.fold_values import CASE, SUMMARY, FoldValues, Metrics
 from nci_frames.evaluation.significance.paired_tests import bootstrap_test, t_test, without_spread
+from nci_frames.messages import quantity
 from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES
 
 __all__ = ["compare_folds", "summarise_folds"]
@@ -299,7 +300,7 @@ def _check_enough_folds(values: FoldValues) -> None:
     if values.values.size and len(values.folds) < _LEAST_FOR_BOOTSTRAP:
         raise ParameterError(
             f"a bootstrap of folds needs at least {_LEAST_FOR_BOOTSTRAP} of them",
-            found=f"{len(values.folds)} folds",
+            found=quantity(len(values.folds), "fold"),
             hint="use test='corrected_t'",
         )
 

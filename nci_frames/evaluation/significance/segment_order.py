@@ -23,6 +23,7 @@ from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.rest import compare_with_rest
 from nci_frames.evaluation.significance.segment_values import compared_values
 from nci_frames.evaluation.significance.segment_worth import SegmentWorth
+from nci_frames.messages import quantity
 from nci_frames.schemas import COUNTS, SEGMENT_RANKS
 from nci_frames.schemas.runs import in_runs, rows_where
 
@@ -103,7 +104,7 @@ def segments_in_order(
         "shift_p_value": against.p_value,
         "shift_adjusted": against.adjusted,
     }
-    few = f"fewer than {min_positives} positives"
+    few = f"fewer than {quantity(min_positives, 'positive')}"
     if units is not None:
         few = f"the positives are worth fewer than {min_positives} independent ones"
     table = pl.concat(

@@ -3,11 +3,12 @@
 Tables may have millions of rows and few texts, so a reason is a number until the table is done.
 """
 
+from collections.abc import Iterable
 from functools import cache
 
 import polars as pl
 
-__all__ = ["REASONS", "number_of", "reason_text", "too_few", "too_few_number"]
+__all__ = ["REASONS", "in_brief", "number_of", "reason_text", "too_few", "too_few_number", "why_doubtful"]
 
 _CANNOT = "this log cannot tell the value: "
 #: Reasons that do not depend on a number of negatives.
@@ -20,6 +21,15 @@ REASONS = {
     "few_for_gain": _CANNOT + "it has fewer than 25 rows of a class",
     "undefined": "the value is undefined",
     "hidden": "the prevalence is unknown, since the expression hides it",
+}
+#: The same in a few words.
+_BRIEF = {
+    "no_positives": "no positives",
+    "no_negatives": "no negatives",
+    "no_point": "no operating point",
+    "nobody": "no positive reaches the threshold",
+    "few_for_pr": "fewer than 10 positives",
+    "few_for_gain": "fewer than 25 rows of a class",
 }
 _NUMBERS = {name: number for number, name in enumerate(REASONS)}
 #: Numbers of negatives whose text is one: 2 % apart.
@@ -49,6 +59,31 @@ def too_few(negatives: float) -> str:
     'this log cannot tell the value: about 400,000 negatives would be needed'
     """
     return f"{_CANNOT}about {float(f'{negatives:.1g}'):,.0f} negatives would be needed"
+
+
+def in_brief(reasons: Iterable[str | None]) -> str:
+    """Say in a few words why a log cannot tell some values; where no reason is given, that it cannot.
+
+    >>> in_brief([too_few(416_667), too_few(900), REASONS["nobody"]])
+    'too few negatives, or no positive reaches the threshold'
+    >>> in_brief([None])
+    'this log cannot tell'
+    """
+    brief = {REASONS[name]: words for name, words in _BRIEF.items()}
+    # Of what depends on a number of negatives, the text begins as the others do, and is none of them.
+    few = (reason for reason in reasons if reason is not None)
+    words = (
+        brief.get(reason, "too few negatives" if reason.startswith(_CANNOT) else reason) for reason in few
+    )
+    return ", or ".join(dict.fromkeys(words)) or "this log cannot tell"
+
+
+def why_doubtful(rows: pl.DataFrame) -> str | None:
+    """Say in a few words why a log does not support some rows of a table; None if it supports all of them."""
+    if "supported" not in rows.columns or rows["supported"].all():
+        return None
+    untold = rows.filter(~pl.col("supported"))
+    return in_brief(untold["reason"] if "reason" in rows.columns else ()) if len(untold) else None
 
 
 @cache

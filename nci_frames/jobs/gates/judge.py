@@ -20,6 +20,7 @@ from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.jobs.job_file.scenarios import key_text
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.reported import Scope
+from nci_frames.messages import quantity
 
 __all__ = ["VERDICTS", "Verdict", "judge_gates", "overall"]
 
@@ -259,7 +260,7 @@ def _few(row: Mapping[str, Any], of_class: str, least: int) -> str | None:
     worth = row.get(f"{of_class}_worth") or 1.0
     if rows * worth >= least:
         return None
-    told = f"{rows:,} {of_class}"
+    told = quantity(rows, of_class.removesuffix("s"))
     return (
         f"{told}{f', worth {rows * worth:.3g} independent ones' if worth < 1 else ''}, fewer than {least:,}"
     )

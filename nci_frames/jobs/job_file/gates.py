@@ -1,7 +1,8 @@
 """Gates of a job file: promises that each run is judged by."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -19,7 +20,18 @@ __all__ = [
     "Probability",
     "Threshold",
     "ValueThreshold",
+    "as_problem",
 ]
+
+
+@contextmanager
+def as_problem() -> Iterator[None]:
+    """Turn an error of ours into one of pydantic, which knows the key of the file."""
+    try:
+        yield
+    except NciFramesError as error:
+        raise ValueError("; ".join(filter(None, (error.what, error.hint)))) from error
+
 
 S = TypeVar("S", bound=Sequence[object])
 
@@ -143,13 +155,11 @@ class Gate(Model):
     @field_validator("metric")
     @classmethod
     def _known(cls, name: str) -> str:
-        try:
+        with as_problem():
             found = asked_metric(name)
             bounded = name in AREAS if found.kind == "curve" else found.monotone
             if found.kind != "curve":
                 called_metric(name)
-        except NciFramesError as error:
-            raise ValueError(f"{error.what}{f'; {error.hint}' if error.hint else ''}") from error
         if not bounded:
             raise ValueError(f"{name} has no bounds that a gate could be judged on")
         return name

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from nci_frames.errors import ParameterError
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.job_file.scenarios import with_tables
-from nci_frames.messages import nearest_name
+from nci_frames.messages import nearest_name, quantity
 
 __all__ = ["JobFile", "job_schema", "read_job"]
 
@@ -121,7 +121,7 @@ def _told(error: ValidationError, content: Mapping[str, Any], file: Path) -> Par
             found = "" if problem["type"] == "missing" else f" (found {_literal(content, place)})"
             problems.append(f"{_key(place)}: {told[:1].lower()}{told[1:]}{found}")
     lines = list(dict.fromkeys(problems))
-    msg = f"the job file has {len(lines)} problem{'s' * (len(lines) > 1)}"
+    msg = f"the job file has {quantity(len(lines), 'problem')}"
     return ParameterError(msg, where=repr(str(file)), found="\n         ".join(lines[:20]))
 
 

@@ -7,8 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from nci_frames.arguments import LEAST_BUCKETS, grid_numbers
 from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
-from nci_frames.errors import NciFramesError
-from nci_frames.jobs.job_file.gates import Distinct, Gate, Model, Probability, Threshold
+from nci_frames.jobs.job_file.gates import Distinct, Gate, Model, Probability, Threshold, as_problem
 from nci_frames.jobs.job_file.sources import Source, Traffic, TrafficColumns
 from nci_frames.jobs.ledger.settings import CountingSettings
 
@@ -24,18 +23,14 @@ def _thresholds(value: Any) -> Any:
     """Read thresholds that are written as a text."""
     if not isinstance(value, str):
         return value
-    try:
+    with as_problem():
         return named_thresholds(value)
-    except NciFramesError as error:
-        raise ValueError(error.what) from error
 
 
 def _ascending(value: Any) -> Any:
     if value != "exact":
-        try:
+        with as_problem():
             check_thresholds(value)
-        except NciFramesError as error:
-            raise ValueError(error.what) from error
     return value
 
 
@@ -54,11 +49,9 @@ Thresholds = Annotated[
 
 
 def _keys(names: tuple[str, ...]) -> tuple[str, ...]:
-    try:
+    with as_problem():
         for name in names:
             check_key(name, "rename the column in the logs")
-    except NciFramesError as error:
-        raise ValueError(f"{error.what}; {error.hint}") from error
     return names
 
 

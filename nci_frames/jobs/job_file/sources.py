@@ -4,18 +4,15 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from nci_frames.errors import ParameterError
-from nci_frames.jobs.job_file.gates import Model
+from nci_frames.jobs.job_file.gates import Model, as_problem
 from nci_frames.jobs.job_file.windows import check_template
 
 __all__ = ["Source", "Traffic", "TrafficColumns"]
 
 
 def _path(path: str) -> str:
-    try:
+    with as_problem():
         check_template(path)
-    except ParameterError as error:
-        raise ValueError(f"{error.what}; {error.hint}") from error
     return path
 
 

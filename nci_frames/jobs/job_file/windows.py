@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from nci_frames.errors import ParameterError, SourceError
 from nci_frames.jobs.ledger.sources import SourceFile, find_logs
+from nci_frames.messages import Option
 
 __all__ = ["check_template", "find_windows"]
 
@@ -19,14 +20,18 @@ def check_template(path: str) -> timedelta | None:
     Raises
     ------
     ParameterError
-        If the date cannot be read back: a directive other than %Y %m %d %j %H, or not a whole date.
+        If the date has no format or cannot be read back: another directive than %Y %m %d %j %H, or not a
+        whole date.
     """
-    places = _PLACE.findall(path)
-    if not places and "{date" not in path:
+    places, begun = _PLACE.findall(path), path.count("{date")
+    if not begun:
         return None
     hint = "write {date:%Y-%m-%d}, or {date:%Y-%m-%dT%H} for hours"
-    if len(places) != 1:
+    if begun > 1:
         raise ParameterError("a path has one {date:...} at most", found=repr(path), hint=hint)
+    if not places or not places[0]:
+        msg = "the date of a path needs a format, and a brace after it"
+        raise ParameterError(msg, found=repr(path), hint=hint)
     directives = re.findall(r"%(.)", places[0])
     known = set(directives) <= set("YmdjH") and len(set(directives)) == len(directives)
     whole = {"Y", "m", "d"} <= set(directives) or ({"Y", "j"} <= set(directives) and "m" not in directives)
@@ -59,6 +64,7 @@ def find_windows(
         If a date template cannot be read.
     """
     files: list[SourceFile] = []
+    later: list[datetime] = []
     for path in paths:
         length = check_template(path)
         if length is None:
@@ -66,6 +72,7 @@ def find_windows(
             continue
         dated = _dated(path, length)
         starts = [file.window[0] for file in dated if file.window is not None]
+        later += starts
         if until is not None:
             starts = [start for start in starts if start < until]
         first = min(starts, default=None)
@@ -73,6 +80,10 @@ def find_windows(
             first = max(starts) - lookback * length
         kept = {start for start in starts if first is not None and start >= first}
         files += [file for file in dated if file.window is not None and file.window[0] in kept]
+    if not files and later:
+        found = f"the first window begins at {min(later):%Y-%m-%d %H:%M} UTC"
+        msg = f"no window begins before {Option('until')}"
+        raise SourceError(msg, where=", ".join(map(repr, paths)), found=found, hint="give a later date")
     if not files:
         raise SourceError.no_match(
             ", ".join(paths), "no file of any window", "is the date written as in the path?"
@@ -93,7 +104,13 @@ def _dated(template: str, length: timedelta) -> list[SourceFile]:
     regex = _glob_to_regex(before) + f"({written})" + _glob_to_regex(after) + "(?:/.*)?"
     expression = re.compile(regex, re.DOTALL)
     found = []
-    for file in find_logs(before + digits + after):
+    glob = before + digits + after
+    try:
+        logs = find_logs(glob)
+    except SourceError as error:
+        # The reader wrote the template, and not the glob.
+        raise (error.at(repr(template)) if error.where == repr(glob) else error) from error
+    for file in logs:
         match = expression.fullmatch(file.path)
         if match is None:
             continue

@@ -14,9 +14,9 @@ from nci_frames.errors import LedgerError, NciFramesError, SchemaError, SourceEr
 from nci_frames.jobs.ledger.counting import SourceCounts, check_columns, count_file
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import SourceFile, identify
-from nci_frames.messages import SHOWN_FILES, Option, listed
+from nci_frames.messages import SHOWN_FILES, Option, listed, quantity
 
-__all__ = ["Generation", "Item", "OnChanged", "Work", "file_of", "path_of", "settings_of"]
+__all__ = ["Generation", "Item", "OnChanged", "Work", "file_of", "path_of", "refused", "settings_of"]
 
 OnChanged = Literal["raise", "keep", "recount"]
 
@@ -69,6 +69,12 @@ def file_of(state: SourceState) -> SourceFile:
 def path_of(state: SourceState) -> str:
     """Return where a source was when it was counted."""
     return str(state.facts["path"])
+
+
+def refused(appended: pl.DataFrame, on_changed: OnChanged) -> pl.DataFrame:
+    """Return, of what an append or its plan says, the files that stop it unless the good ones are counted."""
+    events = ["failed", *(["changed"] if on_changed == "raise" else [])]
+    return appended.filter(pl.col("event").is_in(events))
 
 
 @dataclass(slots=True)
@@ -209,7 +215,7 @@ class Work:
                 SourceError(
                     msg,
                     where=listed((repr(item.file.path) for item in changed), SHOWN_FILES),
-                    found=f"{len(changed)} changed file{'s' * (len(changed) > 1)}",
+                    found=quantity(len(changed), "changed file"),
                     hint=f"{Option('on_changed', 'recount')} counts the new content in place of the old; "
                     f"{Option('on_changed', 'keep')} does not",
                 )

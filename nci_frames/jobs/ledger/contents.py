@@ -117,8 +117,8 @@ class Contents:
 
 def generations_in(table: LedgerTable) -> pl.DataFrame:
     """Return the settings by which a ledger holds counts, the oldest first."""
-    snapshot = table.snapshot()
-    views = [] if snapshot is None else [View(table, snapshot, name) for name in snapshot.generations]
+    snapshot = table.existing()
+    views = [View(table, snapshot, name) for name in snapshot.generations]
     found = [(view.generation, view.facts()) for view in views]
     rows = [(name, facts["settings"], facts["sequence"]) for name, facts in found if facts is not None]
     return pl.DataFrame(rows, schema=_GENERATIONS, orient="row").sort("sequence")

@@ -27,6 +27,7 @@ from nci_frames.errors import (
 )
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import NamedFrame, SourceFile, identify, keys_of_path, unreadable
+from nci_frames.messages import quantity
 
 __all__ = ["SourceCounts", "check_columns", "count_file"]
 
@@ -107,7 +108,7 @@ def _check_units(frame: pl.DataFrame, unit: str) -> None:
     if missing:
         raise InvalidRowsError(
             "rows have no unit, so nothing keeps them together",
-            found=f"{missing:,} of {len(frame):,} rows have a null {unit!r}",
+            found=f"{unit!r} is null in {missing:,} of {quantity(len(frame), 'row')}",
             hint="remove the rows that belong to no unit",
         )
 

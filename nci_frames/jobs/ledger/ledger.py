@@ -190,6 +190,11 @@ class CountsLedger:
         """Return what the ledger says now, for several questions about one version."""
         return Contents(View.newest(self._table, generation))
 
+    def has_counted_by(self, settings: CountingSettings) -> bool:
+        """Say whether something was counted by these settings; nothing was where there is no ledger yet."""
+        snapshot = self._table.snapshot()
+        return snapshot is not None and settings.generation in snapshot.generations
+
     def plan(
         self,
         files: Sequence[SourceFile],
@@ -292,7 +297,12 @@ class CountsLedger:
         Returns
         -------
         One row for each: ``generation`` (a hash), ``settings`` (as JSON) and ``sequence`` (the version of the
-        Delta table that it came with). No row if there is no ledger.
+        Delta table that it came with).
+
+        Raises
+        ------
+        LedgerError
+            If there is no ledger, or it is damaged.
         """
         return generations_in(self._table)
 
@@ -312,6 +322,11 @@ class CountsLedger:
         -------
         One row for each problem, none if all is well: ``what`` ("ledger" or "source"), ``where`` (a file,
         or a source) and ``found``.
+
+        Raises
+        ------
+        LedgerError
+            If there is no ledger, or an object store cannot be read.
         """
         schema = {"what": pl.String, "where": pl.String, "found": pl.String}
         return pl.DataFrame(find_damage(self._table, files=files), schema=schema, orient="row")

@@ -19,15 +19,25 @@ Damage = tuple[str, str, str]
 
 
 def find_damage(table: LedgerTable, *, files: bool) -> list[Damage]:
-    """Return everything that is not as it was written; *files*: also in the files that were counted."""
+    """Return everything that is not as it was written; *files*: also in the files that were counted.
+
+    Raises
+    ------
+    LedgerError
+        If there is no ledger, or an object store is out of reach.
+    """
     # Nothing else can be believed where the log is damaged, and no increments where a file is.
     damage = [("ledger", name, reason) for name, reason in table.storage.check_log().items()]
     if damage:
         return damage
     try:
-        snapshot = View.newest(table).snapshot
+        snapshot = table.snapshot()
     except LedgerError as error:
+        if table.storage.local is None:
+            raise  # it is out of reach, which is no damage
         return [("ledger", table.storage.uri, error.found or error.what)]
+    if snapshot is None:
+        raise table.absent()
     for names in snapshot.files.values():
         for name in names:
             try:

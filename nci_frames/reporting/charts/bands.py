@@ -9,6 +9,7 @@ from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.axes import log_range, log_scale, log_x, rate_axis
 from nci_frames.reporting.charts.parts.canvas import colour, facet, panel_size, tooltip
 from nci_frames.reporting.charts.parts.selection import check_rows, checked_observed, fitted, refuse_doubles
@@ -76,7 +77,7 @@ def chart_precision_uncertainty(
     _check_same_models(bands, widest)
     curve = bands.filter(pl.col("prevalence") > 0).select("model", "prevalence", "value", "lower", "upper")
     if curve["value"].drop_nulls().is_empty():
-        raise ParameterError("there is no precision to draw", found=f"{bands.height:,} rows")
+        raise ParameterError("there is no precision to draw", found=quantity(bands.height, "row"))
     label = pl.format(
         "Δ = {} at η = {}", *(pl.col(c).map_elements("{:.3g}".format, pl.String) for c in ("delta", "at"))
     )

@@ -10,6 +10,7 @@ from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule, rate_axis
 from nci_frames.reporting.charts.parts.canvas import compose, fills, tooltip
 from nci_frames.reporting.charts.parts.selection import (
@@ -83,7 +84,7 @@ def chart_probability_best(
     frame = schemas.collect(best, schemas.BEST_MODELS).filter(pl.col("prevalence") > 0)
     refuse_doubles(frame, "model", "prevalence")
     if frame["probability"].drop_nulls().is_empty():
-        raise ParameterError("there is no probability to draw", found=f"{frame.height:,} rows")
+        raise ParameterError("there is no probability to draw", found=quantity(frame.height, "row"))
     below = pl.col("to") - pl.col("probability").fill_null(0)
     rows = (
         frame.select("model", "prevalence", "probability")

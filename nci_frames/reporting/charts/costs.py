@@ -11,6 +11,7 @@ from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.metrics.registry import resolve
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule
 from nci_frames.reporting.charts.parts.canvas import compose, curves
 from nci_frames.reporting.charts.parts.selection import (
@@ -97,7 +98,7 @@ def chart_cost(
     drawn = everything.filter(pl.col("prevalence") > 0, pl.col("value").is_finite())
     refuse_doubles(drawn, "model", "prevalence")
     if drawn.is_empty():
-        raise ParameterError("there is no cost to draw", found=f"{everything.height:,} rows")
+        raise ParameterError("there is no cost to draw", found=quantity(everything.height, "row"))
     style = model_style(everything["model"].unique(), among=models)
     low, high = log_range([*drawn["prevalence"], *([observed] if observed else [])])
     x = log_x("prevalence", "prevalence", low, high)

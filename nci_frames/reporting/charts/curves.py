@@ -9,8 +9,9 @@ from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule, rate_axis, vertical_rule
-from nci_frames.reporting.charts.parts.canvas import COARSE, DOTTED, compose, curves
+from nci_frames.reporting.charts.parts.canvas import COARSE, compose, curves
 from nci_frames.reporting.charts.parts.selection import (
     at,
     checked_observed,
@@ -18,6 +19,7 @@ from nci_frames.reporting.charts.parts.selection import (
     of_metric,
     operating_point,
     refuse_doubles,
+    why_marked,
 )
 from nci_frames.reporting.charts.parts.theme import model_style
 
@@ -227,7 +229,7 @@ def draw_lines(
     if shown["value"].drop_nulls().is_empty():
         raise ParameterError(
             f"there is nothing to draw: every {value_title} is undefined, or is at {x} 0 or infinity",
-            found=f"{rows.height:,} rows",
+            found=quantity(rows.height, "row"),
         )
     over_beta = x == "beta"
     mark = 1.0 if over_beta else observed
@@ -243,8 +245,7 @@ def draw_lines(
     heights = [name for name in there if name != "threshold"]
     told = [name for name in ("supported",) if name in rows.columns]
     drawn, note = fitted(shown.select("model", x, *there, *told), x, heights)
-    if told and not drawn["supported"].fill_null(value=True).all():
-        note += DOTTED
+    note += why_marked("dotted", shown.drop_nulls("value"))
     lines = curves(
         drawn,
         log_x(x, x, low, high),

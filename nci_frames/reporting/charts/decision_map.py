@@ -18,6 +18,7 @@ from nci_frames.reporting.charts.parts.selection import (
     merged_ranges,
     one_comparison,
     unsupported_ranges,
+    why_marked,
 )
 from nci_frames.reporting.charts.parts.theme import GROUND, LINE, model_style
 
@@ -126,7 +127,8 @@ def chart_decision_map(
     shown = tooltip(numbers, names=names)
     targets = base.mark_area(clip=True, opacity=0).encode(tooltip=shown).properties(name="targets")
     if told is None:
-        cover, note = veil(placed(unsupported_ranges(frame, "lambda_start", "lambda_end")), base)
+        cover = veil(placed(unsupported_ranges(frame, "lambda_start", "lambda_end")), base)
+        note = why_marked("pale", frame)
     else:
         cover, note = _veiled(told, placed, base), ""
     says = "the best model at every point; borders are exact; hover for thresholds" + note

@@ -7,6 +7,7 @@ from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import title_of
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.canvas import facet, tooltip
 from nci_frames.reporting.charts.parts.selection import check_rows, refuse_doubles
 from nci_frames.reporting.charts.parts.theme import INK, PARTS, SOFT, model_style
@@ -81,7 +82,7 @@ def chart_decomposition(
     if segments > _SEGMENTS:
         raise ParameterError(
             f"a chart shows at most {_SEGMENTS} segments",
-            found=f"{segments} values of {key!r}",
+            found=f"{quantity(segments, 'value')} of {key!r}",
             hint="select the segments to compare before drawing",
         )
     numbers = {

@@ -10,6 +10,7 @@ from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.axes import log_axis, log_scale, rate_axis
 from nci_frames.reporting.charts.parts.canvas import colour, compose, curves, tooltip
 from nci_frames.reporting.charts.parts.selection import (
@@ -154,7 +155,7 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
     refuse_doubles(frame, "model", "beta")
     rows = frame.filter(pl.col("beta").is_finite(), pl.col("beta") > 0, pl.col("mean").is_not_null())
     if rows.is_empty():
-        raise ParameterError("there is no mean to draw", found=f"{frame.height:,} rows")
+        raise ParameterError("there is no mean to draw", found=quantity(frame.height, "row"))
     # Otherwise bands near 0 and 1 would extend beyond the axis.
     rows = rows.with_columns(
         lower=(pl.col("mean") - pl.col("std")).clip(lower_bound=0),

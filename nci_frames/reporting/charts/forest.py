@@ -10,8 +10,15 @@ from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import title_of
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.canvas import colour, compose, model_scale, tooltip
-from nci_frames.reporting.charts.parts.selection import check_rows, finite, of_metric, refuse_doubles
+from nci_frames.reporting.charts.parts.selection import (
+    check_rows,
+    finite,
+    of_metric,
+    refuse_doubles,
+    why_marked,
+)
 from nci_frames.reporting.charts.parts.theme import model_style
 from nci_frames.reporting.tables.numbers import format_grid
 
@@ -68,7 +75,7 @@ def chart_intervals(
     refuse_doubles(rows, "model", "metric")
     rows = rows.drop_nulls("value")
     if rows.is_empty():
-        raise ParameterError("there is no value to draw", found=f"{frame.height:,} rows")
+        raise ParameterError("there is no value to draw", found=quantity(frame.height, "row"))
     check_rows(rows)
     told = pl.col("supported").fill_null(value=True) if "supported" in rows.columns else pl.lit(value=True)
     bounds = [name for name in ("lower", "upper") if name in rows.columns]
@@ -112,7 +119,7 @@ def chart_intervals(
         [*layers, points.properties(name="points")],
         style=style,
         title=f"{name} of each model, with its interval",
-        subtitle=at if shown["supported"].all() else f"{at}; hollow: too few negatives",
+        subtitle=at + why_marked("hollow", rows),
         says="A line per model, the highest value first.",
         height=_LINE * shown.height + 10,
     )

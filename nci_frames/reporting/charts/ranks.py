@@ -10,12 +10,14 @@ from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import title_of
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.axes import log_range, log_x, observed_rule
-from nci_frames.reporting.charts.parts.canvas import COARSE, DOTTED, compose, curves
+from nci_frames.reporting.charts.parts.canvas import COARSE, compose, curves
 from nci_frames.reporting.charts.parts.selection import (
     checked_observed,
     fitted,
     refuse_doubles,
+    why_marked,
 )
 from nci_frames.reporting.charts.parts.theme import model_style
 
@@ -72,12 +74,11 @@ def chart_rank_over_prevalence(
         )
     refuse_doubles(rows, "model", "prevalence")
     if rows["rank"].drop_nulls().is_empty():
-        raise ParameterError("there is no rank to draw", found=f"{frame.height:,} rows")
+        raise ParameterError("there is no rank to draw", found=quantity(frame.height, "row"))
     support = ["supported"] if "supported" in rows.columns else []
+    doubt = why_marked("dotted", rows.drop_nulls("rank"))
     every = rows.select("model", "prevalence", "rank", "value", *support)
     rows, note = fitted(every, "prevalence", "rank")
-    if support and not rows["supported"].fill_null(value=True).all():
-        note += DOTTED
     low, high = log_range([*rows["prevalence"], *([observed] if observed else [])])
     style = model_style(frame["model"], among=models)
     lines = curves(
@@ -101,6 +102,6 @@ def chart_rank_over_prevalence(
         [*lines, *observed_rule(observed, "prevalence", low, high)],
         style=style,
         title="Rank over prevalence",
-        subtitle=f"by {title_of(metrics[0])}{note}",
+        subtitle=f"by {title_of(metrics[0])}{note}{doubt}",
         says="A line per model.",
     )

@@ -10,6 +10,7 @@ from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts import axes
 from nci_frames.reporting.charts.parts.canvas import compose, curves, prevalence_strokes, with_eta
 from nci_frames.reporting.charts.parts.selection import MAX_ROWS, fitted, refuse_doubles, with_recall
@@ -68,7 +69,7 @@ def chart_roc(
     )
     if rows["threshold"].drop_nulls().is_empty():
         raise ParameterError(
-            "there is no point to draw", found=f"{frame.height:,} rows, none with both rates"
+            "there is no point to draw", found=f"{quantity(frame.height, 'row')}, none with both rates"
         )
     width, height = (520, 300) if log_x else (420, 420)
     rows, note = fitted(rows, "fpr", "tpr", log_x=log_x, size=(width, height))

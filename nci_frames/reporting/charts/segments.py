@@ -10,6 +10,7 @@ from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.metrics import title_of
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.axes import log_range, log_scale, log_x, rate_axis
 from nci_frames.reporting.charts.parts.canvas import curves, facet, panel_size
 from nci_frames.reporting.charts.parts.selection import (
@@ -89,7 +90,7 @@ def chart_segments(
     rows = rows.filter(pl.col("prevalence") > 0).sort(segments, "model", "prevalence", nulls_last=True)
     refuse_doubles(rows, segments, "model", "prevalence")
     if rows["value"].drop_nulls().is_empty():
-        raise ParameterError("there is no value to draw", found=f"{frame.height:,} rows")
+        raise ParameterError("there is no value to draw", found=quantity(frame.height, "row"))
     name = rows["metric"][0]
     title = title_of(name)
     there = [column for column in ("threshold", "value", "lower", "upper") if column in rows.columns]
@@ -98,7 +99,7 @@ def chart_segments(
     if names.height > _PANELS:
         raise ParameterError(
             f"a chart shows at most {_PANELS} segments",
-            found=f"{names.height} values of {segments!r}",
+            found=f"{quantity(names.height, 'value')} of {segments!r}",
             hint="select the segments to compare before drawing",
         )
     rows = rows.select(*panels, "model", "prevalence", *there)

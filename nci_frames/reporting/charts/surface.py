@@ -8,6 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.canvas import facet, tooltip
 from nci_frames.reporting.charts.parts.selection import MAX_ROWS, at, check_rows, of_metric, refuse_doubles
 from nci_frames.reporting.charts.parts.theme import model_style
@@ -128,7 +129,7 @@ def named_surfaces(
     rows = of_metric(rows, metric) if metric is not None else rows
     rows = at(rows, "ratio", ratio) if ratio is not None else rows
     if rows["value"].drop_nulls().is_empty():
-        raise ParameterError("there is no surface to draw", found=f"{rows.height:,} rows")
+        raise ParameterError("there is no surface to draw", found=quantity(rows.height, "row"))
     refuse_doubles(rows, "metric", "ratio", "tpr", "tnr")
     negatives = pl.col("ratio").map_elements("{:g}".format, pl.String)
     return (

@@ -8,6 +8,7 @@ import polars as pl
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.extras import require
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.selection import finite
 from nci_frames.reporting.charts.parts.theme import FONT, GROUND, INK, LINE, SOFT
 from nci_frames.reporting.charts.surface import named_surfaces
@@ -123,14 +124,14 @@ def _check_size(rows: pl.DataFrame, panels: list[pl.DataFrame]) -> None:
     if rows.height > _MAX_PLACES or len(panels) > 4:
         raise ParameterError(
             f"a figure shows at most {_MAX_PLACES:,} points and four surfaces",
-            found=f"{rows.height:,} points, {len(panels)} surfaces",
+            found=f"{quantity(rows.height, 'point')}, {quantity(len(panels), 'surface')}",
             hint="use a lower resolution, or select with metric= or ratio=",
         )
     for panel in panels:
         if panel.height != panel["tpr"].n_unique() * panel["tnr"].n_unique():
             raise ParameterError(
                 "a surface must be a full grid of TPR and TNR",
-                found=f"{panel.height:,} points",
+                found=quantity(panel.height, "point"),
                 hint="make it with metric_surface",
             )
 

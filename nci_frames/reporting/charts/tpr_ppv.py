@@ -9,6 +9,7 @@ from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.docstrings import documented
 from nci_frames.errors import ParameterError
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.axes import rate_axis
 from nci_frames.reporting.charts.parts.canvas import DOTS, colour, compose, opacity, shape, tooltip
 from nci_frames.reporting.charts.parts.selection import at, check_rows, finite, with_recall
@@ -104,7 +105,7 @@ def chart_tpr_ppv(
         ],
         style=style,
         title=f"Recall and precision of every point at prevalence η = {prevalence:.3g}",
-        subtitle=f"ringed: best F-beta for some β ({ringed.height} of {rows.height:,} points)",
+        subtitle=f"ringed: best F-beta for some β ({ringed.height} of {quantity(rows.height, 'point')})",
         says="A point per model and threshold.",
         height=420,
     )

@@ -20,6 +20,7 @@ from nci_frames.reporting.charts.parts.selection import (
     merged_ranges,
     one_comparison,
     unsupported_ranges,
+    why_marked,
 )
 from nci_frames.reporting.charts.parts.theme import GROUND, SOFT, WIDTH, model_style
 
@@ -102,7 +103,7 @@ def chart_winner_ranges(
     # The thresholds of one model change too often to be drawn; the tooltips show them.
     numbers = {"threshold": "threshold", "start": "from", "end": "to"}
     targets = base.mark_bar(height=44, opacity=0).encode(tooltip=tooltip(numbers)).properties(name="targets")
-    cover, note = veil(unsupported_ranges(rows, "start", "end"), base, height=44)
+    cover, note = veil(unsupported_ranges(rows, "start", "end"), base, height=44), why_marked("pale", rows)
     borders = _apart(models_only["start"][1:].to_list(), low, high)
     labels = (
         alt.Chart(models_only.filter(pl.col("start").is_in(borders)))

@@ -7,6 +7,8 @@ import polars as pl
 
 from nci_frames.evaluation.comparison.questions import Answer
 from nci_frames.evaluation.metrics import title_of
+from nci_frames.evaluation.support.reasons import in_brief
+from nci_frames.messages import quantity
 from nci_frames.reporting.findings.known_order import known_order, some_models
 from nci_frames.reporting.findings.verdicts import Lead, read_leads
 from nci_frames.reporting.tables.numbers import format_grid, format_threshold, format_value
@@ -90,7 +92,7 @@ def conclusion_lines(answer: Answer, /) -> list[str]:
         order = f"{leader} is the best {span}"
     value = _value(answer, best).replace("(95 %: ", "(")
     if _doubt(ranked, tied):
-        value = f"{_name(answer)} unknown: too few rows"
+        value = f"{_name(answer)} unknown: {in_brief([best['reason']])}"
     others = ranked.filter(pl.col("rank") > 1)
     said = [] if others.is_empty() else [_short_rivals(others)]
     return [f"{where}: {_some(tied)}, {value}", *said, order]
@@ -120,7 +122,8 @@ def _measure(answer: Answer) -> str:
         missed, false = question.cost
         name += f" (a missed positive costs {missed:,.15g}, a false alarm {false:,.15g})"
     if question.alerts is not None:
-        return f"{name} with at most {question.alerts:,.15g} alerts among {question.volume:,.15g} rows"
+        among = quantity(question.volume or 0, "row")
+        return f"{name} with at most {quantity(question.alerts, 'alert')} among {among}"
     if question.threshold is not None:
         return f"{name} at threshold {format_threshold(question.threshold)}"
     return name if question.area is not None else f"{name}, each model at its own best threshold"
@@ -140,7 +143,9 @@ def _value(answer: Answer, row: dict[str, float | None]) -> str:
         for number in (row["value"], row["lower"], row["upper"])
     )
     shown = format_value if rows is None else _amount
-    per = "" if answer.question.cost is None else " a row" if rows is None else f" for {rows:,.15g} rows"
+    per = (
+        "" if answer.question.cost is None else " a row" if rows is None else f" for {quantity(rows, 'row')}"
+    )
     bounds = "" if lower is None or upper is None else f" (95 %: {shown(lower)} to {shown(upper)})"
     return f"{_name(answer)} {shown(value)}{per}{bounds}"
 
@@ -194,7 +199,7 @@ def _work(answer: Answer, row: dict[str, float | None]) -> str:
         return f"{found}; {_percent(flagged)} of all rows are alerts{right}"
     positives = rows * answer.prevalence
     right = f"{_amount(positives * recall)} of {_amount(positives)} positives found"
-    return f"of {rows:,.15g} rows: {_amount(rows * flagged)} alerts, {right}"
+    return f"of {quantity(rows, 'row')}: {_amount(rows * flagged)} alerts, {right}"
 
 
 def _order(answer: Answer) -> str:

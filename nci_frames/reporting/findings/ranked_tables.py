@@ -1,5 +1,6 @@
 """A comparison -> the ranked tables that every form of a report shows, in their order."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -7,9 +8,10 @@ import polars as pl
 
 from nci_frames.evaluation.comparison.cells import RankedCells, ranked_cells
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.evaluation.support.reasons import why_doubtful
 from nci_frames.reporting.tables.numbers import format_grid
 
-__all__ = ["Measure", "RankedTable", "own_threshold_words", "ranked_tables"]
+__all__ = ["Measure", "RankedTable", "doubt_of", "own_threshold_words", "ranked_tables"]
 
 #: What models are ranked by: F-beta of each model at its own best threshold, F-beta at the threshold of the
 #: comparison, or the area over all thresholds.
@@ -32,6 +34,12 @@ class RankedTable:
     def cells(self, shown: int) -> RankedCells:
         """Return the values and ranks at a few prevalences or betas."""
         return ranked_cells(self.rows, over=self.over, shown=shown)
+
+
+def doubt_of(tables: Iterable[RankedTable], /) -> str | None:
+    """Say in a few words why the log does not support some of the values; None if it supports all of them."""
+    shown = (table.rows.drop_nulls("value") for table in tables)
+    return why_doubtful(pl.concat(rows.select("supported", "reason") for rows in shown))
 
 
 def own_threshold_words(comparison: Comparison, /) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from nci_frames.arguments import LEAST_BUCKETS
+from nci_frames.messages import quantity
 from nci_frames.reporting.findings.known_order import known_order, some_models
 
 __all__ = [
@@ -44,11 +45,11 @@ class Verdict:
     bounds: tuple[float, float] | None = None
     #: Share of resampled logs in which one of *best* is the best; None if there are no resampled logs.
     probability: float | None = None
-    #: Other models that are not distinguishable from the best: they may be the best as well.
+    #: Other models that are not distinguishable from the best, so they may be the best; the highest first.
     not_distinguishable: tuple[str, ...] = ()
-    #: Other models that are significantly worse than the best.
+    #: Other models that are significantly worse than the best, the highest first.
     distinguishable: tuple[str, ...] = ()
-    #: Other models of which the log has too few rows to say either.
+    #: Other models of which the log has too few rows to say either, the highest first.
     untold: tuple[str, ...] = ()
     #: Whether a best model has no false positives at all. No resampled log has any either, so the bounds are
     #: valid but the probability is too optimistic.
@@ -143,6 +144,7 @@ def read_verdict(
     best = tuple(first["model"])
     sure = None if certainty is None else certainty.filter(pl.col("probability").is_not_null())
     leading = pl.col("model").is_in(best)
+    others = None if contenders is None else _best_first(contenders.filter(~leading), ranked["model"])
     reason = _reason(first)
     if reason is not None:
         # Resampled logs lack the same negatives as the log itself.
@@ -161,11 +163,9 @@ def read_verdict(
         else float(sure.filter(leading)["probability"].sum()),
         reason=reason,
         no_false_positives="fp" in first.columns and bool((first["fp"] == 0).any()),
-        not_distinguishable=_others(contenders, ~leading & ~pl.col("distinguishable")),
-        distinguishable=_others(contenders, ~leading & pl.col("distinguishable")),
-        untold=_others(
-            contenders, ~leading & pl.col("distinguishable").is_null() & pl.col("value").is_not_null()
-        ),
+        not_distinguishable=_others(others, ~pl.col("distinguishable")),
+        distinguishable=_others(others, pl.col("distinguishable")),
+        untold=_others(others, pl.col("distinguishable").is_null() & pl.col("value").is_not_null()),
     )
 
 
@@ -177,8 +177,15 @@ def _reason(first: pl.DataFrame) -> str | None:
     return None if reason is None else str(reason)
 
 
+def _best_first(contenders: pl.DataFrame, ranked: pl.Series) -> pl.DataFrame:
+    """Return the rows in the order of the ranking; those that have no rank come last."""
+    place = pl.DataFrame({"model": ranked, "__place": range(len(ranked))})
+    joined = contenders.join(place, on="model", how="left", nulls_equal=True)
+    return joined.sort("__place", "model", nulls_last=True)
+
+
 def _others(contenders: pl.DataFrame | None, which: pl.Expr) -> tuple[str, ...]:
-    return () if contenders is None else tuple(contenders.filter(which)["model"].sort())
+    return () if contenders is None else tuple(contenders.filter(which)["model"])
 
 
 def name_best(verdict: Verdict, most: int = 3) -> str:
@@ -329,9 +336,10 @@ def _drawn(buckets: int | None, *, weighted: bool) -> str:
             "rows, intervals are too narrow and tests find too much."
         )
     if buckets < LEAST_BUCKETS:
+        there = f"There {'is' if buckets == 1 else 'are'} {quantity(buckets, 'bucket')} of units."
         return (
-            f"There are {buckets:,} buckets of units. Intervals and tests need {LEAST_BUCKETS}, so there are "
-            "none, and each own best threshold is judged on the rows that it was chosen on."
+            f"{there} Intervals and tests need {LEAST_BUCKETS}, so there are none, and"
+            " each own best threshold is judged on the rows that it was chosen on."
         )
     return f"All rows of a unit are kept together: intervals and tests draw {buckets:,} buckets of units."
 
@@ -348,5 +356,6 @@ def read_assumption(shifts: pl.DataFrame | None) -> str:
     if differing.is_empty():
         # A test that finds nothing is no proof that there is nothing.
         return f"No test speaks against projection: none of {len(tested):,} rejects that {same}."
+    reject = f"of {quantity(len(tested), 'test')} {'rejects' if len(differing) == 1 else 'reject'}"
     size = f"the largest distance is {max(differing['effect'].to_list()):.2g}"
-    return f"Projection is in doubt: {len(differing):,} of {len(tested):,} tests reject that {same}; {size}."
+    return f"Projection is in doubt: {len(differing):,} {reject} that {same}; {size}."

@@ -7,6 +7,8 @@ from typing import Any
 import polars as pl
 
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.evaluation.support.reasons import in_brief, why_doubtful
+from nci_frames.messages import quantity
 from nci_frames.reporting.tables.numbers import format_threshold, format_value
 
 __all__ = ["WorstSegments", "segment_lines", "worst_segments"]
@@ -27,6 +29,8 @@ class WorstSegments:
     #: How many segments there are.
     total: int
     sentence: str
+    #: Why some segments do not support their value, in a few words; None if all of them do.
+    doubt: str | None
 
 
 def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
@@ -37,15 +41,22 @@ def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
     judged = ranks.filter(pl.col("value").is_not_null())
     worse = judged.filter("distinguishable", pl.col("due_to_rates") < 0)
     shifted = ranks.filter("shifted")
-    unjudged = len(ranks) - len(judged)
+    unjudged = ranks.filter(pl.col("value").is_null())["reason"]
+    among = quantity(len(judged), "segment")
     parts = [
-        f"In {len(worse):,} of {len(judged):,} segments it is significantly worse than in the rest",
+        f"In {len(worse):,} of {among} it is significantly worse than in the rest",
         f"in {len(shifted):,} the scores differ from the rest",
     ]
-    if unjudged:
-        parts.append(f"{unjudged:,} more have too few rows to be judged")
+    if len(unjudged):
+        parts.append(f"{len(unjudged):,} more cannot be judged: {in_brief(unjudged)}")
     sentence = "; ".join(parts) + "."
-    return WorstSegments(ranks["model"][0], tuple(judged.head(_SHOWN).to_dicts()), len(ranks), sentence)
+    return WorstSegments(
+        ranks["model"][0],
+        tuple(judged.head(_SHOWN).to_dicts()),
+        len(ranks),
+        sentence,
+        why_doubtful(judged),
+    )
 
 
 def segment_lines(comparison: Comparison, /) -> list[str]:

@@ -10,11 +10,14 @@
   };
   const some = (/** @type {string[]} */ names) =>
     names.slice(0, 3).map((name) => name ?? "null").join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+  // Places of the models, the highest value first; equal values keep the order of the names.
+  const bestFirst = (/** @type {number[]} */ values) =>
+    models.map((_, i) => i).sort((a, b) => (values[b] ?? -Infinity) - (values[a] ?? -Infinity) || a - b);
   // What is known of the order where the value is not; the words of `known_order`.
   const order = (/** @type {string[]} */ winners, /** @type {number[]} */ values) => {
     const [sure, groups] = [certainty(), groupsOf("own", nci.state.prevalence, nci.state.beta)];
     const one = winners.length === 1;
-    const others = models.map((_, i) => i).filter((i) => values[i] !== null && !winners.includes(models[i]));
+    const others = bestFirst(values).filter((i) => values[i] !== null && !winners.includes(models[i]));
     const equal = sure ? others.filter((i) => sure.equal.includes(i)) : [];
     const worse = sure ? others.filter((i) => groups[i] > 1 && !equal.includes(i)) : [];
     const untold = sure ? others.filter((i) => !equal.includes(i) && !worse.includes(i)) : [];
@@ -58,7 +61,7 @@
     ];
     const sure = certainty();
     if (sure) {
-      const others = sure.equal.map((i) => models[i]).filter((model) => !winners.includes(model));
+      const others = bestFirst(values).filter((i) => sure.equal.includes(i)).map((i) => models[i]).filter((model) => !winners.includes(model));
       if (others.length) parts.push(` Not distinguishable from ${one ? "it" : "them"}: ${some(others)}.`);
       const shares = winners.map((model) => sure.probability[place.get(model)]);
       const share = shares.reduce((sum, each) => sum + each, 0);

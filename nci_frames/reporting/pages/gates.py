@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.trends import chart_trend
 from nci_frames.reporting.files.save_chart import chart_bytes
 from nci_frames.reporting.files.save_table import csv_text
@@ -151,7 +152,7 @@ def _trends(history: pl.DataFrame, verdicts: pl.DataFrame) -> Iterator[dict[str,
             "place": segment_name(segment) + at,
             "picture": base64.b64encode(svg).decode(),
             "data": base64.b64encode(csv_text(rows.select(_DRAWN_COLUMNS)).encode()).decode(),
-            "says": f"{rows['metric'][0]} over {rows['sequence'].n_unique()} runs",
+            "says": f"{rows['metric'][0]} over {quantity(rows['sequence'].n_unique(), 'run')}",
         }
 
 

@@ -16,7 +16,7 @@ from altair.utils.schemapi import debug_mode
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.charts.parts.theme import DARK, DASHES, model_style
-from nci_frames.reporting.findings.ranked_tables import own_threshold_words
+from nci_frames.reporting.findings.ranked_tables import doubt_of, own_threshold_words
 from nci_frames.reporting.findings.spread import fold_spread
 from nci_frames.reporting.findings.summary import TITLE, Summary, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
@@ -95,6 +95,7 @@ def render_report(
         legend=_legend(drawn),
         shown_overtakings=_OVERTAKINGS,
         tables=_tables(comparison, summary),
+        doubt=doubt_of(summary.tables),
         grouped=comparison.contenders is not None,
         figures=_filling([_figure(figure) for figure in report_figures(comparison)]),
         drawn=drawn if len(drawn) < len(models) else None,

@@ -9,6 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.reporting.findings.ranked_tables import doubt_of
 from nci_frames.reporting.findings.spread import fold_spread
 from nci_frames.reporting.findings.summary import TITLE, Role, segment_areas, summarise
 from nci_frames.reporting.findings.verdicts import read_assumption, read_independence
@@ -61,6 +62,7 @@ def render_markdown(
         roles=_ROLES,
         models=sorted(comparison.points["model"].unique()),
         tables=[(table, table.cells(_COLUMNS)) for table in summary.tables if table.rows.height],
+        doubt=doubt_of(summary.tables),
         spread=fold_spread(comparison),
         points=comparison.points.sort("model").to_dicts(),
         undefined=comparison.undefined.to_dicts(),

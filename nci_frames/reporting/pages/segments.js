@@ -102,7 +102,8 @@
     const rows = unfolded ? found : found.slice(0, SHOWN);
     table.tBodies[0].replaceChildren(...rows.map(rowOf));
     const of = count.toLocaleString("en");
-    said.textContent = asked ? `${found.length.toLocaleString("en")} of ${of} segments` : `${of} ${count === 1 ? "segment" : "segments"}`;
+    const all = `${of} ${count === 1 ? "segment" : "segments"}`;
+    said.textContent = asked ? `${found.length.toLocaleString("en")} of ${all}` : all;
     more.hidden = found.length <= SHOWN;
     more.setAttribute("aria-expanded", String(unfolded));
     more.textContent = unfolded ? `Show the first ${SHOWN} only` : `Show all ${found.length.toLocaleString("en")} rows`;

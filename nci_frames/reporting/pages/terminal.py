@@ -11,7 +11,7 @@ from nci_frames.evaluation.comparison.cells import Cell, RankedCells
 from nci_frames.evaluation.comparison.questions import Answer
 from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.findings.answer_lines import answer_lines, conclusion_lines
-from nci_frames.reporting.findings.ranked_tables import ranked_tables
+from nci_frames.reporting.findings.ranked_tables import doubt_of, ranked_tables
 from nci_frames.reporting.findings.summary import summarise
 from nci_frames.reporting.findings.verdicts import name_best, read_assumption, read_independence
 from nci_frames.reporting.findings.worst_segments import segment_lines
@@ -104,10 +104,14 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
         letters = "" if comparison.contenders is None else ", and letter: a may be the best, b of those left"
         said = f"observed prevalence {observed:.4g}; value, then rank (1 is best){letters}"
         console.print(Text(said, style="dim"))
+    tables = ranked_tables(comparison)
+    doubt = doubt_of(tables)
+    if doubt is not None:
+        console.print(Text(f"?: this log cannot tell the value ({doubt})", style="dim"))
     longest = max(len(printable(model)) for model in comparison.points["model"])
     names = max(len(_MODEL), min(longest, max(_NAME, console.width // 3)))
     columns = max(2, min(_COLUMNS, (console.width - min(names, _NAME) - _BORDERS) // _CELL))
-    for table in ranked_tables(comparison):
+    for table in tables:
         # With one beta, the tables over prevalence already contain everything.
         if table.rows.height and (table.over == "prevalence" or len(comparison.beta) > 1):
             _print(console, table.cells(columns), f"{table.title}, {table.where}", names)

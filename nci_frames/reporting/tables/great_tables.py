@@ -15,6 +15,8 @@ from nci_frames import schemas
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.comparison.cells import Cell, RankedCells, pick_evenly, ranked_cells
+from nci_frames.evaluation.support.reasons import why_doubtful
+from nci_frames.messages import quantity
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_grid, format_group, format_value
 
 __all__ = [
@@ -32,7 +34,7 @@ COLUMNS = 6
 _SPANNERS = {"prevalence": "prevalence η", "beta": "β"}
 _NOTE = "Small number: rank, 1 is best. Bold: best. Shading: value from 0 to 1."
 _NOTE_GROUPED = "Letter: a may be the best of all, b the best of those that are left, and so on."
-_NOTE_DOUBTFUL = "Grey with ?: the log has too few negatives to tell this value at this prevalence."
+_NOTE_DOUBTFUL = "Grey with ?: the log cannot tell this value at this prevalence ({})."
 _NOTE_UNDEFINED = f"{UNDEFINED} undefined: the rates behind it, or its own denominator, are empty."
 
 
@@ -90,7 +92,7 @@ def ranked_table(
     if cells is None or not cells.grid:
         raise ParameterError(
             f"the ranking has no values of {metric!r} over {over} to show",
-            found=f"{frame.height} rows"
+            found=quantity(frame.height, "row")
             + "".join(
                 f", {n} {v:g}" for n, v in (("beta", beta), ("prevalence", prevalence)) if v is not None
             ),
@@ -125,8 +127,8 @@ def cells_table(cells: RankedCells, /, *, metric: str, over: str, noted: bool = 
     table = table.tab_source_note(_NOTE)
     if cells.any_grouped:
         table = table.tab_source_note(_NOTE_GROUPED)
-    if cells.any_doubtful:
-        table = table.tab_source_note(_NOTE_DOUBTFUL)
+    if cells.doubt is not None:
+        table = table.tab_source_note(_NOTE_DOUBTFUL.format(cells.doubt))
     if any(cell.value is None for _, row in cells.rows for cell in row):
         table = table.tab_source_note(_NOTE_UNDEFINED)
     return table
@@ -176,7 +178,8 @@ def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, ti
             style.text(weight="bold"), loc.body(rows=[i for i, r in enumerate(rows["rank"]) if r == 1])
         )
     )
-    return _headed(table.tab_source_note(_NOTE_DOUBTFUL) if any(doubts) else table, title)
+    doubt = why_doubtful(rows.drop_nulls("value"))
+    return _headed(table if doubt is None else table.tab_source_note(_NOTE_DOUBTFUL.format(doubt)), title)
 
 
 def winner_table(

@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames.errors import ParameterError
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.selection import finite
 from nci_frames.reporting.charts.parts.theme import (
     DASHES,
@@ -22,9 +23,7 @@ from nci_frames.reporting.tables.names import all_drawable, drawable, drawable_s
 __all__ = [
     "COARSE",
     "DOTS",
-    "DOTTED",
     "LINES",
-    "PALE",
     "colour",
     "compose",
     "curves",
@@ -47,9 +46,6 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 
 #: Points are drawn for grids of at most this many values; on finer grids only the point under the pointer.
 COARSE = 12
-
-#: Added to the subtitle of charts that show values without support.
-DOTTED, PALE = "; dotted: too few negatives", "; pale: too few negatives"
 
 #: Opacities of areas, one for each stroke of ``DASHES``.
 _DEPTHS = (0.85, 0.45, 0.25, 0.65, 0.15)
@@ -163,14 +159,14 @@ def curves(
     ]
 
 
-def veil(ranges: pl.DataFrame, base: alt.Chart, *, height: int | None = None) -> tuple[list[alt.Chart], str]:
-    """Cover ranges, areas or bars of a height, that the log does not support; and return a note on them."""
+def veil(ranges: pl.DataFrame, base: alt.Chart, *, height: int | None = None) -> list[alt.Chart]:
+    """Cover ranges, areas or bars of a height, that the log does not support."""
     if ranges.is_empty():
-        return [], ""
+        return []
     hidden = base.properties(data=finite(ranges), name="untold")
     if height is None:
-        return [hidden.mark_area(clip=True, color=GROUND, opacity=0.7)], PALE
-    return [hidden.mark_bar(height=height, color=GROUND, opacity=0.7)], PALE
+        return [hidden.mark_area(clip=True, color=GROUND, opacity=0.7)]
+    return [hidden.mark_bar(height=height, color=GROUND, opacity=0.7)]
 
 
 def _by_support(rows: pl.DataFrame, field: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
@@ -222,7 +218,7 @@ def prevalence_strokes(prevalence: pl.Series, style: ModelStyle) -> alt.StrokeDa
     if len(set(style.colours)) < len(style.models):
         raise ParameterError(
             f"a chart of several prevalences can distinguish at most {len(PALETTE)} models",
-            found=f"{len(names)} prevalences and {len(style.models)} models",
+            found=f"{quantity(len(names), 'prevalence')} and {quantity(len(style.models), 'model')}",
             hint="draw one prevalence, or fewer models",
         )
     return alt.StrokeDash(

@@ -7,6 +7,8 @@ import polars as pl
 
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.arrays.thinning import TOLERANCE, thin_curves
+from nci_frames.evaluation.support.reasons import why_doubtful
+from nci_frames.messages import quantity
 from nci_frames.reporting.charts.parts.theme import HEIGHT, WIDTH
 from nci_frames.schemas import FrameSchema
 
@@ -23,6 +25,7 @@ __all__ = [
     "operating_point",
     "refuse_doubles",
     "unsupported_ranges",
+    "why_marked",
     "with_recall",
 ]
 
@@ -94,7 +97,7 @@ def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     )
     if rows.is_empty():
         raise ParameterError(
-            "there is no point to draw", found=f"{shown.height:,} rows, none with both metrics"
+            "there is no point to draw", found=f"{quantity(shown.height, 'row')}, none with both metrics"
         )
     return rows
 
@@ -105,7 +108,7 @@ def check_rows(rows: pl.DataFrame, hint: str = "use a coarser grid, or draw fewe
         models = f", models: {rows['model'].n_unique():,}" if "model" in rows.columns else ""
         raise ParameterError(
             f"a chart shows at most {MAX_ROWS:,} rows",
-            found=f"{rows.height:,} rows{models}",
+            found=f"{quantity(rows.height, 'row')}{models}",
             hint=hint,
         )
 
@@ -162,6 +165,12 @@ def one_comparison(frame: pl.DataFrame, schema: FrameSchema) -> None:
             found=f"the key {keys[0]!r}",
             hint="select one value of this key, then drop the column",
         )
+
+
+def why_marked(mark: str, rows: pl.DataFrame) -> str:
+    """Return what a subtitle adds on a mark of values that the log does not support: why; or nothing."""
+    why = why_doubtful(rows)
+    return "" if why is None else f"; {mark}: {why}"
 
 
 def unsupported_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
