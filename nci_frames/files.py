@@ -14,6 +14,9 @@ __all__ = ["file_kind", "nearest_folder", "replacing", "write_parquet"]
 
 #: As Polars writes them: enough groups for all cores to read at once.
 _ROWS_OF_A_GROUP = 1 << 18
+#: Bytes of the different values of a column in a row group. With more of them a dictionary takes more room
+#: than the values do, several times their memory, and longer to write.
+_MOST_OF_A_DICTIONARY = 1 << 16
 
 
 def file_kind(path: str | Path, kinds: Sequence[str], *, what: str = "file") -> str:
@@ -86,7 +89,11 @@ def write_parquet(table: pl.DataFrame, file: str | Path) -> None:
     """
     import pyarrow.parquet as pq  # noqa: PLC0415  (what does not write does not wait for it)
 
-    options = {"write_page_checksum": True, "compression": "zstd"}
+    options = {
+        "write_page_checksum": True,
+        "compression": "zstd",
+        "dictionary_pagesize_limit": _MOST_OF_A_DICTIONARY,
+    }
     # Polars gives Arrow no name with a NUL; Arrow itself takes it.
     plain = table.select(pl.col(name).alias(str(place)) for place, name in enumerate(table.columns))
     schema = plain.clear().to_arrow().rename_columns(table.columns).schema

@@ -169,13 +169,15 @@ def _listed(folder: Path) -> frozenset[str] | None:
 
 
 def _write_manifest(folder: Path) -> None:
-    files = {
-        name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        for name in sorted(_files(folder))
-        for content in [(folder / name).read_bytes()]
-    }
+    files = {name: _facts(folder / name) for name in sorted(_files(folder))}
     text = json.dumps({"made_by": _MADE_BY, "schema": 1, "files": files}, indent=1, sort_keys=True)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="")
+
+
+def _facts(path: Path) -> dict[str, int | str]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"bytes": file.tell(), "sha256": digest}
 
 
 def _check_space(folder: Path) -> None:

@@ -72,6 +72,19 @@ def test_large_groups_share_the_memory_of_equal_keys() -> None:
     assert counts["model"].unique().sort().to_list() == ["forest", "linear"]
 
 
+def test_small_groups_share_the_memory_of_the_keys_that_they_have_in_common(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nci_frames.counting.engine.exact._PART_ROWS", 400)
+    monkeypatch.setattr("nci_frames.counting.engine.exact._IN_CHUNKS", 1)
+    log = random_log(4000, values=10**6).sort("model").with_columns(day=pl.Series(range(4000)) % 50)
+    counts = nf.count_confusion(log, thresholds="exact", by=["day"])
+    assert len(counts) > 3000
+    # A part of all groups has one model, but for the part where the second one begins.
+    assert sum(dict(buffers(counts["model"])).values()) < len(counts) * 16 / 2
+    assert_frame_equal(counts, nf.count_confusion(log.reverse(), thresholds="exact", by=["day"]))
+
+
 @pytest.mark.usefixtures("small_chunks")
 def test_counting_knows_where_its_groups_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nci_frames.schemas.known._LEAST_ROWS", 1)

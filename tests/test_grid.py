@@ -18,6 +18,7 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.counting.engine import groups as groups_module
 from nci_frames.counting.engine.cells import CellCounts
+from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.digitising import Digitiser
 from nci_frames.counting.engine.grid import count_grid
 from nci_frames.counting.engine.groups import GroupNumbers, HashCollisionError
@@ -30,7 +31,8 @@ GRID = np.linspace(-1, 1, 51)
 
 def count(scan: Scan, group: list[str], **options: int) -> tuple[pl.DataFrame, dict[int, int]]:
     schema = scan.raw.collect_schema()
-    return count_grid(scan, GroupNumbers({key: schema[key] for key in group}), GRID, **options)
+    counted = count_grid(scan, GroupNumbers({key: schema[key] for key in group}), GRID, **options)
+    return counted.counts, counted.rows_by_code
 
 
 def scanned(log: pl.DataFrame | Path, **columns: object) -> tuple[pl.LazyFrame, Scan]:
@@ -112,6 +114,25 @@ def test_neither_batches_nor_cells_nor_threads_change_a_bit(weighted: bool, tmp_
             out.unlink()
 
 
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_more_thresholds_change_no_count_and_have_theirs_apart(weight: str | None) -> None:
+    log = random_log(3000).with_columns(w=pl.Series(np.random.default_rng(1).random(3000)))
+    _, scan = scanned(log, weight=weight)
+    schema = scan.raw.collect_schema()
+
+    def counted(grid: np.ndarray, also: np.ndarray | None = None) -> Counted:
+        return count_grid(scan, GroupNumbers({key: schema[key] for key in ("model", "country")}), grid, also)
+
+    # One of them is in the grid, too.
+    also = np.array([GRID[3], -0.005, 0.123])
+    both = counted(GRID, also)
+    assert both.also is not None
+    # Weights are added bin by bin, and the bins are others.
+    exactly = weight is None
+    assert_frame_equal(both.counts, counted(GRID).counts, check_exact=exactly, rel_tol=1e-12)
+    assert_frame_equal(both.also, counted(also).counts, check_exact=exactly, rel_tol=1e-12)
+
+
 def test_columns_in_pieces_of_other_lengths_are_counted_as_if_in_one() -> None:
     log = random_log(5000).with_columns(w=pl.Series(np.random.default_rng(1).random(5000)))
     cuts = {"score": (1000, 4000), "label": (1000, 4000), "w": (2500,), "model": (17,)}
@@ -164,6 +185,14 @@ def test_after_a_collision_of_hashes_all_is_counted_again(
     monkeypatch.setattr(groups_module.GroupNumbers, "hash", property(lambda _: pl.col("model").hash()))
     with pytest.raises(HashCollisionError):
         nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", [pl.String, pl.Int64, pl.Float32, pl.Date])
+def test_pairs_of_the_same_values_have_other_hashes(dtype: type[pl.DataType]) -> None:
+    values = pl.DataFrame({"a": pl.Series(range(300)).cast(dtype)})
+    pairs = values.join(values.rename({"a": "b"}), how="cross")
+    hashed = pairs.select(GroupNumbers(pairs.schema).hash.alias("hash"))["hash"]
+    assert hashed.n_unique() == 300**2
 
 
 @pytest.mark.parametrize("names", [["a", "a name of more than twelve bytes, é", ""], ["a", None, "b" * 40]])
@@ -232,7 +261,7 @@ def test_an_interrupt_while_the_counting_thread_begins_does_not_hang() -> None:
     code = """
 import threading
 import numpy as np
-from nci_frames.counting.engine.cells import CellCounts
+from nci_frames.counting.engine import cells
 
 start = threading.Thread.start
 
@@ -241,7 +270,7 @@ def interrupted(thread):
     raise KeyboardInterrupt
 
 threading.Thread.start = interrupted
-CellCounts(weighted=False).add(np.zeros(1 << 23, np.int64), None)
+cells.CellCounts(weighted=False).add(np.zeros(2 * cells._WAITING, np.int64), None)
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False

@@ -50,8 +50,17 @@ def added(
     by = [*key_names(len(kernel.group)), "place", "code"]
     summed = pl.concat(parts).group_by(by).agg(pl.col("positives", "negatives").sum())
     raw = scan_behind(predictions).raw.collect_schema()
-    counted = counted_of(summed, {key: raw[key] for key in kernel.group}, kernel.grid, BUDGET, "here")
-    return counted.counts, counted.rows_by_code
+    # On a grid, every third threshold is one of those whose counts are returned apart.
+    counted_at = also = None
+    if kernel.grid is not None:
+        counted_at, also = np.delete(kernel.grid, slice(1, None, 3)), kernel.grid[1::3]
+    counted = counted_of(summed, {key: raw[key] for key in kernel.group}, counted_at, also, BUDGET, "here")
+    counts = counted.counts
+    if counted.also is not None:
+        assert counts["threshold"].is_in(counted_at).all()
+        assert counted.also["threshold"].is_in(also).all()
+        counts = pl.concat([counts, counted.also]).sort(*kernel.group, "threshold")
+    return counts, counted.rows_by_code
 
 
 @pytest.mark.thorough

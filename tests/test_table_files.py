@@ -8,6 +8,7 @@ import re
 import unicodedata
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
@@ -246,3 +247,11 @@ def test_a_key_whose_name_has_a_nul_keeps_groups_apart() -> None:
     )
     areas = nf.compute_areas(counts, prevalence=0.1)
     assert areas.group_by(name).len()["len"].to_list() == [2] * 9
+
+
+def test_numbers_that_all_differ_take_no_dictionary(tmp_path: Path) -> None:
+    rows = 100_000
+    table = pl.DataFrame({"score": np.random.default_rng(0).random(rows), "model": "a name"})
+    file = nf.save_table(table, tmp_path / "table.parquet")
+    assert file.stat().st_size < 1.02 * 8 * rows
+    assert pl.read_parquet(file).equals(table)

@@ -19,7 +19,7 @@ from nci_frames.counting.logs.sources import Predictions
 from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.auto import EXACT_ROWS, Chosen, choose_thresholds
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
-from nci_frames.counting.thresholds.scale import off_scale, with_marks
+from nci_frames.counting.thresholds.scale import marks, off_scale
 from nci_frames.errors import NearlyUniqueKeyWarning, SourceError, ToleranceWarning
 from nci_frames.schemas import COUNTS
 
@@ -174,21 +174,18 @@ def tally_scan(
     """
     group = ["model", *kept_keys(scan.keys, by)]
     chosen, counted_rows = _counted(scan, group, thresholds, Budget.of(memory_limit), progress)
-    counts, rows_by_code, groups = counted_rows.counts, counted_rows.rows_by_code, counted_rows.groups
+    counts, rows_by_code = counted_rows.counts, counted_rows.rows_by_code
     scan.need_all_rows(rows_by_code)
     if scan.rows is None and not sum(rows_by_code.values()):
         raise SourceError.no_rows(scan.source.where)
     scan.need_two_classes(rows_by_code)
-    scale = None
-    if chosen.grid is not None and chosen.tolerance is None:
-        counts, scale = off_scale(counts, chosen.grid, scan.source.where)
     counted = rows_by_code.get(0, 0)
     warned = (
         *scan.source.warnings,
         scan.dropped(rows_by_code),
         _tolerance_missed(chosen, scan.source.where),
-        scale,
-        _nearly_unique(groups, counted, scan.source.where),
+        off_scale(counted_rows.also, chosen.grid, scan.source.where),
+        _nearly_unique(counted_rows.groups, counted, scan.source.where),
     )
     first = counted_rows.first
     return Tally(
@@ -215,7 +212,7 @@ def _counted(
         thresholds = auto_thresholds()
     if not isinstance(thresholds, AutoThresholds):
         grid = check_thresholds(thresholds)
-        return Chosen(grid), count_at(scan, group, with_marks(grid), budget=budget, progress=progress)
+        return Chosen(grid), count_at(scan, group, grid, marks(grid), budget=budget, progress=progress)
     most_rows = min(EXACT_ROWS, budget.most_rows(len(group)))
     if scan.rows is None or scan.rows <= most_rows:
         with contextlib.suppress(TooManyRowsError):

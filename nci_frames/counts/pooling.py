@@ -1,5 +1,6 @@
 """Counts -> counts: they are additive, so folds, days and files are joined by adding."""
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +19,9 @@ from nci_frames.typing import Floats
 __all__ = ["add_cells", "merge_counts", "pool_counts"]
 
 _CELLS = ("tp", "fp", "fn", "tn")
+
+#: About so many rows of exact counts are added at a time.
+_ROWS_AT_A_TIME = 1 << 18
 
 Cells = NDArray[np.int64] | Floats
 
@@ -200,30 +204,63 @@ def _add_exact(
 
     The counts are sorted by keys, members and threshold; those of a member begin at each of *first*.
     """
-    heads = frame[first].select(*keys, *members)
+    heads = frame[first].select(*keys, *members, "tp", "fp")
+    # All rows of a member reach its lowest score.
+    check_sums(heads, ["tp", "fp"], keys)
     begins = group_starts(heads, keys)
-    sizes = np.diff(first[begins], append=len(frame))
+    members_of, rows_of = np.append(begins, len(first)), np.append(first, len(frame))
+    # What is computed on the way takes as much memory as the counts: whole groups, some at a time.
+    borders = np.flatnonzero(np.diff(first[begins] // _ROWS_AT_A_TIME, prepend=-1))
+    columns: dict[str, Cells] = {}
+    sizes, end = [], 0
+    for one, other in itertools.pairwise([*borders.tolist(), len(begins)]):
+        mine = slice(members_of[one], members_of[other])
+        start, stop = int(rows_of[mine.start]), int(rows_of[mine.stop])
+        rows = frame.slice(start, stop - start)
+        added, some = _added(rows, first[mine] - start, begins[one:other] - mine.start)
+        sizes.append(some)
+        begin, end = end, end + int(some.sum())
+        for name, values in added.items():
+            if name not in columns:
+                columns[name] = np.empty_like(values, shape=len(frame))
+            columns[name][begin:end] = values
+    group = np.repeat(np.arange(len(begins), dtype=np.uint32), np.concatenate(sizes))
+    # A small part of a large piece of memory would keep all of it.
+    found = {
+        name: values[:end] if 2 * end > len(values) else values[:end].copy()
+        for name, values in columns.items()
+    }
+    return heads[begins].select(keys)[group].with_columns(**found, resolution=pl.lit("exact"))
+
+
+def _added(
+    frame: pl.DataFrame, first: NDArray[np.int64], begins: NDArray[np.int64]
+) -> tuple[dict[str, Cells], NDArray[np.int64]]:
+    """Return the sums of some groups at each distinct score, and how many such scores each group has.
+
+    The members begin at each of *first*; those of a group at each of *begins*.
+    """
     # The next row of a member has its next higher score.
     highest = np.append(first[1:], len(frame)) - 1
-    rows = {name: _increments(frame[name].to_numpy(), highest) for name in ("tp", "fp")}
-    check_sums(frame.select(*keys).with_columns(**rows), ["tp", "fp"], keys)
-    # Members are added in their order, so that sums of weights are the same to the bit in every run.
-    group = np.repeat(np.arange(len(begins), dtype=np.uint32), sizes)
-    # Polars takes long to sort by columns of several chunks: NumPy makes one.
+    rows = np.diff(first[begins], append=len(frame))
+    group = np.repeat(np.arange(len(begins), dtype=np.uint32), rows)
     threshold = frame["threshold"].to_numpy()
-    places = pl.DataFrame({"group": group, "threshold": threshold})
-    order = places.select(pl.arg_sort_by("group", "threshold", maintain_order=True)).to_series().to_numpy()
+    # Members are added in their order, so that sums of weights are the same to the bit in every run.
+    order = np.argsort(threshold, kind="stable")
+    if len(begins) > 1:
+        order = order[np.argsort(group[order], kind="stable")]
     threshold = threshold[order]
     new = np.append(True, threshold[1:] != threshold[:-1])
-    new[np.cumsum(sizes)[:-1]] = True
+    new[np.cumsum(rows)[:-1]] = True
     steps = np.flatnonzero(new)
     group = group[steps]
     lowest = np.flatnonzero(np.diff(group, prepend=-1))
     columns: dict[str, Cells] = {"threshold": threshold[steps]}
     for hit, missed in (("tp", "fn"), ("fp", "tn")):
-        columns[hit] = _reaching(np.add.reduceat(rows[hit][order], steps), lowest)
+        at_score = np.add.reduceat(_increments(frame[hit].to_numpy(), highest)[order], steps)
+        columns[hit] = _reaching(at_score, lowest)
         columns[missed] = columns[hit][lowest][group] - columns[hit]
-    return heads[begins].select(keys)[group].with_columns(**columns, resolution=pl.lit("exact"))
+    return columns, np.diff(lowest, append=len(steps))
 
 
 def _increments(reached: Cells, highest: NDArray[np.int64]) -> Cells:

@@ -141,6 +141,9 @@ class FrameSchema:
         for column in self.columns:
             if column.name in known or column.name not in frame.columns:
                 continue
+            if column.nullable and frame.schema[column.name] == pl.String:
+                # Any text will do. One that stands for all rows, as the resolution, would be repeated here.
+                continue
             problem = column.problem(frame[column.name])
             if problem is not None:
                 wrong, wanted = problem

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from nci_frames.schemas.views import string_views
 
-__all__ = ["group_starts", "in_runs", "is_distinct", "is_sorted", "rows_of_runs"]
+__all__ = ["group_starts", "in_runs", "is_distinct", "is_sorted", "rows_of_runs", "rows_where"]
 
 #: Rows that are compared by value at a time, since comparing copies strings.
 _AT_A_TIME = 1 << 20
@@ -117,6 +117,16 @@ def is_distinct(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) 
     if plain and len(first) <= _FEW_GROUPS:
         return len(set(zip(*(frame[key][first].to_list() for key in keys), strict=True))) == len(first)
     return bool(frame.select(keys)[first].is_unique().all())
+
+
+def rows_where(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
+    """Return the rows that meet a condition; if they follow each other, without a copy."""
+    rows = frame.select(pl.arg_where(condition)).to_series()
+    if len(rows) == len(frame):
+        return frame
+    if len(rows) and int(rows[-1]) - int(rows[0]) + 1 == len(rows):
+        return frame.slice(int(rows[0]), len(rows))
+    return frame[rows]
 
 
 def rows_of_runs(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -19,8 +19,8 @@ from nci_frames.errors import InvalidRowsError
 
 __all__ = ["BATCH_ROWS", "Batch", "read_batches"]
 
-#: Rows that are read at a time.
-BATCH_ROWS = 1 << 17
+#: Rows that are read at a time: as many as Polars gives without being asked, so that it copies none.
+BATCH_ROWS = 1 << 18
 #: Rows processed at a time: larger arrays would be returned to the system and cleared for each use.
 _SLICE_ROWS = 1 << 15
 

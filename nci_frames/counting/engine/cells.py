@@ -13,7 +13,7 @@ Counts = NDArray[np.int64] | NDArray[np.float64]
 #: Up to this many cells (groups x bins x classes) are one array: 32 Mi cells of 8 bytes are 256 MiB.
 DENSE_CELLS = 1 << 25
 #: Codes collected before they are counted together, so that a pass over the cells costs little per row.
-_WAITING = 1 << 22
+_WAITING = 1 << 23
 
 
 class CellCounts:

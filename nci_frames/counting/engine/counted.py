@@ -21,3 +21,5 @@ class Counted:
     groups: pl.DataFrame
     #: The first row of each group in the counts; None if it has to be found.
     first: NDArray[np.int64] | None = None
+    #: The counts at the thresholds that were asked for apart; None if none were.
+    also: pl.DataFrame | None = None

@@ -10,24 +10,27 @@ from numpy.typing import NDArray
 
 from nci_frames.counting.engine.batches import BATCH_ROWS, read_batches
 from nci_frames.counting.engine.cells import DENSE_CELLS, CellCounts, Counts
+from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.digitising import Digitiser
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
+from nci_frames.typing import Floats
 
-__all__ = ["count_cells", "count_grid", "holds_one_score", "table_of_cells"]
+__all__ = ["count_cells", "count_grid", "counted_cells", "holds_one_score", "joined"]
 
 
 def count_grid(
     scan: Scan,
     groups: GroupNumbers,
-    grid: NDArray[np.float64],
+    grid: Floats,
+    also: Floats | None = None,
     *,
     progress: bool = False,
     batch_rows: int = BATCH_ROWS,
     dense_cells: int = DENSE_CELLS,
     budget: Budget | None = None,
-) -> tuple[pl.DataFrame, dict[int, int]]:
+) -> Counted:
     """Count every group at every threshold.
 
     Parameters
@@ -38,6 +41,8 @@ def count_grid(
         Numbers of the groups; it learns them here.
     grid
         Thresholds, strictly ascending.
+    also
+        More thresholds to count at, whose counts are returned apart.
     progress
         Whether to show progress.
     batch_rows
@@ -47,10 +52,6 @@ def count_grid(
     budget
         How much memory the counts may take.
 
-    Returns
-    -------
-    The keys, threshold, tp, fp, fn, tn, sorted; and the rows by the code of their validity.
-
     Raises
     ------
     InvalidRowsError
@@ -59,22 +60,28 @@ def count_grid(
         If the counts take more memory than the budget has.
     """
     cells, rows_by_code = count_cells(
-        scan, groups, grid, progress=progress, batch_rows=batch_rows, dense_cells=dense_cells, budget=budget
+        scan,
+        groups,
+        joined(grid, also),
+        progress=progress,
+        batch_rows=batch_rows,
+        dense_cells=dense_cells,
+        budget=budget,
     )
-    return table_of_cells(groups, grid, cells), rows_by_code
+    return counted_cells(groups, grid, also, cells, rows_by_code)
 
 
 def count_cells(
     scan: Scan,
     groups: GroupNumbers,
-    grid: NDArray[np.float64],
+    grid: Floats,
     *,
     progress: bool = False,
     batch_rows: int = BATCH_ROWS,
     dense_cells: int = DENSE_CELLS,
     budget: Budget | None = None,
 ) -> tuple[Counts, dict[int, int]]:
-    """Return the cells (group, bin, class) as an array, and the rows by code; as ``count_grid`` does."""
+    """Return the cells (group, bin, class) as an array, and the rows by the code of their validity."""
     budget = budget or Budget.of(None)
     known = 0
     schema = scan.raw.collect_schema()
@@ -96,25 +103,46 @@ def count_cells(
     return counted, rows_by_code
 
 
-def holds_one_score(grid: NDArray[np.float64], dtype: type[np.floating]) -> NDArray[np.bool_]:
+def holds_one_score(grid: Floats, dtype: type[np.floating]) -> NDArray[np.bool_]:
     """Return for each threshold whether no other score lies from it to before the next."""
     edges = grid.astype(dtype)
     return np.append(edges[1:] <= np.nextafter(edges[:-1], dtype(np.inf)), np.isinf(edges[-1:]))
 
 
-def table_of_cells(groups: GroupNumbers, grid: NDArray[np.float64], in_bins: Counts) -> pl.DataFrame:
-    """Accumulate the cells (group, bin, class) from the highest bin down, and lay them out by group.
+def joined(grid: Floats, also: Floats | None) -> Floats:
+    """Return the thresholds of both grids, ascending."""
+    return grid if also is None else np.union1d(grid, also)
+
+
+def counted_cells(
+    groups: GroupNumbers, grid: Floats, also: Floats | None, in_bins: Counts, rows_by_code: dict[int, int]
+) -> Counted:
+    """Accumulate the cells (group, bin, class) of both grids together, and lay them out by group.
 
     The cells are used up.
     """
-    order = groups.order()
-    # In place, and a column at a time: the table is larger than all the cells.
+    # In place, and from the highest bin down: the cells may be most of the memory.
     np.cumsum(in_bins[:, ::-1], axis=1, out=in_bins[:, ::-1])
-    table = groups.repeated(order, len(grid)).with_columns(threshold=pl.Series(np.tile(grid, len(groups))))
-    for label, positive, negative in ((1, "tp", "fn"), (0, "fp", "tn")):
+    thresholds = joined(grid, also)
+
+    def table(values: Floats) -> pl.DataFrame:
         # The first bin is below every threshold: its rows are never positive, but they are rows.
-        reached = in_bins[order, 1:, label]
-        table = table.with_columns(pl.Series(positive, reached.ravel()))
-        below = np.subtract(in_bins[order, :1, label], reached)
+        return _table(groups, values, in_bins, np.searchsorted(thresholds, values) + 1)
+
+    apart = None if also is None else table(also)
+    return Counted(table(grid), rows_by_code, groups.frame(), also=apart)
+
+
+def _table(groups: GroupNumbers, thresholds: Floats, reached: Counts, bins: NDArray[np.intp]) -> pl.DataFrame:
+    """Return the keys, threshold, tp, fp, fn, tn, sorted, given how many rows reach each bin."""
+    order = groups.order()
+    # A column at a time: the table is larger than all the cells.
+    table = groups.repeated(order, len(thresholds)).with_columns(
+        threshold=pl.Series(np.tile(thresholds, len(groups)))
+    )
+    for label, positive, negative in ((1, "tp", "fn"), (0, "fp", "tn")):
+        above = reached[order[:, None], bins, label]
+        table = table.with_columns(pl.Series(positive, above.ravel()))
+        below = np.subtract(reached[order, :1, label], above)
         table = table.with_columns(pl.Series(negative, below.ravel()))
     return table.select(*groups.keys, "threshold", "tp", "fp", "fn", "tn")

@@ -6,6 +6,7 @@ batch at once. Keys are compared by value only for groups not seen before.
 
 import contextlib
 import functools
+import itertools
 import operator
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -48,11 +49,9 @@ class GroupNumbers:
     @property
     def hash(self) -> pl.Expr:
         """The expression of the hash, by which the table is looked up."""
-        first, *others = (
-            pl.col(key).hash(len(self.keys) * self._seed + place) * (2 * place + 1)
-            for place, key in enumerate(self.keys)
-        )
-        return functools.reduce(operator.add, others, first)
+        # With other seeds the same value has other hashes, so that (a, b) and (b, a) have other sums.
+        seeds = itertools.count(len(self.keys) * self._seed)
+        return functools.reduce(operator.add, map(pl.Expr.hash, map(pl.col, self.keys), seeds))
 
     def frame(self) -> pl.DataFrame:
         """Return the keys of the groups in the order of their numbers."""
@@ -61,21 +60,35 @@ class GroupNumbers:
         return self._found[0]
 
     def repeated(self, order: NDArray[np.int64], sizes: NDArray[np.int64] | int) -> pl.DataFrame:
-        """Return the keys of the groups in an order, each as often as it has rows."""
+        """Return the keys of the groups in an order, each as often as it has rows.
+
+        A text that all of them have shares its memory with that of others, as in ``run``.
+        """
         keys = self.frame()[order]
-        return pl.DataFrame([_repeated(keys[key], np.broadcast_to(sizes, len(keys))) for key in self.keys])
+        sizes = np.broadcast_to(sizes, len(keys))
+        rows = int(sizes.sum())
+        return pl.DataFrame(
+            [
+                self._run(column, rows)
+                if column.dtype == pl.String and column.n_unique() == 1
+                else _repeated(column, sizes)
+                for column in keys
+            ]
+        )
 
     def run(self, number: int, rows: int) -> pl.DataFrame:
         """Return the keys of one group so many times.
 
         Runs with an equal key share its memory, if the longest is made first.
         """
-        keys = self.frame()[number]
-        for key in self.keys:
-            place = key, keys.item(0, key)
-            if place not in self._runs or len(self._runs[place]) < rows:
-                self._runs[place] = keys[key].new_from_index(0, rows)
-        return pl.DataFrame([self._runs[key, keys.item(0, key)][:rows] for key in self.keys])
+        return pl.DataFrame([self._run(column, rows) for column in self.frame()[number]])
+
+    def _run(self, column: pl.Series, rows: int) -> pl.Series:
+        """Return the first value of a key so many times."""
+        place = column.name, column[0]
+        if place not in self._runs or len(self._runs[place]) < rows:
+            self._runs[place] = column.new_from_index(0, rows)
+        return self._runs[place][:rows]
 
     def order(self) -> NDArray[np.int64]:
         """Return the numbers of the groups in the order of their keys, null first."""
@@ -116,35 +129,36 @@ class GroupNumbers:
     def _make_table(self) -> None:
         self._bits = self._bits_needed
         self._shift = np.uint64(64 - self._bits)
-        self._slot_number = np.full(1 << self._bits, _EMPTY, np.int64)
-        # What stands in an empty slot leads to another one.
-        self._slot_hash = ~np.arange(1 << self._bits, dtype=np.uint64) << self._shift
+        self._slots = np.full(1 << self._bits, _EMPTY, np.int64)
         self._insert(self._hashes, 0)
 
     def _insert(self, hashes: NDArray[np.uint64], first: int) -> None:
-        last_slot = len(self._slot_number) - 1
+        last_slot = len(self._slots) - 1
         for number, value in enumerate(hashes, first):
             slot = int(value >> self._shift)
-            while self._slot_number[slot] != _EMPTY:
+            while self._slots[slot] != _EMPTY:
                 slot = (slot + 1) & last_slot
-            self._slot_number[slot], self._slot_hash[slot] = number, value
+            self._slots[slot] = number
 
     def _look_up(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
         """Return the number of each hash, and the places of those that no group has."""
+        if not len(self):
+            return np.full(len(hashes), _EMPTY), np.arange(len(hashes))
         slots = (hashes >> self._shift).view(np.int64)
-        numbers = self._slot_number.take(slots)
-        elsewhere = np.flatnonzero(self._slot_hash.take(slots) != hashes)
+        numbers = self._slots.take(slots)
+        # In place of an empty slot's number, the last group's hash is compared. It is not the row's: the slot
+        # where the search for a known hash begins is not empty.
+        elsewhere = np.flatnonzero(self._hashes.take(numbers) != hashes)
         unknown = []
-        last_slot = len(self._slot_number) - 1
+        last_slot = len(self._slots) - 1
         while len(elsewhere):
             # An empty slot ends the search; another group's slot sends it to the next.
             empty = numbers[elsewhere] == _EMPTY
             unknown.append(elsewhere[empty])
             elsewhere = elsewhere[~empty]
             slots[elsewhere] = (slots[elsewhere] + 1) & last_slot
-            numbers[elsewhere] = self._slot_number[slots[elsewhere]]
-            other = self._slot_hash[slots[elsewhere]] != hashes[elsewhere]
-            elsewhere = elsewhere[other | (numbers[elsewhere] == _EMPTY)]
+            numbers[elsewhere] = self._slots[slots[elsewhere]]
+            elsewhere = elsewhere[self._hashes[numbers[elsewhere]] != hashes[elsewhere]]
         return numbers, np.concatenate(unknown) if unknown else elsewhere
 
 

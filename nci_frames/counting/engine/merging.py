@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.counting.engine.counted import Counted
-from nci_frames.counting.engine.grid import table_of_cells
+from nci_frames.counting.engine.grid import counted_cells, joined
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.partitions import key_names
@@ -21,6 +21,7 @@ def counted_of(
     summed: pl.DataFrame,
     keys: Mapping[str, pl.DataType],
     grid: Floats | None,
+    also: Floats | None,
     budget: Budget,
     where: str,
 ) -> Counted:
@@ -33,7 +34,9 @@ def counted_of(
     keys
         Names and types of the model and the keys.
     grid
-        Thresholds of the partial counts; None stands for every distinct score.
+        Thresholds; None stands for every distinct score.
+    also
+        More thresholds, whose counts are returned apart. The partial counts are at both.
     budget
         How much memory the counts may take.
     where
@@ -54,24 +57,26 @@ def counted_of(
         raise InvalidRowsError.endless_weights(where)
     if grid is None:
         return _at_scores(added, list(keys), rows_by_code, budget)
-    return _on_grid(added, keys, grid, rows_by_code, budget)
+    return _on_grid(added, keys, grid, also, rows_by_code, budget)
 
 
 def _on_grid(
     added: pl.DataFrame,
     keys: Mapping[str, pl.DataType],
     grid: Floats,
+    also: Floats | None,
     rows_by_code: dict[int, int],
     budget: Budget,
 ) -> Counted:
     def lay_out(groups: GroupNumbers) -> Counted:
         numbers = groups.numbers(added.select(groups.hash).to_series().to_numpy(), added)
-        budget.need_cells(groups, len(grid) + 1)
-        cells = np.zeros((len(groups), len(grid) + 1, 2), added["positives"].to_numpy().dtype)
+        bins = 1 + len(joined(grid, also))
+        budget.need_cells(groups, bins)
+        cells = np.zeros((len(groups), bins, 2), added["positives"].to_numpy().dtype)
         place = added["place"].to_numpy()
         cells[numbers, place, 1] = added["positives"].to_numpy()
         cells[numbers, place, 0] = added["negatives"].to_numpy()
-        return Counted(table_of_cells(groups, grid, cells), rows_by_code, groups.frame())
+        return counted_cells(groups, grid, also, cells, rows_by_code)
 
     return with_group_numbers(keys, lay_out)
 

@@ -17,6 +17,7 @@ def count_at(
     scan: Scan,
     group: list[str],
     grid: Floats | None,
+    also: Floats | None = None,
     *,
     budget: Budget,
     progress: bool = False,
@@ -32,6 +33,8 @@ def count_at(
         The model and the keys to keep.
     grid
         Thresholds, strictly ascending; None stands for every distinct score.
+    also
+        On a grid, more thresholds to count at, whose counts are returned apart.
     budget
         How much memory the counts may take.
     progress
@@ -49,12 +52,12 @@ def count_at(
         If there are more rows than *most_rows*.
     """
     if scan.source.spark is not None:
-        return count_in_spark(scan, group, grid, budget)
+        return count_in_spark(scan, group, grid, also, budget)
 
     def count(groups: GroupNumbers) -> Counted:
         if grid is None:
             return count_exact(scan, groups, progress=progress, most_rows=most_rows, budget=budget)
-        return Counted(*count_grid(scan, groups, grid, progress=progress, budget=budget), groups.frame())
+        return count_grid(scan, groups, grid, also, progress=progress, budget=budget)
 
     schema = scan.raw.collect_schema()
     return with_group_numbers({key: schema[key] for key in group}, count)

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from nci_frames.counting.engine.counted import Counted
+from nci_frames.counting.engine.grid import joined
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.merging import counted_of
 from nci_frames.counting.engine.partitions import InvalidByFile, PartialCounts, key_names, partial_schema
@@ -33,7 +34,9 @@ __all__ = ["count_in_spark", "score_range_in_spark"]
 _BATCH = 1 << 17
 
 
-def count_in_spark(scan: Scan, group: list[str], grid: Floats | None, budget: Budget) -> Counted:
+def count_in_spark(
+    scan: Scan, group: list[str], grid: Floats | None, also: Floats | None, budget: Budget
+) -> Counted:
     """Count the groups of a scan whose rows are in Spark, as ``count_at`` does.
 
     Raises
@@ -49,12 +52,13 @@ def count_in_spark(scan: Scan, group: list[str], grid: Floats | None, budget: Bu
     rows = _rows(scan)
     raw = scan.raw.collect_schema()
     raw.pop(REASON)
-    kernel = PartialCounts(rows.schema(), scan.prepare, tuple(group), grid, budget)
+    thresholds = None if grid is None else joined(grid, also)
+    kernel = PartialCounts(rows.schema(), scan.prepare, tuple(group), thresholds, budget)
     schema = partial_schema(raw, group, on_grid=grid is not None)
     by = [*key_names(len(group)), "place", "code"]
     sums = _sums(weighted="weight" in raw)
     found = _run(rows, kernel, schema, lambda partial: partial.groupBy(*by).agg(*sums))
-    counted = counted_of(found, {key: raw[key] for key in group}, grid, budget, scan.source.where)
+    counted = counted_of(found, {key: raw[key] for key in group}, grid, also, budget, scan.source.where)
     if scan.on_invalid == "raise" and scan.reasons(counted.rows_by_code):
         raise scan.refusal(counted.rows_by_code, _files_of_invalid(scan, rows))
     scan.need_same_rows(sum(counted.rows_by_code.values()))

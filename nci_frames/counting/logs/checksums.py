@@ -91,16 +91,13 @@ def _damage(file: str, columns: Sequence[str], stop: Event, room: _Room) -> str 
     """Return what is wrong with the pages of some columns."""
     try:
         with Path(file).open("rb", buffering=0) as opened:
-            for chunk in column_chunks(opened.fileno()):
-                # A nested column has a path of several names.
-                path = ".".join(chunk.path)
-                name = next((c for c in columns if f"{path}.".startswith(f"{c}.")), None)
-                if name is None or not chunk.size or stop.is_set():
+            for chunk in column_chunks(opened.fileno(), columns):
+                if not chunk.size or stop.is_set():
                     continue
                 if not has_checksum(os.pread(opened.fileno(), 64, chunk.start)):
                     return None
                 if not is_intact(room.read(opened.fileno(), chunk.size, chunk.start)):
-                    return f"a page of the column {name!r} has another checksum than was written"
+                    return f"a page of the column {chunk.path[0]!r} has another checksum than was written"
     except MalformedPageError:
         return "a page header is damaged"
     except MalformedFooterError:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 from zlib_ng import zlib_ng
 
+from nci_frames.counting.logs.thrift import signed, varint
+
 __all__ = ["MalformedPageError", "has_checksum", "is_intact"]
 
 _VARINT = rb"[\x80-\xff]{0,9}+[\x00-\x7f]"
@@ -72,10 +74,10 @@ def _pages(chunk: memoryview) -> Iterator[tuple[int | None, int, int]]:
             raise MalformedPageError
         size, checksum, rest = header.groups()
         start = header.end() if rest else _after_struct(chunk, header.end())
-        place = start + _signed(_number(size))
+        place = start + _integer(size)
         if not start <= place <= len(chunk):
             raise MalformedPageError
-        yield None if checksum is None else _signed(_number(checksum)) & 0xFFFFFFFF, start, place
+        yield None if checksum is None else _integer(checksum) & 0xFFFFFFFF, start, place
 
 
 def _after_struct(chunk: memoryview, place: int) -> int:
@@ -94,24 +96,12 @@ def _after_struct(chunk: memoryview, place: int) -> int:
             length = _LENGTH.match(chunk, place)
             if length is None:
                 raise MalformedPageError
-            place = length.end() + _number(length[0])
+            place = length.end() + varint(length[0])[0]
         else:
             # No header of a page has a field of another type, or one so far from the field before.
             raise MalformedPageError
     return place
 
 
-def _number(varint: bytes) -> int:
-    number = 0
-    for byte in reversed(varint):
-        number = number << 7 | byte & 0x7F
-    return number
-
-
-def _signed(number: int) -> int:
-    """Return the integer of which the lowest bit is the sign.
-
-    >>> _signed(_number(bytes([0x03]))), _signed(_number(bytes([0xAC, 0x02])))
-    (-2, 150)
-    """
-    return (number >> 1) ^ -(number & 1)
+def _integer(encoded: bytes) -> int:
+    return signed(varint(encoded)[0])

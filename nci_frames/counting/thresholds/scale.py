@@ -6,7 +6,6 @@ rows are counted at both ends of [0, 1], too, which costs no further pass.
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.counts.score_scale import (
     HIGHEST,
@@ -17,8 +16,9 @@ from nci_frames.counts.score_scale import (
 )
 from nci_frames.errors import OutsideGridWarning
 from nci_frames.schemas import COUNTS
+from nci_frames.typing import Floats
 
-__all__ = ["off_scale", "with_marks"]
+__all__ = ["marks", "off_scale"]
 
 #: At least this many thresholds are taken for a grid that is meant to span the scores: of probabilities, and
 #: of scores of any other scale, where a few thresholds may be meant for a few places.
@@ -27,39 +27,30 @@ _MANY_THRESHOLDS, _MANY_ELSEWHERE = 5, 15
 _ADVICE = "thresholds='auto' (in a ledger or a job: 'exact') fits any scores"
 
 
-def with_marks(grid: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the thresholds to count at, so that ``off_scale`` can judge the thresholds of *grid*."""
-    return np.union1d(grid, [LOWEST, HIGHEST]) if len(grid) >= _MANY_THRESHOLDS else grid
+def marks(grid: Floats) -> Floats | None:
+    """Return more thresholds to count at, so that ``off_scale`` can judge those of *grid*."""
+    return np.array([LOWEST, HIGHEST]) if len(grid) >= _MANY_THRESHOLDS else None
 
 
-def off_scale(
-    counts: pl.DataFrame, grid: NDArray[np.float64], where: str
-) -> tuple[pl.DataFrame, OutsideGridWarning | None]:
-    """Return the counts at the thresholds of *grid*, and a warning if the scores have another scale.
+def off_scale(counts: pl.DataFrame | None, grid: Floats | None, where: str) -> OutsideGridWarning | None:
+    """Return a warning if the scores have another scale than the thresholds.
 
     Parameters
     ----------
     counts
-        Counts at the thresholds of ``with_marks(grid)``; they are used up.
+        Counts at the thresholds of ``marks(grid)``; None where there are none.
     grid
         The thresholds that were asked for.
     where
         For the message: what the user called the log.
     """
-    marked = with_marks(grid)
-    if len(grid) < _MANY_THRESHOLDS:
-        return counts, None
-    # The marks say it of every group; to group all rows would take as long as to lay out the table.
-    marks = counts.filter(pl.col("threshold").is_in([LOWEST, HIGHEST]))
-    shares = share_off_scale(marks, COUNTS.keys(counts.columns))
-    if len(marked) > len(grid):
-        kept = pl.Series(np.tile(np.isin(marked, grid), len(counts) // len(marked)))
-        # A column at a time, since the table may be most of the memory.
-        counts = pl.DataFrame([counts.drop_in_place(column).filter(kept) for column in counts.columns])
-    return counts, _warning(shares, grid[np.isfinite(grid)], where)
+    if counts is None or grid is None:
+        return None
+    shares = share_off_scale(counts, COUNTS.keys(counts.columns))
+    return _warning(shares, grid[np.isfinite(grid)], where)
 
 
-def _warning(shares: pl.DataFrame, grid: NDArray[np.float64], where: str) -> OutsideGridWarning | None:
+def _warning(shares: pl.DataFrame, grid: Floats, where: str) -> OutsideGridWarning | None:
     inside = int(((grid > LOWEST) & (grid < HIGHEST)).sum())
     if inside == len(grid):
         return _no_probabilities(shares, where)

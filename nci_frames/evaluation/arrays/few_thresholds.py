@@ -67,20 +67,23 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, units: str) -> pl.
     return table[np.argsort(run, kind="stable")].select(*group, units, "threshold", cells)
 
 
-def near_threshold(counts: pl.DataFrame, threshold: float) -> pl.DataFrame:
-    """Return of each group of counts the lowest row, and those next to a threshold on either side.
+def near_threshold(counts: pl.DataFrame, *thresholds: float) -> pl.DataFrame:
+    """Return of each group of counts the lowest row, and those next to some thresholds on either side.
 
-    They say what every row of the group says of the decisions at this threshold, and of the group.
+    They say what every row of the group says of the decisions at these thresholds, and of the group.
     """
     keys = ["model", *COUNTS.keys(counts.columns)]
     counts, first = in_runs(counts, keys)
     if counts.is_empty():
         return counts
-    below = np.add.reduceat((counts["threshold"].to_numpy() < threshold).astype(np.int64), first)
     ends = np.append(first[1:], len(counts))
-    at = (first + below)[:, None] + np.array([-1, 0, 1])
-    inside = (at >= first[:, None]) & (at < ends[:, None])
-    return counts[np.union1d(first, at[inside])]
+    rows = [first]
+    for threshold in thresholds:
+        # Of several chunks NumPy would make one, which takes more than a flag of each row.
+        lower = (counts["threshold"] < threshold).to_numpy()
+        at = (first + np.add.reduceat(lower, first, dtype=np.int64))[:, None] + np.array([-1, 0, 1])
+        rows.append(at[(at >= first[:, None]) & (at < ends[:, None])])
+    return counts[np.unique(np.concatenate(rows))]
 
 
 def _of_each(wanted: pl.DataFrame, groups: pl.DataFrame, on: list[str]) -> Iterator[Floats]:

@@ -1,8 +1,8 @@
 """Counts -> how many rows of each class lie between neighbouring thresholds, group by group."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,7 @@ from nci_frames.schemas import COUNTS, RATES, collect
 from nci_frames.schemas.runs import in_runs
 from nci_frames.typing import Floats
 
-__all__ = ["Histogram", "histograms", "whole_counts"]
+__all__ = ["Histogram", "Histograms", "histograms", "whole_counts"]
 
 Rows = NDArray[np.int64]
 
@@ -56,7 +56,7 @@ class Histogram:
         positives, negatives = self.positives.sum(), self.negatives.sum()
         return float(positives / (positives + negatives)) if positives + negatives else float("nan")
 
-    def reached(self, thresholds: Sequence[float]) -> NDArray[np.int64]:
+    def reached(self, thresholds: Sequence[float] | Floats) -> NDArray[np.int64]:
         """Return, for each threshold asked for, how many bins are positive decisions at it.
 
         Raises
@@ -68,28 +68,30 @@ class Histogram:
         if unknown:
             msg = f"{unknown[0]:g} is not one of the counted thresholds"
             raise ParameterError(msg, where=self.where)
-        return np.searchsorted(-self.thresholds, -np.asarray(thresholds), side="right")
+        # Ascending they are as they were counted, which takes no memory.
+        lower = np.searchsorted(self.thresholds[::-1], np.asarray(thresholds, np.float64), side="left")
+        return np.asarray(len(self.thresholds) - lower)
 
     def places_in(self, pooled: "Histogram") -> NDArray[np.int64]:
         """Return the bin of *pooled*, which has all thresholds of this one, that each bin belongs to."""
         if len(self.thresholds) == len(pooled.thresholds):
             return np.arange(len(self.thresholds) + 1)
-        places = pooled.reached(self.thresholds.tolist()) - 1
+        places = pooled.reached(self.thresholds) - 1
         return np.append(places, len(pooled.thresholds))
 
     def condensed(self) -> "Histogram":
         """Merge neighbouring bins without positives: no area depends on which of them holds a negative."""
         lone = self.positives == 0
         kept = np.flatnonzero(~(lone[:-1] & lone[1:]))
-        return self.coarser(self.thresholds[kept].tolist())
+        return self.coarser(self.thresholds[kept])
 
-    def coarser(self, thresholds: Sequence[float]) -> "Histogram":
+    def coarser(self, thresholds: Sequence[float] | Floats) -> "Histogram":
         """Return the histogram whose bins lie between *thresholds*.
 
         It can only be used at the thresholds that were kept.
         """
         descending = np.sort(np.asarray(thresholds, np.float64))[::-1]
-        ends = np.append(self.reached(descending.tolist()), len(self.positives))
+        ends = np.append(self.reached(descending), len(self.positives))
         positives, negatives = (
             np.diff(np.append(0, np.cumsum(rows))[ends], prepend=0)
             for rows in (self.positives, self.negatives)
@@ -119,23 +121,58 @@ def whole_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     return frame
 
 
-def histograms(counts: pl.DataFrame) -> list[Histogram]:
+@dataclass(frozen=True, slots=True)
+class Histograms(Sequence[Histogram]):
+    """The histograms of all groups, each made when asked for: all of them take as much as the counts."""
+
+    #: The model and the keys of each group.
+    groups: pl.DataFrame
+    _ends: NDArray[np.int64]  # the first row of each group, and the number of rows
+    _every_score: NDArray[np.bool_]
+    #: Thresholds, tp and fp; and of each group the positives and negatives.
+    _columns: tuple[pl.Series | NDArray[np.generic], ...]
+    _sizes: tuple[Rows, ...]
+
+    @property
+    def rows(self) -> list[tuple[int, int]]:
+        """The positives and the negatives of each group."""
+        positives, negatives = (of_class.tolist() for of_class in self._sizes)
+        return list(zip(positives, negatives, strict=True))
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @overload
+    def __getitem__(self, place: int) -> Histogram: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Histogram]: ...
+    def __getitem__(self, place: int | slice) -> Histogram | list[Histogram]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        place = range(len(self))[place]
+        rows = slice(self._ends[place], self._ends[place + 1])
+        falling, *reached = (np.asarray(column[rows])[::-1] for column in self._columns)
+        positives, negatives = (
+            np.diff(hits, prepend=0, append=size[place])
+            for hits, size in zip(reached, self._sizes, strict=True)
+        )
+        return Histogram(self.groups[place], falling, positives, negatives, bool(self._every_score[place]))
+
+
+def histograms(counts: pl.DataFrame) -> Histograms:
     """Return the histograms of all groups of whole counts, in the order of their keys."""
     keys = ["model", *COUNTS.keys(counts.columns)]
     frame, first = in_runs(counts, keys)
-    every_score = runs_with_every_score(frame, first)
-    threshold = frame["threshold"].to_numpy()
-    classes = [
-        (frame[reached].to_numpy(), (frame[reached] + frame[missed]).to_numpy())
-        for reached, missed in (("tp", "fn"), ("fp", "tn"))
+    # NumPy would copy a column of several chunks whole: it is copied group by group.
+    columns = [
+        frame[name] if frame.n_chunks() > 1 else frame[name].to_numpy() for name in ("threshold", "tp", "fp")
     ]
-    found = []
-    groups = frame[first].select(keys)
-    for place, (begin, end) in enumerate(itertools.pairwise([*first, len(frame)])):
-        positives, negatives = [
-            np.diff(reached[begin:end][::-1], prepend=0, append=total[begin]) for reached, total in classes
-        ]
-        falling = threshold[begin:end][::-1]
-        histogram = Histogram(groups[place], falling, positives, negatives, bool(every_score[place]))
-        found.append(histogram)
-    return found
+    lowest = frame[first]
+    sizes = [(lowest[hit] + lowest[missed]).to_numpy() for hit, missed in (("tp", "fn"), ("fp", "tn"))]
+    return Histograms(
+        lowest.select(keys),
+        np.append(first, len(frame)),
+        runs_with_every_score(frame, first),
+        tuple(columns),
+        tuple(sizes),
+    )

@@ -12,7 +12,7 @@ from nci_frames.evaluation.comparison.units import Drawn
 from nci_frames.evaluation.resampling.few_rows import FEW_THRESHOLDS, step_of_recall
 from nci_frames.evaluation.resampling.probability_best import shares_of_best, with_reasons
 from nci_frames.schemas import BEST_MODELS
-from nci_frames.schemas.runs import in_runs
+from nci_frames.schemas.runs import in_runs, rows_where
 
 __all__ = [
     "MOST_RESAMPLED",
@@ -69,8 +69,7 @@ class Resampled:
 
         def of_models(frame: pl.DataFrame) -> pl.DataFrame:
             # A copy of all counts would take much memory.
-            known = set(frame["model"].unique().to_list()) <= set(models)
-            return frame if known else frame.filter(pl.col("model").is_in(models))
+            return rows_where(frame, pl.col("model").is_in(models, nulls_equal=True))
 
         by_unit = of_models(drawn.total)
         by_repeat = by_unit if drawn.repeat is None else of_models(drawn.by_repeat)
@@ -169,8 +168,12 @@ def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
     if counts.height <= FEW_THRESHOLDS * counts["model"].n_unique():
         return counts
     rising, lowest = in_runs(counts, ["model"])
-    step = step_of_recall(rising["tp"].to_numpy())
-    kept = np.append(step[:-1] != step[1:], True)
+    true = rising["tp"].to_numpy()
+    # A log has few positives: at most thresholds none is added.
+    added = np.flatnonzero(true[:-1] != true[1:])
+    kept = np.zeros(len(true), np.bool_)
+    kept[added] = step_of_recall(true[added]) != step_of_recall(true[added + 1])
+    kept[-1] = True
     kept[lowest] = True
     kept[lowest[1:] - 1] = True
     return rising.select(_CELLS).filter(kept)

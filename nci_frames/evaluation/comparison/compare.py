@@ -9,9 +9,10 @@ import polars as pl
 from nci_frames.arguments import beta_values, check_repeats, prevalence_values
 from nci_frames.checked import checked
 from nci_frames.counts.resolution import without_claims
-from nci_frames.counts.score_scale import no_probabilities, share_off_scale
+from nci_frames.counts.score_scale import HIGHEST, LOWEST, no_probabilities, share_off_scale
 from nci_frames.errors import OutsideGridWarning, ParameterError
 from nci_frames.evaluation.areas.nodes import area_nodes
+from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.comparison.border_intervals import with_intervals
 from nci_frames.evaluation.comparison.certainty import (
     Resampled,
@@ -196,7 +197,8 @@ def comparison_of(
     rates = log.rates()
     points, projection, areas = tables(rates, ())
     by_segment: tuple[pl.DataFrame | None, ...] = (None, None, None)
-    undefined = undefined_groups(points, rates, ())
+    near = near_threshold(rates, threshold)
+    undefined = undefined_groups(points, near, ())
     sizes = differences = None
     if segments:
         by_rates = log.segment_rates(threshold)
@@ -212,7 +214,7 @@ def comparison_of(
     within = ("metric", "prevalence", "beta")
     own_values = best_values(best_points, maps, log.judged, grid, betas, units=log.drawn.units, over=repeat)
     best = rank_models(own_values, by=within)
-    observed = observed_prevalence(rates)
+    observed = observed_prevalence(near)
     main, middle = main_beta(betas), middle_prevalence(grid, observed)
     mains = main_prevalences(grid, observed)
     at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == main)
@@ -247,7 +249,7 @@ def comparison_of(
         segment_areas=by_segment[2],
         **field_tables(by_segment[0], log.by_segment, field, segments, metrics=METRICS, beta=betas),
         undefined=undefined,
-        uncounted=uncounted(points, rates),
+        uncounted=uncounted(points, near),
         off_scale=_off_scale(log.total, threshold),
         buckets=log.drawn.buckets,
         unit_rows=unit_rows,
@@ -299,6 +301,7 @@ def comparison_of(
             log.by_segment,
             by_segment[0],
             segments,
+            together=log.total,
             units=log.drawn.units,
             by_unit=log.drawn.by_segment,
             threshold=threshold,
@@ -329,7 +332,8 @@ def _off_scale(counts: pl.DataFrame, threshold: float) -> str | None:
     """Say that the threshold for probabilities meets scores that are none; None where it does not."""
     if threshold != PROBABLE:
         return None
-    told = no_probabilities(share_off_scale(counts, COUNTS.keys(counts.columns)))
+    ends = near_threshold(counts, LOWEST, HIGHEST)
+    told = no_probabilities(share_off_scale(ends, COUNTS.keys(counts.columns)))
     if told is None:
         return None
     advice = "compare at the threshold that is in use"

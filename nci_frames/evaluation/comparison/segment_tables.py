@@ -48,13 +48,17 @@ def segment_order(
     points: pl.DataFrame | None,
     segments: Sequence[str],
     *,
+    together: pl.DataFrame,
     units: str | None,
     by_unit: pl.DataFrame | None,
     threshold: float,
     prevalence: float,
     beta: float,
 ) -> pl.DataFrame | None:
-    """Rank the segments of the best model; None unless there are two, counted at the threshold."""
+    """Rank the segments of the best model; None unless there are two, counted at the threshold.
+
+    *together* are the counts of all segments together.
+    """
     if points is None or points["tp"].null_count() or points.select(segments).n_unique() < 2:
         return None
     return segments_in_order(
@@ -63,6 +67,7 @@ def segment_order(
         threshold=threshold,
         prevalence=prevalence,
         beta=beta,
+        together=together,
         units=units,
         by_unit=None if units is None else by_unit,
     )

@@ -32,7 +32,7 @@ def undefined_groups(points: pl.DataFrame, rates: pl.DataFrame, segments: Sequen
     points
         The operating points of the groups, with a reason where there is none.
     rates
-        All points of the same groups.
+        Points of the same groups, of each at least those next to the threshold.
     segments
         The keys of the groups besides the model.
     """

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.checked import checked
-from nci_frames.counts.resolution import without_claims
+from nci_frames.counts.resolution import one_score, without_claims
 from nci_frames.errors import SchemaError
 from nci_frames.schemas import RATES, collect
 from nci_frames.schemas.runs import group_starts
@@ -105,8 +105,7 @@ def highest_of_each_tpr(rates: pl.DataFrame) -> pl.DataFrame:
         Rates by model, keys and threshold, as ``compute_rates`` returns them.
     """
     whole = rates.schema["tp"].is_integer() and rates.schema["fp"].is_integer()
-    exact = "resolution" in rates.columns and bool((rates["resolution"] == "exact").all())
-    if len(rates) <= _MANY or not whole or not exact:
+    if len(rates) <= _MANY or not whole or not rates.select(one_score(rates.columns).all()).item():
         return rates
     first = group_starts(rates, ["model", *RATES.keys(rates.columns)])
     true = rates["tp"].to_numpy()

@@ -54,8 +54,8 @@ class Sampler(Protocol):
         """
 
 
-def samplers_of(frame: pl.DataFrame, units: str | None, over: str | None = None) -> Sequence[Sampler]:
-    """Return a sampler for each group of whole counts, in the order of the keys.
+def samplers_of(frame: pl.DataFrame, units: str | None, over: str | None = None) -> Iterator[Sampler]:
+    """Yield a sampler for each group of whole counts, in the order of the keys.
 
     The values of the key *over* have a sampler each, one after the other, with the same name and so with the
     same draws of *units*.
@@ -70,11 +70,11 @@ def samplers_of(frame: pl.DataFrame, units: str | None, over: str | None = None)
     if over is not None:
         return _of_repeats(frame, units, over)
     if units is None:
-        return [_Rows(histogram) for histogram in histograms(frame)]
-    return [_Buckets(counts) for counts in bucket_counts(frame, units)]
+        return map(_Rows, histograms(frame))
+    return map(_Buckets, bucket_counts(frame, units))
 
 
-def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Sequence[Sampler]:
+def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[Sampler]:
     keys = COUNTS.keys(frame.columns)
     if over not in keys:
         raise SchemaError.missing_column(over, "over", "the keys of the counts frame", keys)
@@ -85,11 +85,12 @@ def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Sequence[S
             hint="count by unit_buckets(predictions), and pass units='bucket'",
         )
     last = [*(name for name in frame.columns if name not in (over, units)), over, units]
-    samplers = []
-    for counts in bucket_counts(frame.select(last), units):
+
+    def sampler(counts: BucketCounts) -> Sampler:
         histogram = replace(counts.histogram, group=counts.histogram.group.drop(over))
-        samplers.append(_Buckets(replace(counts, histogram=histogram)))
-    return samplers
+        return _Buckets(replace(counts, histogram=histogram))
+
+    return map(sampler, bucket_counts(frame.select(last), units))
 
 
 def _blocks(repeats: int, bins: int) -> list[int]:

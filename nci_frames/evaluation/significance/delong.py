@@ -102,7 +102,7 @@ def auc_interval(
     if not found:
         return AUC_INTERVALS.empty(frame.select("model", *COUNTS.keys(frame.columns)))
     value, error = np.array([_delong(histogram) for histogram in found]).T
-    rows = [(int(histogram.positives.sum()), int(histogram.negatives.sum())) for histogram in found]
+    rows = found.rows
     m, n = np.array(rows, np.float64).T
     z = normal_quantile(level)
     if method in ("score", "newcombe"):
@@ -126,7 +126,7 @@ def auc_interval(
         _reason(pair, least, separated=gone, certain=no_width)
         for pair, gone, no_width in zip(rows, np.isnan(lower), lower == upper, strict=True)
     ]
-    table = pl.concat(histogram.group for histogram in found).with_columns(
+    table = found.groups.with_columns(
         pl.lit(method).alias("method"),
         *(column.alias(name) for name, column in columns.items()),
         pl.Series("reason", reasons, pl.String),

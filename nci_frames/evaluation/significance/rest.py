@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.arrays.histograms import histograms
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.quadratic import exceedances
@@ -40,7 +39,13 @@ class AgainstRest:
 
 
 def compare_with_rest(
-    counts: pl.DataFrame, segments: Sequence[str], tested: Flags, effects: Floats, *, level: float
+    counts: pl.DataFrame,
+    segments: Sequence[str],
+    together: pl.DataFrame,
+    tested: Flags,
+    effects: Floats,
+    *,
+    level: float,
 ) -> AgainstRest:
     """Test each segment against the rest, separately for positives and negatives.
 
@@ -55,6 +60,8 @@ def compare_with_rest(
         Counts of whole rows of one model, whose only keys are *segments*, sorted by these.
     segments
         The keys.
+    together
+        The same counts without these keys.
     tested
         Of each segment, in the order of *counts*, whether it is tested.
     effects
@@ -65,7 +72,7 @@ def compare_with_rest(
     # Negatives first.
     classes = [
         _ClassRows(by_cell, effect)
-        for by_cell, effect in zip(_by_cell(counts, segments), effects[::-1], strict=True)
+        for by_cell, effect in zip(_by_cell(counts, segments, together), effects[::-1], strict=True)
     ]
     ordinary = np.ones(len(tested), np.bool_)
     least = len(tested) - (len(tested) - 1) // 2
@@ -179,9 +186,11 @@ class _ClassRows:
         return np.asarray(np.abs(apart).max(axis=1, initial=0.0))
 
 
-def _by_cell(counts: pl.DataFrame, segments: Sequence[str]) -> list[NDArray[np.int64]]:
+def _by_cell(
+    counts: pl.DataFrame, segments: Sequence[str], together: pl.DataFrame
+) -> list[NDArray[np.int64]]:
     """Return the rows of the negatives, and of the positives, by segment and cell, lowest scores first."""
-    pooled = histograms(pool_counts(counts, over=segments))[0]
+    (pooled,) = histograms(together)
     first = group_starts(counts, list(segments))
     segment = np.repeat(np.arange(len(first)), np.diff(first, append=len(counts)))
     # Ascending thresholds: the rows at one are those that reach it and not the next.

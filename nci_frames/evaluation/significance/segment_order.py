@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.arguments import check_level, check_whole, prevalence_values
+from nci_frames.counts.pooling import pool_counts
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.metrics import called_metric
@@ -24,6 +25,7 @@ from nci_frames.evaluation.significance.segment_values import compared_values
 from nci_frames.evaluation.significance.segment_worth import SegmentWorth
 from nci_frames.messages import quantity
 from nci_frames.schemas import COUNTS, SEGMENT_RANKS
+from nci_frames.schemas.runs import in_runs, rows_where
 
 __all__ = ["segments_in_order"]
 
@@ -40,6 +42,7 @@ def segments_in_order(
     beta: float = 1.0,
     model: str | None = None,
     min_positives: int = 20,
+    together: pl.DataFrame | None = None,
     units: str | None = None,
     by_unit: pl.DataFrame | None = None,
     level: float = 0.95,
@@ -54,6 +57,8 @@ def segments_in_order(
         The keys of the segments.
     threshold, metric, prevalence, beta, model, min_positives, level
         As in ``rank_segments``.
+    together
+        The same counts without *keys*, if they are known.
     units, by_unit
         A further key, and the same counts by it too; None takes rows as independent.
 
@@ -71,10 +76,10 @@ def segments_in_order(
         return SEGMENT_RANKS.empty(frame.select("model", *keys))
     points = _points(frame, threshold)
     _require_counted(points)
-    together = compute_rates(_pooled_points(points))
+    pooled = compute_rates(_pooled_points(points))
     etas = prevalence_values(prevalence)
-    eta = _observed(together) if etas is None else etas[0]
-    champion = _champion(together, called, model, eta, beta)
+    eta = _observed(pooled) if etas is None else etas[0]
+    champion = _champion(pooled, called, model, eta, beta)
     mine = pl.col("model").eq_missing(pl.lit(champion, pl.String))
     point = points.filter(mine).sort(keys)
     worth = SegmentWorth.independent(len(point))
@@ -88,9 +93,10 @@ def segments_in_order(
     )
     enough = worth.positives(point) >= min_positives
     known = enough & (point["negatives"] > 0).to_numpy()
-    against = compare_with_rest(
-        frame.filter(mine).sort(*keys, "threshold"), keys, known, worth.of_class, level=level
-    )
+    # Of sorted counts these are some of the rows, which are not copied.
+    counts, _ = in_runs(rows_where(frame, mine), ["model", *keys])
+    whole = pool_counts(counts, over=keys) if together is None else rows_where(together, mine)
+    against = compare_with_rest(counts, keys, whole, known, worth.of_class, level=level)
     columns = compared_values(point, against.ordinary, worth, called, prevalence=eta, beta=beta, level=level)
     found = columns | {
         "adjusted": benjamini_hochberg(np.where(known, columns["p_value"], np.nan)),

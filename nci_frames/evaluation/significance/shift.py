@@ -4,6 +4,8 @@ A projection to another prevalence assumes that only the class balance changes, 
 distributions of the positives and of the negatives stay the same.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -151,12 +153,17 @@ def shift_tests(
     if frame.is_empty():
         return empty
     values = frame[over].unique().sort()
-    members: dict[tuple[object, ...], list[_Member]] = {}
-    for member in _members(frame, units):
-        members.setdefault(member[0].group.select("model", *rest).row(0), []).append(member)
+    groups, member = _members(frame, units)
     if together is None:
         together = pool_counts(frame, over=[key for key in (over, units) if key is not None])
-    tables = [_tested(pooled, members[pooled.group.row(0)], values, over) for pooled in histograms(together)]
+    members: dict[tuple[object, ...], list[int]] = {}
+    for place, group in enumerate(groups.select("model", *rest).iter_rows()):
+        members.setdefault(group, []).append(place)
+    # The members of one group at a time: those of all groups together take as much memory as the counts.
+    tables = [
+        _tested(pooled, [member(place) for place in members[pooled.group.row(0)]], values, over)
+        for pooled in histograms(together)
+    ]
     return pl.concat(tables).select(empty.columns).sort("model", *rest, "class")
 
 
@@ -164,10 +171,14 @@ def shift_tests(
 _Member = tuple[Histogram, BucketCounts | None]
 
 
-def _members(frame: pl.DataFrame, units: str | None) -> list[_Member]:
+def _members(frame: pl.DataFrame, units: str | None) -> tuple[pl.DataFrame, Callable[[int], _Member]]:
+    """Return the model and the keys of each member, and what returns a member."""
     if units is None:
-        return [(histogram, None) for histogram in histograms(frame)]
-    return [(counts.histogram, counts) for counts in bucket_counts(frame, units)]
+        found = histograms(frame)
+        return found.groups, lambda place: (found[place], None)
+    counted = bucket_counts(frame, units)
+    groups = pl.concat(counts.histogram.group for counts in counted)
+    return groups, lambda place: (counted[place].histogram, counted[place])
 
 
 def _tested(pooled: Histogram, members: list[_Member], values: pl.Series, over: str) -> pl.DataFrame:
@@ -175,6 +186,7 @@ def _tested(pooled: Histogram, members: list[_Member], values: pl.Series, over: 
     segments = {value: place for place, value in enumerate(values.to_list())}
     first = members[0][1]
     found = []
+    places = [member.places_in(pooled) for member, _ in members]
     for name in ("negatives", "positives"):
         whole = getattr(pooled, name)
         cell = joined_cells(whole)
@@ -183,8 +195,8 @@ def _tested(pooled: Histogram, members: list[_Member], values: pl.Series, over: 
         by_bucket = np.zeros((0 if first is None else first.buckets, len(segments), cells), np.int64)
         # The bins of each segment that have rows, and how many: most segments have rows in few bins of all.
         occupied: list[tuple[Rows, Rows]] = [(whole[:0], whole[:0])] * len(segments)
-        for member, by_unit in members:
-            rows, at = getattr(member, name), member.places_in(pooled)
+        for (member, by_unit), at in zip(members, places, strict=True):
+            rows = getattr(member, name)
             segment = segments[member.group[over].item()]
             some = np.flatnonzero(rows)
             occupied[segment] = at[some], rows[some]
@@ -221,7 +233,8 @@ def joined_cells(whole: Rows) -> Rows:
     total = max(int(whole.sum()), 1)
     middle = whole.cumsum() - whole / 2
     cell = np.minimum(middle * _MOST_CELLS / total, _MOST_CELLS - 1).astype(np.int64)
-    return np.unique(cell, return_inverse=True)[1]
+    # Cells ascend; those without a bin get no number.
+    return np.append(0, np.cumsum(cell[1:] != cell[:-1]))
 
 
 def _anderson_darling(by_cell: Floats, by_bucket: Rows | None) -> tuple[float, float]:
