@@ -147,6 +147,7 @@ def test_hints_name_only_options_that_the_command_has() -> None:
             "--since must be before --until",
         ),
         ("report LOG --cost 200:nan", "must be finite and >= 0"),
+        ("report LOG --alerts 5", "e.g. --alerts 50 --volume 1000000"),
         ("report LOG --scores a=score --scores a=score", "the model 'a' is given twice"),
         ("report LOG --thresholds 0.5,0.2", "sort them, and give each of them once"),
         ("report LOG --thresholds logit:1", "a grid has 2 to 65,535 thresholds"),
