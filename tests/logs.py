@@ -177,3 +177,10 @@ def rates_of(*points: tuple[str, int, int], positives: int = 60, negatives: int 
         )
     )
     return nf.compute_rates(counts)
+
+
+def in_buckets(tp: np.ndarray, size: np.ndarray) -> pl.DataFrame:
+    """Counts of buckets at one threshold; of negatives each has ten."""
+    other = {"fp": np.ones_like(tp), "fn": size - tp, "tn": np.full_like(tp, 9)}
+    bucket = np.arange(len(tp))
+    return pl.DataFrame({"model": "a", "bucket": bucket, "threshold": 0.5, "tp": tp, **other})
