@@ -1,5 +1,6 @@
 """What all commands do: an expected error, or an interrupt, ends with a message and an exit code."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import click
 from nci_frames.errors import NciFramesError, ParameterError
 from nci_frames.interrupts import INTERRUPTED
 
-__all__ = ["Command", "Commands"]
+__all__ = ["Command", "Commands", "tell_warning"]
 
 
 class Command(click.Command):
@@ -18,7 +19,10 @@ class Command(click.Command):
         """Run the command."""
         try:
             _need_working_directory()
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                # A user is told what is doubtful, and not on which line of the code that was found.
+                warnings.showwarning = lambda message, *_: tell_warning(str(message))
+                return super().invoke(ctx)
         except NciFramesError as error:
             from nci_frames.reporting.tables.names import printable
 
@@ -32,6 +36,13 @@ class Command(click.Command):
         except KeyboardInterrupt:
             click.echo(INTERRUPTED, err=True)
             ctx.exit(130)
+
+
+def tell_warning(text: str) -> None:
+    """Print a warning as a line on standard error."""
+    from nci_frames.reporting.tables.names import printable
+
+    click.echo(f"warning: {printable(text)}", err=True)
 
 
 def _need_working_directory() -> None:

@@ -379,6 +379,16 @@ class OutputError(NciFramesError):
             hint="name another folder, or move these files",
         )
 
+    @classmethod
+    def no_new_ledger(cls, folder: str, names: Sequence[str]) -> Self:
+        """Build the error for a folder in which a ledger would stand among files of something else."""
+        return cls(
+            "a new ledger needs a folder of its own",
+            where=repr(folder),
+            found=listed(map(repr, names)),
+            hint="name a folder that is empty or not there yet; the ledger comes before the files to count",
+        )
+
 
 class LedgerError(SourceError):
     """A ledger is damaged, or lacks what is asked of it."""

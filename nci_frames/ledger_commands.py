@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nci_frames.command_options import Moment, column_options
-from nci_frames.commands import Commands
+from nci_frames.commands import Commands, tell_warning
 from nci_frames.errors import SourceError
 from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
@@ -265,7 +265,7 @@ def _warn(appended: Any) -> None:
         for line in reason.splitlines():
             click.echo(f"  {printable(line)}", err=True)
     for told in appended["warning"].drop_nulls():
-        click.echo(f"warning: {printable(told)}", err=True)
+        tell_warning(told)
 
 
 def _print(frame: Any, title: str) -> None:

@@ -12,7 +12,7 @@ from nci_frames.command_options import (
     output_options,
     question_options,
 )
-from nci_frames.commands import Command
+from nci_frames.commands import Command, tell_warning
 from nci_frames.interrupts import clean_up_when_interrupted
 from nci_frames.messages import quantity
 
@@ -186,7 +186,7 @@ def _run(job: "ReportJob") -> "Answer":
     print_answer(published.answer, console, published.comparison)
     print_comparison(published.comparison, console, title=job.title or "")
     for warning in published.tally.warnings:
-        click.echo(f"{type(warning).__name__}: {printable(str(warning))}", err=True)
+        tell_warning(str(warning))
     told = f"{quantity(published.tally.counted, 'prediction')} counted; report: {published.reports[0]}"
     click.echo(printable(told))
     return published.answer

@@ -11,6 +11,8 @@ import polars as pl
 import nci_frames as nf
 
 COUNTS = ("tp", "fp", "fn", "tn")
+#: Thresholds among, below and above the scores of ``odd_log``.
+GRID = [-1.0, 0.0, 0.1, 0.3, 0.5, 0.7, float("inf")]
 
 #: Rows of one model, of both classes, with ties.
 labels_and_scores = st.lists(st.tuples(st.booleans(), st.integers(0, 12)), min_size=2, max_size=60).filter(
@@ -35,6 +37,39 @@ def random_log(rows: int = 500, seed: int = 0, dtype: Any = np.float64, values: 
             "score": score,
         }
     )
+
+
+def odd_log(rows: int = 400) -> pl.DataFrame:
+    """A log with keys of every kind and rows of every invalid kind."""
+    rng = np.random.default_rng(3)
+    log = random_log(rows, dtype=np.float32)
+    return log.with_columns(
+        pl.Series("label", rng.choice([0, 1, 2, None], rows, p=[0.6, 0.3, 0.05, 0.05]).tolist(), pl.Int64),
+        pl.Series("score", np.where(rng.random(rows) < 0.1, np.nan, log["score"]), pl.Float32),
+        pl.Series("day", rng.choice([1, 2, None], rows).tolist(), pl.Int64),
+        pl.Series("old", rng.choice([True, False, None], rows).tolist(), pl.Boolean),
+        pl.Series("date", rng.choice([0, 19_000], rows), pl.Int32).cast(pl.Date),
+        pl.Series("time", rng.choice([0, 10**15], rows), pl.Int64).cast(pl.Datetime("us", "UTC")),
+    )
+
+
+def repeated_log(repeats: int = 3, units: int = 240, folds: int = 4) -> pl.DataFrame:
+    """Two models that score each unit once in every repeat, on a scale of its own in each."""
+    rng = np.random.default_rng(11)
+    label = rng.random(units) < 0.25
+    parts = []
+    for model, skill in (("a", 2.0), ("b", 1.4)):
+        lasting = rng.normal(label * skill, 0.9)
+        for repeat in range(repeats):
+            fold = rng.permutation(units) % folds
+            score = np.round((lasting + rng.normal(0, 0.4, units)) * (1 + repeat) + repeat, 2)
+            parts.append(
+                pl.DataFrame(
+                    {"model": model, "repeat": f"r{repeat}", "fold": fold.astype(str).tolist(),
+                     "unit": np.arange(units), "label": label, "score": score}
+                )
+            )  # fmt: skip
+    return pl.concat(parts)
 
 
 @st.composite
@@ -126,3 +161,26 @@ def counts_of_bins(
         hits = rows[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
         columns |= {reached: hits.ravel(), missed: (rows.sum(axis=1)[:, None] - hits).ravel()}
     return pl.DataFrame(columns)
+
+
+def rates_of(*points: tuple[str, int, int], positives: int = 60, negatives: int = 60) -> pl.DataFrame:
+    """Rates of (model, tp, fp); the thresholds count up, and tp and fp of each model fall."""
+    models, tp, fp = zip(*points, strict=True)
+    falling = pl.col("tp", "fp").sort(descending=True).over("model")
+    counts = (
+        pl.DataFrame({"model": models, "tp": tp, "fp": fp})
+        .with_columns(falling)
+        .with_columns(
+            fn=positives - pl.col("tp"),
+            tn=negatives - pl.col("fp"),
+            threshold=pl.int_range(pl.len()).cast(pl.Float64),
+        )
+    )
+    return nf.compute_rates(counts)
+
+
+def in_buckets(tp: np.ndarray, size: np.ndarray) -> pl.DataFrame:
+    """Counts of buckets at one threshold; of negatives each has ten."""
+    other = {"fp": np.ones_like(tp), "fn": size - tp, "tn": np.full_like(tp, 9)}
+    bucket = np.arange(len(tp))
+    return pl.DataFrame({"model": "a", "bucket": bucket, "threshold": 0.5, "tp": tp, **other})

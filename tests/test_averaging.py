@@ -21,31 +21,14 @@ from nci_frames.jobs import counting_units
 from nci_frames.jobs.report import ReportJob, run_report
 from nci_frames.reporting.findings.spread import fold_spread
 from nci_frames.reporting.findings.verdicts import read_independence
+from tests.logs import repeated_log
+from tests.oracles import areas_by_hand
 
 ETAS = [0.02, 0.2, 0.5]
 
 
-def log(repeats: int = 3, units: int = 240, folds: int = 4) -> pl.DataFrame:
-    """Two models that score each unit once in every repeat, on a scale of its own in each."""
-    rng = np.random.default_rng(11)
-    label = rng.random(units) < 0.25
-    parts = []
-    for model, skill in (("a", 2.0), ("b", 1.4)):
-        lasting = rng.normal(label * skill, 0.9)
-        for repeat in range(repeats):
-            fold = rng.permutation(units) % folds
-            score = np.round((lasting + rng.normal(0, 0.4, units)) * (1 + repeat) + repeat, 2)
-            parts.append(
-                pl.DataFrame(
-                    {"model": model, "repeat": f"r{repeat}", "fold": fold.astype(str).tolist(),
-                     "unit": np.arange(units), "label": label, "score": score}
-                )
-            )  # fmt: skip
-    return pl.concat(parts)
-
-
 def counted(by: list[str], thresholds: Any = "exact", rows: pl.DataFrame | None = None) -> pl.DataFrame:
-    bucketed = nf.unit_buckets(log() if rows is None else rows, buckets=64)
+    bucketed = nf.unit_buckets(repeated_log() if rows is None else rows, buckets=64)
     return nf.count_confusion(bucketed, thresholds=thresholds, by=by)
 
 
@@ -56,28 +39,6 @@ OPTIONS: dict[str, Any] = {"prevalence": ETAS, "beta": [1.0], "threshold": 1.5, 
 def compared(*, units: bool = True) -> Comparison:
     counts = counted(["repeat", "fold", *(["bucket"] if units else [])])
     return nf.compare_models(counts, repeat="repeat", fold="fold", **OPTIONS)
-
-
-def average_precision(positives: Any, negatives: Any, eta: float) -> float:
-    found = 0.0
-    for score, tied in zip(*np.unique(positives, return_counts=True), strict=True):
-        tpr, fpr = (positives >= score).mean(), (negatives >= score).mean()
-        found += tied / len(positives) * eta * tpr / (eta * tpr + (1 - eta) * fpr)
-    return float(found)
-
-
-def areas_by_hand(metric: str, model: str, eta: float | None) -> list[float]:
-    """Return the area of each repeat from its rows, in plain NumPy."""
-    found = []
-    for _, rows in log().filter(model=model).group_by("repeat", maintain_order=True):
-        positive, score = rows["label"].to_numpy(), rows["score"].to_numpy()
-        if metric == "pr_auc":
-            assert eta is not None
-            found.append(average_precision(score[positive], score[~positive], eta))
-        else:
-            pairs = score[positive][:, None] - score[~positive][None, :]
-            found.append(float((pairs > 0).mean() + (pairs == 0).mean() / 2))
-    return found
 
 
 def test_areas_are_taken_within_each_repeat_and_averaged() -> None:
@@ -194,7 +155,7 @@ def test_resampled_logs_draw_units_with_all_their_repeats(metric: str, options: 
 
 
 def test_identical_models_stay_identical_over_repeats() -> None:
-    rows = log().filter(model="a")
+    rows = repeated_log().filter(model="a")
     twins = pl.concat([rows, rows.with_columns(model=pl.lit("twin"))])
     counts = counted(["repeat", "bucket"], rows=twins)
     found = nf.compare_best(
@@ -289,7 +250,7 @@ def test_without_units_bounds_are_those_of_one_repeat_and_there_are_no_tests() -
 @pytest.mark.thorough
 def test_repeats_are_no_further_rows_of_the_log() -> None:
     """A log whose repeats are copies of the first says what the first says."""
-    first = log(1)
+    first = repeated_log(1)
     copies = pl.concat([first.with_columns(repeat=pl.lit(f"r{place}")) for place in range(3)])
     once = nf.compare_models(counted(["bucket"], rows=first), **OPTIONS)
     thrice = nf.compare_models(counted(["repeat", "bucket"], rows=copies), repeat="repeat", **OPTIONS)
@@ -316,7 +277,7 @@ def test_a_key_of_repeats_that_is_not_there() -> None:
 
 def report(folder: Path, *options: str) -> tuple[str, dict[str, Any], str]:
     """Return what a report says: the terminal, the JSON, the Markdown."""
-    log().write_parquet(folder / "log.parquet")
+    repeated_log().write_parquet(folder / "log.parquet")
     asked = ["report", str(folder / "log.parquet"), "--out", str(folder / "out"), "--format", "md,json",
              "--prevalence", "0.02,0.2,0.5", "--beta", "1", "--threshold", "1.5", *options]  # fmt: skip
     result = CliRunner().invoke(command, asked)
@@ -342,7 +303,7 @@ def test_a_report_averages_over_repeats_and_shows_their_spread(tmp_path: Path) -
 
 @pytest.mark.thorough
 def test_rows_scored_several_times_are_found_without_a_key_of_repeats(tmp_path: Path) -> None:
-    log().drop("fold").write_parquet(tmp_path / "log.parquet")
+    repeated_log().drop("fold").write_parquet(tmp_path / "log.parquet")
     found = run_report(
         ReportJob(
             str(tmp_path / "log.parquet"), tmp_path / "out", [0.2], [1.0], threshold=1.5,
@@ -359,10 +320,10 @@ def test_units_with_unequal_rows_or_labels_are_no_repeats() -> None:
     one = (pl.col("unit") == 3) & (pl.col("repeat") == "r0")
     other_label = pl.when(one).then(~pl.col("label")).otherwise("label").alias("label")
     for rows, repeated in (
-        (log(), 3),
-        (log(1), None),
-        (log().slice(1), None),
-        (log().with_columns(other_label), None),
+        (repeated_log(), 3),
+        (repeated_log(1), None),
+        (repeated_log().slice(1), None),
+        (repeated_log().with_columns(other_label), None),
     ):
         assert counting_units.unit_sizes(nf.scan_predictions(rows)).repeated == repeated
 
@@ -371,7 +332,7 @@ def test_units_with_unequal_rows_or_labels_are_no_repeats() -> None:
 def test_a_large_log_is_counted_by_repeats_and_buckets_in_a_pass_of_its_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    log().write_parquet(tmp_path / "log.parquet")
+    repeated_log().write_parquet(tmp_path / "log.parquet")
     monkeypatch.setattr(counting_units, "EXACT_ROWS", 1)
     predictions = nf.scan_predictions(tmp_path / "log.parquet", repeat="repeat", fold="fold", unit="unit")
     found = counting_units.count_for_comparison(

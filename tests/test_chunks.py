@@ -12,7 +12,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.counting.logs.chunks import MalformedFooterError, column_chunks
 from tests.logs import random_log
-from tests.test_pages import TABLE
+from tests.parquet import TABLE
 
 
 def found(file: Path, columns: list[str]) -> list[tuple[str, int, int]]:

@@ -282,7 +282,7 @@ def test_dropped_rows_are_reported(tmp_path: Path) -> None:
     options = ["--on-invalid", "drop", "--out", str(tmp_path / "out"), *QUICK]
     done = run("report", str(tmp_path / "log.parquet"), *options)
     assert done.exit_code == 0
-    assert "InvalidRowsWarning: rows dropped from '" in done.output
+    assert "warning: rows dropped from '" in done.output
     assert "log.parquet': 1 (label is null)" in done.output
 
 

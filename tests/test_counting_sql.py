@@ -19,40 +19,13 @@ from nci_frames.cli import main
 from nci_frames.counting import sql as sql_module
 from nci_frames.typing import Dialect
 from tests.postgres import MISSING, Server, running_server
-
-GRID = [-1e300, -1.0, -0.0, 1e-320, 0.1, 0.30000000000000004, 0.7, 1 - 2**-53, 1.0, 1e10]
-SPECIAL = [-np.inf, -1e300, -0.0, 0.0, 5e-324, 0.1, 0.3, 0.30000000000000004, 0.7, 1.0, 1e10, np.inf]
-
-
-def log_of(scores: np.ndarray[Any, Any], seed: int = 0) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    rows = len(scores)
-    return pl.DataFrame(
-        {
-            "model": rng.choice(["a", 'b\'s "x"; --'], rows),
-            "country": [None if value == 2 else f"c{value}" for value in rng.integers(0, 3, rows)],
-            "label": rng.integers(0, 2, rows),
-            "score": scores,
-        }
-    )
-
-
-def near(grid: list[float], dtype: type[np.floating]) -> np.ndarray[Any, Any]:
-    """Scores at, just below and just above every threshold, and special values."""
-    values = np.array([*grid, *SPECIAL, *np.random.default_rng(1).random(200)])
-    with np.errstate(over="ignore"):
-        exact = values.astype(dtype)
-    return np.concatenate([exact, np.nextafter(exact, dtype(-np.inf)), np.nextafter(exact, dtype(np.inf))])
+from tests.sql_logs import BAD, GRID, counted, log_of, near
 
 
 def in_duckdb(log: pl.DataFrame, sql: str) -> pl.DataFrame:
     with duckdb.connect() as connection:
         connection.register("log", log.to_arrow())
         return connection.sql(sql).pl()
-
-
-def counted(log: pl.DataFrame, grid: list[float] = GRID) -> pl.DataFrame:
-    return nf.count_confusion(nf.scan_predictions(log, segments="country"), thresholds=grid)
 
 
 @pytest.fixture(params=[32, 0], ids=["one step", "two steps"])
@@ -142,16 +115,6 @@ def test_labels_of_any_type(labels: list[Any], options: dict[str, Any]) -> None:
     assert_frame_equal(
         nf.read_counts(in_duckdb(named, sql), thresholds=GRID), counted(expected), check_exact=True
     )
-
-
-BAD = pl.DataFrame(
-    {
-        "model": "a",
-        "country": "c",
-        "label": [0, 1, 2, None, 1, 0, 1],
-        "score": [0.2, 0.8, 0.5, 0.5, None, float("nan"), float("nan")],
-    }
-)
 
 
 @pytest.mark.usefixtures("steps")

@@ -12,26 +12,10 @@ from hypothesis import example, given
 
 import nci_frames as nf
 from nci_frames.evaluation.crossovers.envelope import lower_envelope
-from tests.logs import random_log
+from tests.logs import random_log, rates_of
 
 WHOLE = st.integers(0, 60)
 HUNDREDTHS = st.integers(0, 1000).map(lambda n: n / 100)
-
-
-def rates_of(*points: tuple[str, int, int], positives: int = 60, negatives: int = 60) -> pl.DataFrame:
-    """Rates of (model, tp, fp); the thresholds count up, and tp and fp of each model fall."""
-    models, tp, fp = zip(*points, strict=True)
-    falling = pl.col("tp", "fp").sort(descending=True).over("model")
-    counts = (
-        pl.DataFrame({"model": models, "tp": tp, "fp": fp})
-        .with_columns(falling)
-        .with_columns(
-            fn=positives - pl.col("tp"),
-            tn=negatives - pl.col("fp"),
-            threshold=pl.int_range(pl.len()).cast(pl.Float64),
-        )
-    )
-    return nf.compute_rates(counts)
 
 
 points = st.lists(st.tuples(st.sampled_from("abc"), WHOLE, WHOLE), min_size=1, max_size=12)

@@ -75,6 +75,13 @@ def test_every_module_has_a_test_file_of_its_name_or_a_line_that_says_where_it_i
     )
 
 
+def test_no_test_file_imports_another_one() -> None:
+    importing = re.compile(r"\b(?:from|import) (?:tests[.])?test_|from tests import [^\n]*\btest_")
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    assert len(files) > 100
+    assert [file.name for file in files if importing.search(file.read_text(encoding="utf-8"))] == []
+
+
 def test_the_table_of_tests_names_what_exists_and_each_module_once() -> None:
     rows = listed_tests()
     assert len(rows) > 50

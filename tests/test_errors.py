@@ -4,6 +4,7 @@ import pickle
 import re
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
@@ -147,6 +148,7 @@ def test_hints_name_only_options_that_the_command_has() -> None:
             "--since must be before --until",
         ),
         ("report LOG --cost 200:nan", "must be finite and >= 0"),
+        ("report LOG --alerts 5", "e.g. --alerts 50 --volume 1000000"),
         ("report LOG --scores a=score --scores a=score", "the model 'a' is given twice"),
         ("report LOG --thresholds 0.5,0.2", "sort them, and give each of them once"),
         ("report LOG --thresholds logit:1", "a grid has 2 to 65,535 thresholds"),
@@ -215,6 +217,34 @@ def test_a_command_names_one_thing_in_the_singular(tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text('name = "x"\nthresholds = [0.5]\n[source]\npath = "log.parquet"\n')
     checked = CliRunner().invoke(main, ["check", str(tmp_path / "job.toml")])
     assert "counted:  at 1 threshold, generation" in checked.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "estimate LOGS TRAFFIC",
+        pytest.param("report LOGS --format md --out OUT", marks=pytest.mark.thorough),
+        "ledger append LEDGER LOGS",
+    ],
+)
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_a_line_of_the_command(tmp_path: Path, command: str) -> None:
+    label = pl.Series([True, False] * 20)
+    log = pl.DataFrame({"model": "a", "label": label, "score": np.linspace(0.1, 0.9, 40)})
+    places = {name: tmp_path / name for name in ("LOGS", "TRAFFIC", "OUT", "LEDGER")}
+    places["LOGS"].mkdir()
+    percent = log.with_columns(pl.col("score") * 100)
+    (percent if command.startswith("ledger") else log).write_parquet(places["LOGS"] / "a.parquet")
+    log.write_parquet(places["LOGS"] / "_b.parquet")
+    log.drop("label").write_parquet(tmp_path / "TRAFFIC.parquet")
+    places["TRAFFIC"] = tmp_path / "TRAFFIC.parquet"
+    for name, place in places.items():
+        command = command.replace(name, str(place))
+    done = CliRunner().invoke(main, command.split())
+    assert done.exit_code == 0, done.output
+    told = done.stderr.splitlines()
+    assert told
+    assert [line for line in told if not line.startswith("warning: ")] == []
 
 
 def test_a_working_directory_that_is_gone_is_an_error(

@@ -1,6 +1,5 @@
 """Folds against NumPy, SciPy's paired test, and published or simulated error rates."""
 
-import itertools
 from typing import Any
 
 import hypothesis.strategies as st
@@ -14,13 +13,7 @@ from scipy import stats
 import nci_frames as nf
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.paired_tests import bootstrap_test, t_test, without_spread
-
-
-def bonferroni_closed(p_values: list[float]) -> list[float]:
-    """Reject a hypothesis if Bonferroni rejects every set that it is in: that is Holm's test."""
-    tests = range(len(p_values))
-    sets = [s for size in tests for s in itertools.combinations(tests, size + 1)]
-    return [max(min(1, len(s) * min(p_values[j] for j in s)) for s in sets if i in s) for i in tests]
+from tests.oracles import bonferroni_closed
 
 
 def fold_counts(models: int = 3, folds: int = 10, seed: int = 0, spread: float = 0.05) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 import nci_frames as nf
 from nci_frames.typing import Floats
-from tests.test_crossovers import rates_of
+from tests.logs import rates_of
 
 ROWS = 12
 points = st.lists(

@@ -10,17 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nci_frames.counting.logs.pages import MalformedPageError, has_checksum, is_intact
-
-TABLE = pa.table(
-    {
-        "text": [None if i % 7 == 0 else "x" * (i % 150) for i in range(3000)],
-        "number": np.random.default_rng(0).random(3000),
-        "whole": pa.array([None if i % 3 else i for i in range(3000)], pa.int16()),
-        "class": [i % 5 == 0 for i in range(3000)],
-        "null": pa.nulls(3000),
-        "list": [[i] * (i % 4) for i in range(3000)],
-    }
-)
+from tests.parquet import TABLE
 
 
 def chunks(file: Path) -> list[tuple[str, bytes]]:

@@ -18,9 +18,8 @@ from nci_frames.counting.engine.merging import counted_of
 from nci_frames.counting.engine.partitions import PartialCounts, key_names, rows_scan
 from nci_frames.counting.engine.score_range import FEW_SCORES, RangeOfPartition
 from nci_frames.counting.logs.scan import scan_behind
-from tests.logs import random_log, small_logs
+from tests.logs import GRID, odd_log, random_log, small_logs
 
-GRID = [-1.0, 0.0, 0.1, 0.3, 0.5, 0.7, float("inf")]
 BUDGET = Budget.of(None)
 
 
@@ -72,20 +71,6 @@ def test_any_partition_adds_up(grid: list[float] | None, log: pl.DataFrame, cuts
     expected = nf.count_confusion(log, thresholds="exact" if grid is None else grid).drop("resolution")
     assert_frame_equal(counts, expected, check_exact=True)
     assert rows == {0: len(log)}
-
-
-def odd_log(rows: int = 400) -> pl.DataFrame:
-    """A log with keys of every kind and rows of every invalid kind."""
-    rng = np.random.default_rng(3)
-    log = random_log(rows, dtype=np.float32)
-    return log.with_columns(
-        pl.Series("label", rng.choice([0, 1, 2, None], rows, p=[0.6, 0.3, 0.05, 0.05]).tolist(), pl.Int64),
-        pl.Series("score", np.where(rng.random(rows) < 0.1, np.nan, log["score"]), pl.Float32),
-        pl.Series("day", rng.choice([1, 2, None], rows).tolist(), pl.Int64),
-        pl.Series("old", rng.choice([True, False, None], rows).tolist(), pl.Boolean),
-        pl.Series("date", rng.choice([0, 19_000], rows), pl.Int32).cast(pl.Date),
-        pl.Series("time", rng.choice([0, 10**15], rows), pl.Int64).cast(pl.Datetime("us", "UTC")),
-    )
 
 
 @pytest.mark.parametrize("grid", [GRID, None])

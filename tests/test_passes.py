@@ -19,9 +19,8 @@ from nci_frames.counting import count as count_module
 from nci_frames.counting.engine import batches
 from nci_frames.demo import write_synthetic_logs
 from nci_frames.memory import machine_memory
-from tests.logs import random_log
+from tests.forks import LOG
 
-LOG = random_log(2000)
 COLUMNS: dict[str, Any] = {"fold": "fold", "segments": "country"}
 
 
@@ -129,22 +128,13 @@ def test_too_many_groups_are_refused_while_they_are_met() -> None:
     assert machine_memory() > 1e8
 
 
-def in_child(queue: Any) -> None:
-    try:
-        nf.count_confusion(LOG, thresholds=[0.5])
-    except nf.NciFramesError as error:
-        queue.put(str(error))
-    else:
-        queue.put("counted")
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(("method", "told"), [("fork", "would hang"), ("spawn", "counted")])
 def test_a_forked_process_says_so_and_does_not_hang(method: str, told: str) -> None:
     code = (
         "import multiprocessing, sys\n"
         "import nci_frames as nf\n"
-        "from tests.test_passes import LOG, in_child\n"
+        "from tests.forks import LOG, in_child\n"
         "if __name__ == '__main__':\n"
         "    nf.count_confusion(LOG, thresholds=[0.5])\n"
         "    context = multiprocessing.get_context(sys.argv[1])\n"

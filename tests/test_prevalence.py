@@ -18,28 +18,7 @@ from nci_frames.cli import main
 from nci_frames.evaluation.prevalence.estimates import estimates
 from nci_frames.evaluation.prevalence.fit import misfits
 from nci_frames.evaluation.prevalence.mixtures import Mixtures
-from tests.logs import counts_of_bins
-
-EDGES = np.linspace(-4, 6, 101)
-
-
-def law(mean: float) -> np.ndarray[Any, Any]:
-    """The shares of normal scores in the bins between the thresholds."""
-    return np.diff(norm.cdf(np.concatenate([[-np.inf], EDGES, [np.inf]]), mean, 1))
-
-
-def simulated(
-    eta: float, *, rows: int, repeats: int, field: np.ndarray[Any, Any] | None = None, seed: int = 0
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """A reference and traffic of many segments, of which each is a sample of its own."""
-    rng = np.random.default_rng(seed)
-    p, n = law(2.0), law(0.0)
-    mixed = eta * (p if field is None else field) + (1 - eta) * n
-    positives, negatives = rng.multinomial(1000, p, repeats), rng.multinomial(10_000, n, repeats)
-    reference = counts_of_bins(positives, negatives, EDGES)
-    scored = rng.multinomial(rows, mixed, repeats)
-    traffic = counts_of_bins(0 * scored, scored, EDGES)
-    return reference, traffic.select("model", "segment", "threshold", above="fp", below="tn")
+from tests.traffic import EDGES, law, simulated
 
 
 def test_two_bins_are_the_formula_of_rogan_and_gladen() -> None:

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 import nci_frames as nf
-from tests.test_prevalence import EDGES, simulated
+from tests.traffic import EDGES, simulated
 
 AT = float(EDGES[55])
 

@@ -11,7 +11,8 @@ import nci_frames as nf
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import Outcome, run_job
 from tests.jobs import small_job
-from tests.test_averaging import areas_by_hand, log
+from tests.logs import repeated_log
+from tests.oracles import areas_by_hand
 
 JOB = """
 version = 1
@@ -70,7 +71,7 @@ Z = 1.959963984540054
 
 def rows() -> pl.DataFrame:
     return (
-        log()
+        repeated_log()
         .rename({"repeat": "again"})
         .with_columns(half=pl.when(pl.col("unit") % 20 == 0).then(pl.lit("few")).otherwise(pl.lit("most")))
     )
@@ -111,7 +112,7 @@ def test_areas_of_gates_are_means_over_the_repeats(ran: tuple[str, Outcome]) -> 
 @pytest.mark.thorough
 def test_repeats_are_no_further_rows(ran: tuple[str, Outcome]) -> None:
     kind, outcome = ran
-    positives = int(log().filter(repeat="r0", model="a")["label"].sum())
+    positives = int(repeated_log().filter(repeat="r0", model="a")["label"].sum())
     for name, verdict in (("finds", "pass"), ("enough", "undecided")):
         found = outcome.verdicts.filter(gate=name)
         assert found["positives"].to_list() == [3 * positives] * 2
@@ -127,7 +128,7 @@ def test_repeats_are_no_further_rows(ran: tuple[str, Outcome]) -> None:
     values = pl.read_parquet(outcome.folder / "scenarios.parquet").filter(metric="precision")
     assert values["model"].to_list() == ["a", "b"]
     for row in values.iter_rows(named=True):
-        cells = log().filter(model=row["model"])
+        cells = repeated_log().filter(model=row["model"])
         said = cells["score"] >= 1.5
         tpr, fpr = (wilson(said.filter(cells["label"] == value).mean(), size) for value, size in
                     ((True, positives), (False, 240 - positives)))  # fmt: skip

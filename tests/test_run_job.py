@@ -530,6 +530,19 @@ def test_a_path_without_a_ledger_is_told(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "empty"]
 
 
+def test_a_ledger_is_not_begun_among_other_files(tmp_path: Path) -> None:
+    """As where the ledger and its source are named in the wrong order."""
+    (log,) = write_nights(tmp_path / "logs", 1)
+    before = sorted((tmp_path / "logs").rglob("*"))
+    swapped = call("ledger", "append", tmp_path / "logs", log, "--segments", "country")
+    assert swapped.exit_code == 4
+    assert "a new ledger needs a folder of its own" in swapped.stderr
+    assert f"where: {str(tmp_path / 'logs')!r}\n  found: '2026-03-01'\n" in swapped.stderr
+    assert sorted((tmp_path / "logs").rglob("*")) == before
+    (tmp_path / "ledger" / "_hashes").mkdir(parents=True)
+    assert call("ledger", "append", tmp_path / "ledger", log, "--segments", "country").exit_code == 0
+
+
 def test_a_ledger_with_nothing_in_it_is_not_damaged(tmp_path: Path) -> None:
     log = tmp_path / "bad.parquet"
     pl.DataFrame({"model": ["a"], "label": [1]}).write_parquet(log)

@@ -10,7 +10,7 @@ from scipy import integrate, stats
 import nci_frames as nf
 from nci_frames.evaluation.significance.quadratic import exceedance
 from tests.logs import random_log
-from tests.test_folds import bonferroni_closed
+from tests.oracles import bonferroni_closed
 
 
 def log_with_shift(rows: int, shift: float, seed: int = 0) -> pl.DataFrame:

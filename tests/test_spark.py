@@ -14,10 +14,9 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.logs.spark_files import remote_schema
-from tests import test_counting_sql as of_sql
-from tests.logs import random_log
+from tests import sql_logs as of_sql
+from tests.logs import GRID, odd_log, random_log
 from tests.spark_cluster import MISSING, Cluster, running_cluster
-from tests.test_partitions import GRID, odd_log
 
 if MISSING:
     pytest.skip(MISSING, allow_module_level=True)

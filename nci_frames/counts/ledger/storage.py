@@ -79,6 +79,18 @@ class Storage:
         """Whether there is a file where the folder should be."""
         return self.local is not None and os.path.isfile(self.local)  # noqa: PTH113 - Path raises for long names
 
+    def need_empty(self) -> None:
+        """Raise OutputError if files are there that no begun ledger has; hidden ones do not count."""
+        if self.local is None or not os.path.isdir(self.local):  # noqa: PTH112 - as above
+            return
+        try:
+            names = sorted(path.name for path in self.local.iterdir())
+        except OSError as error:
+            raise OutputError.unwritable(self.uri, error) from error
+        foreign = [name for name in names if not name.startswith((_LOG, _HASHES, "ledger_part=", "."))]
+        if foreign:
+            raise OutputError.no_new_ledger(self.uri, foreign)
+
     def found_instead(self) -> str | None:
         """Say what is in the place of a ledger that is not there; None of an object store."""
         if self.local is None:

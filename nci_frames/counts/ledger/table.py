@@ -112,7 +112,14 @@ class LedgerTable:
         return LedgerError.no_ledger(self.storage.uri, self.storage.found_instead())
 
     def create(self) -> Snapshot:
-        """Make an empty ledger unless there is one."""
+        """Make an empty ledger unless there is one.
+
+        Raises
+        ------
+        OutputError
+            If the folder has other files, or cannot be written.
+        """
+        self.storage.need_empty()
         fields = [*((name, pl.String) for name in PARTITION), *COLUMNS.items()]
         schema = pl.DataFrame(schema=dict(fields)).to_arrow(compat_level=pl.CompatLevel.oldest()).schema
         with self._writing(-1):

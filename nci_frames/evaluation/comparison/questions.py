@@ -6,6 +6,7 @@ import polars as pl
 
 from nci_frames.errors import ParameterError
 from nci_frames.evaluation.metrics import Metric, curve_asked, expected_cost, find_metric
+from nci_frames.messages import Option
 
 __all__ = ["Answer", "Question"]
 
@@ -38,7 +39,7 @@ class Question:
             raise ParameterError.out_of_range("cost", self.cost, "two numbers >= 0, one of them above 0")
         if self.alerts is not None and self.volume is None:
             msg = "an alert budget needs both the alerts and the volume"
-            raise ParameterError(msg, hint="e.g. alerts=50, volume=1_000_000")
+            raise ParameterError(msg, hint=f"e.g. {Option('alerts', 50)} {Option('volume', 1_000_000)}")
         if self.volume is not None and not 0 < self.volume < float("inf"):
             raise ParameterError.out_of_range("volume", self.volume, "a finite number > 0")
         # Raises if there is no such metric, before anything is counted.

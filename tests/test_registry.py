@@ -1,0 +1,160 @@
+"""Names of metrics: those of the registry, those of a user, and what is refused."""
+
+from typing import Any
+
+import hypothesis.strategies as st
+import polars as pl
+import pytest
+from hypothesis import given
+
+import nci_frames as nf
+from nci_frames.evaluation.metrics import Direction, called_metric, find_metric, registry
+
+
+def test_the_registry_shows_every_metric() -> None:
+    frame = nf.metrics()
+    assert set(frame["name"]) >= {"accuracy", "f_beta", "pos_fraction", "precision", "recall"}
+    assert frame.filter(name="recall")["aliases"].item().to_list() == ["tpr", "sensitivity", "hit_rate"]
+    assert frame.null_count().sum_horizontal().item() == 0
+    built_in = [known for known in registry.all_metrics() if not known.own]
+    assert {known.name for known in built_in if known.kind == "point"} <= set(dir(nf))
+    assert {known.name for known in built_in if known.kind == "curve"} == {
+        "mean_pr_auc", "partial_roc_auc", "pr_auc", "pr_gain_auc", "roc_auc"
+    }  # fmt: skip
+    assert {known.computed_by.split("(")[0] for known in built_in if known.kind == "curve"} <= set(dir(nf))
+
+
+def test_a_metric_of_ones_own_works_everywhere() -> None:
+    nf.register_metric(
+        "weighted_error",
+        (1 - pl.col("tpr")) * pl.col("prevalence") + pl.col("fpr"),
+        range=(0, 2),
+        direction="minimize",
+        aliases=["we"],
+    )
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": [0.5, 0.5], "tp": [6, 9], "fp": [1, 5], "fn": [4, 1], "tn": [9, 5]}
+    )
+    projection = nf.project_rates(nf.compute_rates(counts), metrics=["we"], prevalence=[0.1, 0.5])
+    assert projection["metric"].unique().to_list() == ["weighted_error"]
+    assert nf.rank_models(projection).select("model", "rank").rows() == [("a", 1), ("b", 2)] * 2
+    with pytest.raises(nf.ParameterError, match="the metric name 'we' is taken"):
+        nf.register_metric("we", pl.col("tpr"), range=(0, 1))
+
+
+def test_a_name_may_have_brackets() -> None:
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": [0.5, 0.5], "tp": [6, 9], "fp": [1, 5], "fn": [4, 1], "tn": [9, 5]}
+    )
+    nf.register_metric("f(x)", 1 - pl.col("tpr"), range=(0, 1), direction="minimize")
+    nf.register_metric("recall(c=1)", pl.col("tpr"), range=(0, 1))
+    table = nf.project_rates(nf.compute_rates(counts), metrics=["f(x)", "recall(c=1)"], prevalence=0.5)
+    assert nf.rank_models(table).select("metric", "model", "rank").rows() == [
+        ("f(x)", "b", 1), ("f(x)", "a", 2), ("recall(c=1)", "b", 1), ("recall(c=1)", "a", 2)
+    ]  # fmt: skip
+    with pytest.raises(nf.ParameterError, match=r"'expected_cost\(c_fn=20\)' is taken(.|\n)*'expected_cost'"):
+        nf.register_metric("expected_cost(c_fn=20)", pl.col("tpr"), range=(0, 1))
+
+
+def test_a_metric_registered_again_is_replaced() -> None:
+    rates = pl.DataFrame({"tpr": [0.6, 0.9], "fpr": [0.1, 0.2]})
+    directions: tuple[Direction, ...] = ("maximize", "minimize")
+    for sign, direction in zip((1, -1), directions, strict=True):
+        alias = f"alias {direction}"
+        nf.register_metric("own", sign * pl.col("tpr"), range=(-1, 1), direction=direction, aliases=[alias])
+        assert find_metric("own").direction == find_metric(alias).direction == direction
+        assert rates.select(find_metric("own").build())["own"].to_list() == [sign * 0.6, sign * 0.9]
+    assert nf.metrics().filter(name="own").height == 1
+    with pytest.raises(nf.UnknownMetricError, match="unknown metric 'alias maximize'"):
+        find_metric("alias maximize")
+    nf.register_metric("other", pl.col("fpr"), range=(0, 1))
+    for taken in ("precision", "ppv", "own", "alias minimize"):
+        for name in ("other", "third"):
+            with pytest.raises(nf.ParameterError, match=f"the metric name '{taken}' is taken"):
+                nf.register_metric(name, pl.col("fpr"), range=(0, 1), aliases=[taken])
+
+
+def test_a_metric_registered_from_a_call_keeps_what_the_call_fixed() -> None:
+    nf.register_metric("f2 in the field", nf.f_beta(beta=2, prevalence=0.01), range=(0, 1))
+    counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [6], "fp": [1], "fn": [4], "tn": [9]})
+    table = nf.project_rates(nf.compute_rates(counts), metrics="f2 in the field", prevalence=[0.1, 0.5])
+    assert table.select("prevalence", "beta").rows() == [(0.01, 2.0)]
+
+
+@given(first=st.floats(0, 1e300), second=st.floats(0, 1e300))
+def test_a_label_tells_the_metric_and_its_settings(first: float, second: float) -> None:
+    one, other = nf.expected_cost(c_fn=first), nf.expected_cost(c_fn=second)
+    assert (one.label == other.label) == (first == second)
+    rates = pl.DataFrame({"tpr": [0.25], "fpr": [0.5], "prevalence": [0.5]})
+    again = called_metric(one.label)
+    assert again.label == one.label
+    assert again.metric is one.metric is find_metric(one.label)
+    assert rates.select(again).item() == rates.select(one).item()
+
+
+def test_the_name_of_a_metric_is_not_given_to_another_expression() -> None:
+    counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [6], "fp": [1], "fn": [4], "tn": [9]})
+    rates = nf.compute_rates(counts)
+    lies = [
+        nf.expected_cost(c_fn=3).alias("precision"),
+        pl.col("tpr") - pl.col("fpr"),  # whose output name is "tpr", an alias of recall
+        nf.recall().alias("expected_cost(c_fn=20)"),
+    ]
+    for lie in lies:
+        with pytest.raises(nf.ParameterError, match="belongs to the metric"):
+            nf.project_rates(rates, metrics=[lie], prevalence=0.5)
+        with pytest.raises(nf.UnknownMetricError, match="an expression has no direction"):
+            nf.find_crossovers(rates, metric=lie, over="prevalence")
+        with pytest.raises(nf.UnknownMetricError, match="an expression has no direction"):
+            nf.select_operating_points(rates, metric=lie, prevalence=0.5)
+    free = nf.project_rates(rates, metrics=[nf.recall().alias("found")], prevalence=0.5)
+    assert free["value"].item() == 0.6
+
+
+def test_an_expression_that_was_registered_is_known_as_such() -> None:
+    expression = (1 - pl.col("tpr")).alias("missed")
+    nf.register_metric("missed", expression, range=(0, 1), direction="minimize")
+    assert called_metric(expression).metric.direction == "minimize"
+    with pytest.raises(nf.UnknownMetricError, match="unknown metric 'missed'"):
+        called_metric((2 - pl.col("tpr")).alias("missed"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("f1", "did you mean 'f_beta', with beta=1"),
+        ("F2-score", "did you mean 'f_beta', with beta=2"),
+        ("presicion", "did you mean 'precision'"),
+        ("precision(c=1)", "unknown metric"),
+        ("expected_cost(c_fn=1, c_fn=2)", "unknown metric"),
+        ("expected_cost(c_fn=much)", "unknown metric"),
+        ("expected_cost(c_fn=-1)", "c_fn must be a finite number"),
+        (5, "metrics? must be "),
+        (None, "metrics? must be "),
+        (pl.all(), "metric must be the name of a metric"),
+    ],
+)
+def test_what_is_no_metric(asked: Any, message: str) -> None:
+    counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [6], "fp": [1], "fn": [4], "tn": [9]})
+    with pytest.raises(nf.ParameterError, match=message):
+        called_metric(asked)
+    with pytest.raises(nf.ParameterError, match=message):
+        nf.project_rates(nf.compute_rates(counts), metrics=[asked], prevalence=0.5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"range": (1, 0)}, r"range must be \(lower, upper\)"),
+        ({"range": (0, 1), "direction": "maximise"}, "did you mean 'maximize'"),
+        ({"range": (0, 1), "name": "precision"}, "is taken"),
+        ({"range": (0, 1), "expression": pl.col("tp")}, "column 'tp' must be one of"),
+        ({"range": (0, 1), "expression": 0.5}, "expression must be a Polars expression"),
+        ({"range": (0, 1), "name": ""}, "name must be a non-empty string"),
+        ({"range": (0, 1), "aliases": [3]}, "aliases must be a list of strings"),
+    ],
+)
+def test_metrics_that_cannot_be_registered(arguments: dict[str, Any], message: str) -> None:
+    own = {"name": "own", "expression": pl.col("tpr")}
+    with pytest.raises(nf.NciFramesError, match=message):
+        nf.register_metric(**own | arguments)
