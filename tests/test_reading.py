@@ -70,7 +70,7 @@ def test_what_was_read_of_a_part_is_told_as_a_part(tmp_path: Path) -> None:
     with pytest.warns(nf.InvalidRowsWarning, match=r"20 \(label is null\), 20 \(score is NaN\)$"):
         scan.collect()
     many = nf.scan_predictions(pl.concat([LOG] * 3000), on_invalid="drop")
-    with pytest.warns(nf.InvalidRowsWarning, match=r"of the first [0-9,]+ rows, which were read$"):
+    with pytest.warns(nf.InvalidRowsWarning, match=r"of the first [0-9,]+ rows that were read$"):
         assert len(many.head(1).collect()) == 1
 
 

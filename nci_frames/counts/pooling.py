@@ -1,6 +1,5 @@
 """Counts -> counts: they are additive, so folds, days and files are joined by adding."""
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,11 +8,12 @@ from numpy.typing import NDArray
 
 from nci_frames.checked import checked
 from nci_frames.counts.resolution import one_score, runs_with_every_score
+from nci_frames.counts.same_grid import sums_on_one_grid
 from nci_frames.counts.sums import check_sums
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.messages import listed
 from nci_frames.schemas import COUNTS, collect
-from nci_frames.schemas.runs import group_starts, in_runs
+from nci_frames.schemas.runs import group_starts, in_runs, runs_together
 from nci_frames.typing import Floats
 
 __all__ = ["add_cells", "merge_counts", "pool_counts"]
@@ -164,7 +164,10 @@ def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.Data
 
 def _counts_alone(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """Return checked counts without what rates add to them, which is not additive."""
-    return collect(counts, COUNTS).drop(COUNTS.derived, strict=False)
+    frame = collect(counts, COUNTS)
+    derived = [name for name in COUNTS.derived if name in frame.columns]
+    # The same frame is not checked again.
+    return frame.drop(derived) if derived else frame
 
 
 def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:
@@ -182,6 +185,10 @@ def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFra
 
 def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str], *, some_exact: bool) -> pl.DataFrame:
     """Add row by row: every member has the same thresholds."""
+    check_sums(frame, _CELLS, [*keys, "threshold"])
+    sums = sums_on_one_grid(frame, keys)
+    if sums is not None:
+        return sums
     resolved = [pl.col("resolution").max()] if "resolution" in frame.columns else []  # "grid" > "exact"
     added = add_cells(frame, [*keys, "threshold"], *resolved, pl.len().alias("__members"))
     # Each threshold must have been counted for each member; grids of equal size may still differ.
@@ -209,15 +216,14 @@ def _add_exact(
     check_sums(heads, ["tp", "fp"], keys)
     begins = group_starts(heads, keys)
     members_of, rows_of = np.append(begins, len(first)), np.append(first, len(frame))
-    # What is computed on the way takes as much memory as the counts: whole groups, some at a time.
-    borders = np.flatnonzero(np.diff(first[begins] // _ROWS_AT_A_TIME, prepend=-1))
     columns: dict[str, Cells] = {}
     sizes, end = [], 0
-    for one, other in itertools.pairwise([*borders.tolist(), len(begins)]):
-        mine = slice(members_of[one], members_of[other])
+    # What is computed on the way takes as much memory as the counts: whole groups, some at a time.
+    for part in runs_together(first[begins], _ROWS_AT_A_TIME):
+        mine = slice(members_of[part.start], members_of[part.stop])
         start, stop = int(rows_of[mine.start]), int(rows_of[mine.stop])
         rows = frame.slice(start, stop - start)
-        added, some = _added(rows, first[mine] - start, begins[one:other] - mine.start)
+        added, some = _added(rows, first[mine] - start, begins[part] - mine.start)
         sizes.append(some)
         begin, end = end, end + int(some.sum())
         for name, values in added.items():

@@ -1,12 +1,23 @@
 """Runs of rows with the same keys: where each group of a sorted frame begins."""
 
+import itertools
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.schemas.views import string_views
 
-__all__ = ["group_starts", "in_runs", "is_distinct", "is_sorted", "rows_of_runs", "rows_where"]
+__all__ = [
+    "group_starts",
+    "in_runs",
+    "is_distinct",
+    "is_sorted",
+    "rows_of_runs",
+    "rows_where",
+    "runs_together",
+    "values_of",
+]
 
 #: Rows that are compared by value at a time, since comparing copies strings.
 _AT_A_TIME = 1 << 20
@@ -29,6 +40,12 @@ def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
     for key in keys:
         starts[1:] |= _changes(frame[key])
     return np.flatnonzero(starts).astype(np.int64)
+
+
+def values_of(column: pl.Series) -> pl.Series:
+    """Return the different values of a column, sorted: in less time where equal ones follow each other."""
+    heads = np.append(0, np.flatnonzero(_changes(column)) + 1)[: len(column)]
+    return column[heads].unique().sort()
 
 
 def _changes(column: pl.Series) -> NDArray[np.bool_]:
@@ -127,6 +144,16 @@ def rows_where(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
     if len(rows) and int(rows[-1]) - int(rows[0]) + 1 == len(rows):
         return frame.slice(int(rows[0]), len(rows))
     return frame[rows]
+
+
+def runs_together(first: NDArray[np.int64], rows: int) -> list[slice]:
+    """Return which runs, each of them whole, have about so many rows together; *first* are their first rows.
+
+    >>> runs_together(np.array([0, 4, 8, 30, 33]), 10)
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    begins = np.flatnonzero(np.diff(first // rows, prepend=-1)).tolist()
+    return [slice(begin, end) for begin, end in itertools.pairwise([*begins, len(first)])]
 
 
 def rows_of_runs(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:

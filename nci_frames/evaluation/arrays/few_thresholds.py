@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from nci_frames.counts.resolution import one_score
 from nci_frames.schemas import COUNTS
-from nci_frames.schemas.runs import in_runs, rows_of_runs
+from nci_frames.schemas.runs import in_runs, rows_of_runs, runs_together
 from nci_frames.typing import Floats
 
 __all__ = ["at_thresholds", "near_threshold"]
@@ -16,6 +16,9 @@ __all__ = ["at_thresholds", "near_threshold"]
 Rows = NDArray[np.int64]
 
 _CELLS = ("tp", "fp", "fn", "tn")
+
+#: About so many rows are looked at at a time.
+_ROWS_AT_A_TIME = 1 << 18
 
 
 def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, units: str) -> pl.DataFrame:
@@ -81,7 +84,17 @@ def near_threshold(counts: pl.DataFrame, *thresholds: float) -> pl.DataFrame:
     for threshold in thresholds:
         # Of several chunks NumPy would make one, which takes more than a flag of each row.
         lower = (counts["threshold"] < threshold).to_numpy()
-        at = (first + np.add.reduceat(lower, first, dtype=np.int64))[:, None] + np.array([-1, 0, 1])
+        below = np.concatenate(
+            [
+                np.add.reduceat(
+                    lower[first[some.start] : ends[some.stop - 1]],
+                    first[some] - first[some.start],
+                    dtype=np.int64,
+                )
+                for some in runs_together(first, _ROWS_AT_A_TIME)
+            ]
+        )
+        at = (first + below)[:, None] + np.array([-1, 0, 1])
         rows.append(at[(at >= first[:, None]) & (at < ends[:, None])])
     return counts[np.unique(np.concatenate(rows))]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nci_frames.counts.resolution import no_score_below, one_score
 from nci_frames.schemas.known import known_groups
-from nci_frames.schemas.runs import group_starts, is_sorted
+from nci_frames.schemas.runs import group_starts, is_sorted, runs_together
 from nci_frames.typing import Floats
 
 __all__ = ["Curves", "curve_parts", "curves_of", "no_curves"]
@@ -96,11 +96,9 @@ def curve_parts(frame: pl.DataFrame, keys: list[str]) -> Iterator[Callable[[], C
             first = group_starts(frame, keys)
     if frame.is_empty():
         return
-    # Whole groups, with about that many rows in total.
-    parts = np.flatnonzero(np.diff(first // _ROWS_AT_A_TIME, prepend=-1))
-    for begin, end in zip(parts, [*parts[1:], len(first)], strict=True):
-        mine = first[begin:end]
-        last = first[end] if end < len(first) else len(frame)
+    for part in runs_together(first, _ROWS_AT_A_TIME):
+        mine = first[part]
+        last = first[part.stop] if part.stop < len(first) else len(frame)
         yield partial(_steps, frame[int(mine[0]) : int(last)], mine - mine[0], keys)
 
 

@@ -11,6 +11,7 @@ from nci_frames.evaluation.projection.decomposition import KeyValue, decompose_d
 from nci_frames.evaluation.significance.segment_order import segments_in_order
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.schemas import SHIFTS
+from nci_frames.schemas.runs import values_of
 
 __all__ = ["segment_differences", "segment_order", "segment_shifts", "segment_sizes"]
 
@@ -93,7 +94,7 @@ def segment_shifts(
             together=together,
         ).with_columns(pl.lit(name).alias("key"))
         for name in segments
-        if counts[name].n_unique() > 1
+        if len(values_of(counts[name])) > 1
     ]
     if not tables:
         return None

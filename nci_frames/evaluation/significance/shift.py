@@ -19,6 +19,7 @@ from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import exceedance
 from nci_frames.schemas import COUNTS, SHIFTS
+from nci_frames.schemas.runs import values_of
 from nci_frames.typing import Floats
 
 __all__ = ["LEAST_ROWS", "check_projection", "corrected_shifts", "joined_cells", "shift_tests"]
@@ -146,13 +147,13 @@ def shift_tests(
         if key is not None and key not in keys:
             raise SchemaError.missing_column(key, option, "the keys of the counts frame", keys)
     rest = [key for key in keys if key not in (over, units)]
-    if len(frame) and frame[over].n_unique() < 2:
+    values = values_of(frame[over])
+    if len(values) == 1:
         msg = f"all rows have the same {over}, so there is nothing to compare"
         raise ParameterError(msg, found=repr(frame[over][0]))
     empty = SHIFTS.empty(frame.select("model", *rest)).drop("adjusted", "distinguishable")
     if frame.is_empty():
         return empty
-    values = frame[over].unique().sort()
     groups, member = _members(frame, units)
     if together is None:
         together = pool_counts(frame, over=[key for key in (over, units) if key is not None])
