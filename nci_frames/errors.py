@@ -371,6 +371,12 @@ class OutputError(NciFramesError):
         return cls("the output cannot be written", where=repr(path), found=error.strerror or str(error))
 
     @classmethod
+    def too_little_space(cls, path: str, needed: str, free: str) -> Self:
+        """Build the error for a disk without the space that is needed on the way."""
+        found = f"{free} are free, and {needed} are needed"
+        return cls("the disk of the output is too small", where=repr(path), found=found)
+
+    @classmethod
     def foreign_files(cls, folder: str, names: Sequence[str]) -> Self:
         """Build the error for a folder with files that an earlier run did not write."""
         return cls(

@@ -14,20 +14,9 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.counting import count as count_module
 from tests.forks import LOG
+from tests.logs import once
 
 COLUMNS: dict[str, Any] = {"fold": "fold", "segments": "country"}
-
-
-def once(log: pl.DataFrame, parts: int = 4) -> pl.LazyFrame:
-    """A frame that gives its rows once, and after that none, as a stream does."""
-    stream = iter([log[part::parts] for part in range(parts)])
-
-    def source(columns: Any, predicate: Any, n_rows: Any, batch_size: Any) -> Iterator[pl.DataFrame]:
-        for frame in stream:
-            mine = frame if columns is None else frame.select(columns)
-            yield mine if predicate is None else mine.filter(predicate)
-
-    return register_io_source(source, schema=log.schema)
 
 
 @pytest.mark.parametrize("thresholds", [[-0.5, 0.0, 0.5], "exact", "auto"], ids=str)
