@@ -1,12 +1,13 @@
 """Logs and counts that many tests need, and the plain NumPy count that the kernel is compared with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
 import polars as pl
+from polars.io.plugins import register_io_source
 
 import nci_frames as nf
 
@@ -70,6 +71,18 @@ def repeated_log(repeats: int = 3, units: int = 240, folds: int = 4) -> pl.DataF
                 )
             )  # fmt: skip
     return pl.concat(parts)
+
+
+def once(log: pl.DataFrame, parts: int = 4) -> pl.LazyFrame:
+    """A frame that gives its rows once, and after that none, as a stream does."""
+    stream = iter([log[part::parts] for part in range(parts)])
+
+    def source(columns: Any, predicate: Any, n_rows: Any, batch_size: Any) -> Iterator[pl.DataFrame]:
+        for frame in stream:
+            mine = frame if columns is None else frame.select(columns)
+            yield mine if predicate is None else mine.filter(predicate)
+
+    return register_io_source(source, schema=log.schema)
 
 
 @st.composite

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counting.engine import batches, exact
+from nci_frames.counting.engine import batches, blocks, exact
 from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_sorted, rows_of_runs
 from tests.logs import random_log
@@ -22,8 +22,9 @@ KEYS = ["model", "fold", "country"]
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks as those of large groups, and blocks as those of large logs, of few rows."""
-    few = {"_BLOCK_ROWS": 500, "_IN_CHUNKS": 0, "_ALONE_ROWS": 200, "_PART_ROWS": 400, "_CHUNK_ROWS": 150}
-    for name, rows in few.items():
+    for name, rows in {"_BLOCK_ROWS": 500, "ALONE_ROWS": 200, "_PART_ROWS": 400}.items():
+        monkeypatch.setattr(blocks, name, rows)
+    for name, rows in {"_IN_CHUNKS": 0, "_CHUNK_ROWS": 150}.items():
         monkeypatch.setattr(exact, name, rows)
     monkeypatch.setattr(batches, "_SLICE_ROWS", 300)
 
@@ -72,10 +73,28 @@ def test_large_groups_share_the_memory_of_equal_keys() -> None:
     assert counts["model"].unique().sort().to_list() == ["forest", "linear"]
 
 
+@pytest.mark.parametrize(("large", "weight", "kept"), [(True, 0, 16), (False, 0, 16), (True, 1, 48)])
+def test_the_memory_of_keys_is_known_before(
+    large: bool, weight: int, kept: int, request: pytest.FixtureRequest
+) -> None:
+    if large:
+        request.getfixturevalue("small_chunks")
+    log = random_log(6000, values=10**6)
+    log = log.with_columns(weight=1.0) if weight else log
+    rows = len(nf.count_confusion(log, thresholds="exact", by="fold"))
+    # Large groups share the keys of a chunk: those of two models and three folds.
+    keys = 16 * (5 * 150 if large else 2 * rows)
+    needed = kept * len(log) + 40 * rows + keys
+    assert len(nf.count_confusion(log, thresholds="exact", by="fold", memory_limit=needed)) == rows
+    with pytest.raises(nf.ParameterError, match="write the counts to a file with sink_exact_counts") as error:
+        nf.count_confusion(log, thresholds="exact", by="fold", memory_limit=needed - 1)
+    assert f"{rows:,} distinct scores x 40 bytes, with keys of" in str(error.value)
+
+
 def test_small_groups_share_the_memory_of_the_keys_that_they_have_in_common(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nci_frames.counting.engine.exact._PART_ROWS", 400)
+    monkeypatch.setattr("nci_frames.counting.engine.blocks._PART_ROWS", 400)
     monkeypatch.setattr("nci_frames.counting.engine.exact._IN_CHUNKS", 1)
     log = random_log(4000, values=10**6).sort("model").with_columns(day=pl.Series(range(4000)) % 50)
     counts = nf.count_confusion(log, thresholds="exact", by=["day"])

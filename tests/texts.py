@@ -82,6 +82,11 @@ PYTHON = (
     "nf.uniform_thresholds(1)",
     "nf.auto_thresholds(tolerance=0)",
     'nf.compare_auc(log.drop("fold", "country"))',
+    'nf.count_confusion(log, thresholds="exact", memory_limit=1e3)',
+    "nf.count_confusion(log, thresholds=[0.5], memory_limit=1e2)",
+    'nf.sink_exact_counts(nf.scan_predictions("invalid.parquet"), "invalid.parquet")',
+    'nf.sink_exact_counts(log, "exact.csv")',
+    'nf.sink_exact_counts(log.with_columns(pl.lit(1, pl.Int128).alias("day")), "exact.parquet")',
     # Counts.
     "nf.merge_counts()",
     "nf.merge_counts(counts, other)",

@@ -2,7 +2,7 @@
 
 import contextlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ from nci_frames.counting.thresholds.scale import marks, off_scale
 from nci_frames.errors import NearlyUniqueKeyWarning, SourceError, ToleranceWarning
 from nci_frames.schemas import COUNTS
 
-__all__ = ["Tally", "count_confusion", "tally_predictions", "tally_scan"]
+__all__ = ["Tally", "count_confusion", "nearly_unique", "need_whole_log", "tally_predictions", "tally_scan"]
 
 #: A key with fewer values than this is not taken for a row number or a timestamp.
 _MANY_VALUES = 20
@@ -175,17 +175,14 @@ def tally_scan(
     group = ["model", *kept_keys(scan.keys, by)]
     chosen, counted_rows = _counted(scan, group, thresholds, Budget.of(memory_limit), progress)
     counts, rows_by_code = counted_rows.counts, counted_rows.rows_by_code
-    scan.need_all_rows(rows_by_code)
-    if scan.rows is None and not sum(rows_by_code.values()):
-        raise SourceError.no_rows(scan.source.where)
-    scan.need_two_classes(rows_by_code)
+    need_whole_log(scan, rows_by_code)
     counted = rows_by_code.get(0, 0)
     warned = (
         *scan.source.warnings,
         scan.dropped(rows_by_code),
         _tolerance_missed(chosen, scan.source.where),
         off_scale(counted_rows.also, chosen.grid, scan.source.where),
-        _nearly_unique(counted_rows.groups, counted, scan.source.where),
+        nearly_unique(counted_rows.groups, counted, scan.source.where),
     )
     first = counted_rows.first
     return Tally(
@@ -202,6 +199,14 @@ def tally_scan(
     )
 
 
+def need_whole_log(scan: Scan, rows_by_code: Mapping[int, int]) -> None:
+    """Raise SourceError if rows are missing or there are none, InvalidRowsError if a class was dropped."""
+    scan.need_all_rows(rows_by_code)
+    if scan.rows is None and not sum(rows_by_code.values()):
+        raise SourceError.no_rows(scan.source.where)
+    scan.need_two_classes(rows_by_code)
+
+
 def _counted(
     scan: Scan, group: list[str], thresholds: Thresholds, budget: Budget, progress: bool
 ) -> tuple[Chosen, Counted]:
@@ -213,7 +218,8 @@ def _counted(
     if not isinstance(thresholds, AutoThresholds):
         grid = check_thresholds(thresholds)
         return Chosen(grid), count_at(scan, group, grid, marks(grid), budget=budget, progress=progress)
-    most_rows = min(EXACT_ROWS, budget.most_rows(len(group)))
+    weighted = "weight" in scan.raw.collect_schema()
+    most_rows = min(EXACT_ROWS, budget.most_rows(len(group), weighted=weighted))
     if scan.rows is None or scan.rows <= most_rows:
         with contextlib.suppress(TooManyRowsError):
             return Chosen(None, None, 0.0, thresholds.tolerance), count_at(
@@ -237,7 +243,7 @@ def _tolerance_missed(chosen: Chosen, where: str) -> ToleranceWarning | None:
     return ToleranceWarning(f"{msg}; more thresholds would not help")
 
 
-def _nearly_unique(groups: pl.DataFrame, rows: int, where: str) -> NearlyUniqueKeyWarning | None:
+def nearly_unique(groups: pl.DataFrame, rows: int, where: str) -> NearlyUniqueKeyWarning | None:
     """Return the keys with more than half as many values as a model has rows, unless the rows are few."""
     keys = [key for key in groups.columns if key not in ("model", BUCKET)]
     values = groups.select(pl.col(keys).n_unique()) if keys else pl.DataFrame()

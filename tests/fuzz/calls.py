@@ -13,7 +13,7 @@ import polars as pl
 import nci_frames as nf
 
 #: Public functions that write files, or change the registry of metrics for good.
-NOT_CALLED = {"register_metric", "save_chart", "save_table", "write_report"}
+NOT_CALLED = {"register_metric", "save_chart", "save_table", "sink_exact_counts", "write_report"}
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,15 @@ from numpy.typing import NDArray
 
 from nci_frames.counting.engine.cells import Counts
 
-__all__ = ["Columns", "Floats", "Rows", "count_distinct"]
+__all__ = ["NOTHING", "Columns", "Floats", "Part", "Rows", "Sums", "count_distinct", "count_one", "sums_from"]
 
 Floats = NDArray[np.floating]
 #: threshold, tp, fp, fn, tn: group after group, the thresholds of each ascending.
 Columns = tuple[Floats, Counts, Counts, Counts, Counts]
+#: Weights of positives and of negatives.
+Sums = tuple[float, float]
+#: What changes no number that it is added to: 0.0 would change -0.0.
+NOTHING: Sums = (-0.0, -0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,15 @@ class Rows:
     weights: NDArray[np.float64] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The counts of some groups."""
+
+    numbers: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # distinct scores of each
+    columns: Columns
+
+
 def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Columns]:
     """Return how many distinct scores each group has, and the counts at each of them.
 
@@ -36,12 +49,14 @@ def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Columns]:
     scores += 0
     if rows.groups > 1:
         return _of_groups(rows) if rows.weights is None else _weighted(rows, rows.weights)
-    counted = _of_one(scores, labels) if rows.weights is None else _weighted_one(scores, labels, rows.weights)
+    counted = (
+        count_one(scores, labels) if rows.weights is None else _weighted_one(scores, labels, rows.weights)
+    )
     return np.array([len(counted[0])]), counted
 
 
-def _of_one(scores: Floats, labels: NDArray[np.bool_]) -> Columns:
-    """Count the rows of one group, whose scores are sorted in place."""
+def count_one(scores: Floats, labels: NDArray[np.bool_]) -> Columns:
+    """Count the rows of one group, whose scores have no -0.0 and are sorted in place."""
     rare_is_true = 2 * np.count_nonzero(labels) <= len(labels)
     rare = np.sort(scores[labels if rare_is_true else ~labels])
     # The labels need not follow: the rows below a score are of one class or the other.
@@ -89,16 +104,27 @@ def _weighted(rows: Rows, weights: NDArray[np.float64]) -> tuple[NDArray[np.int6
 
 
 def _weighted_one(scores: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64]) -> Columns:
+    distinct, tp, fp = sums_from(scores, labels, weights)
+    return distinct, tp, fp, tp[0] - tp, fp[0] - fp
+
+
+def sums_from(
+    scores: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64], above: Sums = NOTHING
+) -> tuple[Floats, NDArray[np.float64], NDArray[np.float64]]:
+    """Return distinct scores, and the weights of positives and negatives with at least each of them.
+
+    They are added from the highest score down, beginning with what lies above all of them; those of one score
+    in their order.
+    """
     order = np.argsort(scores, kind="stable")
     scores, labels, weights = scores[order], labels[order], weights[order]
     first = np.flatnonzero(_begins(scores))
-    counts = []
-    for of_class in (labels, ~labels):
+    reached = []
+    for place, of_class in enumerate((labels, ~labels)):
         at_score = np.add.reduceat(np.where(of_class, weights, 0.0), first)
-        reached = at_score[::-1].cumsum()[::-1]
-        counts.append((reached, reached[0] - reached))
-    (tp, fn), (fp, tn) = counts
-    return scores[first], tp, fp, fn, tn
+        at_score[-1] += above[place]
+        reached.append(at_score[::-1].cumsum()[::-1])
+    return scores[first], reached[0], reached[1]
 
 
 def _begins(values: NDArray[np.generic]) -> NDArray[np.bool_]:

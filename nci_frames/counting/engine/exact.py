@@ -7,34 +7,20 @@ copied, and the chunks of a large group share the memory of its keys with each o
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.counting.engine.batches import Batch, read_batches
+from nci_frames.counting.engine.blocks import blocks_of, gather, parts_of, rows_of_groups
 from nci_frames.counting.engine.counted import Counted
-from nci_frames.counting.engine.distinct import Columns, Floats, Rows, count_distinct
+from nci_frames.counting.engine.distinct import Part, count_distinct
 from nci_frames.counting.engine.groups import GroupNumbers
-from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.engine.memory import KEY_BYTES, Budget
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.schemas.runs import rows_of_runs
 
 __all__ = ["TooManyRowsError", "count_exact"]
 
-#: Rows that are ordered by group at a time: their arrays fit into the fast memory of a processor, and are too
-#: small for large pages, which the system may have to make first.
-_BLOCK_ROWS = 1 << 18
-#: A block has at least so many rows for each group, since it takes 8 bytes for each.
-_ROWS_PER_BOUND = 8
-
-#: A group with so many rows is counted alone: to count several at once takes longer for a row.
-_ALONE_ROWS = 1 << 13
-#: Smaller groups are counted together, as many as have so many rows.
-_PART_ROWS = 1 << 17
-#: Within a part, groups have numbers of 16 bits.
-_MOST_GROUPS = 1 << 16
 #: Counts with fewer rows are one chunk, which NumPy reads without a copy.
 _IN_CHUNKS = 1 << 20
 #: The most rows of a chunk that is one group.
@@ -80,39 +66,55 @@ def count_exact(
         As soon as there are more rows than *most_rows*.
     """
     budget = budget or Budget.of(None)
+    weighted = "weight" in scan.raw.collect_schema()
     if scan.rows is not None and most_rows is None:
-        budget.need_rows(scan.rows, len(groups.keys))
+        budget.need_rows(scan.rows, weighted=weighted)
     rows_by_code: dict[int, int] = {}
     batches = read_batches(scan, groups, rows_by_code, progress=progress)
-    kept = _at_most(scan, batches, most_rows, len(groups.keys), budget)
-    blocks = list(_blocks(kept, groups))
+    kept = _at_most(scan, batches, most_rows, budget)
+    blocks = list(blocks_of(kept, groups))
     order = groups.order()
-    parts = [order[part.start : part.stop] for part in _parts(_rows_of_groups(blocks, len(groups))[order])]
-    counted: list[_Part] = []
-    distinct = 0
+    parts = [order[part.start : part.stop] for part in parts_of(rows_of_groups(blocks, len(groups))[order])]
+    counted: list[Part] = []
+    distinct, keys = 0, _KeyBytes(groups)
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        of_parts = threads.map(lambda part: count_distinct(_gathered(blocks, part)), parts)
+        of_parts = threads.map(lambda part: count_distinct(gather(blocks, part)), parts)
         for part, (sizes, columns) in zip(parts, of_parts, strict=True):
-            counted.append(_Part(part, sizes, columns))
+            counted.append(Part(part, sizes, columns))
             distinct += len(columns[0])
-            budget.need_rows(rows_by_code[0], len(groups.keys), distinct)
+            keys.add(counted[-1])
+            budget.need_rows(rows_by_code[0], weighted=weighted, distinct=distinct, key_bytes=keys.bytes)
     blocks.clear()
     sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in counted)])
-    number = pl.Float64 if "weight" in scan.raw.collect_schema() else pl.Int64
+    number = pl.Float64 if weighted else pl.Int64
     schema = {"threshold": pl.Float64, **dict.fromkeys(("tp", "fp", "fn", "tn"), number)}
     return Counted(_table(groups, counted, schema), rows_by_code, groups.frame(), np.cumsum(sizes) - sizes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The counts of some groups."""
+class _KeyBytes:
+    """How much memory the keys of the counts will take: rows of a large group share it (``_table``)."""
 
-    numbers: NDArray[np.int64]
-    sizes: NDArray[np.int64]  # distinct scores of each
-    columns: Columns
+    def __init__(self, groups: GroupNumbers) -> None:
+        self._groups = groups
+        #: The longest run of each key and value.
+        self._runs: dict[tuple[str, object], int] = {}
+        self.bytes = 0
+
+    def add(self, part: Part) -> None:
+        """Add the keys of a part."""
+        rows = len(part.columns[0])
+        longest = min(rows, _CHUNK_ROWS) if len(part.numbers) == 1 else rows
+        for key in self._groups.frame()[part.numbers]:
+            if len(key) > 1 and not (key.dtype == pl.String and key.n_unique() == 1):
+                self.bytes += KEY_BYTES * rows
+                continue
+            run = key.name, key[0]
+            known = self._runs.get(run, 0)
+            self._runs[run] = max(known, longest)
+            self.bytes += KEY_BYTES * (self._runs[run] - known)
 
 
-def _table(groups: GroupNumbers, parts: list[_Part], schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+def _table(groups: GroupNumbers, parts: list[Part], schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
     """Return the counts of all parts, in chunks that are the same in all columns.
 
     On such a frame Polars works chunk by chunk; if the chunks differed, it would copy all columns first.
@@ -133,94 +135,12 @@ def _table(groups: GroupNumbers, parts: list[_Part], schema: Mapping[str, type[p
     return pl.concat(table, rechunk=sum(map(len, table)) < _IN_CHUNKS)
 
 
-def _parts(rows_of: NDArray[np.int64]) -> Iterator[range]:
-    """Yield the numbers of groups that are counted together."""
-    begin = rows = 0
-    for number, mine in enumerate(rows_of.tolist()):
-        full = rows + mine > _PART_ROWS or number - begin == _MOST_GROUPS
-        if number > begin and (full or mine >= _ALONE_ROWS or (rows >= _ALONE_ROWS and number == begin + 1)):
-            yield range(begin, number)
-            begin, rows = number, 0
-        rows += mine
-    if len(rows_of):
-        yield range(begin, len(rows_of))
-
-
-def _at_most(
-    scan: Scan, batches: Iterable[Batch], rows: int | None, keys: int, budget: Budget
-) -> Iterator[Batch]:
+def _at_most(scan: Scan, batches: Iterable[Batch], rows: int | None, budget: Budget) -> Iterator[Batch]:
     seen = 0
     for batch in batches:
         seen += len(batch.scores)
-        budget.need_rows(seen, keys)
+        budget.need_rows(seen, weighted=batch.weights is not None)
         if rows is not None and seen > rows:
             scan.passes.least = max(scan.passes.least, seen)
             raise TooManyRowsError
         yield batch
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Some rows, ordered by the number of their group."""
-
-    bounds: NDArray[np.intp]  # the first row of each group number, and the number of rows
-    scores: Floats
-    labels: NDArray[np.bool_]
-    weights: NDArray[np.float64] | None
-
-
-def _rows_of_groups(blocks: "Iterable[_Block]", groups: int) -> NDArray[np.int64]:
-    rows = np.zeros(groups, np.int64)
-    for block in blocks:
-        rows[: len(block.bounds) - 1] += np.diff(block.bounds)
-    return rows
-
-
-def _blocks(batches: Iterable[Batch], groups: GroupNumbers) -> Iterator[_Block]:
-    waiting: list[Batch] = []
-    rows = 0
-    for batch in batches:
-        waiting.append(batch)
-        rows += len(batch.scores)
-        if rows >= max(_BLOCK_ROWS, _ROWS_PER_BOUND * len(groups)):
-            yield _ordered(waiting)
-            waiting, rows = [], 0
-    if waiting:
-        yield _ordered(waiting)
-
-
-def _ordered(batches: list[Batch]) -> _Block:
-    numbers = np.concatenate([batch.numbers for batch in batches])
-    # The stable sort of 16-bit numbers is a radix sort.
-    small = numbers.astype(np.uint16) if numbers.max(initial=0) < 1 << 16 else numbers
-    rows = np.argsort(small, kind="stable")
-    weights = [batch.weights for batch in batches if batch.weights is not None]
-    return _Block(
-        np.append(0, np.cumsum(np.bincount(numbers))),
-        np.concatenate([batch.scores for batch in batches])[rows],
-        np.concatenate([batch.labels for batch in batches])[rows],
-        np.concatenate(weights)[rows] if weights else None,
-    )
-
-
-def _gathered(blocks: list[_Block], part: NDArray[np.int64]) -> Rows:
-    """Return the rows of some groups, those of each in their order."""
-    mine: list[tuple[_Block, slice | NDArray[np.int64]]] = []
-    numbers = [np.empty(0, np.uint16)]
-    for block in blocks:
-        # Groups that were met after the block have no bounds in it.
-        known = np.flatnonzero(part < len(block.bounds) - 1)
-        starts, ends = block.bounds[part[known]], block.bounds[part[known] + 1]
-        if len(part) > 1:
-            mine.append((block, rows_of_runs(starts, ends - starts)))
-            numbers.append(np.repeat(known.astype(np.uint16), ends - starts))
-        elif len(known):
-            mine.append((block, slice(starts[0], ends[0])))
-    weights = [block.weights[rows] for block, rows in mine if block.weights is not None]
-    return Rows(
-        len(part),
-        np.concatenate(numbers),
-        np.concatenate([block.scores[rows] for block, rows in mine]),
-        np.concatenate([block.labels[rows] for block, rows in mine]),
-        np.concatenate(weights) if weights else None,
-    )

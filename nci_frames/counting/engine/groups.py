@@ -59,17 +59,19 @@ class GroupNumbers:
         self._found = [pl.concat(self._found, rechunk=True)]
         return self._found[0]
 
-    def repeated(self, order: NDArray[np.int64], sizes: NDArray[np.int64] | int) -> pl.DataFrame:
+    def repeated(
+        self, order: NDArray[np.int64], sizes: NDArray[np.int64] | int, *, shared: bool = True
+    ) -> pl.DataFrame:
         """Return the keys of the groups in an order, each as often as it has rows.
 
-        A text that all of them have shares its memory with that of others, as in ``run``.
+        A text that all of them have shares its memory with that of others, as in ``run``, if *shared*.
         """
         keys = self.frame()[order]
         sizes = np.broadcast_to(sizes, len(keys))
         rows = int(sizes.sum())
         return pl.DataFrame(
             [
-                self._run(column, rows)
+                (self._run(column, rows) if shared else column.new_from_index(0, rows))
                 if column.dtype == pl.String and column.n_unique() == 1
                 else _repeated(column, sizes)
                 for column in keys

@@ -2,21 +2,20 @@
 
 from dataclasses import dataclass
 
-import polars as pl
-
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.errors import ParameterError
 from nci_frames.memory import gigabytes, usual_limit
 from nci_frames.messages import quantity
 
-__all__ = ["Budget"]
+__all__ = ["KEY_BYTES", "Budget", "most_values"]
 
 #: Bytes of a row of counts besides its keys: threshold, tp, fp, fn, tn.
 _ROW = 5 * 8
-#: Bytes of a key in a row of counts.
-_KEY = 16
-#: Bytes of a row whose score and class are kept until it is counted.
-_KEPT = 16
+#: Bytes of a key in a row of counts, unless it shares them with other rows.
+KEY_BYTES = 16
+#: Bytes of a row whose score and class are kept until it is counted, and of one that has a weight: most of
+#: them are for the largest group while it is sorted.
+_KEPT, _KEPT_WEIGHTED = 16, 48
 #: Bytes of a cell (group, bin, class) while it is counted.
 _CELL = 8
 
@@ -28,6 +27,8 @@ class Budget:
     limit: float
     #: Further bytes for each group and threshold, of what is computed from the counts.
     overhead: int = 0
+    #: Whether exact counts can be written to a file instead.
+    to_file: bool = True
 
     @classmethod
     def of(cls, memory_limit: float | None) -> "Budget":
@@ -46,32 +47,40 @@ class Budget:
 
     def need_cells(self, groups: GroupNumbers, thresholds: int) -> None:
         """Raise ParameterError if counts of so many groups at so many thresholds take too much."""
-        per_threshold = 2 * _CELL + _ROW + _KEY * len(groups.keys) + self.overhead
+        per_threshold = 2 * _CELL + _ROW + KEY_BYTES * len(groups.keys) + self.overhead
         needed = len(groups) * thresholds * per_threshold
         if needed > self.limit:
+            key, values = most_values(groups)
             cells = f"{quantity(len(groups), 'group')} x {quantity(thresholds, 'threshold')}"
-            raise self._refused(needed, f"{cells} x {per_threshold} bytes", groups.frame())
+            found = f"{cells} x {per_threshold} bytes; {key!r} has {quantity(values, 'value')}"
+            hint = f"take fewer thresholds, or keep fewer keys ({key!r} has the most values)"
+            raise self._refused(needed, found, hint)
 
-    def need_rows(self, rows: int, keys: int, distinct: int = 0) -> None:
-        """Raise ParameterError if so many rows, and counts at so many distinct scores, take too much."""
-        per_score = _ROW + _KEY * keys
-        needed = rows * _KEPT + distinct * per_score
+    def need_rows(self, rows: int, *, weighted: bool, distinct: int = 0, key_bytes: int = 0) -> None:
+        """Raise ParameterError if so many rows, counts at so many distinct scores and keys take too much."""
+        kept = _KEPT_WEIGHTED if weighted else _KEPT
+        needed = rows * kept + distinct * _ROW + key_bytes
         if needed > self.limit:
-            found = f"{quantity(rows, 'row')} x {_KEPT} bytes"
+            found = f"{quantity(rows, 'row')} x {kept} bytes"
             if distinct:
-                found = f"{found} and {quantity(distinct, 'distinct score')} x {per_score} bytes"
-            raise self._refused(needed, found, None)
+                keys = f", with keys of {gigabytes(key_bytes)}" if key_bytes else ""
+                found = f"{found} and {quantity(distinct, 'distinct score')} x {_ROW} bytes{keys}"
+            to_file = "write the counts to a file with sink_exact_counts, or " if self.to_file else ""
+            raise self._refused(needed, found, f"{to_file}take thresholds on a grid, or 'auto'")
 
-    def most_rows(self, keys: int) -> int:
+    def most_rows(self, keys: int, *, weighted: bool) -> int:
         """Return how many rows with distinct scores can be counted, with so many keys."""
-        return int(self.limit // (_KEPT + _ROW + _KEY * keys))
+        kept = _KEPT_WEIGHTED if weighted else _KEPT
+        return int(self.limit // (kept + _ROW + KEY_BYTES * keys))
 
-    def _refused(self, needed: float, found: str, groups: pl.DataFrame | None) -> ParameterError:
+    def _refused(self, needed: float, found: str, hint: str) -> ParameterError:
         msg = f"the counts take {gigabytes(needed)}, and the limit is {gigabytes(self.limit)}"
-        hint = "take thresholds on a grid, or 'auto', or count a model at a time"
-        if groups is not None:
-            values = {key: groups[key].n_unique() for key in groups.columns}
-            most = max(values, key=lambda key: values[key])
-            found = f"{found}; {most!r} has {quantity(values[most], 'value')}"
-            hint = f"take fewer thresholds, or keep fewer keys ({most!r} has the most values)"
         return ParameterError(msg, found=found, hint=f"{hint}, or raise memory_limit")
+
+
+def most_values(groups: GroupNumbers) -> tuple[str, int]:
+    """Return the key with the most values, and how many those are."""
+    frame = groups.frame()
+    values = {key: frame[key].n_unique() for key in frame.columns}
+    most = max(values, key=lambda key: values[key])
+    return most, values[most]

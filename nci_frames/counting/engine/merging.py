@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.grid import counted_cells, joined
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
-from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.engine.memory import KEY_BYTES, Budget
 from nci_frames.counting.engine.partitions import key_names
 from nci_frames.counts.increments import counts_of
 from nci_frames.errors import InvalidRowsError
@@ -84,6 +84,6 @@ def _on_grid(
 def _at_scores(
     added: pl.DataFrame, group: list[str], rows_by_code: dict[int, int], budget: Budget
 ) -> Counted:
-    budget.need_rows(0, len(group), len(added))
+    budget.need_rows(0, weighted=False, distinct=len(added), key_bytes=KEY_BYTES * len(group) * len(added))
     counts = counts_of(added.rename({"place": "threshold"}), group, None).drop("resolution")
     return Counted(counts, rows_by_code, counts.select(group).unique())

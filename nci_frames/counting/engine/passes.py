@@ -1,5 +1,7 @@
 """One pass over a scan, in this process or where its rows are."""
 
+from dataclasses import replace
+
 from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.exact import count_exact
 from nci_frames.counting.engine.grid import count_grid
@@ -52,7 +54,7 @@ def count_at(
         If there are more rows than *most_rows*.
     """
     if scan.source.spark is not None:
-        return count_in_spark(scan, group, grid, also, budget)
+        return count_in_spark(scan, group, grid, also, replace(budget, to_file=False))
 
     def count(groups: GroupNumbers) -> Counted:
         if grid is None:

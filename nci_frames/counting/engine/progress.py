@@ -20,7 +20,9 @@ __all__ = ["rows_shown", "steps_shown"]
 
 
 @contextmanager
-def rows_shown(rows: int | None, files: int, *, show: bool) -> Iterator[Callable[[int], None]]:
+def rows_shown(
+    rows: int | None, files: int, *, show: bool, doing: str = "counting"
+) -> Iterator[Callable[[int], None]]:
     """Yield a function that reports a number of further rows as done.
 
     Parameters
@@ -31,6 +33,8 @@ def rows_shown(rows: int | None, files: int, *, show: bool) -> Iterator[Callable
         Number of files, for the text.
     show
         Whether to show anything; nothing is shown if standard error is not a terminal.
+    doing
+        What is done with the rows.
     """
     console = Console(stderr=True)
     if not (show and console.is_terminal):
@@ -45,7 +49,7 @@ def rows_shown(rows: int | None, files: int, *, show: bool) -> Iterator[Callable
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        what = f"counting {quantity(files, 'file')}" if files else "counting"
+        what = f"{doing} {quantity(files, 'file')}" if files else doing
         task = progress.add_task(what, total=rows, speed="")
 
         def advance(more: int) -> None:

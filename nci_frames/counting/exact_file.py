@@ -1,0 +1,151 @@
+"""Predictions -> a file with counts at every distinct score, of any number of rows."""
+
+import os
+import shutil
+import warnings
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from nci_frames.checked import checked
+from nci_frames.counting.count import nearly_unique, need_whole_log
+from nci_frames.counting.engine.bounded import CHUNKS, Held, counted_parts, hold_rows
+from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
+from nci_frames.counting.engine.result_file import write_counts
+from nci_frames.counting.engine.room import Room
+from nci_frames.counting.engine.scratch import Scratch
+from nci_frames.counting.engine.spilling import Spill
+from nci_frames.counting.logs.reading import Scan, kept_keys
+from nci_frames.counting.logs.scan import scan_behind
+from nci_frames.counting.logs.sources import Predictions
+from nci_frames.errors import OutputError, ParameterError, SchemaError, SourceError
+from nci_frames.files import file_kind, scratch_beside, writing
+from nci_frames.memory import gigabytes
+
+__all__ = ["sink_exact_counts"]
+
+
+@checked
+def sink_exact_counts(
+    predictions: Predictions,
+    /,
+    path: str | Path,
+    *,
+    by: str | Sequence[str] | None = None,
+    memory_limit: float | None = None,
+    progress: bool = False,
+) -> None:
+    """Count at every distinct score of each group, and write the counts to a Parquet file.
+
+    The file has what ``count_confusion(predictions, thresholds="exact", by=by)`` returns, row by row and bit
+    by bit. The memory does not grow with the rows: those that do not fit are sorted on the disk. The log is
+    read once, so that it may be a stream.
+
+    Parameters
+    ----------
+    predictions
+        As in ``count_confusion``; rows in Spark are refused.
+    path
+        The file, whose name ends in ".parquet". It takes the place of an earlier one when it is whole; if
+        anything goes wrong, also if the process is killed, the earlier one stays as it was. Folders above it
+        are created if missing. While rows are sorted, its disk needs 8 bytes for each, 4 where scores are
+        Float32, and 9 more with weights.
+    by
+        The keys to keep besides the model; the others are summed away. None keeps every key there is.
+    memory_limit
+        Maximum number of bytes that this process takes beyond those that it had. With n threads of Polars,
+        320 million x sqrt(n) are for reading row groups of some 250,000 rows (larger ones take more); besides
+        those, at least 100 million are needed, and 1,440 for each group. None stands for half of the
+        machine's memory.
+    progress
+        Whether to show progress, if standard error is a terminal.
+
+    Raises
+    ------
+    InvalidRowsError, SchemaError
+        As ``count_confusion`` does.
+    OutputError
+        If the file cannot be written, or the disk is too small.
+    ParameterError
+        If *path* is a folder, a file of the log, or no Parquet file by its name; if memory_limit is too small
+        for reading, for the groups, or for rows that must be counted together.
+    SourceError
+        As ``count_confusion`` does; or if the rows are in Spark.
+
+    Warns
+    -----
+    InvalidRowsWarning, NearlyUniqueKeyWarning
+        As ``count_confusion`` does.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     nf.sink_exact_counts(log, f"{folder}/exact.parquet")
+    ...     counts = pl.scan_parquet(f"{folder}/exact.parquet").filter(model="a")
+    ...     areas = nf.compute_areas(counts, prevalence=0.01)
+    >>> areas.filter(metric="roc_auc")["value"].to_list()
+    [0.75]
+    """
+    scan = scan_behind(predictions)
+    target = Path(path)
+    file_kind(target, ["parquet"])
+    _need_other_files(scan, target)
+    if scan.source.spark is not None:
+        raise SourceError.rows_in_spark(scan.source.where)
+    raw = scan.raw.collect_schema()
+    group = {key: raw[key] for key in ["model", *kept_keys(scan.keys, by)]}
+    for key, kind in group.items():
+        if kind in (pl.Int128, pl.UInt128):
+            wanted, hint = "of a type that Parquet has", "cast it to Int64 or String"
+            raise SchemaError.wrong_type(key, scan.source.where, str(kind), wanted, hint)
+    weighted = "weight" in raw
+    dtype = np.float32 if raw["score"] == pl.Float32 else np.float64
+    row = np.dtype(dtype).itemsize + 8 * weighted
+    room = Room.of(memory_limit, row, CHUNKS)
+
+    def hold(groups: GroupNumbers) -> Held:
+        spill = Spill(Scratch(scratch, str(target)), dtype, weighted=weighted)
+        return hold_rows(scan, groups, spill, room, progress=progress)
+
+    with scratch_beside(target) as scratch:
+        _need_space(scan, target, row + weighted, room)
+        held = with_group_numbers(group, hold)
+        need_whole_log(scan, held.rows_by_code)
+        counted = pl.Float64() if weighted else pl.Int64()
+        counts = {"threshold": pl.Float64(), **dict.fromkeys(("tp", "fp", "fn", "tn"), counted)}
+        with writing(target) as file, closing(counted_parts(held, room)) as parts:
+            write_counts(file, parts, held.groups, counts, progress=progress)
+    warned = (
+        *scan.source.warnings,
+        scan.dropped(held.rows_by_code),
+        nearly_unique(held.groups.frame(), held.rows_by_code.get(0, 0), scan.source.where),
+    )
+    for warning in warned:
+        if warning is not None:
+            warnings.warn(warning, stacklevel=3)  # whoever called the checked function
+
+
+def _need_other_files(scan: Scan, target: Path) -> None:
+    """Raise ParameterError if the target is a file of the log, under this or another name."""
+    if not os.path.exists(target):  # noqa: PTH110 - pathlib raises for a name that is too long
+        return
+    for file in scan.source.files:
+        if target.samefile(file):
+            msg = "the output would replace a file of the log"
+            raise ParameterError(msg, found=f"{str(target)!r} is {file!r}", hint="name another file")
+
+
+def _need_space(scan: Scan, target: Path, row: int, room: Room) -> None:
+    """Raise OutputError if the disk has no space for the rows that are sorted on it."""
+    if scan.rows is None or scan.rows < room.held(0):
+        return
+    free, needed = shutil.disk_usage(target.parent).free, scan.rows * row
+    if needed > free:
+        raise OutputError.too_little_space(str(target), gigabytes(needed), gigabytes(free))

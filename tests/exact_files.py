@@ -1,0 +1,22 @@
+"""A log, and so little memory for it that it is counted in many parts."""
+
+import pytest
+
+from nci_frames.counting.engine import batches, blocks, dividing, result_file
+from nci_frames.counting.engine.room import Room
+from tests.logs import random_log
+
+LOG = random_log(2000, values=1000)
+
+
+def shrink(patch: pytest.MonkeyPatch, *, held: int, counted: int, step: int = 4) -> None:
+    """Let so few rows fit into memory, in small blocks, parts and row groups."""
+    patch.setattr(Room, "held", lambda _, __: held)
+    patch.setattr(Room, "counted", lambda _, __, rows=0: max(counted - rows, 0))
+    patch.setattr(dividing, "STEP", step)
+    few = {"_BLOCK_ROWS": 16, "_ROWS_PER_BOUND": 1, "ALONE_ROWS": 10, "_PART_ROWS": 20, "MOST_GROUPS": 5}
+    for name, rows in few.items():
+        patch.setattr(blocks, name, rows)
+    patch.setattr(batches, "_SLICE_ROWS", 7)
+    patch.setattr(result_file, "ROWS_OF_A_GROUP", 40)
+    patch.setattr(result_file, "_ALONE_ROWS", 15)
