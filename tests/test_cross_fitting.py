@@ -48,7 +48,7 @@ def test_against_brute_force(metric: str, sign: int, units: str | None) -> None:
     found = nf.cross_fit(
         counts, metric=metric, prevalence=etas, beta=betas, repeats=3, seed=7, units=units
     ).sort("model")
-    samplers = samplers_of(whole_counts(counts), units)
+    samplers = list(samplers_of(whole_counts(counts), units))
     assert len(samplers) == 2
     for given in samplers:
         mine = found.filter(model=given.histogram.group["model"].item())
