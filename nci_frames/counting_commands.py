@@ -11,7 +11,7 @@ from nci_frames.typing import Dialect
 __all__ = ["COUNTING_COMMANDS"]
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Print a query that counts the predictions of a table.")
 @click.argument("table")
 @click.option(
     "--dialect",
@@ -54,7 +54,7 @@ def sql(table: str, **options: Any) -> None:
     click.echo(counting_sql(table, **options))
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Estimate the prevalence of a log without labels.")
 @click.argument("reference")
 @click.argument("traffic")
 @click.option("--segments", "-s", multiple=True, help="Column to estimate by; may be repeated.")

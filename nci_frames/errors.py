@@ -211,7 +211,8 @@ class SourceError(NciFramesError):
         """Build the error for some of several files, whose reasons were told; the others were counted."""
         hints = []
         if failed:
-            hints.append("append again when these files are good: the others are known then")
+            known = ": the others are known then" if len(failed) + len(changed) < files else ""
+            hints.append(f"append again when these files are good{known}")
         if changed:
             recount = Option("on_changed", "recount")
             hints.append(f"{recount} counts the new content of changed files in place of the old")
@@ -386,12 +387,12 @@ class OutputError(NciFramesError):
         )
 
     @classmethod
-    def no_new_ledger(cls, folder: str, names: Sequence[str]) -> Self:
-        """Build the error for a folder in which a ledger would stand among files of something else."""
+    def no_new_ledger(cls, folder: str, found: str) -> Self:
+        """Build the error for a place where a ledger cannot be begun: a file, or a folder of other files."""
         return cls(
             "a new ledger needs a folder of its own",
             where=repr(folder),
-            found=listed(map(repr, names)),
+            found=found,
             hint="name a folder that is empty or not there yet; the ledger comes before the files to count",
         )
 

@@ -45,10 +45,11 @@ def file_kind(path: str | Path, kinds: Sequence[str], *, what: str = "file") -> 
     if kind not in kinds:
         _refuse_folder(Path(path), what, f"{what}.{kinds[0]}")
         suffixes = ", ".join(f".{kind}" for kind in kinds)
+        named = str(Path(path).with_suffix(f".{kinds[0]}"))
         raise ParameterError(
             f"the name of the file must end in one of {suffixes}",
             found=repr(str(path)),
-            hint=f"the ending says in which format the file is written, e.g. {f'{path}.{kinds[0]}'!r}",
+            hint=f"the ending says in which format the file is written, e.g. {named!r}",
         )
     return kind
 

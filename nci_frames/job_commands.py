@@ -48,7 +48,7 @@ def init(folder: Path, example: bool) -> None:
     click.echo(f"next:    nci-frames check {_shown(file)}")
 
 
-@click.command("demo-job", cls=Command)
+@click.command("demo-job", cls=Command, short_help="Run a job on five nights of synthetic logs.")
 @out_option("demo-job", "Folder of the job")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the logs.")
 def demo_job(out: Path, seed: int) -> None:
@@ -109,7 +109,7 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
         ctx.exit(SourceError.exit_code)
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Run a job once: count, report, judge the gates, publish.")
 @click.argument("job", type=click.Path(path_type=Path))
 @click.option("--run-id", help="Name of the run, published once.  [default: its number and the time]")
 @_UNTIL

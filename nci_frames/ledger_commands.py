@@ -36,7 +36,7 @@ def ledger() -> None:
     """
 
 
-@ledger.command()
+@ledger.command(short_help="Count the files that the ledger does not know yet.")
 @click.argument("path")
 @click.argument("source", nargs=-1, required=True)
 @click.option(
@@ -59,7 +59,7 @@ def ledger() -> None:
 @click.option(
     "--keep-going",
     is_flag=True,
-    help="Count the good files where others cannot be counted, and end with exit code 3.",
+    help="Count the good files where others cannot be counted; the exit code is then 3.",
 )
 @click.pass_context
 def append(
@@ -208,7 +208,7 @@ def compact(path: str, generation: str | None) -> None:
     click.echo(f"files gathered: {gathered:,}")
 
 
-@ledger.command()
+@ledger.command(short_help="Count all files anew, in place of the old counts.")
 @click.argument("path")
 @click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
 def rebuild(path: str, generation: str | None) -> None:
@@ -223,7 +223,7 @@ def rebuild(path: str, generation: str | None) -> None:
     _warn(counted)
 
 
-@ledger.command()
+@ledger.command(short_help="Let the rows of sources count no longer.")
 @click.argument("path")
 @click.argument("source", nargs=-1, required=True)
 @click.option("--generation", help="The settings.  [default: those used last for logs with labels]")

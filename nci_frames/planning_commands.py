@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Show how large a test set must be, or what one can support.")
 @click.option(
     "--half-width", type=Grid(1.0), help="Required half-width of the rates: one number, or TPR,FPR."
 )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["REPORT_COMMANDS"]
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Rank the models of prediction logs and write a report.")
 @click.argument("logs", nargs=-1, required=True)
 @question_options
 @comparison_options
@@ -119,7 +119,7 @@ def report(
     _run(job)
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Train classifiers on real data and report on their logs.")
 @comparison_options
 @output_options
 @out_option("demo-output", "Folder for the logs and the reports")

@@ -298,7 +298,8 @@ def test_a_file_in_place_of_the_output_or_of_the_ledger_ends_the_run(tmp_path: P
     (tmp_path / "ledger").write_text("a file")
     ran = call("run", job)
     assert ran.exit_code == 4
-    assert "the ledger cannot be written" in ran.output
+    assert "a new ledger needs a folder of its own" in ran.output
+    assert "found: a file" in ran.output
 
 
 @pytest.mark.thorough

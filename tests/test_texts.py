@@ -31,6 +31,13 @@ def test_a_file_keeps_no_text_of_a_case_that_is_gone(file: str) -> None:
     assert len(set(names)) == len(names)
 
 
+def test_the_list_of_commands_cuts_no_line() -> None:
+    texts = [text for name, text in KEPT["help"].items() if "Commands:" in (text or "")]
+    assert len(texts) >= 2
+    lines = [line for text in texts for line in text.partition("Commands:")[2].splitlines()]
+    assert [line for line in lines if line.endswith("...")] == []
+
+
 def test_every_command_has_a_page_of_help() -> None:
     some = {"nci-frames --help", "nci-frames report --help", "nci-frames ledger append --help"}
     assert some <= set(pages_of_help())

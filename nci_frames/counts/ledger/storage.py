@@ -16,6 +16,7 @@ from deltalake._internal import DeltaFileSystemHandler
 
 from nci_frames.errors import LedgerError, OutputError
 from nci_frames.files import nearest_folder
+from nci_frames.messages import listed
 
 __all__ = ["Storage", "content_hash", "file_hash", "fsync_folder", "store_problem"]
 
@@ -81,6 +82,8 @@ class Storage:
 
     def need_empty(self) -> None:
         """Raise OutputError if files are there that no begun ledger has; hidden ones do not count."""
+        if self.is_file:
+            raise OutputError.no_new_ledger(self.uri, "a file")
         if self.local is None or not os.path.isdir(self.local):  # noqa: PTH112 - as above
             return
         try:
@@ -89,7 +92,7 @@ class Storage:
             raise OutputError.unwritable(self.uri, error) from error
         foreign = [name for name in names if not name.startswith((_LOG, _HASHES, "ledger_part=", "."))]
         if foreign:
-            raise OutputError.no_new_ledger(self.uri, foreign)
+            raise OutputError.no_new_ledger(self.uri, listed(map(repr, foreign)))
 
     def found_instead(self) -> str | None:
         """Say what is in the place of a ledger that is not there; None of an object store."""

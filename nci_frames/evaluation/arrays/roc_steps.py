@@ -16,8 +16,9 @@ from nci_frames.typing import Floats
 
 __all__ = ["Curves", "curve_parts", "curves_of", "no_curves"]
 
-#: Rows of a part: with fewer, two threads wait for each other; with more, the arrays take much memory.
-_ROWS_AT_A_TIME = 1 << 18
+#: Rows of a part, unless a group has more. With more rows each array is a piece of memory of its own, which
+#: the system clears anew each time: that may take longer than to compute it.
+_ROWS_AT_A_TIME = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
