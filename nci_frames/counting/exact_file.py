@@ -57,8 +57,8 @@ def sink_exact_counts(
         The keys to keep besides the model; the others are summed away. None keeps every key there is.
     memory_limit
         Maximum number of bytes that this process takes beyond those that it had. With n threads of Polars,
-        320 million x sqrt(n) are for reading row groups of some 250,000 rows (larger ones take more); besides
-        those, at least 100 million are needed, and 1,440 for each group. None stands for half of the
+        320 million x sqrt(n) are for reading row groups of up to a million rows (larger ones take more);
+        besides those, at least 100 million are needed, and 1,440 for each group. None stands for half of the
         machine's memory.
     progress
         Whether to show progress, if standard error is a terminal.

@@ -13,10 +13,10 @@ from nci_frames.messages import Option
 
 __all__ = ["Room"]
 
-#: Bytes that one thread of Polars takes to read, whatever the rows: row groups of some 250,000 rows and a few
-#: columns. Those of several threads grow with the root of their number, as measured with up to 64 of them.
+#: Bytes that one thread of Polars takes to read, whatever the rows: row groups of up to a million rows and
+#: a few columns. With more threads they grow with the root of their number, as measured with up to 64.
 _READING = 320_000_000
-#: Bytes for rows without which there would be too many blocks.
+#: The least bytes for rows: with fewer of them there would be too many blocks.
 _LEAST_FOR_ROWS = 100_000_000
 #: Bytes of a group while rows are read: its keys, its hash, its place in the table of hashes, and the rows
 #: of a block, which has more rows if there are more groups.
