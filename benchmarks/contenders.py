@@ -9,7 +9,6 @@ the next) as its engine gives them, in arrays. It need not add them up to counts
 
 import hashlib
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from exact_contenders import nci_frames_exact, numpy_exact, scikit_learn_areas, 
 from frame_contenders import numpy_lookup, numpy_search, polars_bins, polars_packed, polars_search
 from logs import KEYS, arbitrary_thresholds, few_rows, linked, uniform_thresholds
 from numpy.typing import NDArray
+from own_memory import peak_bytes
 from sql_contenders import (
     duckdb_asof,
     duckdb_case,
@@ -112,8 +112,12 @@ def main() -> None:
     begin, used = time.perf_counter(), time.process_time()
     result = CONTENDERS[name](files, thresholds)
     seconds, cpu = time.perf_counter() - begin, time.process_time() - used
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
-    found = {"seconds": seconds, "cpu": cpu, "digest": digest(result, thresholds), "peak_gb": peak}
+    found = {
+        "seconds": seconds,
+        "cpu": cpu,
+        "digest": digest(result, thresholds),
+        "peak_gb": peak_bytes() / 1e9,
+    }
     print(json.dumps(found))
 
 

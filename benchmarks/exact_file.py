@@ -17,15 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from own_memory import peak_bytes
+
 from nci_frames.demo import write_synthetic_logs
 
 DTYPES = ("float64", "float32")
-
-
-def peak() -> int:
-    """Return the largest memory of this process so far, in bytes: not that of the one that started it."""
-    status = Path("/proc/self/status").read_text()
-    return 1024 * int(status.split("VmHWM:")[1].split()[0])
 
 
 def written() -> int:
@@ -76,10 +72,10 @@ def run_step(step: str, log: str, file: str, limit: str) -> None:
         "folds": lambda: areas(["model", "fold"], file),
     }
     nf.sink_exact_counts, nf.compute_areas  # noqa: B018 - imports
-    memory, begin, used = peak(), time.perf_counter(), time.process_time()
+    memory, begin, used = peak_bytes(), time.perf_counter(), time.process_time()
     found = steps[step]()
     found |= {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - used}
-    print(json.dumps(found | {"peak_gb": (peak() - memory) / 1e9, "imports_gb": memory / 1e9}))
+    print(json.dumps(found | {"peak_gb": (peak_bytes() - memory) / 1e9, "imports_gb": memory / 1e9}))
 
 
 def main() -> None:

@@ -18,7 +18,6 @@ import contextlib
 import io
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -26,6 +25,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from own_memory import peak_bytes
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance.md"
@@ -119,18 +120,6 @@ def measured(name: str, folder: Path) -> dict[str, float]:
 
             render_report(compared)
     return {"cpu": time.process_time() - cpu, "GB": peak_bytes() / 1e9}
-
-
-def peak_bytes() -> int:
-    """Return the most memory that this process had.
-
-    In Linux getrusage begins with that of the process which started this one, and which wrote what is read.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        (peak,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(peak.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def run_apart(name: str, folder: Path, version: Path) -> dict[str, float]:

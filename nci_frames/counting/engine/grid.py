@@ -130,7 +130,8 @@ def counted_cells(
         return _table(groups, values, in_bins, np.searchsorted(thresholds, values) + 1)
 
     apart = None if also is None else table(also)
-    return Counted(table(grid), rows_by_code, groups.frame(), also=apart)
+    first = np.arange(len(groups)) * len(grid)
+    return Counted(table(grid), rows_by_code, groups.frame(), first, also=apart)
 
 
 def _table(groups: GroupNumbers, thresholds: Floats, reached: Counts, bins: NDArray[np.intp]) -> pl.DataFrame:
