@@ -22,7 +22,7 @@ nf.count_confusion(scan, thresholds=nf.uniform_thresholds(11), progress=True)
 
 @pytest.mark.thorough
 def test_a_terminal_sees_how_far_it_is_and_a_file_nothing(tmp_path: Path) -> None:
-    write_synthetic_logs(tmp_path, rows=300_000)
+    write_synthetic_logs(tmp_path, rows=1_200_000)
     command = [sys.executable, "-c", COUNT, str(tmp_path)]
 
     silent = subprocess.run(command, capture_output=True, check=True)
@@ -31,7 +31,7 @@ def test_a_terminal_sees_how_far_it_is_and_a_file_nothing(tmp_path: Path) -> Non
     text = _seen_on_a_terminal(command)
     assert "counting" in text
     assert "file" in text
-    assert "300000/300000" in text
+    assert "1200000/1200000" in text
     assert "rows/s" in text
 
 
