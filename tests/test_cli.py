@@ -231,6 +231,8 @@ import resource, sys
 from nci_frames import folders
 from nci_frames.cli import main
 folders._LEAST_BYTES = 1000
+# Python would keep bytecode that is cut off at the limit, for every process after this one.
+sys.dont_write_bytecode = True
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
 main(sys.argv[2:])
 """

@@ -273,6 +273,8 @@ def test_a_full_disk_leaves_what_was_there(
     file = tmp_path / "exact.parquet"
     file.write_text("old")
     shrink(monkeypatch, held=held, counted=held)
+    # Python would keep bytecode that is cut off at the limit, for every process after this one.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
     try:
