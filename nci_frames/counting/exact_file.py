@@ -13,6 +13,7 @@ import polars as pl
 from nci_frames.checked import checked
 from nci_frames.counting.count import nearly_unique, need_whole_log
 from nci_frames.counting.engine.bounded import CHUNKS, Held, counted_parts, hold_rows
+from nci_frames.counting.engine.distinct import columns_of_counts
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.result_file import write_counts
 from nci_frames.counting.engine.room import Room
@@ -118,8 +119,7 @@ def sink_exact_counts(
         _need_space(scan, target, row + weighted, room)
         held = with_group_numbers(group, hold)
         need_whole_log(scan, held.rows_by_code)
-        counted = pl.Float64() if weighted else pl.Int64()
-        counts = {"threshold": pl.Float64(), **dict.fromkeys(("tp", "fp", "fn", "tn"), counted)}
+        counts = columns_of_counts(weighted=weighted)
         with writing(target) as file, closing(counted_parts(held, room)) as parts:
             write_counts(file, parts, held.groups, counts, progress=progress)
     warned = (

@@ -36,8 +36,8 @@ def sums_on_one_grid(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame | Non
     -------
     Counts without the other keys, sorted; None, too, for sums of weights, and if a count is null.
     """
-    resolved = [name for name in ("resolution",) if name in frame.columns]
-    words = frame.select(pl.col(resolved).unique().sort()).to_series().to_list() if resolved else []
+    resolved = "resolution" in frame.columns
+    words = frame.select(pl.col("resolution").unique().sort()).to_series().to_list() if resolved else []
     nulls = any(frame.select(pl.col(*_CELLS).null_count()).row(0))
     whole = all(frame.schema[cell] == pl.Int64 for cell in _CELLS)
     if frame.is_empty() or nulls or not whole or words not in ([], ["exact"], ["grid"], ["exact", "grid"]):

@@ -1,13 +1,26 @@
 """Rows of some groups -> counts at every distinct score of each, all in memory."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.counting.engine.cells import Counts
 
-__all__ = ["NOTHING", "Columns", "Floats", "Part", "Rows", "Sums", "count_distinct", "count_one", "sums_from"]
+__all__ = [
+    "NOTHING",
+    "Columns",
+    "Floats",
+    "Part",
+    "Rows",
+    "Sums",
+    "columns_of_counts",
+    "count_distinct",
+    "count_one",
+    "sums_from",
+]
 
 Floats = NDArray[np.floating]
 #: threshold, tp, fp, fn, tn: group after group, the thresholds of each ascending.
@@ -37,6 +50,17 @@ class Part:
     numbers: NDArray[np.int64]
     sizes: NDArray[np.int64]  # distinct scores of each
     columns: Columns
+
+    def table(self, columns: Mapping[str, pl.DataType], rows: slice = slice(None)) -> pl.DataFrame:
+        """Return the counts as a frame without keys, all or some rows, with such columns."""
+        series = zip(columns.items(), self.columns, strict=True)
+        return pl.DataFrame([pl.Series(name, column[rows]).cast(dtype) for (name, dtype), column in series])
+
+
+def columns_of_counts(*, weighted: bool) -> dict[str, pl.DataType]:
+    """Return the columns of counts besides keys: rows are counted, or weights summed."""
+    number = pl.Float64() if weighted else pl.Int64()
+    return {"threshold": pl.Float64(), **dict.fromkeys(("tp", "fp", "fn", "tn"), number)}
 
 
 def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Columns]:

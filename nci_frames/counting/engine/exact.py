@@ -14,7 +14,7 @@ import polars as pl
 from nci_frames.counting.engine.batches import Batch, read_batches
 from nci_frames.counting.engine.blocks import blocks_of, gather, parts_of, rows_of_groups
 from nci_frames.counting.engine.counted import Counted
-from nci_frames.counting.engine.distinct import Part, count_distinct
+from nci_frames.counting.engine.distinct import Part, columns_of_counts, count_distinct
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import KEY_BYTES, Budget
 from nci_frames.counting.logs.reading import Scan
@@ -25,8 +25,6 @@ __all__ = ["TooManyRowsError", "count_exact"]
 _IN_CHUNKS = 1 << 20
 #: The most rows of a chunk that is one group.
 _CHUNK_ROWS = 1 << 18
-
-_COLUMNS = ("threshold", "tp", "fp", "fn", "tn")
 
 
 class TooManyRowsError(Exception):
@@ -86,9 +84,8 @@ def count_exact(
             budget.need_rows(rows_by_code[0], weighted=weighted, distinct=distinct, key_bytes=keys.bytes)
     blocks.clear()
     sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in counted)])
-    number = pl.Float64 if weighted else pl.Int64
-    schema = {"threshold": pl.Float64, **dict.fromkeys(("tp", "fp", "fn", "tn"), number)}
-    return Counted(_table(groups, counted, schema), rows_by_code, groups.frame(), np.cumsum(sizes) - sizes)
+    table = _table(groups, counted, columns_of_counts(weighted=weighted))
+    return Counted(table, rows_by_code, groups.frame(), np.cumsum(sizes) - sizes)
 
 
 class _KeyBytes:
@@ -114,7 +111,7 @@ class _KeyBytes:
             self.bytes += KEY_BYTES * (self._runs[run] - known)
 
 
-def _table(groups: GroupNumbers, parts: list[Part], schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+def _table(groups: GroupNumbers, parts: list[Part], columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
     """Return the counts of all parts, in chunks that are the same in all columns.
 
     On such a frame Polars works chunk by chunk; if the chunks differed, it would copy all columns first.
@@ -123,14 +120,13 @@ def _table(groups: GroupNumbers, parts: list[Part], schema: Mapping[str, type[pl
     # The longest first: of its keys, groups with an equal key share a part.
     for place in sorted(range(len(parts)), key=lambda place: len(parts[place].columns[0]), reverse=True):
         part = parts[place]
-        series = zip(schema.items(), part.columns, strict=True)
-        counts = pl.DataFrame([pl.Series(name, column).cast(dtype) for (name, dtype), column in series])
+        counts = part.table(columns)
         if len(part.numbers) == 1:
             pieces = counts.iter_slices(_CHUNK_ROWS)
             chunks[place] = [groups.run(int(part.numbers[0]), len(piece)).hstack(piece) for piece in pieces]
         else:
             chunks[place] = [groups.repeated(part.numbers, part.sizes).hstack(counts)]
-    nothing = groups.frame().clear().hstack(pl.DataFrame(schema=schema))
+    nothing = groups.frame().clear().hstack(pl.DataFrame(schema=columns))
     table = [nothing, *(chunk for place in sorted(chunks) for chunk in chunks[place])]
     return pl.concat(table, rechunk=sum(map(len, table)) < _IN_CHUNKS)
 

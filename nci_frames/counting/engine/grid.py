@@ -123,20 +123,25 @@ def counted_cells(
     """
     # In place, and from the highest bin down: the cells may be most of the memory.
     np.cumsum(in_bins[:, ::-1], axis=1, out=in_bins[:, ::-1])
-    thresholds = joined(grid, also)
+    thresholds, order = joined(grid, also), groups.order()
 
     def table(values: Floats) -> pl.DataFrame:
         # The first bin is below every threshold: its rows are never positive, but they are rows.
-        return _table(groups, values, in_bins, np.searchsorted(thresholds, values) + 1)
+        return _table(groups, order, values, in_bins, np.searchsorted(thresholds, values) + 1)
 
     apart = None if also is None else table(also)
     first = np.arange(len(groups)) * len(grid)
     return Counted(table(grid), rows_by_code, groups.frame(), first, also=apart)
 
 
-def _table(groups: GroupNumbers, thresholds: Floats, reached: Counts, bins: NDArray[np.intp]) -> pl.DataFrame:
+def _table(
+    groups: GroupNumbers,
+    order: NDArray[np.int64],
+    thresholds: Floats,
+    reached: Counts,
+    bins: NDArray[np.intp],
+) -> pl.DataFrame:
     """Return the keys, threshold, tp, fp, fn, tn, sorted, given how many rows reach each bin."""
-    order = groups.order()
     # A column at a time: the table is larger than all the cells.
     table = groups.repeated(order, len(thresholds)).with_columns(
         threshold=pl.Series(np.tile(thresholds, len(groups)))

@@ -102,6 +102,4 @@ class _Waiting:
         sizes = part.sizes if len(part.numbers) > 1 else rows.stop - rows.start
         # Memory that is shared is kept for all groups.
         keys = self._groups.repeated(part.numbers, sizes, shared=False)
-        series = zip(self._counts.items(), part.columns, strict=True)
-        counts = [pl.Series(name, column[rows]).cast(dtype) for (name, dtype), column in series]
-        return keys.hstack(counts).with_columns(resolution=pl.lit("exact"))
+        return keys.hstack(part.table(self._counts, rows)).with_columns(resolution=pl.lit("exact"))
