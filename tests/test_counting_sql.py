@@ -43,6 +43,8 @@ def test_duckdb_counts_the_same(dtype: type[np.floating], words: Any) -> None:
     assert_frame_equal(counts, counted(log), check_exact=True)
 
 
+# A grid that is drawn may well lie elsewhere than the scores.
+@pytest.mark.filterwarnings("ignore::nci_frames.OutsideGridWarning")
 @pytest.mark.thorough
 @given(
     scores=st.lists(st.floats(allow_nan=False), min_size=1, max_size=40),
