@@ -185,6 +185,10 @@ def _scan(opened: Source, columns: Columns, positive: Positive, on_invalid: OnIn
 def _columns_of_predictions(names: Sequence[str], label: str | None) -> Columns:
     """Return the parts that columns play by their names alone."""
     keys = PREDICTIONS.keys(names)
+    for key in keys:
+        check_key(
+            key, "rename the column, or say which columns are segments: scan_predictions(..., segments=[...])"
+        )
     return _columns(
         "model",
         label,
