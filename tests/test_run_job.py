@@ -507,6 +507,21 @@ def test_a_ledger_without_a_job_from_the_command_line(tmp_path: Path) -> None:
     assert pl.read_parquet(out).is_empty()
 
 
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("command", ["run {0}/job.toml", "ledger append {0}/other {0}/logs"])
+def test_files_that_are_skipped_are_named(tmp_path: Path, command: str) -> None:
+    paths = write_nights(tmp_path / "logs", 2)
+    small_job(tmp_path)
+    skipped = paths[1].with_name("_b.parquet")
+    write_night(skipped, 50, 0.8, seed=9)
+    done = call(*command.format(tmp_path).split())
+    assert done.exit_code == 0, done.output
+    (told,) = (line for line in done.stderr.splitlines() if line.startswith("warning: "))
+    assert told.startswith("warning: 1 file or folder of '")
+    assert told.endswith(f" was skipped: {str(skipped)!r}")
+
+
 def test_a_path_without_a_ledger_is_told(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a file")
     (tmp_path / "empty").mkdir()

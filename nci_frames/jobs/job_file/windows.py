@@ -106,7 +106,7 @@ def _dated(template: str, length: timedelta) -> list[SourceFile]:
     found = []
     glob = before + digits + after
     try:
-        logs = find_logs(glob)
+        logs = find_logs(glob, where=repr(template))
     except SourceError as error:
         # The reader wrote the template, and not the glob.
         raise (error.at(repr(template)) if error.where == repr(glob) else error) from error
