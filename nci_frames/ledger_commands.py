@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nci_frames.command_options import Moment, column_options
+from nci_frames.command_options import Moment, column_options, thresholds_option
 from nci_frames.commands import Commands, tell_warning
 from nci_frames.errors import SourceError
 from nci_frames.extras import require_jobs
@@ -39,12 +39,7 @@ def ledger() -> None:
 @ledger.command(short_help="Count the files that the ledger does not know yet.")
 @click.argument("path")
 @click.argument("source", nargs=-1, required=True)
-@click.option(
-    "--thresholds",
-    default="logit:501",
-    show_default=True,
-    help='"exact", "logit:501", "uniform:101", or numbers separated by commas.',
-)
+@thresholds_option("logit:501")
 @click.option("--segments", "-s", multiple=True, help="Column counted apart; may be repeated.")
 @column_options("model", "label", "score", "fold", "unit", "positive", "on_invalid")
 @click.option("--buckets", type=int, help="Buckets of units, 20 or more.  [default: 256]")

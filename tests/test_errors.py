@@ -153,7 +153,7 @@ def test_hints_name_only_options_that_the_command_has() -> None:
         ("report LOG --thresholds 0.5,0.2", "sort them, and give each of them once"),
         ("report LOG --thresholds logit:1", "a grid has 2 to 65,535 thresholds"),
         ("report LOG --prevalence ,", "'' is not a number"),
-        ("sql t --dialect duckdb --thresholds nan", "nan in 'nan' must be a number."),
+        ("sql t --dialect duckdb --thresholds nan", "thresholds must be numbers"),
         ("sql t --dialect duckdb --positive 1_0", "--positive 1_0 alone"),
         ("sql t --dialect duckdb --positive yes", "add --negative, the other label"),
         ("plan --delta 0.1", "--delta needs the expected rates, --tpr and --fpr"),

@@ -169,7 +169,7 @@ class Job(Model):
         Thresholds,
         Field(
             validate_default=True,
-            description='"exact", "logit:501", "uniform:101" or ascending numbers.',
+            description='"exact", "logit:501", "uniform:101", start:stop:lin:count or ascending numbers.',
         ),
     ] = cast("Any", "logit:501")
     buckets: Annotated[
