@@ -519,9 +519,10 @@ def best(effort: float) -> Iterator[Seen]:
 
 
 def crossovers(effort: float) -> Iterator[Seen]:
-    """Two models of which one finds the easiest positives, the other more of them."""
-    for line in best_models.crossovers(effort):
-        yield Seen(*line)
+    """Two models of which one finds the easiest positives, the other more of them; also of few units."""
+    for lines in (best_models.crossovers, best_models.crossovers_of_few):
+        for line in lines(effort):
+            yield Seen(*line)
 
 
 def support(effort: float) -> Iterator[Seen]:
