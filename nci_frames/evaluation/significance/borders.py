@@ -19,7 +19,7 @@ Sizes = tuple[float, float]
 _LOGITS, _LOG_BETAS = np.linspace(-16, 16, 161), np.linspace(-7, 7, 141)
 
 
-#: Of fewer rows, or buckets of equal size, resampled logs differ too little. In simulated logs the bounds held
+#: Of fewer rows, or buckets of equal size, resampled logs differ too little. In simulated logs bounds held
 #: the place in 87 % with 3 units of positives, in 63 % with 2, and in none with 2 or 3 positive rows.
 _LEAST = 5
 _FEW = f"fewer than {_LEAST} rows of a class, or buckets of equal size that have it"
