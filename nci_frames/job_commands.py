@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JOB_COMMANDS"]
 
-#: Files that are listed by ``check``.
+#: Reasons why a run would end that ``check`` lists.
 _LISTED = 20
 _UNTIL = click.option(
     "--until", type=Moment(), help="Only windows that begin before this day or hour in UTC, e.g. 2026-03-04."
@@ -172,15 +172,18 @@ def _read(path: Path) -> "JobFile":
 
 def _tell_files(label: str, planned: "Planned") -> int:
     """Print what a run would do with the files of a source; return how many would end it."""
+    from nci_frames.jobs.ledger.appending import by_reason
+
     events = dict(planned.files["event"].value_counts().rows())
     told = ", ".join(f"{number:,} {event}" for event, number in sorted(events.items()))
     click.echo(f"{label + ':':<9} {len(planned.files):,} ({told})")
     stops = planned.stopping
-    for row in stops.head(_LISTED).iter_rows(named=True):
-        reason = row["reason"] or "it was counted with another content, and on_changed is 'raise'"
-        click.echo(f"          {row['event']}: {row['path']!r}: {_indented(reason)}")
-    if len(stops) > _LISTED:
-        click.echo(f"          and {len(stops) - _LISTED:,} more")
+    reasons = by_reason(stops)
+    for event, files, reason in reasons[:_LISTED]:
+        why = reason or "counted with another content, and on_changed is 'raise'"
+        click.echo(f"          {event}: {_indented(f'{files}: {why}')}")
+    if len(reasons) > _LISTED:
+        click.echo(f"          and {quantity(len(reasons) - _LISTED, 'other reason')}")
     if planned.windows:
         first, last = planned.windows[0][0], planned.windows[-1][1]
         click.echo(
