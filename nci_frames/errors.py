@@ -290,6 +290,12 @@ class SchemaError(NciFramesError):
         return cls(f"column {column!r} must be {wanted}", where=where, found=found, hint=hint)
 
     @classmethod
+    def wrong_key(cls, column: str, where: str, problem: str) -> Self:
+        """Build the error for a column of a frame that cannot be a key under its name."""
+        hint = f"drop it, or rename it: frame.rename({{{column!r}: ...}})"
+        return cls(f"the key {column!r} {problem}", where=where, hint=hint)
+
+    @classmethod
     def wrong_values(cls, column: str, frame: str, wanted: str, where: str, found: str) -> Self:
         """Build the error for a column of a frame that holds values that it cannot hold."""
         return cls(f"column {column!r} of a {frame} frame must be {wanted}", where=where, found=found)
