@@ -91,7 +91,7 @@ def check_apart(sources: Iterable[str], out: Path) -> None:
     """
     target = _real(out)
     for source in sources:
-        if "://" in source:
+        if not source or "://" in source:
             continue
         path = Path(source)
         there = [path] if _exists(path) else [Path(found) for found in glob.iglob(source, recursive=True)]
