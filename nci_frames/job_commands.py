@@ -83,10 +83,14 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
     """
     file = _read(job)
     from nci_frames.jobs.gates.verdicts import gate_text
+    from nci_frames.jobs.metrics_file import check_metrics_file
     from nci_frames.jobs.run import plan_job
     from nci_frames.jobs.scenario_values import scenario_facts
 
     clean_up_when_interrupted()
+    metrics = _metrics_file(file)
+    if metrics is not None:
+        check_metrics_file(metrics)
     plan = plan_job(file, until=until)
     stops = _tell_files("files", plan.labelled)
     settings = plan.labelled.settings
@@ -141,7 +145,7 @@ def run(
     """
     file = _read(job)
     from nci_frames.jobs.logging import teller
-    from nci_frames.jobs.metrics_file import write_metrics
+    from nci_frames.jobs.metrics_file import check_metrics_file, write_metrics
     from nci_frames.jobs.run import run_job
     from nci_frames.jobs.tracking import log_to_mlflow, require_mlflow
 
@@ -150,11 +154,14 @@ def run(
     if tracking is not None:
         # Before anything is counted: the run must not end where it would be logged.
         require_mlflow()
+    metrics = _metrics_file(file)
+    if metrics is not None:
+        check_metrics_file(metrics)
     outcome = run_job(file, run=run_id, until=until, keep_going=keep_going, tell=tell)
     # It is published, whatever becomes of its metrics.
     click.echo(outcome.line)
-    if file.job.output.metrics_file is not None:
-        write_metrics(Path(file.resolve(file.job.output.metrics_file)), file.job.name, outcome)
+    if metrics is not None:
+        write_metrics(metrics, file.job.name, outcome)
     if tracking is not None:
         tell("logged to MLflow", id=log_to_mlflow(tracking, file.job.name, outcome))
     ctx.exit(outcome.exit_code)
@@ -168,6 +175,11 @@ def _read(path: Path) -> "JobFile":
     from nci_frames.jobs.job_file.loading import read_job
 
     return read_job(path)
+
+
+def _metrics_file(file: "JobFile") -> Path | None:
+    name = file.job.output.metrics_file
+    return None if name is None else Path(file.resolve(name))
 
 
 def _tell_files(label: str, planned: "Planned") -> int:

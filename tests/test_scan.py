@@ -360,6 +360,18 @@ def test_nothing_matched(tmp_path: Path, path: str, found: str) -> None:
         nf.scan_predictions(f"file://{tmp_path}/{path}")
 
 
+@pytest.mark.parametrize("source", ["", ["log.parquet", ""]])
+def test_an_empty_name_is_not_the_folder_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str | list[str]
+) -> None:
+    """As of a variable of the shell that is not set."""
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.1, 0.9]}).write_parquet("log.parquet")
+    with pytest.raises(nf.SourceError, match="an empty name"):
+        nf.scan_predictions(source)
+    assert nf.scan_predictions(".").collect().height == 2
+
+
 def test_hostile_names_do_not_reach_the_terminal() -> None:
     log = pl.DataFrame({"\x1b[31mmodel": ["a"], "label": [1], "score": [0.5]})
     with pytest.raises(nf.SchemaError) as error:

@@ -62,6 +62,10 @@ def find_files(paths: Sequence[str]) -> Found:
     SourceError
         If nothing matches, or a folder cannot be read.
     """
+    if "" in paths:
+        # To the system it is the folder in which the process is.
+        hint = "is a variable of the shell not set? '.' is the folder here"
+        raise SourceError.no_match("", "an empty name", hint)
     found = Found()
     named = [_Named.of(path) for path in paths]
     top = named[0].top if len(named) == 1 else _common([one.top for one in named])
