@@ -1,8 +1,7 @@
 """What a user calls a log -> its files: one rule for folders, globs and lists.
 
-Links are followed, each real file counts once by whatever names, and what cannot be read is an error. Names
-that begin with a dot or an underscore (``_SUCCESS``, ``.tmp.parquet``) are skipped below what was named, as
-are other formats.
+Links are followed, each real file counts once by whatever names, and what cannot be read is an error. Names that begin with a
+dot or an underscore (``_SUCCESS``, ``.tmp.parquet``) are skipped below what was named, as are other formats.
 The keys of a file are the ``key=value`` folders below what was named, and none above it.
 """
 
