@@ -273,7 +273,8 @@ def question_options(command: C) -> C:
             help="The prevalence of the field, at which a model is to be chosen.  [default: that of the log]",
         ),
         click.option(
-            "--metric", help="Metric to choose by, or pr_auc.  [default: f_beta, or recall with --alerts]"
+            "--metric",
+            help="Metric to choose by, or pr_auc or roc_auc.  [default: f_beta, or recall with --alerts]",
         ),
         click.option(
             "--cost", type=Costs(), metavar="MISSED:FALSE",

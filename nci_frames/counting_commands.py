@@ -85,6 +85,7 @@ def estimate(
     """
     from rich.console import Console
 
+    from nci_frames.arguments import check_level
     from nci_frames.counting.count import count_confusion
     from nci_frames.counting.logs.scan import scan_predictions
     from nci_frames.counting.scores import count_scores
@@ -93,6 +94,7 @@ def estimate(
     from nci_frames.reporting.pages.terminal import print_frame
 
     grid = named_thresholds(thresholds)
+    check_level(level)
     columns["segments"] = cast("Any", segments)
     known = scan_predictions(reference, label=label, positive=positive, **cast("Any", columns))
     unknown = scan_predictions(traffic, label=None, **cast("Any", columns))

@@ -253,11 +253,12 @@ def _ledger(path: str) -> "CountsLedger":
 
 
 def _warn(appended: Any) -> None:
+    from nci_frames.jobs.ledger.appending import by_reason
     from nci_frames.reporting.tables.names import printable
 
-    for path, reason in appended.filter(event="failed").select("path", "reason").iter_rows():
-        click.echo(f"failed: {path!r}", err=True)
-        for line in reason.splitlines():
+    for event, files, reason in by_reason(appended.filter(event="failed")):
+        click.echo(f"{event}: {files}", err=True)
+        for line in (reason or "").splitlines():
             click.echo(f"  {printable(line)}", err=True)
     for told in appended["warning"].drop_nulls():
         tell_warning(told)

@@ -128,6 +128,17 @@ def test_an_area_is_chosen_by(ask: Ask, comparison: nf.Comparison) -> None:
     assert answer.winners.select("start", "model").equals(comparison.area_winners.select("start", "model"))
 
 
+def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(comparison: nf.Comparison) -> None:
+    """The model with the largest PR-AUC over prevalence may be another one."""
+    areas = nf.compute_areas(COUNTS, prevalence=0.1).filter(metric="roc_auc").sort("value")
+    other, best = areas["model"]
+    led = replace(comparison, area_winners=comparison.area_winners.with_columns(model=pl.lit(other)))
+    answer = answer_question(Question(prevalence=0.1, metric="roc_auc"), led, COUNTS, repeats=100)
+    assert answer.models["model"].to_list() == [best, other]
+    assert answer.models["value"].to_list() == areas["value"].to_list()[::-1]
+    assert answer.winners.rows() == [(0.001, 0.5, best, True, None, None)]
+
+
 def test_rivals_are_those_of_compare_best(ask: Ask) -> None:
     answer = ask(prevalence=0.1, threshold=0.5)
     points = nf.select_operating_points(RATES, threshold=0.5)
@@ -286,6 +297,9 @@ def test_lines_fit_the_terminal(ask: Ask, width: int) -> None:
         ({"alerts": 5.0, "volume": 10.0, "metric": "pr_auc"}, "has no threshold"),
         ({"volume": np.inf}, "volume must be a finite number"),
         ({"metric": "precison"}, "did you mean 'precision'"),
+        ({"metric": ""}, "unknown metric ''"),
+        ({"metric": "pos_fraction"}, "'pos_fraction' cannot be ranked"),
+        ({"metric": "pr_gain_auc"}, "does not rank by 'pr_gain_auc'"),
     ],
 )
 def test_an_unclear_question_is_refused(ask: Ask, options: dict[str, Any], told: str) -> None:
@@ -372,6 +386,7 @@ def test_alerts_and_small_segments_on_the_command_line(tmp_path: Path) -> None:
         (["--alerts", "5"], "needs both the alerts and the volume"),
         (["--cost", "1:2", "--metric", "mcc"], "either a metric or a cost"),
         (["--metric", "precison"], "did you mean 'precision'"),
+        (["--metric", "mean_pr_auc"], "of areas it ranks by 'pr_auc' and 'roc_auc'"),
     ],
 )
 def test_bad_options(tmp_path: Path, options: list[str], told: str) -> None:

@@ -196,6 +196,8 @@ def test_every_dialect_can_read_its_query(dialect: Any) -> None:
         ({"dialect": "mysql"}, "dialect must be one of"),
         ({"thresholds": [0.5, float("inf")]}, "thresholds must be finite"),
         ({"table": "log; DROP TABLE log"}, "table must be a table or a function"),
+        ({"table": "SELECT * FROM log"}, "table must be a table or a function"),
+        ({"table": "SELECT 1 UNION SELECT 2"}, "table must be a table or a function"),
         ({"table": "log WHERE label = 1"}, "table must be a table or a function"),
         ({"table": ""}, "table must be a table or a function"),
         ({"positive": "yes"}, "both of its values"),

@@ -157,7 +157,6 @@ def test_every_real_file_counts_once(tmp_path: Path, kind: str) -> None:
     write(elsewhere / "c.parquet", 100)
     (folder / "linked").symlink_to(elsewhere)  # a link to another folder: its rows count
     (folder / "again.parquet").symlink_to(folder / "a.parquet")  # a second name
-    (folder / "deep" / "hard.parquet").hardlink_to(folder / "a.parquet")  # a third
     (folder / "deep" / "loop").symlink_to(folder)  # a folder that contains itself
     (folder / "_SUCCESS").touch()
     write(folder / ".hidden" / "d.parquet", 1000)

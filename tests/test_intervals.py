@@ -288,3 +288,13 @@ def test_the_exact_interval_keeps_the_promise_of_the_corollary(
         tpr=tpr, fpr=fpr, positives=positives, negatives=negatives, interval="clopper_pearson", level=level
     ).row(0, named=True)
     assert row["corollary"] - 1e-9 <= row["box_coverage"] <= row["band_coverage"] + 1e-9 <= 1 + 2e-9
+
+
+def test_bounds_of_older_rates_are_gone() -> None:
+    """They stayed, beside the rates of other counts."""
+    counts = pl.DataFrame({"model": "a", "threshold": [0.5], "tp": [60], "fp": [1], "fn": [40], "tn": [999]})
+    rates = nf.compute_rates(counts, interval="wilson").with_columns(effective_positives=pl.lit(10.0))
+    fewer = rates.with_columns(pl.col("tp", "fn") // 10)
+    for options in ({}, {"interval": "wilson"}, {"half_width": (0.1, 0.1)}):
+        expected = nf.compute_rates(counts.with_columns(pl.col("tp", "fn") // 10), **options)  # type: ignore[arg-type]
+        assert nf.compute_rates(fewer, **options).equals(expected)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 import inspect
 import runpy
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,45 @@ def test_points_selected_for_several_prevalences_are_groups_of_their_own() -> No
     points = nf.select_operating_points(rates, metric="f_beta", prevalence=[0.3, 0.4, 0.5])
     assert points.select("model", "threshold").is_duplicated().any()
     assert len(nf.project_rates(points, metrics="f_beta", prevalence="selected")) == 6
+
+
+def test_a_prevalence_makes_no_group() -> None:
+    """Logs of other prevalences put together by concat are those of one group, and their area was 1.49."""
+    label = pl.Series([0, 1, 1, 0, 0, 0, 0, 0])
+    logs = [
+        pl.DataFrame({"model": "a", "label": label, "score": score})
+        for score in ([0.1, 0.4, 0.6, 0.5, 0.2, 0.3, 0.7, 0.8], np.linspace(1, 0, 8))
+    ]
+    logs[1] = logs[1].with_columns(label=pl.Series([1, 1, 1, 0, 1, 0, 0, 0]))
+    counts = pl.concat(
+        nf.count_confusion(log, thresholds="exact").with_columns(prevalence=pl.lit(prevalence))
+        for log, prevalence in zip(logs, (0.25, 0.5), strict=True)
+    )
+    for refused in (
+        lambda: nf.compute_areas(counts, prevalence=0.1),
+        lambda: nf.auc_interval(counts),
+        lambda: nf.compute_rates(counts),
+    ):
+        with pytest.raises(nf.SchemaError, match="with another name than 'prevalence', which is no key"):
+            refused()
+    renamed = nf.compute_areas(counts.rename({"prevalence": "log"}), prevalence=0.1)
+    alone = [nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=0.1) for log in logs]
+    assert renamed.drop("log").sort("metric").equals(pl.concat(alone).sort("metric", maintain_order=True))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rates: rates.drop("positives"),
+        lambda rates: rates.drop("negatives", "fpr"),
+        lambda rates: rates.with_columns(pl.col("tpr", "observed_prevalence").cast(pl.String)),
+        lambda rates: rates.with_columns(tpr=pl.lit(None, pl.Float64), positives=0),
+    ],
+)  # fmt: skip
+def test_counts_may_have_rates_of_their_own(change: Any) -> None:
+    rates = calls()["decision_map"].frames[0]
+    for function in (nf.auc_interval, nf.compute_rates, partial(nf.compute_areas, prevalence=0.1)):
+        assert function(change(rates)).equals(function(rates))
 
 
 def _large() -> pl.DataFrame:

@@ -116,8 +116,8 @@ def test_check_finds_columns_that_are_none_and_changed_files(tmp_path: Path) -> 
     job = small_job(tmp_path, '[columns]\nlabel = "truth"\n')
     checked = call("check", job)
     assert checked.exit_code == 3
-    assert checked.stdout.count("failed:") == 2
-    assert "'truth'" in checked.stdout
+    told = f"failed: 2 files ({str(paths[0])!r}, {str(paths[1])!r}): missing column 'truth' (the label)"
+    assert checked.stdout.count("failed:") == checked.stdout.count(told) == 1
     job = small_job(tmp_path, '[columns]\nlabel = "country"\n')
     assert call("check", job).exit_code == 3
     # A table of texts in place of Parquet, in one of the files.
@@ -389,6 +389,54 @@ def test_a_history_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 2)
     assert call("run", job).exit_code == 0
     assert pl.read_parquet(latest(tmp_path) / "history.parquet")["run"].n_unique() == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "named"),
+    [
+        (".", 'folder = "out"', "output.folder"),
+        ("**", 'folder = "out"', "output.folder"),
+        ("o*", 'folder = "out"', "output.folder"),
+        ("*/*/*/*.parquet", 'folder = "out"', "output.folder"),
+        ("logs", 'folder = "logs/out"', "output.folder"),
+        ("logs", 'ledger = "logs/ledger"', "output.ledger"),
+        ("l*", 'ledger = "led"', "output.ledger"),
+        ("logs/*/*.parquet", 'folder = "."', None),
+        ("logs/{date:%Y-%m-%d}/*.parquet", 'folder = "logs"\nledger = "logs/ledger"', None),
+    ],
+)
+def test_the_next_run_must_not_find_the_output(
+    tmp_path: Path, source: str, output: str, named: str | None
+) -> None:
+    write_nights(tmp_path / "logs", 1)
+    text = SMALL.replace("logs/{date:%Y-%m-%d}/*.parquet", source)
+    job = small_job(tmp_path, f"\n[output]\n{output}\n", text=text)
+    ran = call("check", job)
+    assert ran.exit_code == (0 if named is None else 2), ran.output
+    if named is not None:
+        assert f"{named} lies among the sources" in ran.stderr
+        assert call("run", job).stderr == ran.stderr
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["job.toml", "logs"]
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+@pytest.mark.parametrize(
+    ("place", "code", "told"),
+    [
+        ("job.toml", 4, "would replace a file that no run wrote"),
+        ("logs/2026-03-01/a.parquet", 4, "would replace a file that no run wrote"),
+        ("logs", 2, "must be a file"),
+        ("job.toml/job.prom", 4, "Not a directory"),
+    ],
+)
+def test_metrics_replace_only_metrics(tmp_path: Path, command: str, place: str, code: int, told: str) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path, f'\n[output]\nmetrics_file = "{place}"\n')
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    ran = call(command, job)
+    assert (ran.exit_code, told in ran.stderr) == (code, True)
+    # Nothing is counted.
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.thorough

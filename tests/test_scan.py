@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +230,18 @@ BAD_LOGS: dict[str, tuple[Any, dict[str, Any], type[Exception], list[str]]] = {
         log_with(score=["a", "b", "c"]), {}, nf.SchemaError,
         ["column 'score' must be a number (the score)", "found: String"],
     ),
+    "labels that are dates": (
+        log_with(label=[date(2026, 1, 1), date(2026, 1, 2), None]), {"positive": "2026-01-01"},
+        nf.SchemaError,
+        ["'label' must be a Boolean, number or String (the label)", "found: Date", "make it a Boolean"],
+    ),
+    "labels that are lists": (
+        log_with(label=[[1], [0], [1]]), {}, nf.SchemaError, ["column 'label' must be", "found: List(Int64)"],
+    ),
+    "labels that are bytes": (
+        log_with(label=[b"\xff", b"0", b"0"]), {}, nf.SchemaError,
+        ["column 'label' must be", "found: Binary"],
+    ),
     "float key": (
         log_with(age=[0.5, 1.5, 2.5]), {"segments": "age"}, nf.SchemaError,
         ["column 'age' must be a String", "found: Float64", "bins"],
@@ -280,6 +293,8 @@ def write_bad_files(folder: Path, name: str) -> None:
         case "truncated":
             whole = (folder / "good.parquet").read_bytes()
             (folder / "odd.parquet").write_bytes(whole[: len(whole) // 2])
+        case "128 bits":
+            good.with_columns(id=pl.lit(1, pl.Int128)).write_parquet(folder / "odd.parquet")
         case "no rows":
             good.clear().write_parquet(folder / "good.parquet")
         case "nothing there":
@@ -301,6 +316,11 @@ def write_bad_files(folder: Path, name: str) -> None:
         ("empty file", nf.SourceError, ["odd.parquet'", "an empty file (0 bytes)"]),
         ("not Parquet", nf.SourceError, ["odd.parquet'", "not a Parquet file"]),
         ("truncated", nf.SourceError, ["odd.parquet'", "a truncated or damaged Parquet file"]),
+        (
+            "128 bits",
+            nf.SourceError,
+            ["odd.parquet'", "a column that pyarrow cannot read: Integers with more"],
+        ),
         ("no rows", nf.SourceError, ["1 file without a row"]),
         ("nothing there", nf.SourceError, ["a folder with 1 other file (.txt)", "logs end in .parquet"]),
         ("odd folders", nf.SchemaError, ["do not all spell the same keys", "['day']"]),
@@ -338,6 +358,18 @@ def test_nothing_matched(tmp_path: Path, path: str, found: str) -> None:
         nf.scan_predictions(tmp_path / path)
     with pytest.raises(nf.SourceError, match="cannot be read as Parquet"):
         nf.scan_predictions(f"file://{tmp_path}/{path}")
+
+
+@pytest.mark.parametrize("source", ["", ["log.parquet", ""]])
+def test_an_empty_name_is_not_the_folder_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str | list[str]
+) -> None:
+    """As of a variable of the shell that is not set."""
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.1, 0.9]}).write_parquet("log.parquet")
+    with pytest.raises(nf.SourceError, match="an empty name"):
+        nf.scan_predictions(source)
+    assert nf.scan_predictions(".").collect().height == 2
 
 
 def test_hostile_names_do_not_reach_the_terminal() -> None:

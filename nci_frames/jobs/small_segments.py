@@ -8,7 +8,7 @@ from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.comparison.units import Drawn
 from nci_frames.evaluation.field.prevalences import field_of
 from nci_frames.jobs.repeats import REPEAT, one_repeat
-from nci_frames.schemas import COUNTS
+from nci_frames.schemas import COUNTS, key_text
 
 __all__ = ["field_with_small_pooled", "small_segments", "with_small_pooled"]
 
@@ -129,5 +129,7 @@ def _renamed(frame: pl.DataFrame, small: pl.DataFrame) -> pl.DataFrame:
     keys = small.columns
     marked = frame.join(small.with_columns(__small=True), on=keys, how="left", nulls_equal=True)
     other = pl.when(pl.col("__small")).then(pl.lit(_OTHER))
-    renamed = marked.with_columns(other.otherwise(pl.col(key).cast(pl.String)).alias(key) for key in keys)
+    renamed = marked.with_columns(
+        other.otherwise(key_text(key, marked.schema[key])).alias(key) for key in keys
+    )
     return renamed.drop("__small")

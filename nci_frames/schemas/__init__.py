@@ -19,6 +19,7 @@ from nci_frames.schemas.contests import (
 )
 from nci_frames.schemas.field import CHOICES, EXPECTATIONS, FIELD, PREVALENCES, REGRETS, SCORE_COUNTS
 from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema, collect
+from nci_frames.schemas.keys import RESERVED, key_text, name_problem
 from nci_frames.schemas.pairs import PAIR_COMPARISONS, PAIRS
 from nci_frames.schemas.pipeline import AREAS, COUNTS, INCREMENTS, PREDICTIONS, PROJECTION, RANKING, RATES
 from nci_frames.schemas.segments import SEGMENT_RANKS
@@ -94,6 +95,8 @@ __all__ = [
     "Column",
     "FrameSchema",
     "collect",
+    "key_text",
+    "name_problem",
 ]
 
 FRAMES = (
@@ -142,6 +145,3 @@ FRAMES = (
     CHOICES,
     REGRETS,
 )
-
-RESERVED = frozenset(name for frame in FRAMES for name in frame.fixed)
-"""Names that a key cannot have, because some frame uses them."""

@@ -31,7 +31,7 @@ def check_cells(frame: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame
     name
         What kind of frame it is, for messages.
     keys
-        The columns that make a group: model, keys, and the prevalence for which points were selected.
+        The columns that make a group: model and keys.
 
     Returns
     -------
@@ -48,7 +48,8 @@ def check_cells(frame: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame
     starts = np.zeros(len(ordered), np.bool_)
     starts[first] = True
     columns = [ordered[name].to_numpy() for name in (*CELLS, "threshold")]
-    selected = "reason" in frame.columns
+    # Several selections may have chosen one point.
+    selected = "reason" in frame.columns or "prevalence" in frame.columns
     for begin in range(0, len(ordered), AT_A_TIME):
         # Parts overlap by one row, so that each row is compared with the one before.
         part = slice(max(begin - 1, 0), begin + AT_A_TIME)
@@ -217,5 +218,7 @@ def _refuse(
         before = frame.row(row - 1, named=True)
         found += "; before it " + ", ".join(f"{cell} {before[cell]!r}" for cell in ("threshold", *CELLS))
     hint = _MERGE if place else "compute_rates(counts) recomputes the rates"
+    if place and "prevalence" in values:
+        hint += ", with another name than 'prevalence', which is no key"
     where = place_of(frame, row, told.keys)
     raise SchemaError.inconsistent(f"{what} in a {told.name} frame", where, found, hint)

@@ -24,6 +24,7 @@ SCORE_COUNTS = FrameSchema(
         ),
         Column("below", COUNT, "the other rows, or the sum of their weights", minimum=0, maximum=FINITE),
     ),
+    brings_keys=True,
 )
 PREVALENCES = FrameSchema(
     "prevalences",

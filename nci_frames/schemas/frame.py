@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nci_frames.errors import SchemaError
 from nci_frames.messages import quantity
 from nci_frames.schemas.consistency import check_cells, check_rates, place_of
+from nci_frames.schemas.keys import RESERVED, check_keys
 from nci_frames.schemas.known import is_known, remember
 from nci_frames.schemas.plain import MOST_ROWS, PLAIN, plain_groups
 
@@ -96,6 +97,12 @@ class FrameSchema:
     counted: bool = False
     #: Frames of these kinds are of this kind, too.
     kinds: tuple[str, ...] = ()
+    #: Whether keys come from frames of this kind into others, in which their names must be free.
+    brings_keys: bool = False
+
+    def __post_init__(self) -> None:
+        """Reserve the names of the columns."""
+        RESERVED.update(self.fixed)
 
     def dtypes(self) -> dict[str, type[pl.DataType]]:
         """Return the fixed columns with the type that the library gives them."""
@@ -126,8 +133,12 @@ class FrameSchema:
         self.check_types(frame)
         if self.counted and is_known(frame, (self.name, *self.kinds)):
             return
-        groups = ["model", *self.keys(frame.columns), *(c for c in ("prevalence",) if c in frame.columns)]
-        first = plain_groups(frame, groups) if self.counted else None
+        groups = ["model", *self.keys(frame.columns)]
+        first = (
+            plain_groups(frame, groups, [name for name in PLAIN if name in self.fixed])
+            if self.counted
+            else None
+        )
         self._check_values(frame, () if first is None else PLAIN)
         if self.counted:
             if first is None:
@@ -163,6 +174,8 @@ class FrameSchema:
             if dtype is not None and dtype not in (*column.dtypes, pl.Null):
                 wanted = " or ".join(str(d) for d in column.dtypes)
                 raise SchemaError.wrong_type(column.name, f"a {self.name} frame", str(dtype), wanted)
+        if self.brings_keys:
+            check_keys(frame, self.keys(schema), self.name)
 
     def finish(
         self, table: pl.DataFrame, groups: tuple[list[str], NDArray[np.int64]] | None = None

@@ -29,6 +29,7 @@ PAIRS = FrameSchema(
             )
         ),
     ),
+    brings_keys=True,
 )
 PAIR_COMPARISONS = FrameSchema(
     "pair comparisons",

@@ -101,6 +101,7 @@ RATES = FrameSchema(
         Column("reason", (pl.String,), "why an operating point was not attained", "attained", required=False),
     ),
     counted=True,
+    brings_keys=True,
 )
 # A rates frame is a counts frame, too.
 COUNTS = FrameSchema(
@@ -109,6 +110,7 @@ COUNTS = FrameSchema(
     _COUNT_COLUMNS,
     tuple(name for name in RATES.fixed if name not in {column.name for column in _COUNT_COLUMNS}),
     counted=True,
+    brings_keys=True,
     kinds=("rates",),
 )
 INCREMENTS = FrameSchema(
@@ -128,6 +130,7 @@ INCREMENTS = FrameSchema(
             maximum=FINITE,
         ),
     ),
+    brings_keys=True,
 )
 PROJECTION = FrameSchema(
     "projection",

@@ -4,6 +4,7 @@ Frames that fail it may still be right, and ``consistency`` says what is wrong w
 """
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,9 @@ AT_A_TIME = 1 << 14
 _LONG = 1 << 12
 
 
-def plain_groups(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64] | None:
+def plain_groups(
+    frame: pl.DataFrame, keys: list[str], among: Sequence[str] = PLAIN
+) -> NDArray[np.int64] | None:
     """Return where the groups begin, if nothing is wrong with sorted counts of rows; None if it may be.
 
     Most frames are those of counting, perhaps filtered, and for them this is a small part of the time that
@@ -54,9 +57,11 @@ def plain_groups(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64] | No
         Counts or rates with columns of the right types.
     keys
         The columns that make a group.
+    among
+        The columns to check, as far as the frame has them, of those in ``PLAIN``.
     """
-    checked = [name for name in PLAIN if name in frame.columns]
-    if frame.is_empty() or any(frame[name].null_count() for name in checked):
+    numbers = [name for name in among if name in frame.columns]
+    if frame.is_empty() or any(frame[name].null_count() for name in numbers):
         return None
     if not all(frame.schema[cell].is_integer() for cell in CELLS):
         return None
@@ -64,7 +69,7 @@ def plain_groups(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64] | No
     starts = np.zeros(len(frame), np.bool_)
     starts[first] = True
     # NumPy would copy a column of several chunks whole: it is copied part by part.
-    columns = {name: frame[name] if frame.n_chunks() > 1 else frame[name].to_numpy() for name in checked}
+    columns = {name: frame[name] if frame.n_chunks() > 1 else frame[name].to_numpy() for name in numbers}
     if len(frame) >= _LONG * len(first):
         begins = np.unique(np.append(first, np.arange(0, len(frame), AT_A_TIME)))
         work = np.empty(AT_A_TIME + 1, np.int64), np.empty(AT_A_TIME + 1)

@@ -62,6 +62,8 @@ def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str
             bad[file] = "its name, or what is in it, is not UTF-8"
         except (_DuplicateError, UnusableHeaderError) as error:
             bad[file] = str(error)
+        except pa.ArrowNotImplementedError as error:
+            bad[file] = f"it has a column that pyarrow cannot read: {error}"
         except (pa.ArrowException, pl.exceptions.PolarsError):
             bad[file] = _what_instead(file)
         except OSError as error:

@@ -1,7 +1,7 @@
-"""Which names keys can have: none that the tables need for their columns."""
+"""Which names the segments of a log can have: those that a key of the tables can have."""
 
 from nci_frames.errors import ParameterError
-from nci_frames.schemas import RESERVED
+from nci_frames.schemas import name_problem
 
 __all__ = ["check_key"]
 
@@ -11,7 +11,6 @@ def check_key(name: str, hint: str) -> None:
 
     >>> check_key("country", "rename it")
     """
-    if name in RESERVED or name.startswith("__"):
-        raise ParameterError(
-            f"the segment {name!r} has a name that the tables need for themselves", hint=hint
-        )
+    problem = name_problem(name)
+    if problem is not None:
+        raise ParameterError(f"the segment {name!r} {problem}", hint=hint)

@@ -1,8 +1,7 @@
 """What a user calls a log -> its files: one rule for folders, globs and lists.
 
-Links are followed, each real file counts once by whatever names, and what cannot be read is an error. Names
-that begin with a dot or an underscore (``_SUCCESS``, ``.tmp.parquet``) are skipped below what was named, as
-are other formats.
+Links are followed, each real file counts once, and what cannot be read is an error. Names that begin with a
+dot or an underscore (``_SUCCESS``, ``.tmp.parquet``) are skipped below what was named, as are other formats.
 The keys of a file are the ``key=value`` folders below what was named, and none above it.
 """
 
@@ -75,34 +74,27 @@ def find_files(paths: Sequence[str]) -> Found:
     SourceError
         If nothing matches, or a folder cannot be read.
     """
+    if "" in paths:
+        # To the system it is the folder in which the process is.
+        hint = "is a variable of the shell not set? '.' is the folder here"
+        raise SourceError.no_match("", "an empty name", hint)
     found = Found()
     named = [_Named.of(path) for path in paths]
     top = named[0].top if len(named) == 1 else _common([one.top for one in named])
-    places: dict[str | tuple[int, int], LogFile] = {}
+    places: dict[str, LogFile] = {}
     for one in named:
         files = one.files(found.skipped)
         if not files:
             raise _nothing(one, found.skipped)
         for path in files:
             file = LogFile(path, _keys(path, top))
-            first = places.setdefault(_place(path), file)
+            first = places.setdefault(os.path.realpath(path), file)
             if first.keys != file.keys:
                 msg = "one file is reached by two paths that spell different keys"
                 where = f"{first.path!r} and {path!r}"
                 raise SchemaError(msg, where=where, found=f"{first.keys} and {file.keys}")
     found.files = list(places.values())
     return found
-
-
-def _place(path: str) -> str | tuple[int, int]:
-    """Return what all names of one file have in common."""
-    real = os.path.realpath(path)
-    try:
-        status = Path(real).stat()
-    except OSError:
-        return real
-    # Some network file systems number their files anew, or not at all; none of those has hard links.
-    return (status.st_dev, status.st_ino) if status.st_nlink > 1 else real
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,10 @@ def _scan(opened: Source, columns: Columns, positive: Positive, on_invalid: OnIn
 def _columns_of_predictions(names: Sequence[str], label: str | None) -> Columns:
     """Return the parts that columns play by their names alone."""
     keys = PREDICTIONS.keys(names)
+    for key in keys:
+        check_key(
+            key, "rename the column, or say which columns are segments: scan_predictions(..., segments=[...])"
+        )
     return _columns(
         "model",
         label,
@@ -236,6 +240,11 @@ def _check_types(schema: pl.Schema, columns: Columns, where: str) -> None:
 
     for column in columns.scores.values():
         require(column, schema[column].is_numeric(), "a number (the score)")
+    if columns.label is not None:
+        dtype = schema[columns.label]
+        hint = "make it a Boolean in the log, or on a LazyFrame before the scan"
+        fits = dtype == pl.Boolean or dtype.is_numeric() or is_text(dtype)
+        require(columns.label, fits, "a Boolean, number or String (the label)", hint)
     score_types = {str(schema[column]): column for column in columns.scores.values()}
     if len(score_types) > 1:
         found = ", ".join(f"{column!r} is {dtype}" for dtype, column in score_types.items())

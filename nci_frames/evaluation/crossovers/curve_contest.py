@@ -37,8 +37,8 @@ def curve_crossovers(
     if metric is ROC_AUC:
         return
     models = frame.select("model", *COUNTS.keys(frame.columns)).unique()
-    among = models.group_by(pl.exclude("model")).len()["len"] if models.width > 1 else [len(models)]
-    check_pairs(max(among, default=0))
+    groups = models.group_by(pl.exclude("model")).len("__models") if models.width > 1 else None
+    check_pairs(len(models) if groups is None else max(groups["__models"], default=0))
     for keys, curves in area_curves(frame):
         found = area_meetings(curves, *np.triu_indices(len(curves.models), 1))
         below = np.where(found.first_is_better_below, found.first, found.second)

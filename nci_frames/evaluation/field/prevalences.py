@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.arguments import Prevalences, prevalence_values
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.messages import listed
-from nci_frames.schemas import FIELD
+from nci_frames.schemas import FIELD, key_text
 from nci_frames.typing import Floats
 
 __all__ = ["Field", "field_of", "is_field", "numbers_of", "own_prevalence", "with_prevalence"]
@@ -133,12 +133,14 @@ def field_of(prevalence: Field, frame: pl.DataFrame, keys: Sequence[str]) -> pl.
     texts = {name: f"__{name}" for name in on if given.schema[name] != segments.schema[name]}
     for name in texts:
         for dtype in (given.schema[name], segments.schema[name]):
-            if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+            if dtype.is_nested() or dtype == pl.Object:
                 where = "the prevalence of each segment"
                 raise SchemaError.wrong_type(name, where, str(dtype), str(segments.schema[name]))
-    left = segments.with_columns(pl.col(name).cast(pl.String).alias(text) for name, text in texts.items())
+    left = segments.with_columns(
+        key_text(name, segments.schema[name]).alias(text) for name, text in texts.items()
+    )
     right = given.select(*on, *numbers).with_columns(
-        pl.col(name).cast(pl.String).alias(text) for name, text in texts.items()
+        key_text(name, given.schema[name]).alias(text) for name, text in texts.items()
     )
     at = [texts.get(name, name) for name in on]
     extra = right.join(left, on=at, how="anti", nulls_equal=True)

@@ -86,7 +86,9 @@ def surface_path_length(
     if over not in keys:
         raise SchemaError.missing_column(over, "over", "the keys of the rates", keys)
     group = ["model", *(key for key in keys if key != over)]
-    twice = frame.group_by(*group, over).len().filter(pl.col("len") > 1)
+    if "ratio" in group:
+        raise SchemaError.wrong_key("ratio", "the rates frame", "has the name of a column of the paths")
+    twice = frame.filter(pl.struct(*group, over).is_duplicated()).sort(*group, over)
     if len(twice):
         msg = "a model has several operating points at one step"
         raise ParameterError(msg, where=f"{over}={twice[over][0]!r}", hint="select one operating point first")

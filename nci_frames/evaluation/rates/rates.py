@@ -24,6 +24,12 @@ _ROWS_AT_A_TIME = 1 << 18
 
 RateInterval = Interval | Literal["simultaneous"]
 
+#: What rates say of their counts, beside quotients. It does not hold of counts that have changed since.
+_OF_OLDER_RATES = (
+    *(f"{rate}_{side}" for rate in ("tpr", "fpr") for side in ("lower", "upper")),
+    *(f"effective_{name}" for name in ("positives", "negatives")),
+)
+
 
 @checked
 def compute_rates(
@@ -146,6 +152,9 @@ def compute_rates(
     [0.4423, 0.7443, 0.0, 0.0099]
     """
     frame = collect(counts, COUNTS)
+    older = [name for name in _OF_OLDER_RATES if name in frame.columns]
+    # Without a copy, what is known of the groups of a large frame stays known.
+    frame = frame.drop(older) if older else frame
     check_level(level)
     if interval is not None and half_width is not None:
         msg = "interval and half_width cannot be combined"

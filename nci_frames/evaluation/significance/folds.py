@@ -310,7 +310,7 @@ def _ratio(values: FoldValues) -> float:
     folds = values.folds
     if folds.width > 1:
         *repeats, _ = folds.columns
-        k = max(folds.group_by(repeats).len()["len"], default=1)
+        k = max(folds.group_by(repeats).len("__folds")["__folds"], default=1)
     else:
         k = min(len(folds), _MOST_ASSUMED)
     return 1 / max(k - 1, 1)

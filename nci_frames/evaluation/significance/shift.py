@@ -18,7 +18,7 @@ from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import exceedance
-from nci_frames.schemas import COUNTS, SHIFTS
+from nci_frames.schemas import COUNTS, SHIFTS, key_text
 from nci_frames.schemas.runs import values_of
 from nci_frames.typing import Floats
 
@@ -185,6 +185,7 @@ def _members(frame: pl.DataFrame, units: str | None) -> tuple[pl.DataFrame, Call
 def _tested(pooled: Histogram, members: list[_Member], values: pl.Series, over: str) -> pl.DataFrame:
     """Test the positives and the negatives of one group."""
     segments = {value: place for place, value in enumerate(values.to_list())}
+    names = values.to_frame(over).select(key_text(over, values.dtype)).to_series()
     first = members[0][1]
     found = []
     places = [member.places_in(pooled) for member, _ in members]
@@ -219,7 +220,7 @@ def _tested(pooled: Histogram, members: list[_Member], values: pl.Series, over: 
                 by_cell[compared].astype(np.float64), None if first is None else by_bucket[:, compared]
             )
             effect, segment = _largest_distance([occupied[place] for place in compared], len(whole))
-            farthest = values.cast(pl.String)[int(compared[segment])]
+            farthest = names[int(compared[segment])]
             row |= {"statistic": statistic, "effect": effect, "farthest": farthest, "p_value": p_value}
         found.append(row)
     dtypes = {name: dtype for name, dtype in SHIFTS.dtypes().items() if name not in ("model", *_DECIDED)}

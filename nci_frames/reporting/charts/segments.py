@@ -95,7 +95,7 @@ def chart_segments(
     title = title_of(name)
     there = [column for column in ("threshold", "value", "lower", "upper") if column in rows.columns]
     panels = segment_names(rows, segments)
-    names = rows.select(pl.col(segments).cast(pl.String).alias("key"), *panels).unique()
+    names = rows.select(schemas.key_text(segments, rows.schema[segments]).alias("key"), *panels).unique()
     if names.height > _PANELS:
         raise ParameterError(
             f"a chart shows at most {_PANELS} segments",
@@ -151,16 +151,18 @@ def chart_segments(
 
 def segment_names(rows: pl.DataFrame, segment: str) -> list[pl.Expr]:
     """Return the label and the position of each row's segment; null is "missing" and comes last."""
+    name = schemas.key_text(segment, rows.schema[segment])
     place = pl.col(segment).rank("dense").cast(pl.Int64)
     return [
-        pl.col(segment).cast(pl.String).fill_null(missing_name(rows[segment])).alias("segment"),
+        name.fill_null(missing_name(rows[segment])).alias("segment"),
         place.fill_null(rows[segment].n_unique()).alias("place"),
     ]
 
 
 def missing_name(segments: pl.Series) -> str:
     """Return the label of null: "missing", or "missing (null)" if a segment has that name."""
-    named = set(segments.drop_nulls().cast(pl.String))
+    text = schemas.key_text(segments.name, segments.dtype)
+    named = set(segments.to_frame().select(text).to_series().drop_nulls())
     name = "missing"
     while name in named:
         name += " (null)"
@@ -200,7 +202,8 @@ def _observed(rates: pl.DataFrame | pl.LazyFrame | None, segment: str, names: pl
         return pl.DataFrame(schema={"segment": pl.String, "place": pl.Int64, "observed": pl.Float64})
     frame = schemas.collect(rates, schemas.RATES)
     check_key(frame, schemas.RATES, segment, option="segments")
-    seen = frame.select(key=pl.col(segment).cast(pl.String), observed="observed_prevalence").unique()
+    key = schemas.key_text(segment, frame.schema[segment])
+    seen = frame.select(key=key, observed="observed_prevalence").unique()
     return (
         names.join(seen.filter(pl.col("observed") > 0), on="key", nulls_equal=True)
         .select("segment", "place", "observed")

@@ -10,6 +10,7 @@ from nci_frames.evaluation.comparison.tables import Comparison
 from nci_frames.reporting.pages.packed import packed
 from nci_frames.reporting.tables.names import drawable
 from nci_frames.reporting.tables.numbers import format_threshold
+from nci_frames.schemas import key_text
 
 __all__ = ["CHARTED", "LABEL", "segment_labels", "segment_numbers", "why_untested", "worst_first"]
 
@@ -122,9 +123,9 @@ def segment_labels(frame: pl.DataFrame, keys: Sequence[str], /) -> pl.Expr:
     texts = []
     for key in keys:
         name = _MISSING
-        while (frame[key].cast(pl.String) == name).any():
+        text = key_text(key, frame.schema[key])
+        while (frame.select(text).to_series() == name).any():
             name += " (null)"
-        text = pl.col(key).cast(pl.String)
         # A dot in a value is not taken for one between two values.
         text = text.str.replace_all("·", "··") if len(keys) > 1 else text
         texts.append(text.fill_null(name))

@@ -1,0 +1,72 @@
+"""Which columns can be keys: none whose name the tables need, and none whose values cannot be told apart."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from nci_frames.errors import SchemaError
+
+__all__ = ["RESERVED", "check_keys", "key_text", "name_problem"]
+
+#: Names that a key cannot have, because some frame uses them. Each schema adds the names of its columns.
+RESERVED: set[str] = set()
+
+#: The key of ``expected_counts``. Of the frames with such a column only the lengths of paths have keys.
+_RATIO = "ratio"
+
+
+def name_problem(name: str) -> str | None:
+    """Return what is wrong with the name of a key; None if nothing is.
+
+    >>> name_problem("country")
+    >>> name_problem("^day$")
+    'has a name that Polars takes for a pattern of names'
+    """
+    if not name:
+        return "is a column without a name"
+    if name in RESERVED or name.startswith("__"):
+        return "has a name that the tables need for themselves"
+    if name == "*" or (name.startswith("^") and name.endswith("$")):
+        return "has a name that Polars takes for a pattern of names"
+    return None
+
+
+def check_keys(frame: pl.DataFrame, keys: Iterable[str], kind: str) -> None:
+    """Raise SchemaError unless columns of a frame, of some *kind*, can be keys.
+
+    >>> check_keys(pl.DataFrame({"country": ["at"]}), ["country"], "counts")
+    """
+    for key in keys:
+        problem = None if key == _RATIO else name_problem(key)
+        if problem is not None:
+            raise SchemaError.wrong_key(key, f"a {kind} frame", problem)
+        dtype = frame.schema[key]
+        if dtype.is_nested() or dtype == pl.Object:
+            wanted = "a String, number, Boolean or date (a key)"
+            raise SchemaError.wrong_type(key, f"a {kind} frame", str(dtype), wanted)
+        if dtype.is_float() and frame[key].is_nan().any():
+            wanted, hint = "a number or null (a key)", "replace NaN: polars.col(...).fill_nan(None)"
+            raise SchemaError.wrong_type(key, f"a {kind} frame", "NaN", wanted, hint)
+
+
+def key_text(key: str, dtype: pl.DataType) -> pl.Expr:
+    r"""Return the values of a key, a column of a type, as text.
+
+    >>> hosts = pl.DataFrame({"host": [b"web", None], "id": [b"\xff", b"\x01"]})
+    >>> hosts.select(key_text(name, dtype) for name, dtype in hosts.schema.items()).rows()
+    [('web', '0xff'), (None, '0x01')]
+    """
+    column = pl.col(key)
+    if dtype == pl.Duration:
+        return column.dt.to_string("iso")
+    if dtype == pl.Binary:
+        return column.map_batches(_of_bytes, return_dtype=pl.String)
+    return column.cast(pl.String)
+
+
+def _of_bytes(column: pl.Series) -> pl.Series:
+    """Return bytes as text, which some writers of Parquet do not mark; as numbers if they are none."""
+    try:
+        return column.cast(pl.String)
+    except pl.exceptions.ComputeError:
+        return "0x" + column.bin.encode("hex")
