@@ -45,9 +45,9 @@ def read_header(path: str) -> tuple[list[str], bool]:
     return columns, some
 
 
-def scan_csv(path: str, file_column: str | None = None) -> pl.LazyFrame:
-    """Scan the cells of a file as texts; an empty cell is null."""
-    return pl.scan_csv(path, glob=False, infer_schema=False, include_file_paths=file_column)
+def scan_csv(paths: str | list[str], file_column: str | None = None) -> pl.LazyFrame:
+    """Scan the cells of files with the same columns as texts; an empty cell is null."""
+    return pl.scan_csv(paths, glob=False, infer_schema=False, include_file_paths=file_column)
 
 
 def label_type(paths: Sequence[str], column: str) -> pl.DataType:
