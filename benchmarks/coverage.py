@@ -626,9 +626,9 @@ def maps(effort: float) -> Iterator[Seen]:
 
 
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
-    auc, areas_of_few, auc_tests_of_few, rates_of_units, uneven_units, areas_of_units, accuracy, predictive_values,
-    planning, shifts, segments, folds, pairs, partial_labels, traffic, own_thresholds, bootstrap, best, crossovers,
-    support, few_false_positives, bands, maps,
+    auc, areas_of_few, auc_tests_of_few, rates_of_units, uneven_units, areas_of_units, accuracy,
+    predictive_values, planning, shifts, segments, folds, pairs, partial_labels, traffic, own_thresholds,
+    bootstrap, best, crossovers, support, few_false_positives, bands, maps,
 )  # fmt: skip
 
 
