@@ -254,6 +254,7 @@ BAD_LOGS: dict[str, tuple[Any, dict[str, Any], type[Exception], list[str]]] = {
         log_with(fold=[1, 2, 3]), {"fold": "fold", "segments": "fold"}, nf.ParameterError,
         ["'fold' is asked for twice"],
     ),
+    "one column": (pd.Series([0.5]), {}, nf.SchemaError, ["the log must be a table", "found: pandas.Series"]),
     "not a source": (3, {}, nf.ParameterError, ["source must be a string, a path"]),
     "empty list": ([], {}, nf.ParameterError, ["source must be"]),
     "on_invalid": (
