@@ -153,6 +153,37 @@ def crossovers(effort: float) -> Iterator[Line]:
         yield claim, where, "0.95", held / max(len(near), 1), max(len(near), 1)
 
 
+def crossovers_of_few(effort: float) -> Iterator[Line]:
+    """Yield how often intervals hold the place if few units, or few rows, have all positives."""
+    logs, rates = round(400 * effort), {"a": (0.6, 0.01), "b": (0.8, 0.05)}
+    (tpr_a, fpr_a), (tpr_b, fpr_b) = rates.values()
+    truth = 1 / (1 + (tpr_b - tpr_a) / (tpr_a * fpr_b - tpr_b * fpr_a))
+    for units, size, promised in ((5, 20, "none"), (12, 20, "0.95"), (5, 1, "none"), (12, 1, "0.95")):
+        rng = np.random.default_rng([units, size])
+        shape, columns = (logs, 60), {}
+        for model, (tpr, fpr) in rates.items():
+            # Units differ: each has a rate of its own.
+            own = rng.beta(4 * tpr, 4 * (1 - tpr), shape) if size > 1 else np.full(shape, tpr)
+            sizes = np.where(np.arange(60) < units, size, 0)
+            tp, fp = rng.binomial(sizes, own), rng.binomial(100, fpr, shape)
+            columns[model] = {"tp": tp, "fp": fp, "fn": sizes - tp, "tn": 100 - fp}
+        log, bucket = np.indices(shape)
+        counts = pl.concat(
+            pl.DataFrame(
+                {"log": log.ravel(), "bucket": bucket.ravel(), "model": model, "threshold": 0.5}
+                | {name: values.ravel() for name, values in of.items()}
+            )
+            for model, of in columns.items()
+        )
+        options = {"units": "bucket"} if size > 1 else {}
+        given = counts if size > 1 else nf.pool_counts(counts, over="bucket")
+        found = nf.crossover_intervals(given, repeats=400, **options).filter(model_a="a")
+        held = found.select(pl.lit(truth).is_between("lower", "upper").fill_null(value=False).sum()).item()
+        claim = "`crossover_intervals`, F1 at a threshold: holds the true place, if there is one in the log"
+        where = f"positives of {units} units, {size} rows each" if size > 1 else f"{units} positives"
+        yield claim, where, promised, held / len(found), len(found)
+
+
 def _rates(model: str, threshold: Floats) -> tuple[Floats, Floats]:
     shift, spread = CROSSING[model]
     return ndtr((shift - threshold) / spread), ndtr(-threshold)

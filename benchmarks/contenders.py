@@ -19,7 +19,14 @@ import numpy as np
 import polars as pl
 from exact_contenders import nci_frames_exact, numpy_exact, scikit_learn_areas, scikit_learn_one_sort
 from frame_contenders import numpy_lookup, numpy_search, polars_bins, polars_packed, polars_search
-from logs import KEYS, arbitrary_thresholds, few_rows, linked, uniform_thresholds
+from logs import (
+    KEYS,
+    arbitrary_thresholds,
+    copied,
+    few_rows,
+    uniform_thresholds,
+    without_checksums,
+)
 from numpy.typing import NDArray
 from own_memory import peak_bytes
 from sql_contenders import (
@@ -49,12 +56,18 @@ def nci_frames(files: list[str], thresholds: NDArray[np.float64]) -> pl.DataFram
     return nf.count_confusion(scan, thresholds=thresholds.tolist())
 
 
+def nci_frames_unverified(files: list[str], thresholds: NDArray[np.float64]) -> pl.DataFrame:
+    """Count files that have no checksums of pages: what verifying them takes is the difference."""
+    return nci_frames(files, thresholds)
+
+
 #: At thresholds they return counts or increments, at every distinct score a sum of areas.
 CONTENDERS: dict[str, Callable[[list[str], NDArray[np.float64]], Any]] = {
     function.__name__: function
     for function in (
         decode,
         nci_frames,
+        nci_frames_unverified,
         duckdb_histogram,
         duckdb_lookup,
         duckdb_case,
@@ -103,9 +116,11 @@ def summed(increments: pl.DataFrame, thresholds: NDArray[np.float64]) -> pl.Data
 
 
 def main() -> None:
-    """Time one contender: its name, the kind of thresholds, a folder, the names that each file has."""
+    """Time one contender: its name, the kind of thresholds, a folder, the copies of each file."""
     name, kind, folder, times = sys.argv[1:5]
-    files = linked(Path(folder), int(times))
+    files = copied(Path(folder), int(times))
+    if name == nci_frames_unverified.__name__:
+        files = without_checksums(files)
     thresholds = arbitrary_thresholds() if kind == "arbitrary" else uniform_thresholds()
     # Imports are not measured.
     CONTENDERS[name](few_rows(files[0]), thresholds)

@@ -98,6 +98,52 @@ def auc(effort: float) -> Iterator[Seen]:
             )
 
 
+def areas_of_few(effort: float) -> Iterator[Seen]:
+    """Resampled ROC-AUC of few positives."""
+    logs = round(400 * effort)
+    for positives, area, spread in ((5, 0.92, 1), (20, 0.92, 1), (20, 0.9, 3), (60, 0.92, 1), (100, 0.92, 1)):
+        rng = np.random.default_rng([positives, spread])
+        label = np.repeat([True, False], [positives, 1000])
+        noise = rng.normal(size=(logs, len(label)))
+        score = noise * np.where(label, spread, 1) + _quantile(area) * math.sqrt(1 + spread**2) * label
+        log = pl.DataFrame(
+            {
+                "model": np.repeat(names(logs), len(label)),
+                "label": np.tile(label, logs),
+                "score": score.ravel(),
+            }
+        )
+        counts = nf.count_confusion(log, thresholds=np.linspace(-6, 12, 181).tolist())
+        found = nf.bootstrap(counts, metric="roc_auc", repeats=300)
+        where = f"{positives} + 1,000 rows, AUC {area}, spread of positives {spread}"
+        promised = "0.95" if spread == 1 else "none"
+        yield Seen("`bootstrap(roc_auc)` holds the area", where, promised, held(found, area), logs)
+
+
+def auc_tests_of_few(effort: float) -> Iterator[Seen]:
+    """Two equally good models with few positives."""
+    logs, negatives = round(600 * effort), 400
+    for positives in (2, 5, 20):
+        rng = np.random.default_rng(positives)
+        label = np.tile(np.repeat([True, False], [positives, negatives]), logs)
+        shared = rng.normal(label, math.sqrt(0.5))
+        rows = {
+            "log": np.repeat(names(logs), positives + negatives),
+            "unit": np.arange(len(label)),
+            "label": label,
+        }
+        pairs = pl.concat(
+            pl.DataFrame(
+                {"model": model, **rows, "score": shared + rng.normal(0, math.sqrt(0.5), len(label))}
+            )
+            for model in "ab"
+        )
+        found = nf.compare_auc(nf.scan_predictions(pairs, segments="log", unit="unit"))
+        where, promised = f"{positives} + {negatives} units, AUC 0.76", "0.05" if positives >= 20 else "none"
+        share = float((found["p_value"] < 0.05).mean())  # type: ignore[arg-type]
+        yield Seen("`compare_auc`: p < 0.05, models equal", where, promised, share, logs)
+
+
 def rates_of_units(effort: float) -> Iterator[Seen]:
     """TPR and FPR of units that are scored once or twice."""
     logs, shift, grid = round(400 * effort), 2.0, [-1.0, 0.0, 1.0, 2.0, 3.0]
@@ -160,8 +206,7 @@ def uneven_units(effort: float) -> Iterator[Seen]:
         for metric, truth in (("recall", tpr), ("roc_auc", (tpr + 0.9) / 2)):
             share = held(drawn.filter(metric=metric), truth)
             claim = f'`bootstrap({metric}, units="bucket")` holds it'
-            promised = "none" if metric == "roc_auc" and (units < 20 or tail) else "0.95"
-            yield Seen(claim, where, promised, share, logs)
+            yield Seen(claim, where, "none" if metric == "roc_auc" and tail else "0.95", share, logs)
 
 
 def areas_of_units(effort: float) -> Iterator[Seen]:
@@ -519,9 +564,10 @@ def best(effort: float) -> Iterator[Seen]:
 
 
 def crossovers(effort: float) -> Iterator[Seen]:
-    """Two models of which one finds the easiest positives, the other more of them."""
-    for line in best_models.crossovers(effort):
-        yield Seen(*line)
+    """Two models of which one finds the easiest positives, the other more of them; also of few units."""
+    for lines in (best_models.crossovers, best_models.crossovers_of_few):
+        for line in lines(effort):
+            yield Seen(*line)
 
 
 def support(effort: float) -> Iterator[Seen]:
@@ -580,9 +626,9 @@ def maps(effort: float) -> Iterator[Seen]:
 
 
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
-    auc, rates_of_units, uneven_units, areas_of_units, accuracy, predictive_values, planning, shifts,
-    segments, folds, pairs, partial_labels, traffic, own_thresholds, bootstrap, best, crossovers, support,
-    few_false_positives, bands, maps,
+    auc, areas_of_few, auc_tests_of_few, rates_of_units, uneven_units, areas_of_units, accuracy,
+    predictive_values, planning, shifts, segments, folds, pairs, partial_labels, traffic, own_thresholds,
+    bootstrap, best, crossovers, support, few_false_positives, bands, maps,
 )  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """The log that contenders count, and what is asked of it."""
 
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -7,21 +9,53 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-__all__ = ["KEYS", "arbitrary_thresholds", "few_rows", "linked", "score_type", "uniform_thresholds"]
+from nci_frames.files import ROWS_OF_A_GROUP, row_groups
+
+__all__ = [
+    "KEYS",
+    "arbitrary_thresholds",
+    "copied",
+    "few_rows",
+    "score_type",
+    "uniform_thresholds",
+    "without_checksums",
+]
 
 KEYS = ("model", "fold", "segment")
 
 
-def linked(folder: Path, times: int) -> list[str]:
-    """Give every file of a folder so many names: a file that is listed twice is one file."""
+def copied(folder: Path, times: int) -> list[str]:
+    """Copy every file of a folder so many times, once.
+
+    Copies and not links: who reads two links at once waits for the other, as with no two files of a real log.
+    """
+    copies = folder / "copies"
+    copies.mkdir(exist_ok=True)
     names = []
     for file in sorted(folder.glob("*.parquet")):
         for place in range(times):
-            name = folder / "links" / f"{file.stem}-{place}.parquet"
-            name.parent.mkdir(exist_ok=True)
+            name = copies / f"{file.stem}-{place}.parquet"
             if not name.exists():
-                name.hardlink_to(file)
+                shutil.copyfile(file, name)
+                # What is not yet on the disk would be written while the next is measured.
+                os.sync()
             names.append(str(name))
+    return names
+
+
+def without_checksums(files: list[str]) -> list[str]:
+    """Write files again without the checksums of their pages, beside them; nothing else is different."""
+    names = []
+    for file in map(Path, files):
+        name = file.parents[1] / "without-checksums" / file.name
+        name.parent.mkdir(exist_ok=True)
+        if not name.exists():
+            log = pl.read_parquet(file)
+            with name.open("wb") as written, row_groups(written, log, write_page_checksum=False) as append:
+                for group in log.iter_slices(ROWS_OF_A_GROUP):
+                    append(group)
+            os.sync()
+        names.append(str(name))
     return names
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "out_option",
     "output_options",
     "question_options",
+    "thresholds_option",
 ]
 
 PREVALENCE = "1e-4:0.5:round"
@@ -32,9 +33,8 @@ class Grid(click.ParamType[tuple[float, ...]]):
 
     name = "grid"
 
-    def __init__(self, largest: float, least: float = 0) -> None:
+    def __init__(self, largest: float) -> None:
         self.largest = largest
-        self.least = least
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -47,9 +47,8 @@ class Grid(click.ParamType[tuple[float, ...]]):
         except ValueError as error:
             self.fail(f"{value!r} is not a grid ({error}). Write 0.001,0.01 or 1e-4:0.5:round.", param, ctx)
         for number in numbers:
-            if not self.least <= number <= self.largest:
-                allowed = "a number" if self.least < 0 else "a number >= 0"
-                allowed = f"within [0, {self.largest:g}]" if self.largest < float("inf") else allowed
+            if not 0 <= number <= self.largest:
+                allowed = f"within [0, {self.largest:g}]" if self.largest < math.inf else "a number >= 0"
                 percent = f" Did you mean {number / 100:g}?" if 1 < number <= 100 else ""
                 self.fail(f"{number!r} in {value!r} must be {allowed}.{percent}", param, ctx)
         return tuple(numbers)
@@ -192,6 +191,18 @@ def _together(
 C = TypeVar("C", bound=Callable[..., object])
 
 
+def thresholds_option(default: str | None, *, exact: bool = True) -> Callable[[C], C]:
+    """Return the option of the thresholds to count at; *exact*: also at every distinct score."""
+    forms = ['"exact"'] * exact + ['"logit:501"', '"uniform:101"', "start:stop:lin:count"]
+    finest = "" if default else "  [default: as fine as the areas need]"
+    return click.option(
+        "--thresholds",
+        default=default,
+        show_default=True,
+        help=f"Thresholds to count at: {', '.join(forms)}, or numbers separated by commas.{finest}",
+    )
+
+
 def comparison_options(command: C) -> C:
     """Add the options of a comparison."""
     options = [
@@ -262,7 +273,8 @@ def question_options(command: C) -> C:
             help="The prevalence of the field, at which a model is to be chosen.  [default: that of the log]",
         ),
         click.option(
-            "--metric", help="Metric to choose by, or pr_auc.  [default: f_beta, or recall with --alerts]"
+            "--metric",
+            help="Metric to choose by, or pr_auc or roc_auc.  [default: f_beta, or recall with --alerts]",
         ),
         click.option(
             "--cost", type=Costs(), metavar="MISSED:FALSE",

@@ -4,7 +4,7 @@ from typing import Any, cast, get_args
 
 import click
 
-from nci_frames.command_options import Grid, Value, column_options
+from nci_frames.command_options import Value, column_options, thresholds_option
 from nci_frames.commands import Command
 from nci_frames.typing import Dialect
 
@@ -20,13 +20,7 @@ __all__ = ["COUNTING_COMMANDS"]
     required=True,
     help="The database that will run the query.",
 )
-@click.option(
-    "--thresholds",
-    type=Grid(float("inf"), least=float("-inf")),
-    default="0:1:lin:101",
-    show_default=True,
-    help="Thresholds to count at: numbers separated by commas, or start:stop:lin:count.",
-)
+@thresholds_option("uniform:101", exact=False)
 @click.option("--segments", "-s", multiple=True, help="Column that is kept as a key; may be repeated.")
 @column_options("model", "label", "score", "fold", "weight")
 @click.option("--positive", type=Value(), default="1", show_default=True, help="Label that means positive.")
@@ -38,7 +32,7 @@ __all__ = ["COUNTING_COMMANDS"]
     show_default=True,
     help="Precision of the score column.",
 )
-def sql(table: str, **options: Any) -> None:
+def sql(table: str, thresholds: str, **options: Any) -> None:
     """Print one GROUP BY that counts the predictions of a TABLE where they are.
 
     Its result is small. Read it with nci_frames.read_counts. Needs sqlglot: pip install
@@ -50,8 +44,9 @@ def sql(table: str, **options: Any) -> None:
       nci-frames sql "read_parquet('logs/*.parquet')" --dialect duckdb | duckdb
     """
     from nci_frames.counting.sql import counting_sql
+    from nci_frames.counting.thresholds.grids import named_thresholds
 
-    click.echo(counting_sql(table, **options))
+    click.echo(counting_sql(table, thresholds=cast("Any", named_thresholds(thresholds)), **options))
 
 
 @click.command(cls=Command, short_help="Estimate the prevalence of a log without labels.")
@@ -65,13 +60,7 @@ def sql(table: str, **options: Any) -> None:
     show_default=True,
     help="How the mixture is fitted.",
 )
-@click.option(
-    "--thresholds",
-    type=Grid(float("inf"), least=float("-inf")),
-    default="0:1:lin:1001",
-    show_default=True,
-    help="Thresholds to count at: numbers separated by commas, or start:stop:lin:count.",
-)
+@thresholds_option("uniform:1001")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
 @column_options("model", "label", "score", "positive", "on_invalid")
 def estimate(
@@ -79,7 +68,7 @@ def estimate(
     traffic: str,
     segments: tuple[str, ...],
     method: Any,
-    thresholds: tuple[float, ...],
+    thresholds: str,
     level: float,
     label: str,
     positive: str | None,
@@ -96,18 +85,22 @@ def estimate(
     """
     from rich.console import Console
 
+    from nci_frames.arguments import check_level
     from nci_frames.counting.count import count_confusion
     from nci_frames.counting.logs.scan import scan_predictions
     from nci_frames.counting.scores import count_scores
+    from nci_frames.counting.thresholds.grids import named_thresholds
     from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
     from nci_frames.reporting.pages.terminal import print_frame
 
+    grid = named_thresholds(thresholds)
+    check_level(level)
     columns["segments"] = cast("Any", segments)
     known = scan_predictions(reference, label=label, positive=positive, **cast("Any", columns))
     unknown = scan_predictions(traffic, label=None, **cast("Any", columns))
     found = estimate_prevalence(
-        count_confusion(known, thresholds=thresholds),
-        count_scores(unknown, thresholds=thresholds),
+        count_confusion(known, thresholds=grid),
+        count_scores(unknown, thresholds=grid),
         method=method,
         level=level,
     )

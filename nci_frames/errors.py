@@ -81,8 +81,8 @@ class NciFramesError(Exception):
         self.what, self.where = in_python(what), where and in_python(where)
         self.found, self.hint = found and in_python(found), hint and in_python(hint)
 
-    def at(self, where: str) -> Self:
-        """Return the same error with another place."""
+    def at(self, where: str | None) -> Self:
+        """Return the same error with another place, or none."""
         return type(self)(**(self._marked_parts | {"where": where}))  # type: ignore[arg-type]
 
     def for_job_file(self) -> str:
@@ -225,11 +225,21 @@ class SourceError(NciFramesError):
 
     @staticmethod
     def all_of(problems: Sequence[NciFramesError]) -> NciFramesError:
-        """Return the only problem, or one error that lists all of them."""
+        """Return the only problem, or one error that lists all of them; the same of several files is one."""
+        alike: dict[object, list[NciFramesError]] = {}
+        for problem in problems:
+            what = problem if problem.where is None else (type(problem), problem.at(None).marked)
+            alike.setdefault(what, []).append(problem)
+        problems = [same[0].at(_places(same)) if len(same) > 1 else same[0] for same in alike.values()]
         if len(problems) == 1:
             return problems[0]
         told = [f"{place}. {problem.marked}" for place, problem in enumerate(problems, 1)]
         return SourceError("\n".join([f"the files of the source have {len(problems)} problems", *told]))
+
+
+def _places(problems: Sequence[NciFramesError]) -> str:
+    """Return where a problem is that several files have."""
+    return f"{quantity(len(problems), 'file')}: {listed((str(one.where) for one in problems), SHOWN_FILES)}"
 
 
 class SchemaError(NciFramesError):

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import Path
 
 from nci_frames.errors import OutputError, ParameterError
@@ -20,7 +21,7 @@ from nci_frames.errors import OutputError, ParameterError
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["MANIFEST", "check_apart", "publishing"]
+__all__ = ["MANIFEST", "check_apart", "found_again", "publishing"]
 
 #: Names every file of a published folder with its SHA-256, and tells that the folder is ours to replace.
 MANIFEST = "manifest.json"
@@ -48,7 +49,7 @@ def publishing(out: Path) -> Iterator[Path]:
     ParameterError
         *out* is a file, or holds the working directory.
     """
-    target = out.resolve()
+    target = _real(out)
     _check_place(out, target)
     made = [folder for folder in target.parents if not os.path.lexists(folder)]
     staged = target.with_name(f".{target.name}.{secrets.token_hex(8)}.new")
@@ -88,28 +89,21 @@ def check_apart(sources: Iterable[str], out: Path) -> None:
     ParameterError
         *out* and a source overlap, or a source holds an earlier output.
     """
-    target = out.resolve()
+    target = _real(out)
     for source in sources:
-        if "://" in source:
+        if not source or "://" in source:
             continue
         path = Path(source)
-        if _exists(path):
-            place = path.resolve()
-            among = place == target or target.is_relative_to(place) or place.is_relative_to(target)
-            earlier = (file.parent for file in path.rglob(MANIFEST)) if path.is_dir() else iter(())
-        else:
-            pattern = Path(os.path.abspath(source))  # noqa: PTH100 - resolving needs a path that exists
-            among = any(_matches(file.parts, pattern.parts) for file in _would_be_there(target)) or any(
-                Path(file).resolve().is_relative_to(target) for file in glob.iglob(source, recursive=True)
-            )
-            earlier = iter(())
-        if among:
+        there = [path] if _exists(path) else [Path(found) for found in glob.iglob(source, recursive=True)]
+        again = found_again(source, target, (MANIFEST, "tables", "tables/counts.parquet"))
+        if again or any(_real(file).is_relative_to(target) for file in there):
             raise ParameterError(
                 "the output lies among the sources, or holds one of them",
                 found=f"source {source!r}, output {str(out)!r}",
                 hint="name another folder for the output",
             )
-        for folder in earlier:
+        manifests = (file for found in there if found.is_dir() for file in found.rglob(MANIFEST))
+        for folder in (file.parent for file in manifests):
             if _listed(folder) is not None:
                 raise ParameterError(
                     "the source holds an earlier output, which is no log",
@@ -118,9 +112,26 @@ def check_apart(sources: Iterable[str], out: Path) -> None:
                 )
 
 
-def _would_be_there(target: Path) -> list[Path]:
-    """Return what a glob could find of an output: the folder, one within it, and a file in either."""
-    return [target, target / MANIFEST, target / "tables", target / "tables" / "counts.parquet"]
+def found_again(source: str, target: Path, below: Iterable[str]) -> bool:
+    """Say whether a source would find a folder, or what is written into it, when it is read again.
+
+    Parameters
+    ----------
+    source
+        A file, folder or glob on this machine.
+    target
+        The folder, without symbolic links.
+    below
+        Folders and files in it that a glob could match; what matches is read with all that it holds.
+    """
+    path = Path(source)
+    if _exists(path):
+        return target.is_relative_to(_real(path))
+    pattern = Path(os.path.abspath(source)).parts  # noqa: PTH100 - resolving needs a path that exists
+    fixed = list(takewhile(lambda part: not glob.has_magic(part), pattern))
+    pattern = (*_real(Path(*fixed)).parts, *pattern[len(fixed) :])
+    could_match = (*target.parents, target, *(target / name for name in below))
+    return any(_matches(place.parts, pattern) for place in could_match)
 
 
 def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
@@ -130,6 +141,11 @@ def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
     if pattern[0] == "**":
         return any(_matches(path[skipped:], pattern[1:]) for skipped in range(len(path) + 1))
     return bool(path) and fnmatchcase(path[0], pattern[0]) and _matches(path[1:], pattern[1:])
+
+
+def _real(path: Path) -> Path:
+    """Return a path without symbolic links; of a link to itself pathlib makes an error that is no OSError."""
+    return Path(os.path.realpath(path))
 
 
 def _exists(path: Path) -> bool:
@@ -146,6 +162,9 @@ def _check_place(out: Path, target: Path) -> None:
     if Path.cwd().is_relative_to(target):
         msg = "the output must be a folder of its own, which is replaced as a whole"
         raise ParameterError(msg, found=f"{str(out)!r}, which holds the working directory")
+    if not _exists(target) and os.path.islink(target):  # noqa: PTH114 - as above
+        msg = "the output must be a folder"
+        raise ParameterError(msg, found=f"the link {str(out)!r} to itself", hint="name another folder")
     if _exists(target):
         ours = _listed(target) or frozenset()
         foreign = sorted(name for name in _files(target) if name not in ours and name != MANIFEST)

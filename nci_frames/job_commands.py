@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JOB_COMMANDS"]
 
-#: Files that are listed by ``check``.
+#: Reasons why a run would end that ``check`` lists.
 _LISTED = 20
 _UNTIL = click.option(
     "--until", type=Moment(), help="Only windows that begin before this day or hour in UTC, e.g. 2026-03-04."
@@ -83,10 +83,14 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
     """
     file = _read(job)
     from nci_frames.jobs.gates.verdicts import gate_text
+    from nci_frames.jobs.metrics_file import check_metrics_file
     from nci_frames.jobs.run import plan_job
     from nci_frames.jobs.scenario_values import scenario_facts
 
     clean_up_when_interrupted()
+    metrics = _metrics_file(file)
+    if metrics is not None:
+        check_metrics_file(metrics)
     plan = plan_job(file, until=until)
     stops = _tell_files("files", plan.labelled)
     settings = plan.labelled.settings
@@ -141,7 +145,7 @@ def run(
     """
     file = _read(job)
     from nci_frames.jobs.logging import teller
-    from nci_frames.jobs.metrics_file import write_metrics
+    from nci_frames.jobs.metrics_file import check_metrics_file, write_metrics
     from nci_frames.jobs.run import run_job
     from nci_frames.jobs.tracking import log_to_mlflow, require_mlflow
 
@@ -150,11 +154,14 @@ def run(
     if tracking is not None:
         # Before anything is counted: the run must not end where it would be logged.
         require_mlflow()
+    metrics = _metrics_file(file)
+    if metrics is not None:
+        check_metrics_file(metrics)
     outcome = run_job(file, run=run_id, until=until, keep_going=keep_going, tell=tell)
     # It is published, whatever becomes of its metrics.
     click.echo(outcome.line)
-    if file.job.output.metrics_file is not None:
-        write_metrics(Path(file.resolve(file.job.output.metrics_file)), file.job.name, outcome)
+    if metrics is not None:
+        write_metrics(metrics, file.job.name, outcome)
     if tracking is not None:
         tell("logged to MLflow", id=log_to_mlflow(tracking, file.job.name, outcome))
     ctx.exit(outcome.exit_code)
@@ -170,17 +177,25 @@ def _read(path: Path) -> "JobFile":
     return read_job(path)
 
 
+def _metrics_file(file: "JobFile") -> Path | None:
+    name = file.job.output.metrics_file
+    return None if name is None else Path(file.resolve(name))
+
+
 def _tell_files(label: str, planned: "Planned") -> int:
     """Print what a run would do with the files of a source; return how many would end it."""
+    from nci_frames.jobs.ledger.appending import by_reason
+
     events = dict(planned.files["event"].value_counts().rows())
     told = ", ".join(f"{number:,} {event}" for event, number in sorted(events.items()))
     click.echo(f"{label + ':':<9} {len(planned.files):,} ({told})")
     stops = planned.stopping
-    for row in stops.head(_LISTED).iter_rows(named=True):
-        reason = row["reason"] or "it was counted with another content, and on_changed is 'raise'"
-        click.echo(f"          {row['event']}: {row['path']!r}: {_indented(reason)}")
-    if len(stops) > _LISTED:
-        click.echo(f"          and {len(stops) - _LISTED:,} more")
+    reasons = by_reason(stops)
+    for event, files, reason in reasons[:_LISTED]:
+        why = reason or "counted with another content, and on_changed is 'raise'"
+        click.echo(f"          {event}: {_indented(f'{files}: {why}')}")
+    if len(reasons) > _LISTED:
+        click.echo(f"          and {quantity(len(reasons) - _LISTED, 'other reason')}")
     if planned.windows:
         first, last = planned.windows[0][0], planned.windows[-1][1]
         click.echo(

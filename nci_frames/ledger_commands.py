@@ -1,15 +1,16 @@
 """The commands of a ledger: arguments only."""
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nci_frames.command_options import Moment, column_options
+from nci_frames.command_options import Moment, column_options, thresholds_option
 from nci_frames.commands import Commands, tell_warning
-from nci_frames.errors import SourceError
+from nci_frames.errors import ParameterError, SourceError
 from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
 from nci_frames.messages import quantity
@@ -39,12 +40,7 @@ def ledger() -> None:
 @ledger.command(short_help="Count the files that the ledger does not know yet.")
 @click.argument("path")
 @click.argument("source", nargs=-1, required=True)
-@click.option(
-    "--thresholds",
-    default="logit:501",
-    show_default=True,
-    help='"exact", "logit:501", "uniform:101", or numbers separated by commas.',
-)
+@thresholds_option("logit:501")
 @click.option("--segments", "-s", multiple=True, help="Column counted apart; may be repeated.")
 @column_options("model", "label", "score", "fold", "unit", "positive", "on_invalid")
 @click.option("--buckets", type=int, help="Buckets of units, 20 or more.  [default: 256]")
@@ -141,6 +137,7 @@ def read(
     if as_of is not None and version is not None:
         raise click.UsageError("Give either --as-of or --version, not both.")
     at = version if as_of is None else as_of
+    _need_other_file(known, path, out)
     counts = known.read(generation=generation, by=by or None, window=window, as_of=at)
     save_table(counts, out)
     click.echo(f"written: {printable(str(out))} ({quantity(len(counts), 'row')})")
@@ -257,12 +254,22 @@ def _ledger(path: str) -> "CountsLedger":
     return CountsLedger(path)
 
 
+def _need_other_file(known: "CountsLedger", path: str, out: Path) -> None:
+    """Raise ParameterError if a file is one that the ledger counts, or lies in the ledger."""
+    target = os.path.realpath(out)
+    inside = "://" not in path and Path(target).is_relative_to(os.path.realpath(path))
+    if inside or any(os.path.realpath(source) == target for source in known.sources()["path"]):
+        what = "lies in the ledger" if inside else "would replace a file that the ledger counts"
+        raise ParameterError(f"the output {what}", found=repr(str(out)), hint="name another file")
+
+
 def _warn(appended: Any) -> None:
+    from nci_frames.jobs.ledger.appending import by_reason
     from nci_frames.reporting.tables.names import printable
 
-    for path, reason in appended.filter(event="failed").select("path", "reason").iter_rows():
-        click.echo(f"failed: {path!r}", err=True)
-        for line in reason.splitlines():
+    for event, files, reason in by_reason(appended.filter(event="failed")):
+        click.echo(f"{event}: {files}", err=True)
+        for line in (reason or "").splitlines():
             click.echo(f"  {printable(line)}", err=True)
     for told in appended["warning"].drop_nulls():
         tell_warning(told)

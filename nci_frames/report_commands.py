@@ -11,6 +11,7 @@ from nci_frames.command_options import (
     out_option,
     output_options,
     question_options,
+    thresholds_option,
 )
 from nci_frames.commands import Command, tell_warning
 from nci_frames.interrupts import clean_up_when_interrupted
@@ -27,11 +28,7 @@ __all__ = ["REPORT_COMMANDS"]
 @click.argument("logs", nargs=-1, required=True)
 @question_options
 @comparison_options
-@click.option(
-    "--thresholds",
-    help='Thresholds to count at: "exact", "logit:501", "uniform:101", or numbers separated by commas.  '
-    "[default: as fine as the areas need]",
-)
+@thresholds_option(None)
 @output_options
 @click.option(
     "--segments",

@@ -128,6 +128,17 @@ def test_an_area_is_chosen_by(ask: Ask, comparison: nf.Comparison) -> None:
     assert answer.winners.select("start", "model").equals(comparison.area_winners.select("start", "model"))
 
 
+def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(comparison: nf.Comparison) -> None:
+    """The model with the largest PR-AUC over prevalence may be another one."""
+    areas = nf.compute_areas(COUNTS, prevalence=0.1).filter(metric="roc_auc").sort("value")
+    other, best = areas["model"]
+    led = replace(comparison, area_winners=comparison.area_winners.with_columns(model=pl.lit(other)))
+    answer = answer_question(Question(prevalence=0.1, metric="roc_auc"), led, COUNTS, repeats=100)
+    assert answer.models["model"].to_list() == [best, other]
+    assert answer.models["value"].to_list() == areas["value"].to_list()[::-1]
+    assert answer.winners.rows() == [(0.001, 0.5, best, True, None, None)]
+
+
 def test_rivals_are_those_of_compare_best(ask: Ask) -> None:
     answer = ask(prevalence=0.1, threshold=0.5)
     points = nf.select_operating_points(RATES, threshold=0.5)
@@ -211,6 +222,20 @@ def test_the_order_may_be_known_where_the_value_is_not() -> None:
     assert said["distinguishable"] == ["b"]
 
 
+@pytest.mark.thorough
+def test_the_lowest_cost_is_the_best_also_where_the_order_is_not_known() -> None:
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [24, 25], "fp": [40, 45], "fn": [26, 25],
+         "tn": [1960, 1955]}
+    )  # fmt: skip
+    comparison = nf.compare_models(counts, prevalence=[1e-5, 0.3], repeats=50)
+    answer = answer_question(Question(prevalence=1e-5, threshold=0.5, cost=(100, 1)), comparison, counts)
+    (told,) = [line for line in answer_lines(answer) if "cannot tell the value:" in line]
+    assert answer.models["value"].is_sorted()
+    said = "nor can it tell the order: the best in this log is a; not distinguishable from it: b"
+    assert told.endswith(said)
+
+
 def test_sums_of_weights_have_no_interval_and_no_test() -> None:
     weighted = COUNTS.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5).drop("resolution", strict=False)
     comparison = nf.compare_models(weighted, prevalence=GRID, threshold=0.5)
@@ -286,6 +311,9 @@ def test_lines_fit_the_terminal(ask: Ask, width: int) -> None:
         ({"alerts": 5.0, "volume": 10.0, "metric": "pr_auc"}, "has no threshold"),
         ({"volume": np.inf}, "volume must be a finite number"),
         ({"metric": "precison"}, "did you mean 'precision'"),
+        ({"metric": ""}, "unknown metric ''"),
+        ({"metric": "pos_fraction"}, "'pos_fraction' cannot be ranked"),
+        ({"metric": "pr_gain_auc"}, "does not rank by 'pr_gain_auc'"),
     ],
 )
 def test_an_unclear_question_is_refused(ask: Ask, options: dict[str, Any], told: str) -> None:
@@ -372,6 +400,7 @@ def test_alerts_and_small_segments_on_the_command_line(tmp_path: Path) -> None:
         (["--alerts", "5"], "needs both the alerts and the volume"),
         (["--cost", "1:2", "--metric", "mcc"], "either a metric or a cost"),
         (["--metric", "precison"], "did you mean 'precision'"),
+        (["--metric", "mean_pr_auc"], "of areas it ranks by 'pr_auc' and 'roc_auc'"),
     ],
 )
 def test_bad_options(tmp_path: Path, options: list[str], told: str) -> None:

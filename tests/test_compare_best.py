@@ -155,6 +155,41 @@ def test_undefined_values() -> None:
     assert found["difference"].null_count() == 1
 
 
+@pytest.mark.parametrize("method", ["mcs", "hsu"])
+@pytest.mark.parametrize("metric", ["lr_plus", "lr_minus", "diagnostic_odds_ratio"])
+def test_infinite_values(metric: str, method: str) -> None:
+    """A value without a distance to others is compared with none of them, and others are not with it."""
+    counts = points([60, 62, 30, 0], [0, 21, 25, 1000])
+    found = nf.compare_best(counts, metric=metric, prevalence=0.1, method=method)
+    rows = found.filter(pl.col("value").is_infinite())
+    assert len(rows) > 0
+    assert set(rows["reason"]) == {"the metric is infinite"}
+    told = ["difference", "lower", "upper", "p_value", "distinguishable", "group"]
+    assert rows.select(told).null_count().row(0) == (len(rows),) * 6
+    names = rows["model"].to_list()
+    others = nf.compare_best(
+        counts.filter(~pl.col("model").is_in(names)), metric=metric, prevalence=0.1, method=method
+    )
+    assert others["value"].is_finite().all()
+    without = found.filter(~pl.col("model").is_in(names))
+    assert without.select("difference").equals(others.select("difference"))
+
+
+@pytest.mark.parametrize("method", ["mcs", "hsu"])
+@pytest.mark.parametrize("unit", [2.0**-900, 2.0**900])
+def test_the_unit_of_a_cost_changes_nothing_but_the_unit(unit: float, method: str) -> None:
+    """The square of a very small or large difference is no longer a number."""
+    counts = points([60, 62, 30], [20, 21, 25])
+    plain, scaled = (
+        nf.compare_best(counts, metric=nf.expected_cost(c_fp=c, c_fn=c), prevalence=0.1, method=method)
+        for c in (1.0, unit)
+    )
+    assert scaled["p_value"].to_list() == plain["p_value"].to_list()
+    assert scaled["distinguishable"].to_list() == plain["distinguishable"].to_list() == [False, False, True]
+    for name in ("value", "difference", "lower", "upper"):
+        assert (scaled[name] / unit).to_list() == pytest.approx(plain[name].to_list(), rel=1e-9)
+
+
 def test_identical_models_are_not_distinguishable() -> None:
     log = correlated(np.random.default_rng(3), [1.5], (300, 900))
     twice = pl.concat([log, log.with_columns(model=pl.lit("twin"))])

@@ -196,6 +196,8 @@ def test_every_dialect_can_read_its_query(dialect: Any) -> None:
         ({"dialect": "mysql"}, "dialect must be one of"),
         ({"thresholds": [0.5, float("inf")]}, "thresholds must be finite"),
         ({"table": "log; DROP TABLE log"}, "table must be a table or a function"),
+        ({"table": "SELECT * FROM log"}, "table must be a table or a function"),
+        ({"table": "SELECT 1 UNION SELECT 2"}, "table must be a table or a function"),
         ({"table": "log WHERE label = 1"}, "table must be a table or a function"),
         ({"table": ""}, "table must be a table or a function"),
         ({"positive": "yes"}, "both of its values"),
@@ -276,12 +278,27 @@ def test_thresholds_are_checked_as_those_of_counting(thresholds: Sequence[float]
             call()
 
 
-def test_the_command_prints_the_query() -> None:
-    command = ["sql", "log", "--dialect", "duckdb", "--thresholds", "0:1:lin:5", "--segments", "country"]
+@pytest.mark.parametrize("thresholds", ["uniform:5", "0:1:lin:5", "0,0.25,0.5,0.75,1"])
+def test_the_command_prints_the_query(thresholds: str) -> None:
+    command = ["sql", "log", "--dialect", "duckdb", "--thresholds", thresholds, "--segments", "country"]
     told = CliRunner().invoke(main, command)
     grid = [0.0, 0.25, 0.5, 0.75, 1.0]
     assert told.exit_code == 0, told.output
     assert (
         told.output == nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments=["country"]) + "\n"
     )
-    assert CliRunner().invoke(main, ["sql", "log; x", "--dialect", "duckdb"]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["log; x"], "must be a table or a function"),
+        (["log", "--thresholds", "exact"], "--thresholds must be a list of numbers"),
+        (["log", "--thresholds", "0:1:lin"], "start:stop:lin:count or numbers"),
+        (["log", "--thresholds", "0,nan"], "thresholds must be numbers"),
+    ],
+)
+def test_what_the_command_does_not_take(options: list[str], message: str) -> None:
+    told = CliRunner().invoke(main, ["sql", *options, "--dialect", "duckdb"])
+    assert told.exit_code == 2
+    assert message in told.output

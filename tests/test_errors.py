@@ -91,9 +91,24 @@ def test_an_option_is_named_as_the_caller_knows_it(
     assert error.for_job_file().splitlines()[-1] == f"  hint:  say {in_job_file} or {in_job_file}"
     assert error.at("there").for_job_file() == error.for_job_file().replace(" here", " there")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301
-    both = errors.SourceError.all_of([error, error])
+    both = errors.SourceError.all_of([error, NciFramesError("else", hint=error._marked_parts["hint"])])
     assert str(both).count(in_python) == 4
     assert both.for_command_line().count(on_command_line) == 4
+
+
+def test_the_same_problem_of_several_files_is_told_once() -> None:
+    column = errors.SchemaError("missing column", where="'a'", found="others", hint="name it")
+    other = errors.SourceError("unreadable", where="'b'")
+    nowhere = [NciFramesError("what"), NciFramesError("what")]
+    same = [column, column.at("'c'"), column.at("'d'")]
+    told = errors.SourceError.all_of(same)
+    assert type(told) is errors.SchemaError
+    assert str(told) == "missing column\n  where: 3 files: 'a', 'c', 'd'\n  found: others\n  hint:  name it"
+    several = str(errors.SourceError.all_of([column, other, *same[1:], *nowhere]))
+    assert several.startswith(
+        "the files of the source have 4 problems\n1. missing column\n  where: 3 files: "
+    )
+    assert "\n2. unreadable\n  where: 'b'\n3. what\n4. what" in several
 
 
 def test_a_name_from_data_is_no_option() -> None:
@@ -153,7 +168,7 @@ def test_hints_name_only_options_that_the_command_has() -> None:
         ("report LOG --thresholds 0.5,0.2", "sort them, and give each of them once"),
         ("report LOG --thresholds logit:1", "a grid has 2 to 65,535 thresholds"),
         ("report LOG --prevalence ,", "'' is not a number"),
-        ("sql t --dialect duckdb --thresholds nan", "nan in 'nan' must be a number."),
+        ("sql t --dialect duckdb --thresholds nan", "thresholds must be numbers"),
         ("sql t --dialect duckdb --positive 1_0", "--positive 1_0 alone"),
         ("sql t --dialect duckdb --positive yes", "add --negative, the other label"),
         ("plan --delta 0.1", "--delta needs the expected rates, --tpr and --fpr"),

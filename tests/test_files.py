@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import polars as pl
 import pyarrow as pa
@@ -12,7 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import nci_frames as nf
+from nci_frames.counting.engine.batches import read_batches
+from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.logs.paths import find_files
+from nci_frames.counting.logs.scan import scan_behind
+from nci_frames.counting.logs.sources import open_source
 from tests.logs import COUNTS
 
 ONE = pl.DataFrame({"model": ["a"], "label": [1], "score": [0.5]})
@@ -47,6 +52,57 @@ def test_folders_and_values_of_keys_are_never_taken_for_globs(tmp_path: Path, fo
     scan = nf.scan_predictions(tmp_path / folder, segments="country")
     counts = nf.count_confusion(scan, thresholds=[0.5])
     assert counts.select("country", "tp").rows() == [("[ab]", 10), ("a", 100)]
+
+
+@pytest.mark.parametrize(
+    "folders",
+    [
+        ["country=a=b", "country=x", "country==", "country=c==d"],
+        ["country=a*", "country=[b]", "country=?", "country={a,b}"],
+        ["country=%FF", "country=100%", "country=%C3%A9", "country=x"],
+        ["country=a\nb", "country=\t", "country="],
+        ["coun%74ry=x", "coun%74ry=y"],
+        [f"country={number}=" for number in range(70)],
+    ],
+    ids=["equals", "globs", "percents", "lines", "name", "many"],
+)
+def test_keys_are_read_in_one_way(tmp_path: Path, folders: list[str]) -> None:
+    for rows, folder in enumerate(folders, 1):
+        write(tmp_path / folder / "x.parquet", rows)
+    expected = {unquote(folder).partition("=")[2]: rows for rows, folder in enumerate(folders, 1)}
+    for source in (tmp_path, f"{tmp_path}/**/*.parquet", sorted(tmp_path.rglob("*.parquet"))):
+        scan = nf.scan_predictions(source, segments="country")
+        counts = nf.count_confusion(scan, thresholds=[0.5])
+        assert dict(counts.select("country", "tp").iter_rows()) == expected
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_many_folders_of_keys_are_few_scans(tmp_path: Path, ending: str) -> None:
+    # Polars hangs with some thousands of scans.
+    logs = tmp_path / "model=x"
+    four = pl.concat([ONE] * 4)
+    for day in range(80):
+        folder = logs / f"day={day}"
+        folder.mkdir(parents=True)
+        getattr(four, f"write_{ending}")(folder / f"a.{ending}")
+    opened = open_source(logs, {"label": "label", "score": "score", "model": "model", "day": "segments"})
+    assert opened.frame.explain().count(" SCAN ") == 1
+    counts = nf.count_confusion(nf.scan_predictions(logs, segments="day"), thresholds=[0.5])
+    assert counts["day"].to_list() == sorted(map(str, range(80)))
+    assert counts["tp"].unique().to_list() == [4]
+    bad = logs / "day=7" / f"a.{ending}"
+    getattr(four.with_columns(label=2), f"write_{ending}")(bad)
+    with pytest.raises(nf.InvalidRowsError, match=r"4 rows: .*neither 0 nor 1") as error:
+        nf.count_confusion(nf.scan_predictions(logs, segments="day"), thresholds=[0.5])
+    assert error.value.where == f"1 of 80 files: {str(bad)!r}"
+
+
+def test_small_files_are_read_as_one_batch(tmp_path: Path) -> None:
+    for number in range(40):
+        write(tmp_path / f"{number}.parquet", 2)
+    groups = GroupNumbers({"model": pl.String()})
+    batches = list(read_batches(scan_behind(nf.scan_predictions(tmp_path)), groups, {}))
+    assert [len(batch.scores) for batch in batches] == [80]
 
 
 def test_keys_begin_below_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

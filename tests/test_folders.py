@@ -266,6 +266,13 @@ def test_a_writer_killed_three_hundred_times(tmp_path: Path) -> None:
         ("logs/**/*.csv", "logs/report", True),
         ("logs", "report", True),
         ("link", "logs/report", False),
+        ("link/*", "logs/report", False),
+        ("link/**/*.parquet", "logs/report", False),
+        # A folder that matches is read with all that it holds.
+        ("log*", "logs/report", False),
+        ("logs/*", "logs/new/report", False),
+        ("logs/*.parquet", "logs/new/report", True),
+        ("loop", "logs/report", True),
         ("s3://logs", "logs", True),
     ],
 )
@@ -275,6 +282,7 @@ def test_an_output_among_its_sources_is_refused(
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.parquet").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path / "logs")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
     monkeypatch.chdir(tmp_path)
     for asked in (source, source if "://" in source else str(tmp_path / source)):
         if apart:
@@ -284,8 +292,18 @@ def test_an_output_among_its_sources_is_refused(
                 check_apart(["elsewhere", asked], Path(out))
 
 
+def test_a_link_to_itself_is_no_folder(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(nf.ParameterError, match=r"must be a folder\n.*the link .*loop' to itself"):
+        publish(loop, a="1")
+    with pytest.raises(nf.OutputError, match="cannot be written"):
+        publish(loop / "report", a="1")
+    assert loop.is_symlink()
+
+
 def test_an_earlier_output_is_no_log(tmp_path: Path) -> None:
     publish(tmp_path / "logs" / "report", a="1")
-    for source in (tmp_path / "logs", tmp_path / "logs" / "report"):
+    for source in (tmp_path / "logs", tmp_path / "logs" / "report", tmp_path / "log*"):
         with pytest.raises(nf.ParameterError, match=re.escape(str(tmp_path / "logs" / "report"))):
             check_apart([str(source)], tmp_path / "out")

@@ -78,6 +78,12 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
         (GATE + 'metric="recall"\nvalue_threshold={lower=80}', "80 is no value of recall, which is 0 to 1"),
         (GATE + 'value_threshold={lower=nan}', "lower: input should be a finite number"),
         (GATE + 'metric="posfrac"\nchange_threshold={absolute=0.1}', "neither better nor worse"),
+        (SMALL + "source2 = 1\n[output]\nledger = ''\nfolder = ''\nmetrics_file = ''\n", "4 problems"),
+        (SMALL.replace("[0.01, 0.1]", "{}"), "report.prevalence: input should be a list "),
+        (SMALL.replace("[source]", "columns = 'x'\n[source]"), "columns: input should be a table"),
+        (SMALL.replace('["json"]', '"json"'), r"formats: input should be a list \(found 'json'\)"),
+        (SMALL.replace("logs/{date:%Y-%m-%d}/*.parquet", ""), "source.path: string should have at least 1"),
+        (SMALL.replace("[report]", "lookback = 1000000000\n[report]"), "lookback: .* 100000000"),
         ("name = ", "not TOML"),
         ("a = " + "[" * 5000, "not TOML"),
     ],
@@ -229,9 +235,12 @@ def test_windows_are_half_open_days_and_hours_in_utc(tmp_path: Path) -> None:
     starts = [file.window[0] for file in found if file.window]
     assert starts == [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 5)]
     assert {file.window[1] - file.window[0] for file in found if file.window} == {timedelta(days=1)}
+    # So many windows would begin before the first year.
+    far = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"], lookback=1_000_000)
     late = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"], lookback=1)
     assert [Path(file.path).parent.name for file in late] == ["2026-03-03", "2026-03-04"]
     every = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"], lookback=1, everything=True)
+    assert far == every
     assert len(every) == 4
     until = datetime(2026, 3, 3, tzinfo=UTC)
     before = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"], until=until)

@@ -80,6 +80,18 @@ def test_content_is_counted_once_whatever_its_name(tmp_path):
     assert ledger.sources().height == 1
 
 
+def test_files_that_are_skipped_are_named(tmp_path):
+    write(tmp_path, "logs/a.parquet", random_log(100))
+    skipped = write(tmp_path, "logs/_b.parquet", random_log(50, seed=1))
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    with pytest.warns(nf.SkippedFilesWarning) as caught:
+        assert len(ledger.append(tmp_path / "logs")) == 1
+    assert [(Path(warning.filename).name, str(warning.message)) for warning in caught] == [
+        (Path(__file__).name, f"1 file or folder of {str(tmp_path / 'logs')!r} was skipped: {str(skipped)!r}")
+    ]
+    assert ledger.append(skipped)["event"].to_list() == ["counted"]
+
+
 def test_equal_content_under_other_keys_of_the_path_is_another_source(tmp_path):
     log = random_log(60).drop("country")
     paths = [write(tmp_path, f"logs/country={country}/a.parquet", log) for country in ("at", "de")]

@@ -286,6 +286,13 @@ def test_a_store_that_is_out_of_reach_is_not_damaged() -> None:
             asked()
 
 
+def test_a_name_that_the_system_does_not_take_is_not_damaged(tmp_path: Path) -> None:
+    ledger = nf.CountsLedger(tmp_path / ("x" * 300))
+    for asked in (ledger.verify, ledger.sources):
+        with pytest.raises(nf.LedgerError, match=r"cannot be read\n.*\n.*File name too long"):
+            asked()
+
+
 def test_a_file_that_another_writer_is_about_to_name_is_not_looked_at(tmp_path: Path) -> None:
     pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.2, 0.8]}).write_parquet(tmp_path / "a.parquet")
     ledger = nf.CountsLedger(tmp_path / "ledger")

@@ -244,6 +244,9 @@ def test_the_command_estimates_by_segment(tmp_path: Path) -> None:
     prevalence, lower, upper = (float(cell.strip(" │")) for cell in row.split("│")[3:6])
     assert lower < 0.05 < upper
     assert prevalence == pytest.approx(0.05, abs=0.005)
+    # Before anything is read.
+    early = CliRunner().invoke(main, ["estimate", "nowhere", "nowhere", "--level", "95"])
+    assert (early.exit_code, "--level must be between 0 and 1" in early.output) == (2, True)
     refused = CliRunner().invoke(main, ["estimate", *paths[::-1]])
     assert refused.exit_code == 3
     assert "missing column 'label'" in refused.output

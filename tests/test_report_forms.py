@@ -20,6 +20,7 @@ from nci_frames.reporting.findings.summary import summarise
 from nci_frames.reporting.pages.figures import report_charts
 from nci_frames.reporting.pages.gates import run_summary
 from nci_frames.reporting.pages.json import render_json
+from nci_frames.reporting.pages.live import live_numbers
 from nci_frames.reporting.pages.markdown import render_markdown
 from nci_frames.reporting.tables.numbers import UNDEFINED, format_value
 from tests.chart_specs import rows_of
@@ -276,6 +277,16 @@ def test_the_main_beta_is_one_that_was_compared(betas: tuple[float, ...]) -> Non
     assert summary.beta in betas
     assert not any(table.rows.is_empty() for table in summary.tables)
     parsed(comparison(beta=betas))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("betas", [(0.0,), (math.inf,), (4.0,)])
+def test_the_page_opens_at_a_beta_of_its_axis(betas: tuple[float, ...]) -> None:
+    numbers = live_numbers(comparison(beta=betas))
+    low, high, first = numbers["beta"]
+    assert 0 < low <= first <= high < math.inf
+    assert first == min(max(betas[0], low), high)
+    json.dumps(numbers, allow_nan=False)
 
 
 @pytest.mark.thorough

@@ -86,9 +86,10 @@ def test_the_law_is_that_of_the_row_bootstrap() -> None:
 
 
 def test_bounds_are_percentiles_of_the_replicates() -> None:
-    counts = nf.count_confusion(random_log(), thresholds="exact", by=[])
+    counts = nf.count_confusion(random_log(2000), thresholds="exact", by=[])
     table = nf.bootstrap(counts, metric="roc_auc", repeats=300, seed=3, level=0.8)
     assert table["model"].to_list() == ["forest", "linear"]
+    assert table["interval"].to_list() == ["percentile"] * 2
     for found in resample(counts, "roc_auc", **OPTIONS | {"repeats": 300, "seed": 3}):
         row = table.filter(pl.col("model") == found.histogram.group["model"][0]).row(0, named=True)
         values = np.sort(found.values[:, 0])
@@ -96,6 +97,48 @@ def test_bounds_are_percentiles_of_the_replicates() -> None:
         assert row["lower"] == pytest.approx(np.percentile(values, 10))
         assert row["upper"] == pytest.approx(np.percentile(values, 90))
         assert row["repeats"] == 300
+
+
+@pytest.mark.parametrize("positives", [2, 10, 99, 100])
+def test_bounds_of_the_area_of_few_rows_are_extended_to_the_score_interval(positives: int) -> None:
+    rng = np.random.default_rng(positives)
+    label = np.arange(positives + 400) < positives
+    log = pl.DataFrame({"model": "a", "label": label, "score": rng.normal(1.5 * label)})
+    counts = nf.count_confusion(log, thresholds="exact")
+    row = nf.bootstrap(counts, metric="roc_auc", repeats=100).row(0, named=True)
+    (found,) = resample(counts, "roc_auc", **OPTIONS | {"repeats": 100, "seed": 0})
+    low, high = np.percentile(found.values[:, 0], [2.5, 97.5])
+    score = nf.auc_interval(counts, method="newcombe").row(0, named=True)
+    if positives < 100:
+        assert row["interval"] == "band"
+        # The variance of resampled logs makes it wider, but never narrower.
+        assert row["lower"] <= min(low, score["lower"]) + 1e-9
+        assert row["upper"] >= max(high, score["upper"]) - 1e-9
+        assert row["lower"] > 0
+    else:
+        assert (row["interval"], row["lower"], row["upper"]) == ("percentile", low, high)
+
+
+def test_the_area_of_few_units_is_that_of_few_rows() -> None:
+    """Each positive is logged 50 times: its copies say nothing more."""
+    rng = np.random.default_rng(3)
+    label = np.arange(400) < 6
+    once = pl.DataFrame(
+        {"model": "a", "unit": np.arange(400), "label": label, "score": rng.normal(2 * label)}
+    )
+    often = pl.concat([once] * 50)
+    few, many = (
+        nf.bootstrap(
+            nf.count_confusion(nf.unit_buckets(log), thresholds="exact"), metric=["roc_auc", "pr_auc"],
+            prevalence=0.5, units="bucket", repeats=200,
+        )
+        for log in (once, often)
+    )  # fmt: skip
+    assert few["interval"].to_list() == many["interval"].to_list() == ["band"] * 2
+    width = (pl.col("upper") - pl.col("lower")).alias("width")
+    assert many.select(width)["width"].to_list() == pytest.approx(
+        few.select(width)["width"].to_list(), rel=0.3
+    )
 
 
 @pytest.mark.thorough

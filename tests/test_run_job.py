@@ -108,6 +108,25 @@ def test_neither_init_nor_the_demo_replaces_what_is_there(tmp_path: Path) -> Non
     assert "the demo needs a folder of its own" in demo.output
     assert (tmp_path / "nightly" / "job.toml").read_text() == SMALL
     assert log.read_bytes() == before
+    seeded = call("demo-job", "--out", tmp_path / "demo", "--seed", "-1")
+    assert (seeded.exit_code, "--seed must be a whole number" in seeded.stderr) == (2, True)
+    assert not (tmp_path / "demo").exists()
+
+
+def test_the_counts_of_a_ledger_replace_no_file_that_it_counts(tmp_path: Path) -> None:
+    (log,) = write_nights(tmp_path / "logs", 1)
+    ledger, link = tmp_path / "ledger", tmp_path / "link.parquet"
+    assert call("ledger", "append", ledger, log, "--thresholds", "0.5").exit_code == 0
+    link.symlink_to(log)
+    before = log.read_bytes()
+    for out in (log, tmp_path / "logs" / ".." / "logs" / "2026-03-01" / "a.parquet", link):
+        refused = call("ledger", "read", ledger, "--out", out)
+        assert refused.exit_code == 2
+        assert "the output would replace a file that the ledger counts" in refused.stderr
+    refused = call("ledger", "read", ledger, "--out", ledger / "counts.parquet")
+    assert (refused.exit_code, "the output lies in the ledger" in refused.stderr) == (2, True)
+    assert log.read_bytes() == before
+    assert call("ledger", "read", ledger, "--out", log.with_name("counts.parquet")).exit_code == 0
 
 
 @pytest.mark.thorough
@@ -116,8 +135,8 @@ def test_check_finds_columns_that_are_none_and_changed_files(tmp_path: Path) -> 
     job = small_job(tmp_path, '[columns]\nlabel = "truth"\n')
     checked = call("check", job)
     assert checked.exit_code == 3
-    assert checked.stdout.count("failed:") == 2
-    assert "'truth'" in checked.stdout
+    told = f"failed: 2 files ({str(paths[0])!r}, {str(paths[1])!r}): missing column 'truth' (the label)"
+    assert checked.stdout.count("failed:") == checked.stdout.count(told) == 1
     job = small_job(tmp_path, '[columns]\nlabel = "country"\n')
     assert call("check", job).exit_code == 3
     # A table of texts in place of Parquet, in one of the files.
@@ -391,6 +410,54 @@ def test_a_history_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     assert pl.read_parquet(latest(tmp_path) / "history.parquet")["run"].n_unique() == 2
 
 
+@pytest.mark.parametrize(
+    ("source", "output", "named"),
+    [
+        (".", 'folder = "out"', "output.folder"),
+        ("**", 'folder = "out"', "output.folder"),
+        ("o*", 'folder = "out"', "output.folder"),
+        ("*/*/*/*.parquet", 'folder = "out"', "output.folder"),
+        ("logs", 'folder = "logs/out"', "output.folder"),
+        ("logs", 'ledger = "logs/ledger"', "output.ledger"),
+        ("l*", 'ledger = "led"', "output.ledger"),
+        ("logs/*/*.parquet", 'folder = "."', None),
+        ("logs/{date:%Y-%m-%d}/*.parquet", 'folder = "logs"\nledger = "logs/ledger"', None),
+    ],
+)
+def test_the_next_run_must_not_find_the_output(
+    tmp_path: Path, source: str, output: str, named: str | None
+) -> None:
+    write_nights(tmp_path / "logs", 1)
+    text = SMALL.replace("logs/{date:%Y-%m-%d}/*.parquet", source)
+    job = small_job(tmp_path, f"\n[output]\n{output}\n", text=text)
+    ran = call("check", job)
+    assert ran.exit_code == (0 if named is None else 2), ran.output
+    if named is not None:
+        assert f"{named} lies among the sources" in ran.stderr
+        assert call("run", job).stderr == ran.stderr
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["job.toml", "logs"]
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+@pytest.mark.parametrize(
+    ("place", "code", "told"),
+    [
+        ("job.toml", 4, "would replace a file that no run wrote"),
+        ("logs/2026-03-01/a.parquet", 4, "would replace a file that no run wrote"),
+        ("logs", 2, "must be a file"),
+        ("job.toml/job.prom", 4, "Not a directory"),
+    ],
+)
+def test_metrics_replace_only_metrics(tmp_path: Path, command: str, place: str, code: int, told: str) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path, f'\n[output]\nmetrics_file = "{place}"\n')
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    ran = call(command, job)
+    assert (ran.exit_code, told in ran.stderr) == (code, True)
+    # Nothing is counted.
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
 @pytest.mark.thorough
 def test_logs_and_metrics_for_machines(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 2)
@@ -505,6 +572,21 @@ def test_a_ledger_without_a_job_from_the_command_line(tmp_path: Path) -> None:
     windows = call("ledger", "read", ledger, "--out", out, "--since", "2026-03-01")
     assert windows.exit_code == 0
     assert pl.read_parquet(out).is_empty()
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("command", ["run {0}/job.toml", "ledger append {0}/other {0}/logs"])
+def test_files_that_are_skipped_are_named(tmp_path: Path, command: str) -> None:
+    paths = write_nights(tmp_path / "logs", 2)
+    small_job(tmp_path)
+    skipped = paths[1].with_name("_b.parquet")
+    write_night(skipped, 50, 0.8, seed=9)
+    done = call(*command.format(tmp_path).split())
+    assert done.exit_code == 0, done.output
+    (told,) = (line for line in done.stderr.splitlines() if line.startswith("warning: "))
+    assert told.startswith("warning: 1 file or folder of '")
+    assert told.endswith(f" was skipped: {str(skipped)!r}")
 
 
 def test_a_path_without_a_ledger_is_told(tmp_path: Path) -> None:

@@ -361,6 +361,32 @@ def test_nothing_matched(tmp_path: Path, path: str, found: str) -> None:
         nf.scan_predictions(f"file://{tmp_path}/{path}")
 
 
+@pytest.mark.parametrize("name", ["*", "^sc.*$"])
+@pytest.mark.parametrize("role", ["model", "label", "score", "weight", "unit", "fold", "scores"])
+def test_a_name_that_polars_takes_for_others_is_refused(name: str, role: str) -> None:
+    """Of a score named ``^sc.*$`` the column ``scale`` would be read."""
+    log = pl.DataFrame(
+        {"model": ["a", "a"], "label": [0, 1], "score": [0.1, 0.9], "scale": [0.9, 0.1], name: ["x", "y"]}
+    )
+    option: Any = {"m": name} if role == "scores" else name
+    with pytest.raises(nf.ParameterError, match="has a name that Polars takes for a pattern of names"):
+        nf.scan_predictions(log, segments=(), **{role: option})
+    # Beside those that are read it does no harm.
+    assert nf.scan_predictions(log, segments=()).collect().columns == ["model", "label", "score"]
+
+
+@pytest.mark.parametrize("source", ["", ["log.parquet", ""]])
+def test_an_empty_name_is_not_the_folder_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str | list[str]
+) -> None:
+    """As of a variable of the shell that is not set."""
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.1, 0.9]}).write_parquet("log.parquet")
+    with pytest.raises(nf.SourceError, match="an empty name"):
+        nf.scan_predictions(source)
+    assert nf.scan_predictions(".").collect().height == 2
+
+
 def test_hostile_names_do_not_reach_the_terminal() -> None:
     log = pl.DataFrame({"\x1b[31mmodel": ["a"], "label": [1], "score": [0.5]})
     with pytest.raises(nf.SchemaError) as error:

@@ -177,10 +177,13 @@ def _source(sqlglot: Any, table: str, dialect: str) -> Any:
         statements = []
     parsed = statements[0] if len(statements) == 1 else None
     parts = {} if parsed is None else {name for name, part in parsed.args.items() if part}
-    if not isinstance(parsed, sqlglot.exp.Select) or parts != {"expressions", "from_"}:
+    source = parsed.args["from_"].this if parts == {"expressions", "from_"} and parsed is not None else None
+    # sqlglot takes a query without parentheses, too; no database does.
+    bare = isinstance(source, sqlglot.exp.Select | sqlglot.exp.SetOperation)
+    if source is None or bare or not isinstance(parsed, sqlglot.exp.Select):
         allowed = f"a table or a function, as after FROM in {dialect}"
         raise ParameterError.out_of_range("table", table, allowed)
-    return parsed.args["from_"].this
+    return source
 
 
 def _reached(

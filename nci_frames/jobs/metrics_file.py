@@ -6,10 +6,41 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.openmetrics.exposition import generate_latest
 
+from nci_frames.errors import OutputError, ParameterError
 from nci_frames.files import replacing
 from nci_frames.jobs.run import Outcome
 
-__all__ = ["write_metrics"]
+__all__ = ["check_metrics_file", "write_metrics"]
+
+_PREFIX = "nci_frames_job_"
+#: Of every file of metrics.
+_BEGINNING = f"# HELP {_PREFIX}".encode()
+
+
+def check_metrics_file(path: Path) -> None:
+    """Refuse a place where metrics must not be written, before anything is counted.
+
+    Raises
+    ------
+    OutputError
+        If there is a file that no run wrote, such as the job file or a log.
+    ParameterError
+        If it is a folder.
+    """
+    key = "output.metrics_file"
+    try:
+        with path.open("rb") as file:
+            begins = file.read(len(_BEGINNING))
+    except FileNotFoundError:
+        return
+    except IsADirectoryError:
+        hint = f"add a file name, e.g. {str(path / 'nci_frames.prom')!r}"
+        raise ParameterError(f"{key} must be a file", found=f"the folder {str(path)!r}", hint=hint) from None
+    except OSError as error:
+        raise OutputError.unwritable(str(path), error) from error
+    if begins not in (b"", _BEGINNING):
+        msg, found = f"{key} would replace a file that no run wrote", "no metrics of a job"
+        raise OutputError(msg, where=repr(str(path)), found=found, hint="name another file, or remove it")
 
 
 def write_metrics(path: Path, job: str, outcome: Outcome) -> None:
@@ -23,7 +54,7 @@ def write_metrics(path: Path, job: str, outcome: Outcome) -> None:
     registry = CollectorRegistry()
 
     def gauge(name: str, says: str, labels: tuple[str, ...] = ()) -> Gauge:
-        return Gauge(f"nci_frames_job_{name}", says, ("job", *labels), registry=registry)
+        return Gauge(f"{_PREFIX}{name}", says, ("job", *labels), registry=registry)
 
     pointer = outcome.shelf.pointer() or {}
     last = gauge("last_run_timestamp_seconds", "Start of the last published run.")

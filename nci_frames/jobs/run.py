@@ -11,6 +11,7 @@ import polars as pl
 from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.jobs.apart import check_output_apart
 from nci_frames.jobs.arrivals import arrivals
 from nci_frames.jobs.counted_files import Counting, Planned, count_files, ledger_of, plan_files
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
@@ -74,9 +75,10 @@ def plan_job(file: JobFile, *, until: datetime | None = None) -> Plan:
     Raises
     ------
     NciFramesError
-        If there is no file, or the ledger is damaged.
+        If there is no file, the ledger is damaged, or the output lies among the sources.
     """
     job = file.job
+    check_output_apart(file)
     labelled = plan_files(file, job.source, job.counting_settings(), until=until)
     if job.traffic is None:
         return Plan(labelled, None)
@@ -113,6 +115,7 @@ def run_job(
         stays counted.
     """
     job = file.job
+    check_output_apart(file)
     shelf = _shelf(file)
     with shelf.locked():
         pointer = shelf.pointer()

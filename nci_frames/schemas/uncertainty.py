@@ -283,7 +283,7 @@ CROSSOVER_INTERVALS = FrameSchema(
         number("beta", "where they cross, or as given, in (0, inf)", "pr_auc has none", minimum=0),
         number("lower", "lower percentile of the crossover", "there is a reason", minimum=0),
         number("upper", "upper percentile of the crossover", "there is a reason", minimum=0),
-        share("probability", "share of the resampled logs that have it", "a class is in one bucket"),
+        share("probability", "share of the resampled logs that have it", "a class has few rows or buckets"),
         whole("repeats", "resampled logs that have it"),
         Column("reason", (pl.String,), "why there are no bounds", "there are bounds"),
     ),

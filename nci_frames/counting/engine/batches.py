@@ -24,6 +24,9 @@ BATCH_ROWS = 1 << 18
 #: Rows processed at a time: larger arrays would be returned to the system and cleared for each use.
 _SLICE_ROWS = 1 << 15
 
+#: Chunks with fewer rows on average are copied into one.
+_FEW_ROWS = 1 << 12
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -80,7 +83,9 @@ def read_batches(
     with shown as advance, _one_row_group_ahead(local=bool(scan.source.files)):
         # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
         for whole in scan.batches(rows, chunk_size=batch_rows, maintain_order=weighted):
-            batch, read = whole, len(whole)
+            read = len(whole)
+            # A step for every chunk takes longer than a copy where files have few rows.
+            batch = whole.rechunk() if read < whole.n_chunks() * _FEW_ROWS else whole
             if read and int(batch["__kind"].max()) > 1:  # type: ignore[arg-type]
                 if scan.on_invalid == "raise":
                     scan.refuse()

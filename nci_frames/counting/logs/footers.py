@@ -1,6 +1,5 @@
 """Files -> what they say of themselves before a row is read: rows, columns, when they were written."""
 
-import csv
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from nci_frames.counting.logs.csv_files import UnusableHeaderError, read_header
 from nci_frames.counting.logs.paths import is_csv
 
 __all__ = ["Footer", "Stamp", "read_footers", "stamp_of"]
@@ -60,7 +60,7 @@ def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str
             footers[file] = Footer(footer.num_rows, schema, stamp)
         except UnicodeError:
             bad[file] = "its name, or what is in it, is not UTF-8"
-        except _DuplicateError as error:
+        except (_DuplicateError, UnusableHeaderError) as error:
             bad[file] = str(error)
         except pa.ArrowNotImplementedError as error:
             bad[file] = f"it has a column that pyarrow cannot read: {error}"
@@ -82,10 +82,7 @@ def _need_distinct(columns: Sequence[str]) -> None:
 
 
 def _csv_header(file: str, stamp: Stamp) -> Footer:
-    with Path(file).open(encoding="utf-8-sig", newline="") as opened:
-        rows = csv.reader(opened)
-        columns = next(rows, [])
-        some = next(rows, None) is not None
+    columns, some = read_header(file)
     _need_distinct(columns)
     return Footer(None if some else 0, pl.Schema(dict.fromkeys(columns, pl.String())), stamp)
 

@@ -8,16 +8,24 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from nci_frames.counting.logs.checksums import PageChecksums
+from nci_frames.counting.logs.csv_files import label_type, parsed, scan_csv
 from nci_frames.counting.logs.footers import Footer, read_footers
-from nci_frames.counting.logs.paths import NULL_KEY, Found, LogFile, is_csv, spelled_keys
+from nci_frames.counting.logs.paths import NULL_KEY, Found, LogFile, is_csv, is_spelled_plainly, spelled_keys
+from nci_frames.counting.logs.read_errors import READ_ERRORS
 from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.counting.logs.types import common_types
 from nci_frames.errors import NciFramesError, SchemaError, SkippedFilesWarning, SourceError
-from nci_frames.messages import files_among, listed, quantity
+from nci_frames.messages import files_among, first_line, listed, quantity
 
 __all__ = ["open_files"]
 
 Footers = Mapping[str, Footer]
+
+#: The columns of a CSV file in their order, the types of the needed ones, and keys.
+_Kind = tuple[tuple[str, ...] | None, tuple[pl.DataType, ...], tuple[tuple[str, str], ...]]
+
+#: The most scans that keys in folders make.
+_SCANS = 64
 
 
 def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
@@ -98,14 +106,28 @@ def _clashes(files: Sequence[LogFile], footers: Footers, needed: Mapping[str, st
     for file in files:
         for key in file.keys.keys() & footers[file.path].schema.keys() & needed.keys():
             told = None if file.keys[key] == NULL_KEY else file.keys[key]
-            frame = pl.scan_parquet(file.path, glob=False, hive_partitioning=False)
-            values = frame.select(pl.col(key).cast(pl.String).unique()).head(5).collect()[key].to_list()
+            values = _values(file.path, key)
             if values not in ([told], []):
                 msg = f"the folder and the column of a file disagree about {key!r}"
                 found = f"{told!r} in the path, {listed(map(repr, values))} in the file"
                 hint = "name a folder below it as the source, or correct the file"
                 problems.append(SchemaError(msg, where=repr(file.path), found=found, hint=hint))
     return problems
+
+
+def _values(path: str, column: str) -> list[str | None]:
+    """Return some of the values of a column of one file, as texts.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read, or the values have no text.
+    """
+    frame = scan_csv(path) if is_csv(path) else pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    try:
+        return frame.select(pl.col(column).unique().cast(pl.String)).head(5).collect()[column].to_list()
+    except READ_ERRORS as error:
+        raise SourceError.unreadable({path: first_line(error)}) from error
 
 
 def _typed(schema: pl.Schema, path: str, needed: Mapping[str, str]) -> pl.Schema:
@@ -120,15 +142,7 @@ def _type_csv_labels(files: Sequence[LogFile], schemas: dict[str, pl.Schema], la
     """Give the labels of CSV files the type that all of them can be read in."""
     paths = [file.path for file in files if is_csv(file.path)]
     for label in labels if paths else ():
-        seen = pl.concat(_scan_csv(path, None).select(pl.col(label).drop_nulls().unique()) for path in paths)
-        texts = seen.unique().collect()[label]
-        dtype: pl.DataType = pl.String()
-        if len(texts) and texts.str.to_lowercase().is_in(["true", "false"]).all():
-            dtype = pl.Boolean()
-        elif len(texts) and not texts.cast(pl.Int64, strict=False).has_nulls():
-            dtype = pl.Int64()
-        elif len(texts) and not texts.cast(pl.Float64, strict=False).has_nulls():
-            dtype = pl.Float64()
+        dtype = label_type(paths, label)
         for path in paths:
             schemas[path][label] = dtype
 
@@ -141,30 +155,52 @@ def _scan(
     file_column: str | None,
 ) -> pl.LazyFrame:
     """Scan files of one kind together, and bring all kinds to the same types."""
-    # Polars takes keys from the whole path: where folders above the source spell some, ours are written out.
-    written_out = any(spelled_keys(file.path) != list(file.keys.items()) for file in files)
-    groups: dict[tuple[str | None, tuple[pl.DataType, ...], tuple[tuple[str, str], ...]], list[LogFile]] = {}
+    # Polars takes keys from the whole path, and some in another way: where it would, ours are written out.
+    written_out = any(
+        spelled_keys(file.path) != list(file.keys.items()) or not is_spelled_plainly(file.path)
+        for file in files
+    )
+    # Literals are fast. But Polars takes a thread for every scan, and hangs if it has no more.
+    few = len({tuple(file.keys.items()) for file in files}) <= _SCANS
+    groups: dict[_Kind, list[LogFile]] = {}
     for file in files:
         schema = {column: schemas[file.path].get(column, pl.Null()) for column in types}
         kind = tuple(types[c] if dtype == pl.Null else dtype for c, dtype in schema.items())
-        keys = tuple(file.keys.items()) if written_out else ()
-        # A CSV is scanned alone: several of them need not have their columns in one order.
-        groups.setdefault((file.path if is_csv(file.path) else None, kind, keys), []).append(file)
+        # CSV files are scanned together if their columns have one order.
+        header = tuple(schemas[file.path]) if is_csv(file.path) else None
+        keys = tuple(file.keys.items()) if few and (written_out or header) else ()
+        groups.setdefault((header, kind, keys), []).append(file)
     scans = []
-    for (csv, kind, _), members in groups.items():
-        if csv is None:
+    for (header, kind, _), members in groups.items():
+        spelled = header is not None or written_out
+        path_column = file_column or (FILE if spelled and not few else None)
+        if header is None:
             dtypes = dict(zip(types, kind, strict=True))
-            frame = _scan_parquet(members, dtypes, file_column, hive=not written_out)
+            frame = _scan_parquet(members, dtypes, path_column, hive=not written_out)
         else:
-            frame = _scan_csv(csv, file_column).with_columns(_parsed(types))
-        if csv is not None or written_out:
-            literals = {k: None if v == NULL_KEY else v for k, v in members[0].keys.items() if k in needed}
-            frame = frame.with_columns(pl.lit(v, pl.String).alias(k) for k, v in literals.items())
+            frame = scan_csv([file.path for file in members], path_column).with_columns(parsed(types))
+        if spelled:
+            frame = frame.with_columns(_spelled(members, path_column or FILE, needed))
         names = [*needed, *([file_column] if file_column else [])]
         scans.append(
             frame.select(pl.col(name).cast(types[name]) if name in types else name for name in names)
         )
     return scans[0] if len(scans) == 1 else pl.concat(scans)
+
+
+def _spelled(files: Sequence[LogFile], path_column: str, needed: Mapping[str, str]) -> list[pl.Expr]:
+    """Return the needed keys of files, as their folders spell them."""
+    columns = []
+    for key in files[0].keys.keys() & needed.keys():
+        values = {file.path: None if file.keys[key] == NULL_KEY else file.keys[key] for file in files}
+        told = set(values.values())
+        column = (
+            pl.lit(told.pop(), pl.String)
+            if len(told) == 1
+            else pl.col(path_column).replace_strict(values, return_dtype=pl.String)
+        )
+        columns.append(column.alias(key))
+    return columns
 
 
 def _scan_parquet(
@@ -182,16 +218,3 @@ def _scan_parquet(
         hive_schema=dict.fromkeys(keys, pl.String) if keys else None,
         include_file_paths=file_column,
     )
-
-
-def _scan_csv(path: str, file_column: str | None) -> pl.LazyFrame:
-    return pl.scan_csv(path, glob=False, infer_schema=False, include_file_paths=file_column)
-
-
-def _parsed(types: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    """Read the texts of a CSV as values of the common types; what is no such value is an error."""
-    return [
-        pl.col(column).str.to_lowercase() == "true" if dtype == pl.Boolean else pl.col(column).cast(dtype)
-        for column, dtype in types.items()
-        if dtype != pl.String
-    ]

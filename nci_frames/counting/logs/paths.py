@@ -18,7 +18,16 @@ from nci_frames.errors import SchemaError, SourceError
 from nci_frames.files import nearest_folder
 from nci_frames.messages import quantity
 
-__all__ = ["NULL_KEY", "SUFFIXES", "Found", "LogFile", "find_files", "is_csv", "spelled_keys"]
+__all__ = [
+    "NULL_KEY",
+    "SUFFIXES",
+    "Found",
+    "LogFile",
+    "find_files",
+    "is_csv",
+    "is_spelled_plainly",
+    "spelled_keys",
+]
 
 _PARQUET = (".parquet", ".pq", ".parq")
 _CSV = (".csv",)
@@ -27,7 +36,11 @@ SUFFIXES = (*_PARQUET, *_CSV)
 #: The value of a key that stands for null.
 NULL_KEY = "__HIVE_DEFAULT_PARTITION__"
 
-_HIVE = re.compile(r"^([^=]+)=(.*)$")
+_HIVE = re.compile(r"([^=]+)=(.*)", re.DOTALL)
+
+
+#: Polars takes another equals sign, or what a glob has, for something else; and the name of a key as it is.
+_PLAIN_HIVE = re.compile(r"[^=%*?\[\]{}]+=[^=*?\[\]{}]*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +74,10 @@ def find_files(paths: Sequence[str]) -> Found:
     SourceError
         If nothing matches, or a folder cannot be read.
     """
+    if "" in paths:
+        # To the system it is the folder in which the process is.
+        hint = "is a variable of the shell not set? '.' is the folder here"
+        raise SourceError.no_match("", "an empty name", hint)
     found = Found()
     named = [_Named.of(path) for path in paths]
     top = named[0].top if len(named) == 1 else _common([one.top for one in named])
@@ -210,8 +227,21 @@ def _keys(path: str, top: str) -> dict[str, str]:
 
 def spelled_keys(path: str) -> list[tuple[str, str]]:
     """Return every key that the folders of a path spell out, also above the source."""
-    matches = (_HIVE.match(part) for part in Path(path).parent.parts)
+    matches = (_HIVE.fullmatch(part) for part in Path(path).parent.parts)
     return [(unquote(match[1]), unquote(match[2])) for match in matches if match]
+
+
+def is_spelled_plainly(path: str) -> bool:
+    """Return whether Polars reads the same keys from the folders of a path as ``spelled_keys``."""
+    parts = [part for part in Path(path).parent.parts if "=" in part]
+    if not all(map(_PLAIN_HIVE.fullmatch, parts)):
+        return False
+    try:
+        for part in parts:
+            unquote(part, errors="strict")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _nothing(named: _Named, skipped: Sequence[str]) -> SourceError:

@@ -8,6 +8,7 @@ import polars as pl
 
 from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.footers import Stamp, stamp_of
+from nci_frames.counting.logs.read_errors import READ_ERRORS
 from nci_frames.counting.logs.spark_rows import SparkRows
 from nci_frames.errors import SourceError
 from nci_frames.messages import first_line
@@ -16,8 +17,6 @@ __all__ = ["FILE", "Source"]
 
 #: Name of the column that says which file a row is from.
 FILE = "__file"
-
-_READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ class Source:
         try:
             with self.checksums.compared_meanwhile():
                 yield
-        except _READ_ERRORS as error:
+        except READ_ERRORS as error:
             if not self.files:
                 raise
             self.need_unchanged()
@@ -102,6 +101,6 @@ class Source:
         for file in self.files if self.alone else ():
             try:
                 self.alone(file).select(pl.all().count()).collect()  # type: ignore[misc]
-            except _READ_ERRORS as error:
+            except READ_ERRORS as error:
                 bad[file] = first_line(error)
         return bad

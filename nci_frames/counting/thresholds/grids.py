@@ -7,7 +7,7 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nci_frames.arguments import MOST_THRESHOLDS, number_list, threshold_grid
+from nci_frames.arguments import MOST_THRESHOLDS, grid_numbers, number_list, threshold_grid
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError
 
@@ -169,12 +169,15 @@ def named_thresholds(text: str) -> list[float] | Literal["exact"]:
     Raises
     ------
     ParameterError
-        If it is none of "exact", "logit:501", "uniform:101" and ascending numbers separated by commas.
+        If it is none of "exact", "logit:501", "uniform:101", start:stop:lin:count and ascending numbers
+        separated by commas.
 
     Examples
     --------
     >>> named_thresholds("uniform:3")
     [0.0, 0.5, 1.0]
+    >>> named_thresholds("-1:1:lin:3")
+    [-1.0, 0.0, 1.0]
     >>> named_thresholds("0.1, 0.5")
     [0.1, 0.5]
     """
@@ -187,9 +190,12 @@ def named_thresholds(text: str) -> list[float] | Literal["exact"]:
             raise ParameterError(f"a grid has 2 to {MOST_THRESHOLDS:,} thresholds", found=repr(text))
         return makers[kind](int(number))
     try:
-        numbers = [float(part) for part in text.split(",")]
+        numbers = grid_numbers(text)
     except ValueError as error:
-        msg = 'thresholds are "exact", "logit:501", "uniform:101" or numbers separated by commas'
+        msg = (
+            'thresholds are "exact", "logit:501", "uniform:101", start:stop:lin:count or numbers separated '
+            "by commas"
+        )
         raise ParameterError(msg, found=repr(text)) from error
     check_thresholds(numbers)
     return numbers

@@ -24,7 +24,7 @@ __all__ = ["marks", "off_scale"]
 #: of scores of any other scale, where a few thresholds may be meant for a few places.
 _MANY_THRESHOLDS, _MANY_ELSEWHERE = 5, 15
 
-_ADVICE = "thresholds='auto' (in a ledger or a job: 'exact') fits any scores"
+_ADVICE = "thresholds='auto' (on the command line, in a ledger or a job: 'exact') fits any scores"
 
 
 def marks(grid: Floats) -> Floats | None:

@@ -200,9 +200,7 @@ class Storage:
 
     def newest_checkpoint(self) -> int:
         """Return the version from which the log is read; 0 where there is no checkpoint."""
-        if self.local is None:
-            return 0
-        found = (_version(file.name) for file in self.local.glob(f"{_LOG}/*.checkpoint*.parquet"))
+        found = (_version(file.name) for file in self._found(f"{_LOG}/*.checkpoint*.parquet"))
         return max(found, default=0)
 
     def clean_up(self, names: set[str]) -> None:
@@ -214,11 +212,18 @@ class Storage:
                 file.unlink(missing_ok=True)
 
     def _log_files(self) -> list[Path]:
-        if self.local is None:
-            return []
-        found = self.local.glob(f"{_LOG}/[_0-9]*")
+        found = self._found(f"{_LOG}/[_0-9]*")
         # A name with "#" is that of a file which another writer has not put in its place yet.
         return sorted(file for file in found if "#" not in file.name and file.is_file())
+
+    def _found(self, pattern: str) -> list[Path]:
+        if self.local is None:
+            return []
+        try:
+            return list(self.local.glob(pattern))
+        except OSError as error:
+            found = error.strerror or str(error)
+            raise LedgerError("the ledger cannot be read", where=repr(self.uri), found=found) from error
 
     def _hash_of(self, file: Path) -> Path:
         return file.parent.parent / _HASHES / f"{file.name}.blake3"

@@ -79,7 +79,7 @@ def answer_question(
     asker = _Asker(question, comparison, eta, log, repeats)
     models = asker.models()
     label = models["metric"][0]
-    return Answer(question, eta, eta == observed, label, models, asker.winners(), asker.span)
+    return Answer(question, eta, eta == observed, label, models, asker.winners(models), asker.span)
 
 
 class _Asker:
@@ -205,14 +205,19 @@ class _Asker:
         )
         return found.select("model", "distinguishable")
 
-    def winners(self) -> pl.DataFrame:
-        """Return the best model over prevalence."""
+    def winners(self, models: pl.DataFrame) -> pl.DataFrame:
+        """Return the best model over prevalence; *models* are ranked at that of the question."""
         columns = ["start", "end", "model", "supported"]
         bounds = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}
         question, comparison = self._question, self._comparison
         start, end = self.span
         if self._curve is not None:
-            return comparison.area_winners.select(*columns, *bounds)
+            if self._curve.depends_on_prevalence:
+                return comparison.area_winners.select(*columns, *bounds)
+            # The best at one prevalence is the best at all.
+            best = models.filter(pl.col("value").is_not_null()).head(1)
+            everywhere = best.with_columns(start=pl.lit(start), end=pl.lit(end))
+            return everywhere.select(*columns, **bounds)
         if question.threshold is None:
             return self._leaders().with_columns(**bounds)
         if question.f_beta and (question.beta, question.threshold) == (

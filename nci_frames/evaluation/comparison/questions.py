@@ -5,10 +5,23 @@ from dataclasses import dataclass
 import polars as pl
 
 from nci_frames.errors import ParameterError
-from nci_frames.evaluation.metrics import Metric, curve_asked, expected_cost, find_metric
+from nci_frames.evaluation.metrics import (
+    PR_AUC,
+    ROC_AUC,
+    Metric,
+    asked_metric,
+    curve_asked,
+    expected_cost,
+    find_metric,
+)
+from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.messages import Option
 
 __all__ = ["Answer", "Question"]
+
+
+#: The areas that a comparison has.
+_AREAS = (PR_AUC.name, ROC_AUC.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +30,7 @@ class Question:
 
     #: P(y=1) in the field; None takes that of the log, or a middle one where the log has one class.
     prevalence: float | None = None
-    #: Name or alias of a metric, or "pr_auc"; None is F-beta, or recall where alerts are limited.
+    #: Name or alias of a metric, "pr_auc" or "roc_auc"; None is F-beta, or recall where alerts are limited.
     metric: str | None = None
     beta: float = 1.0
     #: What a missed positive and a false alarm cost.
@@ -42,8 +55,12 @@ class Question:
             raise ParameterError(msg, hint=f"e.g. {Option('alerts', 50)} {Option('volume', 1_000_000)}")
         if self.volume is not None and not 0 < self.volume < float("inf"):
             raise ParameterError.out_of_range("volume", self.volume, "a finite number > 0")
-        # Raises if there is no such metric, before anything is counted.
+        # Raises if there is no such metric, or no best value of it, before anything is counted.
+        better_sign(asked_metric(self.asked))
         area = self.area
+        if area is not None and area.name not in _AREAS:
+            msg = f"a report does not rank by {area.name!r}"
+            raise ParameterError(msg, hint=f"of areas it ranks by {' and '.join(map(repr, _AREAS))}")
         if self.alerts is not None and area is not None:
             msg = f"{area.name!r} has no threshold, so alerts cannot limit it"
             raise ParameterError(msg, hint="omit one of them")
@@ -54,7 +71,9 @@ class Question:
         if self.cost is not None:
             missed, false = self.cost
             return expected_cost(c_fp=false, c_fn=missed)
-        return self.metric or ("f_beta" if self.alerts is None else "recall")
+        if self.metric is not None:
+            return self.metric
+        return "f_beta" if self.alerts is None else "recall"
 
     @property
     def area(self) -> Metric | None:

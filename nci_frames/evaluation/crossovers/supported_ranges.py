@@ -4,6 +4,7 @@ import polars as pl
 
 from nci_frames.evaluation.metrics import Metric
 from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
+from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE, TOO_FEW_BELOW
 
 __all__ = ["LOWEST", "WHY", "area_support", "supported_lambdas", "supported_prevalences"]
 
@@ -19,8 +20,7 @@ def area_support(counts: pl.DataFrame, area: Metric) -> pl.DataFrame:
 
 def supported_prevalences(ranges: pl.DataFrame) -> pl.DataFrame:
     """Cut ranges of prevalence where support begins, and add ``supported`` and ``reason``."""
-    said = "this log cannot tell: its negatives are too few below prevalence {}"
-    return _cut(ranges, "start", "end", pl.col(LOWEST), said, below=False)
+    return _cut(ranges, "start", "end", pl.col(LOWEST), TOO_FEW_BELOW, below=False)
 
 
 def supported_lambdas(ranges: pl.DataFrame) -> pl.DataFrame:
@@ -29,9 +29,8 @@ def supported_lambdas(ranges: pl.DataFrame) -> pl.DataFrame:
     At beta 1, lambda is (1-eta)/eta. F-beta with another beta depends less on false positives at the same
     lambda, so its support goes at least as far.
     """
-    said = "this log cannot tell: its negatives are too few above lambda {}"
     border = (1 - pl.col(LOWEST)) / pl.col(LOWEST)
-    return _cut(ranges, "lambda_start", "lambda_end", border, said, below=True)
+    return _cut(ranges, "lambda_start", "lambda_end", border, TOO_FEW_ABOVE, below=True)
 
 
 def _cut(

@@ -83,8 +83,10 @@ def bootstrap(
                         Wilson intervals, since one of the four
                         counts is below 20, or the rows of a class
                         are those of fewer than 20 buckets of equal
-                        size; or, where PR-AUC is not supported,
-                        that of
+                        size; ROC-AUC of fewer than 100 independent
+                        rows of a class: to Newcombe's interval;
+                        PR-AUC that is not supported, or of fewer
+                        than 20 rows or buckets: that of
                         ``compute_areas(interval="simultaneous")``
     std         Float64 standard deviation of the replicates, ddof 1 fewer than 2 replicates are defined
     repeats     Int64   replicates in which the metric is defined    never
@@ -112,7 +114,8 @@ def bootstrap(
 
     References
     ----------
-    Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 13, doi:10.1201/9780429246593.
+    Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 13, doi:10.1201/9780429246593;
+    Newcombe (2006), Statistics in Medicine 25(4), 559-573, doi:10.1002/sim.2324.
 
     Examples
     --------

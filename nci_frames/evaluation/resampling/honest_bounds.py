@@ -1,35 +1,43 @@
 """Percentiles of resampled logs -> bounds that hold where resampling shows too little.
 
 A resampled log has no false positive that the log itself lacks, so percentiles are too narrow where a count
-is small. There they are extended to the values over the box of the rates' Wilson intervals. Of PR-AUC at a
-prevalence that the log does not support, the bounds are those of the band of the whole ROC curve.
+is small. There they are extended: those of a metric of the rates to its values over the box of the rates'
+Wilson intervals, those of ROC-AUC to Newcombe's interval. Of PR-AUC at a prevalence that the log does not
+support, or of few rows of a class, the bounds are those of the band of the whole ROC curve.
 """
 
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from nci_frames.arguments import Prevalences
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.areas.areas import compute_areas
+from nci_frames.evaluation.areas.score_bounds import newcombe_variance, score_bounds
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.field.prevalences import Field
-from nci_frames.evaluation.metrics import PR_AUC, PR_GAIN_AUC, curve_asked
+from nci_frames.evaluation.metrics import PR_AUC, PR_GAIN_AUC, ROC_AUC, curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
-from nci_frames.evaluation.rates.clusters import worth_of
+from nci_frames.evaluation.rates.clusters import known_share, worth_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_worth
 from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
 from nci_frames.evaluation.support.lowest import supported_from
+from nci_frames.normal import normal_quantile
 from nci_frames.schemas import COUNTS
 
 __all__ = ["with_area_flags", "with_honest_bounds"]
 
-#: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended.
-_ENOUGH = 20
+#: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended;
+#: those of ROC-AUC with fewer independent rows of a class.
+_ENOUGH, _ENOUGH_FOR_ROC = 20, 100
 _CELLS = ("tp", "fp", "fn", "tn")
 _FLAGS = ["supported", "reason"]
+#: How many independent positives and negatives there are. Beside them is ``__rarer``: how many rows of the
+#: rarer class, or buckets of equal size that have them.
+_SIZES = ["__positives", "__negatives"]
 
 
 def with_honest_bounds(
@@ -60,13 +68,17 @@ def with_honest_bounds(
     groups = [] if units is None else bucket_counts(counts, units)
     worth = worth_of(groups) if groups else None
     pooled = counts if units is None else pool_counts(counts, over=units)
-    even = _even_buckets(groups) if groups else None
+    sizes = _rows(pooled, keys) if worth is None else _sizes_of(groups, worth, level)
     areas = _areas(table.filter(is_area), pooled, keys, worth)
-    if even is not None:
-        areas = _without_lone(areas, even, keys)
-    if (areas["metric"].eq(PR_AUC.name) & ~areas["supported"]).any():
+    areas = areas.join(sizes, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    if worth is not None:
+        areas = _without_lone(areas)
+    areas = _with_score_bounds(areas, level)
+    unsure = (pl.col("metric") == PR_AUC.name) & (~pl.col("supported") | (pl.col("__rarer") < _ENOUGH))
+    if len(areas.filter(unsure)):
         band = compute_areas(counts, prevalence=prevalence, interval="simultaneous", level=level, units=units)
-        areas = _with_band(areas, band, keys)
+        areas = _with_band(areas, band, keys, unsure)
+    areas = areas.drop(*_SIZES, "__rarer")
     if not point_metrics:
         return areas
     rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
@@ -83,9 +95,9 @@ def with_honest_bounds(
     )
     band = project_checked(bounded, metrics=point_metrics, prevalence=prevalence, beta=beta, band=True)
     few = pl.any_horizontal(pl.col(cell) < _ENOUGH for cell in _CELLS)
-    if even is not None:
-        bounded = bounded.join(even, on=keys, how="left", nulls_equal=True)
-        few |= (pl.col("__buckets") < _ENOUGH).fill_null(value=False)
+    if worth is not None:
+        bounded = bounded.join(sizes.select(*keys, "__rarer"), on=keys, how="left", nulls_equal=True)
+        few |= (pl.col("__rarer") < _ENOUGH).fill_null(value=False)
     band = band.join(
         bounded.select(
             *keys,
@@ -113,10 +125,28 @@ def with_honest_bounds(
     )
 
 
-def _even_buckets(groups: Sequence[BucketCounts]) -> pl.DataFrame:
-    """Return how many buckets with equally many rows of the rarer class vary as much as those of a group."""
-    rarer = (pl.DataFrame({"__buckets": [min(group.even)]}) for group in groups)
-    return pl.concat(group.histogram.labelled(one) for group, one in zip(groups, rarer, strict=True))
+def _rows(counts: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Return the sizes of groups of independent rows."""
+    both = zip(_SIZES, (pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")), strict=True)
+    rows = counts.group_by(keys).agg(of_class.first().cast(pl.Float64).alias(name) for name, of_class in both)
+    return rows.with_columns(__rarer=pl.min_horizontal(_SIZES))
+
+
+def _sizes_of(groups: Sequence[BucketCounts], worth: pl.DataFrame, level: float) -> pl.DataFrame:
+    """Return the sizes of groups whose rows depend on those of the same bucket."""
+    tables = []
+    for group in groups:
+        both = group.positives, group.negatives
+        rows = [np.asarray(of_class.sum(axis=1)) for of_class in both]
+        known = [float(of_class.sum() * known_share(of_class, level)) for of_class in rows]
+        sizes = pl.DataFrame([(*known, min(group.even))], schema=[*_SIZES, "__rarer"], orient="row")
+        tables.append(group.histogram.labelled(sizes))
+    table = pl.concat(tables)
+    keys = [name for name in table.columns if not name.startswith("__")]
+    shares = ("positives_worth", "negatives_worth")
+    return table.join(worth, on=keys, how="left", nulls_equal=True, maintain_order="left").select(
+        *keys, *(pl.col(size) * pl.col(share) for size, share in zip(_SIZES, shares, strict=True)), "__rarer"
+    )
 
 
 def with_area_flags(
@@ -162,24 +192,37 @@ def _areas(
     return corrected.select(*columns, "interval", *_FLAGS)
 
 
-def _without_lone(areas: pl.DataFrame, buckets: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def _without_lone(areas: pl.DataFrame) -> pl.DataFrame:
     """Take the bounds away where nearly all rows of a class are in one bucket: resampling hardly moves it."""
-    found = areas.join(buckets, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    told = ~(pl.col("__buckets") < 2).fill_null(value=False)
+    told = ~(pl.col("__rarer") < 2).fill_null(value=False)
     numbers = (pl.when(told).then(name).alias(name) for name in ("lower", "upper"))
-    return (
-        found.with_columns(*numbers).with_columns(interval=_interval(pl.lit(value=False))).drop("__buckets")
+    return areas.with_columns(*numbers).with_columns(interval=_interval(pl.lit(value=False)))
+
+
+def _with_score_bounds(areas: pl.DataFrame, level: float) -> pl.DataFrame:
+    """Extend the bounds of ROC-AUC to Newcombe's where a class has few independent rows."""
+    rarer = pl.min_horizontal(_SIZES)
+    few = (pl.col("metric") == ROC_AUC.name) & (rarer < _ENOUGH_FOR_ROC) & pl.col("lower").is_not_null()
+    value, std, m, n = (areas[name].cast(pl.Float64).to_numpy() for name in ("value", "std", *_SIZES))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # As for the score interval of auc_interval.
+        wider = np.fmax(1.0, std**2 / newcombe_variance(value, m, n))
+    lower, upper = score_bounds(value, m, n, normal_quantile(level) ** 2 * wider)
+    return areas.with_columns(
+        lower=pl.when(few).then(pl.min_horizontal("lower", pl.lit(pl.Series(lower)))).otherwise("lower"),
+        upper=pl.when(few).then(pl.max_horizontal("upper", pl.lit(pl.Series(upper)))).otherwise("upper"),
+        interval=pl.when(few).then(pl.lit("band")).otherwise("interval"),
     )
 
 
-def _with_band(areas: pl.DataFrame, band: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Put the bounds of a band where PR-AUC is not supported."""
+def _with_band(areas: pl.DataFrame, band: pl.DataFrame, keys: list[str], unsure: pl.Expr) -> pl.DataFrame:
+    """Put the bounds of a band where those of PR-AUC are unsure."""
     at = [*keys, "metric", "prevalence"]
     found = areas.join(
         band.filter(metric=PR_AUC.name).select(*at, "lower", "upper"), on=at, how="left", nulls_equal=True,
         maintain_order="left", suffix="_band",
     )  # fmt: skip
-    wide = ~pl.col("supported") & pl.col("lower_band").is_not_null()
+    wide = unsure & pl.col("lower_band").is_not_null()
     return found.with_columns(
         *(pl.when(wide).then(f"{side}_band").otherwise(side).alias(side) for side in ("lower", "upper")),
         interval=pl.when(wide).then(pl.lit("band")).otherwise("interval"),

@@ -38,12 +38,13 @@ Method = Literal["mcs", "hsu"]
 Flags = NDArray[np.bool_]
 
 _UNDEFINED = "the metric is undefined"
-_OFTEN_UNDEFINED = "the metric is undefined in many resampled logs"
+_INFINITE = "the metric is infinite"
+_OFTEN_UNDEFINED = "the metric is undefined or infinite in many resampled logs"
 _SMALL = "fewer than 10 rows of a class, or buckets of equal size that have it"
 _FEW_ROWS = "too few rows: one more or less could decide whether another model is better"
 #: A class needs so many rows or buckets, so that resampling shows how much they vary.
 _LEAST = 10
-#: A value must be defined in this share of the resampled logs.
+#: A value must be defined and finite in this share of the resampled logs.
 _DEFINED = 0.99
 _CASE = ("metric", "method", "prevalence", "beta")
 
@@ -120,7 +121,7 @@ def compare_best(
     beta            Float64 weight of recall                            it plays no part
     model           String  name of the model                           a model of its own
     value           Float64 the metric of the counts themselves         undefined
-    difference      Float64 value minus that of the best of the others  either is undefined
+    difference      Float64 value minus that of the best of the others  either is undefined or infinite
     lower, upper    Float64 simultaneous bounds of the difference       there is no other model, or they
                                                                         rest on too few rows
     p_value         Float64 of the hypothesis that it is the best, or   *reason* says why
@@ -213,13 +214,17 @@ def _compared(
     models: list[Replicates], sign: int, level: float, method: Method, *, simultaneous: bool
 ) -> pl.DataFrame:
     """Compare the models of one group of keys."""
-    value = sign * np.stack([m.value for m in models])  # model, case
-    drawn = sign * np.stack([m.values for m in models])  # model, log, case
+    # Infinite values have no distance.
+    value = _finite(sign * np.stack([m.value for m in models]))  # model, case
+    drawn = _finite(sign * np.stack([m.values for m in models]))  # model, log, case
     defined = ~np.isnan(value)
     often = (~np.isnan(drawn)).mean(axis=1) >= _DEFINED
     moved, freedom = _moved(models), np.stack([m.freedom for m in models])
     large = freedom >= _LEAST - 1
     told = defined & often & large
+    scale = _scale(value)
+    value, moved = value / scale, moved / scale
+    drawn /= scale
     results = {name: np.full(value.shape, np.nan) for name in ("difference", "lower", "upper", "p_value")}
     doubtful = np.zeros(value.shape, np.bool_)
     cases = [
@@ -240,18 +245,24 @@ def _compared(
             results["lower"][mine], results["upper"][mine] = lower, upper
             groups[mine] = ranked_groups(cases[place], p >= 1 - level, limit)
     results["difference"] = _ahead(value)
+    for name in ("difference", "lower", "upper"):
+        # A bound may lie beyond the largest double.
+        with np.errstate(over="ignore"):
+            results[name] *= scale
     if sign < 0:
         results["difference"] *= -1
         # Zero has no sign.
         results["lower"], results["upper"] = 0.0 - results["upper"], 0.0 - results["lower"]
     etas = np.array([m.cases["prevalence"].fill_null(np.nan).to_numpy() for m in models])
     one_eta = (etas == etas[0]).all(axis=0)
+    results["value"] = np.stack([m.value for m in models])
     why = np.select(
-        [~defined, ~large, ~often, doubtful], [_UNDEFINED, _SMALL, _OFTEN_UNDEFINED, _FEW_ROWS], default=""
+        [np.isinf(results["value"]), ~defined, ~large, ~often, doubtful],
+        [_INFINITE, _UNDEFINED, _SMALL, _OFTEN_UNDEFINED, _FEW_ROWS],
+        default="",
     )
     p_value = np.where(doubtful, np.nan, results.pop("p_value"))
     tested = pl.Series(p_value.ravel(), nan_to_null=True)
-    results["value"] = np.stack([m.value for m in models])
     return labelled_cases(
         models,
         pl.when(pl.Series(np.tile(one_eta, len(models)))).then("prevalence").alias("prevalence"),
@@ -261,6 +272,16 @@ def _compared(
         pl.when(tested.is_not_null()).then(pl.Series(groups.ravel())).alias("group"),
         pl.Series("reason", [reason or None for reason in why.ravel().tolist()], pl.String),
     )
+
+
+def _finite(values: Floats) -> Floats:
+    return np.where(np.isinf(values), np.nan, values)
+
+
+def _scale(value: Floats) -> Floats:
+    """Return a power of two for each case, near its values: their squares must be numbers, and not 0."""
+    largest = np.abs(np.where(np.isnan(value), 0.0, value)).max(axis=0)
+    return np.asarray(np.ldexp(1.0, np.frexp(largest)[1] - 1))
 
 
 def _contenders(value: Floats, drawn: Floats, moved: Floats, freedom: Floats, told: Flags) -> Contenders:

@@ -14,6 +14,7 @@ from nci_frames.evaluation.crossovers.decision_map import decision_map, own_maps
 from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
+from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE
 from nci_frames.schemas import CERTIFIED_MAP, COUNTS
 from nci_frames.typing import Floats
 
@@ -24,7 +25,6 @@ _TESTED = 32
 #: The smallest of them above 0; and how far beyond the last border one is, where support never ends.
 _SMALLEST, _FAR = 1e-6, 1e6
 _CELLS = ("tp", "fp", "fn", "tn")
-_TOO_FEW = "this log cannot tell: its negatives are too few above lambda {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ def _place(models: pl.DataFrame, at: float) -> _Place:
     best = models.sort("value", descending=True, nulls_last=True).row(0, named=True)
     why = best["why"]
     if why is None and at > best["reach"] * (1 + 1e-9):
-        why = _TOO_FEW.format(f"{best['reach']:.2g}")
+        why = TOO_FEW_ABOVE.format(f"{best['reach']:.2g}")
     return _Place(tuple(named), why or best["reason"])
 
 
@@ -229,7 +229,7 @@ def _merged(places: list[_Place], tested: list[float]) -> pl.DataFrame:
         # Beyond the last value, support has ended unless it never does.
         untold = left.reason or right.reason
         if end == np.inf and untold is None and len(tested) > 1 and start < _FAR * tested[-2]:
-            untold = _TOO_FEW.format(f"{start:.2g}")
+            untold = TOO_FEW_ABOVE.format(f"{start:.2g}")
         here = (
             _Place((), untold)
             if untold

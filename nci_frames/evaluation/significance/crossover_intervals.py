@@ -89,8 +89,9 @@ def crossover_intervals(
     beta        Float64 where they cross, or as given                  "pr_auc"
     lower,      Float64 percentiles of the crossover, in the unit of   there is a reason
     upper               *over*, among the resampled logs that have it
-    probability Float64 share of the resampled logs that have it       a class is in one bucket, or has one
-                                                                       row: nothing shows how it varies
+    probability Float64 share of the resampled logs that have it       a class has fewer than 5 rows, or
+                                                                       buckets of equal size: too few show
+                                                                       how it varies
     repeats     Int64   resampled logs that have it                    never
     reason      String  why there are no bounds                        there are bounds
     =========== ======= ============================================== =====================================

@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames.arguments import check_level
 from nci_frames.checked import checked
+from nci_frames.evaluation.areas.score_bounds import newcombe_variance, score_bounds
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.normal import normal_quantile
 from nci_frames.schemas import AUC_INTERVALS, COUNTS
@@ -18,7 +19,6 @@ Method = Literal["score", "newcombe", "delong", "delong_logit"]
 
 #: With fewer rows of a class than this the interval is given, but said to be doubtful.
 _FEW = 50
-_HALVINGS = 60
 
 
 @checked
@@ -106,11 +106,11 @@ def auc_interval(
     m, n = np.array(rows, np.float64).T
     z = normal_quantile(level)
     if method in ("score", "newcombe"):
-        expected = _newcombe_variance(value, m, n)
+        expected = newcombe_variance(value, m, n)
         with np.errstate(invalid="ignore", divide="ignore"):
             wider = np.fmax(1.0, error**2 / expected) if method == "score" else np.ones_like(value)
         error = np.sqrt(expected * wider)
-        lower, upper = (_farthest(value, m, n, end, z**2 * wider) for end in (0.0, 1.0))
+        lower, upper = score_bounds(value, m, n, z**2 * wider)
     elif method == "delong":
         lower, upper = np.clip(value - z * error, 0, 1), np.clip(value + z * error, 0, 1)
     else:
@@ -149,24 +149,6 @@ def _reason(rows: tuple[int, int], least: int, *, separated: bool, certain: bool
 
 def _number(number: int) -> str:
     return "two" if number == 2 else str(number)
-
-
-def _newcombe_variance(area: Floats, m: Floats, n: Floats) -> Floats:
-    """Return the variance that an area would have; NaN without a class."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rows = (m + n) / 2 - 1
-        terms = 1 + rows * (1 - area) / (2 - area) + rows * area / (1 + area)
-        return np.asarray(area * (1 - area) / (m * n) * terms)
-
-
-def _farthest(value: Floats, m: Floats, n: Floats, end: float, factor: Floats) -> Floats:
-    """Return the area farthest from the value, towards an end, whose deviation is still likely."""
-    inside, outside = value.copy(), np.full_like(value, end)
-    for _ in range(_HALVINGS):
-        middle = (inside + outside) / 2
-        likely = (middle - value) ** 2 <= factor * _newcombe_variance(middle, m, n)
-        inside, outside = np.where(likely, middle, inside), np.where(likely, outside, middle)
-    return np.where(np.isnan(value), np.nan, (inside + outside) / 2)
 
 
 def _on_logit_scale(value: Floats, half: Floats) -> tuple[Floats, Floats]:

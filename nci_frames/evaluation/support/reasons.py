@@ -8,7 +8,17 @@ from functools import cache
 
 import polars as pl
 
-__all__ = ["REASONS", "in_brief", "number_of", "reason_text", "too_few", "too_few_number", "why_doubtful"]
+__all__ = [
+    "REASONS",
+    "TOO_FEW_ABOVE",
+    "TOO_FEW_BELOW",
+    "in_brief",
+    "number_of",
+    "reason_text",
+    "too_few",
+    "too_few_number",
+    "why_doubtful",
+]
 
 _CANNOT = "this log cannot tell the value: "
 #: Reasons that do not depend on a number of negatives.
@@ -31,6 +41,9 @@ _BRIEF = {
     "few_for_pr": "fewer than 10 positives",
     "few_for_gain": "fewer than 25 rows of a class",
 }
+_HERE = "this log cannot tell: its negatives are too few "
+#: Where a range ends that the log supports: a prevalence, or a lambda.
+TOO_FEW_BELOW, TOO_FEW_ABOVE = f"{_HERE}below prevalence {{}}", f"{_HERE}above lambda {{}}"
 _NUMBERS = {name: number for number, name in enumerate(REASONS)}
 #: Numbers of negatives whose text is one: 2 % apart.
 _PER_DECADE, _DECADES = 100, 18
@@ -66,14 +79,17 @@ def in_brief(reasons: Iterable[str | None]) -> str:
 
     >>> in_brief([too_few(416_667), too_few(900), REASONS["nobody"]])
     'too few negatives, or no positive reaches the threshold'
+    >>> in_brief([TOO_FEW_ABOVE.format(91)])
+    'too few negatives'
     >>> in_brief([None])
     'this log cannot tell'
     """
     brief = {REASONS[name]: words for name, words in _BRIEF.items()}
     # Of what depends on a number of negatives, the text begins as the others do, and is none of them.
-    few = (reason for reason in reasons if reason is not None)
     words = (
-        brief.get(reason, "too few negatives" if reason.startswith(_CANNOT) else reason) for reason in few
+        brief.get(reason, "too few negatives" if reason.startswith((_CANNOT, _HERE)) else reason)
+        for reason in reasons
+        if reason is not None
     )
     return ", or ".join(dict.fromkeys(words)) or "this log cannot tell"
 

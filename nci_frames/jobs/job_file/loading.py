@@ -117,8 +117,10 @@ def _told(error: ValidationError, content: Mapping[str, Any], file: Path) -> Par
             hint = f"; did you mean {near!r}?" if near else f"; known are {', '.join(known)}"
             problems.append(f"{_key(place)}: unknown key{hint}")
         else:
-            told = problem["msg"].removeprefix("Value error, ")
-            found = "" if problem["type"] == "missing" else f" (found {_literal(content, place)})"
+            told = _WANTED.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
+            # What is wrong between several keys is named in the message.
+            nothing = not place or problem["type"] == "missing"
+            found = "" if nothing else f" (found {_literal(content, place)})"
             problems.append(f"{_key(place)}: {told[:1].lower()}{told[1:]}{found}")
     lines = list(dict.fromkeys(problems))
     msg = f"the job file has {quantity(len(lines), 'problem')}"
@@ -130,6 +132,14 @@ def _is_branch(part: str | int) -> bool:
     return isinstance(part, str) and ("[" in part or "(" in part or part in _BRANCHES)
 
 
+#: What TOML calls that which Python calls otherwise.
+_WANTED = {
+    "bool_parsing": "input should be true or false",
+    "dict_type": "input should be a table",
+    "list_type": "input should be a list",
+    "model_type": "input should be a table",
+    "tuple_type": "input should be a list",
+}
 #: What a value of one kind is not either, where it is wrong as that of its kind: of no help.
 _OTHER_KINDS = {"model_type", "string_type"}
 _BRANCHES = {"str", "int", "float", "bool", "SegmentScenario", "constrained-float", "literal['exact']"}

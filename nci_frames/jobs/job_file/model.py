@@ -144,11 +144,11 @@ class Tracking(Model):
 class Output(Model):
     """Where results go."""
 
-    ledger: Annotated[str, Field(description="Folder or URL of the ledger.")] = "ledger"
-    folder: Annotated[str, Field(description="Folder or URL of the published runs.")] = "out"
+    ledger: Annotated[str, Field(min_length=1, description="Folder or URL of the ledger.")] = "ledger"
+    folder: Annotated[str, Field(min_length=1, description="Folder or URL of the published runs.")] = "out"
     keep: Annotated[int, Field(ge=1, description="Runs that are kept.")] = 30
     metrics_file: Annotated[
-        str | None, Field(description="OpenMetrics text file for a node exporter's collector.")
+        str | None, Field(min_length=1, description="OpenMetrics text file for a node exporter's collector.")
     ] = None
     storage_options: Annotated[
         dict[str, str], Field(default_factory=dict, description="For a ledger, or a folder, by URL.")
@@ -169,7 +169,7 @@ class Job(Model):
         Thresholds,
         Field(
             validate_default=True,
-            description='"exact", "logit:501", "uniform:101" or ascending numbers.',
+            description='"exact", "logit:501", "uniform:101", start:stop:lin:count or ascending numbers.',
         ),
     ] = cast("Any", "logit:501")
     buckets: Annotated[

@@ -16,7 +16,10 @@ def _path(path: str) -> str:
     return path
 
 
-LogPath = Annotated[str, AfterValidator(_path)]
+#: An empty path would be the folder of the job file.
+LogPath = Annotated[str, Field(min_length=1), AfterValidator(_path)]
+#: As windows are days or hours: more of them than there are years.
+_MOST_WINDOWS = 100_000_000
 
 
 class Source(Model):
@@ -31,7 +34,11 @@ class Source(Model):
     ]
     lookback: Annotated[
         int | None,
-        Field(ge=0, description="Windows before the newest that are looked at again; all if absent."),
+        Field(
+            ge=0,
+            le=_MOST_WINDOWS,
+            description="Windows before the newest that are looked at again; all if absent.",
+        ),
     ] = None
     on_changed: Annotated[
         Literal["raise", "keep", "recount"],

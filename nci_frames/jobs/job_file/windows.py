@@ -75,10 +75,11 @@ def find_windows(
         later += starts
         if until is not None:
             starts = [start for start in starts if start < until]
-        first = min(starts, default=None)
-        if lookback is not None and starts and not everything:
-            first = max(starts) - lookback * length
-        kept = {start for start in starts if first is not None and start >= first}
+        kept = set(starts)
+        if lookback is not None and kept and not everything:
+            newest = max(kept)
+            # How far back that is may be before the first year.
+            kept = {start for start in kept if newest - start <= lookback * length}
         files += [file for file in dated if file.window is not None and file.window[0] in kept]
     if not files and later:
         found = f"the first window begins at {min(later):%Y-%m-%d %H:%M} UTC"
@@ -106,7 +107,7 @@ def _dated(template: str, length: timedelta) -> list[SourceFile]:
     found = []
     glob = before + digits + after
     try:
-        logs = find_logs(glob)
+        logs = find_logs(glob, where=repr(template))
     except SourceError as error:
         # The reader wrote the template, and not the glob.
         raise (error.at(repr(template)) if error.where == repr(glob) else error) from error

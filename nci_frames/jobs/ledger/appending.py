@@ -35,6 +35,19 @@ _APPENDED = {
 }
 
 
+def by_reason(files: pl.DataFrame) -> list[tuple[str, str, str | None]]:
+    """Return the event, the files in words, and the reason that they have in common."""
+    alike = files.group_by("event", "reason", maintain_order=True).agg("path")
+    return [
+        (
+            event,
+            repr(paths[0]) if len(paths) == 1 else f"{len(paths):,} files ({listed(map(repr, paths))})",
+            reason,
+        )
+        for event, reason, paths in alike.rows()
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Generation:
     """Settings, and the types that keys and scores have under them."""
@@ -255,8 +268,13 @@ class Work:
                     counts and counts.rows,
                     counts and counts.counted,
                     counts and sum(counts.dropped.values()),
-                    None if item.error is None else self.told(item.error),
+                    None if item.error is None else self.told(_beside(item.error, item.file)),
                     "; ".join(map(str, counts.warnings)) or None if counts else None,
                 )
             )
         return pl.DataFrame(rows, schema=_APPENDED, orient="row")
+
+
+def _beside(error: NciFramesError, file: SourceFile) -> NciFramesError:
+    """Return an error as it is told beside the path of its file, which it need not say again."""
+    return error.at(None) if error.where == repr(file.path) else error

@@ -149,6 +149,8 @@ class CountsLedger:
         -----
         NearlyUniqueKeyWarning, OutsideGridWarning
             Of each file, as ``count_confusion`` does.
+        SkippedFilesWarning
+            If files were skipped, as ``scan_predictions`` skips them.
         """
         settings = CountingSettings.of(thresholds=thresholds, **columns)
         files: list[SourceFile]
@@ -157,13 +159,13 @@ class CountsLedger:
         elif name is not None:
             raise ParameterError("only a Spark DataFrame has a name; files are known by their content")
         else:
-            files = list(find_logs(source, check_window(window)))
+            files = find_logs(source, check_window(window), stacklevel=4)
         work = Work(settings, run or _run_now(), on_changed)
         for file in files:
             work.identify(file)
         appended = append(self._table, work, keep_going=keep_going)
         for warning in work.warnings():
-            warnings.warn(warning, stacklevel=3)  # whoever called the checked method
+            warnings.warn(warning, stacklevel=3)  # whoever called the checked method, as above
         return appended
 
     def append_files(

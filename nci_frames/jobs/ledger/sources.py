@@ -1,6 +1,7 @@
 """Log files, one at a time: found, and known again by their content."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,9 +11,9 @@ from typing import Any
 from nci_frames.counting.logs.paths import find_files
 from nci_frames.counting.logs.sources import ArrowStream
 from nci_frames.counts.ledger.storage import content_hash, file_hash
-from nci_frames.errors import ParameterError, SourceError
+from nci_frames.errors import ParameterError, SkippedFilesWarning, SourceError
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.messages import first_line
+from nci_frames.messages import first_line, listed
 
 __all__ = [
     "NamedFrame",
@@ -91,14 +92,25 @@ def check_window(window: Window | None) -> Window | None:
 
 
 def find_logs(
-    source: PathLike | Sequence[PathLike] | ArrowStream, window: Window | None = None
+    source: PathLike | Sequence[PathLike] | ArrowStream,
+    window: Window | None = None,
+    *,
+    where: str | None = None,
+    stacklevel: int = 2,
 ) -> list[SourceFile]:
     """Return the Parquet and CSV files of paths, folders and globs, each real file once.
+
+    Warnings call the source *where*, or as it is named here; *stacklevel* is that of ``warnings.warn``.
 
     Raises
     ------
     SourceError
         If a path, folder or glob has none, or *source* is not made of paths.
+
+    Warns
+    -----
+    SkippedFilesWarning
+        If files were skipped, as ``scan_predictions`` skips them.
     """
     given: Sequence[object] = [source] if isinstance(source, str | os.PathLike | ArrowStream) else source
     paths = []
@@ -109,9 +121,13 @@ def find_logs(
         paths.append(os.fspath(item))
     if not paths:
         raise SourceError("the source is an empty list", hint="name a path, folder or glob")
+    found = find_files(paths)
+    if found.skipped:
+        warning = SkippedFilesWarning.of(where or listed(map(repr, paths)), found.skipped)
+        warnings.warn(warning, stacklevel=stacklevel)
     return [
         SourceFile(str(Path(file.path).absolute()), tuple(sorted(file.keys.items())), window)
-        for file in find_files(paths).files
+        for file in found.files
     ]
 
 

@@ -42,13 +42,16 @@ def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
     worse = judged.filter("distinguishable", pl.col("due_to_rates") < 0)
     shifted = ranks.filter("shifted")
     unjudged = ranks.filter(pl.col("value").is_null())["reason"]
-    among = quantity(len(judged), "segment")
-    parts = [
-        f"In {len(worse):,} of {among} it is significantly worse than in the rest",
-        f"in {len(shifted):,} the scores differ from the rest",
-    ]
-    if len(unjudged):
-        parts.append(f"{len(unjudged):,} more cannot be judged: {in_brief(unjudged)}")
+    differ = f"in {len(shifted):,} the scores differ from the rest"
+    if judged.is_empty():
+        of = quantity(len(ranks), "segment")
+        # Of few positives it is not known either whether their scores differ.
+        parts = [f"None of {of} can be judged: {in_brief(unjudged)}", *([differ] if len(shifted) else [])]
+    else:
+        of = quantity(len(judged), "segment")
+        parts = [f"In {len(worse):,} of {of} it is significantly worse than in the rest", differ]
+        if len(unjudged):
+            parts.append(f"{len(unjudged):,} more cannot be judged: {in_brief(unjudged)}")
     sentence = "; ".join(parts) + "."
     return WorstSegments(
         ranks["model"][0],

@@ -26,8 +26,8 @@ def live_numbers(comparison: Comparison, /, *, start: float | None = None) -> di
     models      the names, sorted; everything below names a model by its place here
     drawn       the names as charts have them
     threshold   the threshold of ``points``
-    prevalence, ``[lowest, highest, first]`` that the page offers
-    beta
+    prevalence  ``[lowest, highest, first]`` that the page offers
+    beta        the same of beta, all above 0 and finite
     points      of each model ``[tp, fp, positives, negatives]`` and, where there are any, the bounds
                 ``[tpr lower, upper, fpr lower, upper]``; null without rates
     best        of each model the operating points that are its best somewhere: ``[threshold, tp, fp]``
@@ -51,7 +51,8 @@ def live_numbers(comparison: Comparison, /, *, start: float | None = None) -> di
     models = comparison.points["model"].unique().sort().to_list()
     place = {model: number for number, model in enumerate(models)}
     low, high = comparison.prevalence_range
-    first = min(max(comparison.middle_prevalence if start is None else start, low), high)
+    first = _within(low, comparison.middle_prevalence if start is None else start, high)
+    least, most = comparison.beta_range
     points = _with_bounds(comparison.points, models, ["tp", "fp", "positives", "negatives"])
     best = _with_bounds(comparison.best_points, models, ["threshold", "tp", "fp"])
     classes = _by_model(comparison.best_points, models, ["positives", "negatives"])
@@ -63,7 +64,7 @@ def live_numbers(comparison: Comparison, /, *, start: float | None = None) -> di
         "drawn": [drawable(model) for model in models],
         "threshold": _number(comparison.threshold),
         "prevalence": [low, high, first],
-        "beta": [*comparison.beta_range, comparison.main_beta],
+        "beta": [least, most, _within(least, comparison.main_beta, most)],
         "points": [None if not rows or None in rows[0] else rows[0] for rows in points.values()],
         "best": list(best.values()),
         "classes": [rows[0] if rows else None for rows in classes.values()],
@@ -79,6 +80,10 @@ def live_numbers(comparison: Comparison, /, *, start: float | None = None) -> di
             for start, end, model, threshold in ranges.iter_rows()
         ],
     }
+
+
+def _within(low: float, value: float, high: float) -> float:
+    return min(max(value, low), high)
 
 
 def _judged(comparison: Comparison, models: list[str]) -> dict[str, Any] | None:
@@ -125,7 +130,7 @@ def _tested(comparison: Comparison, place: Mapping[str, int]) -> dict[str, Any] 
         groups[measure][at[eta]][place[model]] = group
     return {
         **groups,
-        "beta": comparison.main_beta,
+        "beta": _number(comparison.main_beta),
         "prevalence": etas,
         "equal": [sorted(models) for models in equal],
         "probability": shares,

@@ -22,7 +22,7 @@ interface LiveData {
   best: number[][][];
   classes: [positives: number, negatives: number][];
   judged: Judged | null;
-  tested: Record<Measure | "pr_auc" | "equal" | "probability", number[][]> & { beta: number; prevalence: number[] };
+  tested: Record<Measure | "pr_auc" | "equal" | "probability", number[][]> & { beta: number | null; prevalence: number[] };
   own: string;
   lowest: number[];
   areas: number[][];
