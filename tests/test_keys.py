@@ -1,7 +1,8 @@
 """Keys of frames: names that no table needs, values that can be told apart, and their texts."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -97,3 +98,28 @@ def test_keys_of_every_type_have_a_text(log: pl.DataFrame, values: list[object],
     spec = str(nf.chart_segments(points, segments="day").to_dict())
     assert all(repr(text) in spec for text in texts)
     assert counts.select(segment_labels(counts, ["day"]))[LABEL].unique().sort().to_list() == texts
+
+
+@pytest.mark.parametrize("kind", ["clock", "nanoseconds"])
+def test_times_that_python_takes_for_equal_are_refused(log: pl.DataFrame, kind: str) -> None:
+    """One group of two was lost."""
+    hours = pl.Series([datetime(2026, 10, 25, 0), datetime(2026, 10, 25, 1)]).dt.replace_time_zone("UTC")
+    times = hours.dt.convert_time_zone("Europe/Berlin")
+    if kind == "nanoseconds":
+        times = pl.Series([1, 2], dtype=pl.Datetime("ns"))
+    rows = log.with_columns(times[log["day"]].alias("day"))
+    counts = nf.count_confusion(rows, thresholds=[0.5])
+    assert len(counts) == 2
+    with pytest.raises(nf.SchemaError, match=r"dt\.convert_time_zone"):
+        nf.bootstrap(counts, metric="recall", repeats=20)
+    told = counts.with_columns(pl.col("day").cast(pl.String))
+    assert len(nf.bootstrap(told, metric="recall", repeats=20)) == 2
+    if kind == "clock":
+        told = counts.with_columns(pl.col("day").dt.convert_time_zone("UTC"))
+        assert len(nf.bootstrap(told, metric="recall", repeats=20)) == 2
+
+
+def test_a_column_that_makes_polars_panic_is_an_error() -> None:
+    relation = duckdb.sql("SELECT 'a' AS model, 1 AS label, 0.5 AS score, INTERVAL 1 MONTH AS took")
+    with pytest.raises(nf.SourceError, match="Polars cannot read a column"):
+        nf.scan_predictions(relation)

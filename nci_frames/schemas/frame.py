@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nci_frames.errors import SchemaError
 from nci_frames.messages import quantity
 from nci_frames.schemas.consistency import check_cells, check_rates, place_of
-from nci_frames.schemas.keys import RESERVED, check_keys
+from nci_frames.schemas.keys import RESERVED, check_keys, check_times
 from nci_frames.schemas.known import is_known, remember
 from nci_frames.schemas.plain import MOST_ROWS, PLAIN, plain_groups
 
@@ -133,6 +133,8 @@ class FrameSchema:
         self.check_types(frame)
         if self.counted and is_known(frame, (self.name, *self.kinds)):
             return
+        if self.brings_keys:
+            check_times(frame, self.keys(frame.columns), self.name)
         groups = ["model", *self.keys(frame.columns)]
         first = (
             plain_groups(frame, groups, [name for name in PLAIN if name in self.fixed])

@@ -6,7 +6,7 @@ import polars as pl
 
 from nci_frames.errors import SchemaError
 
-__all__ = ["PATTERN", "RESERVED", "check_keys", "is_pattern", "key_text", "name_problem"]
+__all__ = ["PATTERN", "RESERVED", "check_keys", "check_times", "is_pattern", "key_text", "name_problem"]
 
 #: Names that a key cannot have, because some frame uses them. Each schema adds the names of its columns.
 RESERVED: set[str] = set()
@@ -57,6 +57,23 @@ def check_keys(frame: pl.DataFrame, keys: Iterable[str], kind: str) -> None:
         if dtype.is_float() and frame[key].is_nan().any():
             wanted, hint = "a number or null (a key)", "replace NaN: polars.col(...).fill_nan(None)"
             raise SchemaError.wrong_type(key, f"a {kind} frame", "NaN", wanted, hint)
+
+
+def check_times(frame: pl.DataFrame, keys: Iterable[str], kind: str) -> None:
+    """Raise SchemaError unless different times among the keys are different in Python, too.
+
+    Python does not tell nanoseconds, nor the two hours of a night in which clocks are put back.
+
+    >>> check_times(pl.DataFrame({"day": [1]}), ["day"], "counts")
+    """
+    for key in keys:
+        if not isinstance(frame.schema[key], pl.Datetime | pl.Duration | pl.Time):
+            continue
+        values = frame[key].unique()
+        if len(set(values.to_list())) < len(values):
+            wanted = "times that differ by microseconds or more, and not by the clock being put back"
+            hint = f"convert it to UTC with dt.convert_time_zone, or to text: polars.col({key!r}).cast(str)"
+            raise SchemaError.wrong_type(key, f"a {kind} frame", str(frame.schema[key]), wanted, hint)
 
 
 def key_text(key: str, dtype: pl.DataType) -> pl.Expr:

@@ -91,6 +91,10 @@ def frame_source(source: Predictions) -> Source:
         return Source(source.lazy(), "the DataFrame", rows=len(source))
     try:
         frame = pl.DataFrame(source)
+    except pl.exceptions.PanicException as error:
+        msg = "Polars cannot read a column of the table"
+        hint = "remove the column, or cast it: an interval of DuckDB is one of months, days and microseconds"
+        raise SourceError(msg, where=type(source).__name__, found=first_line(error), hint=hint) from error
     except pl.exceptions.PolarsError as error:
         # One column is a stream as well.
         raise SchemaError.no_frame("the log", source, "a table, with a column for each part", None) from error
