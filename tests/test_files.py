@@ -183,6 +183,25 @@ def test_a_dangling_link_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
+def test_links_to_themselves_and_a_working_directory_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = tmp_path / "logs"
+    write(logs / "x.parquet")
+    (logs / "loop").symlink_to("loop")
+    assert len(find_files([str(logs)]).files) == 1
+    (logs / "loop.parquet").symlink_to("loop.parquet")
+    with pytest.raises(nf.SourceError, match=r"loop\.parquet"):
+        rows_of(logs)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for source in ("*.parquet", "x.parquet", ["x.parquet", "y.parquet"]):
+        with pytest.raises(nf.SourceError):
+            nf.scan_predictions(source)
+
+
 def test_what_may_not_be_read_is_an_error(public_path: Path) -> None:
     write(public_path / "open.parquet")
     write(public_path / "closed" / "b.parquet")

@@ -4,6 +4,7 @@ A log of ten thousand files with one odd file fails in a second, and the message
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import polars as pl
 
@@ -62,7 +63,6 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
         )
     if found.skipped:
         warned.append(SkippedFilesWarning.of(where, found.skipped))
-    by_path = {file.path: file for file in files}
     return Source(
         _scan(files, schemas, types, needed, None),
         where,
@@ -70,7 +70,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
         None if None in rows else sum(row for row in rows if row is not None),
         _scan(files, schemas, types, needed, FILE),
         stamps={file.path: footers[file.path].stamp for file in files},
-        alone=lambda path: _scan([by_path[path]], schemas, types, needed, None),
+        stored={file.path: partial(_scan, [file], schemas, types, needed, None) for file in files},
         warnings=tuple(warned),
         checksums=PageChecksums([file.path for file in files if not is_csv(file.path)], list(inside)),
     )

@@ -174,7 +174,7 @@ def _scan(opened: Source, columns: Columns, positive: Positive, on_invalid: OnIn
         positive = as_label(positive, schema[columns.label], opened.where)
         met = check_labels(opened, columns.label, schema[columns.label], positive)
 
-    once = opened.rows is None and not opened.files
+    once = opened.rows is None and (opened.has_frames or not opened.files)
     # Of values that can be sent to another process.
     prepare = functools.partial(raw_predictions, schema=schema, columns=columns, positive=positive, once=once)
     rows = None if opened.rows is None else opened.rows * len(columns.scores)

@@ -34,8 +34,10 @@ class Source:
     frame_with_files: pl.LazyFrame | None = None
     #: By file, what changes when it is written to.
     stamps: Mapping[str, Stamp] = field(default_factory=dict)
-    #: Scans one of the files.
-    alone: Callable[[str], pl.LazyFrame] | None = None
+    #: By name, what scans one of the parts that are stored somewhere: files, tables, URLs.
+    stored: Mapping[str, Callable[[], pl.LazyFrame]] = field(default_factory=dict)
+    #: Whether there are rows that are not stored: those of a frame.
+    has_frames: bool = False
     #: What a user should know before the rows are used.
     warnings: tuple[UserWarning, ...] = ()
     #: Whether the pages of the files are those that were written is known after the first reading.
@@ -88,19 +90,24 @@ class Source:
             with self.checksums.compared_meanwhile():
                 yield
         except READ_ERRORS as error:
-            if not self.files:
+            if not self.stored:
                 raise
             self.need_unchanged()
-            raise SourceError.unreadable(
-                self._unreadable() or dict.fromkeys(self.files, first_line(error))
-            ) from error
+            bad = self._unreadable(first_line(error))
+            if not bad:
+                raise
+            raise SourceError.unreadable(bad) from error
 
-    def _unreadable(self) -> dict[str, str]:
-        """Read each file apart; return what is wrong with those that cannot be read."""
+    def _unreadable(self, reason: str) -> dict[str, str]:
+        """Read each stored part alone; return what is wrong with those that cannot be read.
+
+        If all can, they are blamed for the *reason* why the whole could not, unless frames may be.
+        """
         bad: dict[str, str] = {}
-        for file in self.files if self.alone else ():
+        alone = len(self.stored) == 1 and not self.has_frames
+        for name, scan in () if alone else self.stored.items():
             try:
-                self.alone(file).select(pl.all().count()).collect()  # type: ignore[misc]
+                scan().select(pl.all().count()).collect()
             except READ_ERRORS as error:
-                bad[file] = first_line(error)
-        return bad
+                bad[name] = first_line(error)
+        return bad or ({} if self.has_frames else dict.fromkeys(self.stored, reason))
