@@ -120,6 +120,30 @@ def areas_of_few(effort: float) -> Iterator[Seen]:
         yield Seen("`bootstrap(roc_auc)` holds the area", where, promised, held(found, area), logs)
 
 
+def auc_tests_of_few(effort: float) -> Iterator[Seen]:
+    """Two equally good models with few positives."""
+    logs, negatives = round(600 * effort), 400
+    for positives in (2, 5, 20):
+        rng = np.random.default_rng(positives)
+        label = np.tile(np.repeat([True, False], [positives, negatives]), logs)
+        shared = rng.normal(label, math.sqrt(0.5))
+        rows = {
+            "log": np.repeat(names(logs), positives + negatives),
+            "unit": np.arange(len(label)),
+            "label": label,
+        }
+        pairs = pl.concat(
+            pl.DataFrame(
+                {"model": model, **rows, "score": shared + rng.normal(0, math.sqrt(0.5), len(label))}
+            )
+            for model in "ab"
+        )
+        found = nf.compare_auc(nf.scan_predictions(pairs, segments="log", unit="unit"))
+        where, promised = f"{positives} + {negatives} units, AUC 0.76", "0.05" if positives >= 20 else "none"
+        share = float((found["p_value"] < 0.05).mean())  # type: ignore[arg-type]
+        yield Seen("`compare_auc`: p < 0.05, models equal", where, promised, share, logs)
+
+
 def rates_of_units(effort: float) -> Iterator[Seen]:
     """TPR and FPR of units that are scored once or twice."""
     logs, shift, grid = round(400 * effort), 2.0, [-1.0, 0.0, 1.0, 2.0, 3.0]
@@ -602,9 +626,9 @@ def maps(effort: float) -> Iterator[Seen]:
 
 
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
-    auc, areas_of_few, rates_of_units, uneven_units, areas_of_units, accuracy, predictive_values, planning,
-    shifts, segments, folds, pairs, partial_labels, traffic, own_thresholds, bootstrap, best, crossovers,
-    support, few_false_positives, bands, maps,
+    auc, areas_of_few, auc_tests_of_few, rates_of_units, uneven_units, areas_of_units, accuracy,
+    predictive_values, planning, shifts, segments, folds, pairs, partial_labels, traffic, own_thresholds,
+    bootstrap, best, crossovers, support, few_false_positives, bands, maps,
 )  # fmt: skip
 
 

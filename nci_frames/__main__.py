@@ -13,8 +13,13 @@ def main() -> None:
     # Matrices have a hundred rows or two. Several threads of BLAS, which NumPy starts when it is imported,
     # would wait for each other longer than they compute, most of all beside other programs.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # A terminal that does not know its width.
+    if os.environ.get("COLUMNS") == "0":
+        del os.environ["COLUMNS"]
     from nci_frames.cli import main as command_line  # noqa: PLC0415
+    from nci_frames.commands import end_without_output  # noqa: PLC0415
 
+    end_without_output()
     command_line()
 
 

@@ -91,7 +91,8 @@ def threshold_grid(thresholds: ArrayLike, too_many: str | None = None) -> NDArra
     if np.isnan(grid).any():
         msg = "thresholds must be numbers"
         raise ParameterError(msg, found=f"NaN at position {int(np.isnan(grid).argmax())}")
-    wrong = np.flatnonzero(np.diff(grid) <= 0)
+    # A difference of the largest numbers would overflow, and inf - inf is no number.
+    wrong = np.flatnonzero(grid[1:] <= grid[:-1])
     if len(wrong):
         at = int(wrong[0])
         before, after = float(grid[at]), float(grid[at + 1])

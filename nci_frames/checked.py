@@ -34,7 +34,8 @@ _MAKERS = {frame.name: frame.maker for frame in FRAMES}
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Check the arguments of each call of *function* against its annotations.
 
-    A number may be one of NumPy; a list may be a tuple, an array or a Series. True is not a number.
+    A number may be one of NumPy, and is passed on as one of Python; a list may be a tuple, an array or a
+    Series. True is not a number.
 
     >>> @checked
     ... def share(part: float, *, of: float | Sequence[float] = 1.0) -> float:
@@ -76,9 +77,42 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             kind = known.get(name)
             if kind is not None and not kind.takes(value):
                 raise _refusal(name, kind, value)
-        return function(*args, **kwargs)
+        return function(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
 
     return call
+
+
+#: What is passed on as it is, most of the time.
+_OF_PYTHON = frozenset((float, int, str, bool, types.NoneType))
+
+
+def _plain(value: object) -> object:
+    """Return a number or string of NumPy, and a fraction, as one of Python; also in a list or dict.
+
+    Arithmetic with a Float32 is in Float32, and one with an Int8 overflows beyond 127.
+
+    >>> _plain(np.float32(0.5)), _plain([np.int8(100), 0.1]), _plain({"a": np.str_("b")})
+    (0.5, [100, 0.1], {'a': 'b'})
+    """
+    kind = type(value)
+    if kind in _OF_PYTHON:
+        return value
+    if isinstance(value, list | tuple) and kind in (list, tuple):
+        return value if all(type(item) in _OF_PYTHON for item in value) else kind(map(_plain, value))
+    if isinstance(value, dict) and kind is dict:
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    for of_python, others in _OTHERS:
+        if isinstance(value, others):
+            return of_python(value)
+    return value
+
+
+_OTHERS: tuple[tuple[Callable[[Any], object], type], ...] = (
+    (bool, np.bool_),
+    (str, np.str_),
+    (int, numbers.Integral),
+    (float, numbers.Real),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +190,11 @@ _SIMPLE: dict[object, _Kind] = {
     str: _Kind(lambda value: isinstance(value, str), "a string", "strings", text=True),
     Path: _PATH,
     os.PathLike[str]: _PATH,
-    pl.Expr: _Kind(lambda value: isinstance(value, pl.Expr), "a Polars expression", "Polars expressions"),
+    # One of several columns, such as a selector, has several values.
+    pl.Expr: _Kind(
+        lambda value: isinstance(value, pl.Expr) and not value.meta.has_multiple_outputs(),
+        "a Polars expression of one column", "Polars expressions of one column",
+    ),
     pl.DataFrame: _FRAME,
     pl.LazyFrame: _FRAME,
 }  # fmt: skip

@@ -1,15 +1,20 @@
 """What all commands do: an expected error, or an interrupt, ends with a message and an exit code."""
 
+import io
+import os
+import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from nci_frames.errors import NciFramesError, ParameterError
+from nci_frames.errors import NciFramesError, OutputError, ParameterError
 from nci_frames.interrupts import INTERRUPTED
 
-__all__ = ["Command", "Commands", "tell_warning"]
+__all__ = ["Command", "Commands", "end_without_output", "tell_warning"]
 
 
 class Command(click.Command):
@@ -58,3 +63,42 @@ class Commands(click.Group):
     """A group of such commands."""
 
     command_class = Command
+
+
+class _Output(io.TextIOWrapper):
+    """Standard output, with which the process ends: a full disk is no bug, nor is a reader that has gone."""
+
+    def write(self, text: str, /) -> int:
+        with self._ending():
+            return super().write(text)
+
+    def flush(self) -> None:
+        with self._ending():
+            super().flush()
+
+    @contextmanager
+    def _ending(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            # What could not be written would be tried again at the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            # As of "| head": who has read enough needs no message.
+            if not isinstance(error, BrokenPipeError):
+                click.echo(f"error: {OutputError.unwritable('standard output', error)}", err=True)
+            sys.exit(OutputError.exit_code)
+
+
+def end_without_output() -> None:
+    """From now on, end with the exit code of ``OutputError`` where standard output cannot be written."""
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper):
+        # The first stream stays: others ask it for the width of the terminal.
+        buffer = io.BufferedWriter(io.FileIO(out.fileno(), "w", closefd=False))
+        sys.stdout = _Output(
+            buffer,
+            encoding=out.encoding,
+            errors=out.errors,
+            line_buffering=out.line_buffering,
+            write_through=out.write_through,
+        )

@@ -1,6 +1,7 @@
 """The commands of a ledger: arguments only."""
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ import click
 
 from nci_frames.command_options import Moment, column_options, thresholds_option
 from nci_frames.commands import Commands, tell_warning
-from nci_frames.errors import SourceError
+from nci_frames.errors import ParameterError, SourceError
 from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
 from nci_frames.messages import quantity
@@ -136,6 +137,7 @@ def read(
     if as_of is not None and version is not None:
         raise click.UsageError("Give either --as-of or --version, not both.")
     at = version if as_of is None else as_of
+    _need_other_file(known, path, out)
     counts = known.read(generation=generation, by=by or None, window=window, as_of=at)
     save_table(counts, out)
     click.echo(f"written: {printable(str(out))} ({quantity(len(counts), 'row')})")
@@ -250,6 +252,15 @@ def _ledger(path: str) -> "CountsLedger":
 
     clean_up_when_interrupted()
     return CountsLedger(path)
+
+
+def _need_other_file(known: "CountsLedger", path: str, out: Path) -> None:
+    """Raise ParameterError if a file is one that the ledger counts, or lies in the ledger."""
+    target = os.path.realpath(out)
+    inside = "://" not in path and Path(target).is_relative_to(os.path.realpath(path))
+    if inside or any(os.path.realpath(source) == target for source in known.sources()["path"]):
+        what = "lies in the ledger" if inside else "would replace a file that the ledger counts"
+        raise ParameterError(f"the output {what}", found=repr(str(out)), hint="name another file")
 
 
 def _warn(appended: Any) -> None:

@@ -222,6 +222,20 @@ def test_the_order_may_be_known_where_the_value_is_not() -> None:
     assert said["distinguishable"] == ["b"]
 
 
+@pytest.mark.thorough
+def test_the_lowest_cost_is_the_best_also_where_the_order_is_not_known() -> None:
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [24, 25], "fp": [40, 45], "fn": [26, 25],
+         "tn": [1960, 1955]}
+    )  # fmt: skip
+    comparison = nf.compare_models(counts, prevalence=[1e-5, 0.3], repeats=50)
+    answer = answer_question(Question(prevalence=1e-5, threshold=0.5, cost=(100, 1)), comparison, counts)
+    (told,) = [line for line in answer_lines(answer) if "cannot tell the value:" in line]
+    assert answer.models["value"].is_sorted()
+    said = "nor can it tell the order: the best in this log is a; not distinguishable from it: b"
+    assert told.endswith(said)
+
+
 def test_sums_of_weights_have_no_interval_and_no_test() -> None:
     weighted = COUNTS.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5).drop("resolution", strict=False)
     comparison = nf.compare_models(weighted, prevalence=GRID, threshold=0.5)

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
@@ -275,6 +276,13 @@ def test_predictions_may_be_an_arrow_table_but_no_path() -> None:
         ("interval_coverage", {"trials": 2**63}, "from 1 to 1,000,000,000,000"),
         ("expected_counts", {"positives": 2**63}, "from 1 to 1,000,000,000,000,000"),
         ("decompose_difference", {"reference": RATES}, "reference must be a string"),
+        ("f_beta", {"prevalence": pl.selectors.numeric()}, "a Polars expression of one column"),
+        ("f_beta", {"beta": pl.all()}, "a Polars expression of one column"),
+        ("project_rates", {"metrics": pl.lit("a")}, "does not give a number for each row"),
+        ("roll_up", {"metrics": pl.col("model")}, "does not give a number for each row"),
+        ("bootstrap", {"metric": pl.concat_list("tpr").alias("x")}, "does not give a number for each row"),
+        ("metric_surface", {"metric": pl.col("tpr").head(1).append("fpr").alias("x")}, "for each row"),
+        ("subsample_study", {"prevalence": 5e-324}, "no log with prevalence 4.94066e-324 can be drawn"),
     ],
 )
 def test_what_a_function_does_not_take(name: str, options: dict[str, Any], told: str) -> None:
@@ -290,6 +298,20 @@ def test_what_a_function_does_not_take(name: str, options: dict[str, Any], told:
         ("required_samples", {"half_width": [0.05, 0.1]}, {"half_width": (0.05, 0.1)}),
         ("required_samples", {"half_width": np.float32(0.25)}, {"half_width": 0.25}),
         ("interval_coverage", {"rate": np.int64(1)}, {"rate": 1.0}),
+        ("interval_coverage", {"level": np.float32(0.9)}, {"level": float(np.float32(0.9))}),
+        (
+            "required_samples",
+            {"half_width": 0.1, "level": np.float16(0.9)},
+            {"half_width": 0.1, "level": float(np.float16(0.9))},
+        ),
+        ("compute_rates", {"level": np.longdouble(0.75)}, {"level": 0.75}),
+        ("compute_rates", {"level": Fraction(1, 2)}, {"level": 0.5}),
+        ("band_coverage", {"tpr": 0.5, "fpr": np.int8(1)}, {"tpr": 0.5, "fpr": 1}),
+        (
+            "expected_counts",
+            {"tpr": Fraction(1, 4), "positives": np.int8(100), "negatives": 9},
+            {"tpr": 0.25, "positives": 100, "negatives": 9},
+        ),
         ("expected_counts", {"ratio": pl.Series([1, 9]), "size": 100}, {"ratio": [1, 9], "size": 100}),
         (
             "lowest_supported_prevalence",

@@ -93,3 +93,25 @@ def test_interrupts_that_are_ignored_stay_ignored() -> None:
     code += "from nci_frames.interrupts import *; leave_when_interrupted(); clean_up_when_interrupted(); "
     code += "signal.raise_signal(signal.SIGINT); print('alive')"
     assert printed(code) == "alive\n"
+
+
+@pytest.mark.thorough
+def test_a_full_disk_or_a_reader_that_has_gone_is_no_bug(tmp_path: Path) -> None:
+    """Standard output that cannot be written: exit code 4, with a message if somebody may still read it."""
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("needs /dev/full")
+    command = [sys.executable, "-m", "nci_frames", "plan", "--half-width", "0.05"]
+    # A terminal that does not know its width.
+    environment = os.environ | {"COLUMNS": "0"}
+    told = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert "exact" in told.stdout
+    with full.open("w") as lost:
+        done = subprocess.run(command, cwd=ROOT, stdout=lost, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 4
+    assert done.stderr.splitlines()[1:] == ["  where: 'standard output'", "  found: No space left on device"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    gone = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (gone.returncode, gone.stderr) == (4, "")

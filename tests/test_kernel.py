@@ -136,13 +136,14 @@ def test_infinite_scores_are_extreme_scores() -> None:
     [
         ([], "thresholds must be 1 to 65,535 numbers\n  found: 0 of them"),
         ([0.5, 0.1], "thresholds must be strictly ascending\n  found: 0.5 before 0.1, at position 0"),
+        ([0.1, np.inf, np.inf], "strictly ascending\n  found: inf twice, at position 1"),
         ([0.1, 0.5, 0.5], "thresholds must be strictly ascending\n  found: 0.5 twice, at position 1"),
         ([0.1, float("nan")], "thresholds must be numbers\n  found: NaN at position 1"),
         ("all", "thresholds must be a list of numbers, an AutoThresholds or one of 'auto', 'exact'"),
         ([["a"]], "thresholds must be a list of numbers"),
         (np.zeros(70_000), "thresholds must be 1 to 65,535 numbers\n  found: 70,000 of them"),
     ],
-    ids=["empty", "unsorted", "duplicated", "NaN", "word", "nested", "too many"],
+    ids=["empty", "unsorted", "infinite twice", "duplicated", "NaN", "word", "nested", "too many"],
 )
 def test_bad_thresholds(thresholds: object, message: str) -> None:
     with pytest.raises(nf.ParameterError) as error:

@@ -52,3 +52,14 @@ def test_logs_that_cannot_be_cut(scores: list[float]) -> None:
         schema={"model": pl.String, "label": pl.Boolean, "score": pl.Float64},
     )
     assert nf.quantile_thresholds(log, 4) == scores[:1]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_largest_numbers_are_thresholds(dtype: type[np.floating]) -> None:
+    """Differences and successors of them overflow, which was a warning of NumPy."""
+    most = np.finfo(dtype).max
+    scores = np.array([-most, -most, most, most, 0], dtype)
+    log = pl.DataFrame({"model": "a", "label": [False, True] * 2 + [True], "score": scores})
+    thresholds = nf.quantile_thresholds(log, 8)
+    assert thresholds == [-most, 0, most]
+    assert nf.count_confusion(log, thresholds=thresholds)["tp"].to_list() == [3, 2, 1]

@@ -131,7 +131,7 @@ def test_an_expression_that_was_registered_is_known_as_such() -> None:
         ("expected_cost(c_fn=-1)", "c_fn must be a finite number"),
         (5, "metrics? must be "),
         (None, "metrics? must be "),
-        (pl.all(), "metric must be the name of a metric"),
+        (pl.all(), "metrics? must be "),
     ],
 )
 def test_what_is_no_metric(asked: Any, message: str) -> None:

@@ -108,6 +108,25 @@ def test_neither_init_nor_the_demo_replaces_what_is_there(tmp_path: Path) -> Non
     assert "the demo needs a folder of its own" in demo.output
     assert (tmp_path / "nightly" / "job.toml").read_text() == SMALL
     assert log.read_bytes() == before
+    seeded = call("demo-job", "--out", tmp_path / "demo", "--seed", "-1")
+    assert (seeded.exit_code, "--seed must be a whole number" in seeded.stderr) == (2, True)
+    assert not (tmp_path / "demo").exists()
+
+
+def test_the_counts_of_a_ledger_replace_no_file_that_it_counts(tmp_path: Path) -> None:
+    (log,) = write_nights(tmp_path / "logs", 1)
+    ledger, link = tmp_path / "ledger", tmp_path / "link.parquet"
+    assert call("ledger", "append", ledger, log, "--thresholds", "0.5").exit_code == 0
+    link.symlink_to(log)
+    before = log.read_bytes()
+    for out in (log, tmp_path / "logs" / ".." / "logs" / "2026-03-01" / "a.parquet", link):
+        refused = call("ledger", "read", ledger, "--out", out)
+        assert refused.exit_code == 2
+        assert "the output would replace a file that the ledger counts" in refused.stderr
+    refused = call("ledger", "read", ledger, "--out", ledger / "counts.parquet")
+    assert (refused.exit_code, "the output lies in the ledger" in refused.stderr) == (2, True)
+    assert log.read_bytes() == before
+    assert call("ledger", "read", ledger, "--out", log.with_name("counts.parquet")).exit_code == 0
 
 
 @pytest.mark.thorough

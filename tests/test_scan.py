@@ -325,6 +325,7 @@ BAD_LOGS: dict[str, tuple[Any, dict[str, Any], type[Exception], list[str]]] = {
         log_with(fold=[1, 2, 3]), {"fold": "fold", "segments": "fold"}, nf.ParameterError,
         ["'fold' is asked for twice"],
     ),
+    "one column": (pd.Series([0.5]), {}, nf.SchemaError, ["the log must be a table", "found: pandas.Series"]),
     "not a source": (3, {}, nf.ParameterError, ["source must be a string, a path"]),
     "empty list": ([], {}, nf.ParameterError, ["source must be"]),
     "on_invalid": (
@@ -430,6 +431,20 @@ def test_nothing_matched(tmp_path: Path, path: str, found: str) -> None:
             nf.scan_predictions(source)
     with pytest.raises(nf.SourceError, match="cannot be read as Parquet"):
         nf.scan_predictions(f"unknown://{path}")
+
+
+@pytest.mark.parametrize("name", ["*", "^sc.*$"])
+@pytest.mark.parametrize("role", ["model", "label", "score", "weight", "unit", "fold", "scores"])
+def test_a_name_that_polars_takes_for_others_is_refused(name: str, role: str) -> None:
+    """Of a score named ``^sc.*$`` the column ``scale`` would be read."""
+    log = pl.DataFrame(
+        {"model": ["a", "a"], "label": [0, 1], "score": [0.1, 0.9], "scale": [0.9, 0.1], name: ["x", "y"]}
+    )
+    option: Any = {"m": name} if role == "scores" else name
+    with pytest.raises(nf.ParameterError, match="has a name that Polars takes for a pattern of names"):
+        nf.scan_predictions(log, segments=(), **{role: option})
+    # Beside those that are read it does no harm.
+    assert nf.scan_predictions(log, segments=()).collect().columns == ["model", "label", "score"]
 
 
 @pytest.mark.parametrize("source", ["", ["log.parquet", ""]])

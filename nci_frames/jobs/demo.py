@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nci_frames.arguments import check_seed
 from nci_frames.errors import ParameterError
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import Outcome, run_job
@@ -90,8 +91,9 @@ def run_demo_nights(folder: Path, *, rows: int = _ROWS, seed: int = 0) -> Iterat
     Raises
     ------
     ParameterError
-        If there is something else in the folder.
+        If there is something else in the folder, or the seed cannot be one.
     """
+    check_seed(seed)
     _clear(folder)
     folder.mkdir(parents=True, exist_ok=True)
     job = folder / "job.toml"

@@ -19,7 +19,7 @@ from nci_frames.schemas.contests import (
 )
 from nci_frames.schemas.field import CHOICES, EXPECTATIONS, FIELD, PREVALENCES, REGRETS, SCORE_COUNTS
 from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema, collect
-from nci_frames.schemas.keys import RESERVED, key_text, name_problem
+from nci_frames.schemas.keys import PATTERN, RESERVED, is_pattern, key_text, name_problem
 from nci_frames.schemas.pairs import PAIR_COMPARISONS, PAIRS
 from nci_frames.schemas.pipeline import AREAS, COUNTS, INCREMENTS, PREDICTIONS, PROJECTION, RANKING, RATES
 from nci_frames.schemas.segments import SEGMENT_RANKS
@@ -74,6 +74,7 @@ __all__ = [
     "PAIRS",
     "PAIR_COMPARISONS",
     "PATHS",
+    "PATTERN",
     "PREDICTIONS",
     "PREVALENCES",
     "PROJECTION",
@@ -95,6 +96,7 @@ __all__ = [
     "Column",
     "FrameSchema",
     "collect",
+    "is_pattern",
     "key_text",
     "name_problem",
 ]

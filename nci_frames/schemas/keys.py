@@ -6,10 +6,13 @@ import polars as pl
 
 from nci_frames.errors import SchemaError
 
-__all__ = ["RESERVED", "check_keys", "key_text", "name_problem"]
+__all__ = ["PATTERN", "RESERVED", "check_keys", "is_pattern", "key_text", "name_problem"]
 
 #: Names that a key cannot have, because some frame uses them. Each schema adds the names of its columns.
 RESERVED: set[str] = set()
+
+#: What is wrong with such a name: ``polars.col`` takes other columns by it.
+PATTERN = "has a name that Polars takes for a pattern of names"
 
 #: The key of ``expected_counts``. Of the frames with such a column only the lengths of paths have keys.
 _RATIO = "ratio"
@@ -26,9 +29,16 @@ def name_problem(name: str) -> str | None:
         return "is a column without a name"
     if name in RESERVED or name.startswith("__"):
         return "has a name that the tables need for themselves"
-    if name == "*" or (name.startswith("^") and name.endswith("$")):
-        return "has a name that Polars takes for a pattern of names"
-    return None
+    return PATTERN if is_pattern(name) else None
+
+
+def is_pattern(name: str) -> bool:
+    """Say whether ``polars.col`` takes the name of a column for a pattern.
+
+    >>> [is_pattern(name) for name in ("*", "^day$", "day*")]
+    [True, True, False]
+    """
+    return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
 def check_keys(frame: pl.DataFrame, keys: Iterable[str], kind: str) -> None:

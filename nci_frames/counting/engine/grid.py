@@ -106,7 +106,9 @@ def count_cells(
 def holds_one_score(grid: Floats, dtype: type[np.floating]) -> NDArray[np.bool_]:
     """Return for each threshold whether no other score lies from it to before the next."""
     edges = grid.astype(dtype)
-    return np.append(edges[1:] <= np.nextafter(edges[:-1], dtype(np.inf)), np.isinf(edges[-1:]))
+    # After the largest number comes infinity.
+    with np.errstate(over="ignore"):
+        return np.append(edges[1:] <= np.nextafter(edges[:-1], dtype(np.inf)), np.isinf(edges[-1:]))
 
 
 def joined(grid: Floats, also: Floats | None) -> Floats:

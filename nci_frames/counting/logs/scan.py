@@ -18,7 +18,7 @@ from nci_frames.counting.logs.sources import Predictions, SourceLike, frame_sour
 from nci_frames.counting.logs.types import is_text
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.messages import Option
-from nci_frames.schemas import PREDICTIONS
+from nci_frames.schemas import PATTERN, PREDICTIONS, is_pattern
 
 __all__ = ["scan_behind", "scan_predictions"]
 
@@ -223,7 +223,7 @@ def _columns(
         keys[segment] = segment
     if scores is not None and not scores:
         raise ParameterError.out_of_range("scores", scores, "at least one model and its score column")
-    return Columns(
+    columns = Columns(
         model=None if scores else model,
         label=label,
         scores=scores or {"": score},
@@ -231,6 +231,11 @@ def _columns(
         weight=weight,
         unit=unit,
     )
+    for column, role in columns.needed().items():
+        if is_pattern(column):
+            hint = "rename the column in the log, or on a LazyFrame before the scan"
+            raise ParameterError(f"the column {column!r} ({role}) {PATTERN}", hint=hint)
+    return columns
 
 
 def _check_types(schema: pl.Schema, columns: Columns, where: str) -> None:

@@ -92,7 +92,11 @@ def frame_source(source: Predictions) -> Source:
         return Source(source, "the LazyFrame", has_frames=True)
     if isinstance(source, pl.DataFrame):
         return Source(source.lazy(), "the DataFrame", rows=len(source), has_frames=True)
-    frame = pl.DataFrame(source)
+    try:
+        frame = pl.DataFrame(source)
+    except pl.exceptions.PolarsError as error:
+        # One column is a stream as well.
+        raise SchemaError.no_frame("the log", source, "a table, with a column for each part", None) from error
     # A stream that was read before has no rows; of that, as of a LazyFrame, counting makes an error.
     return Source(frame.lazy(), f"the {type(source).__name__}", rows=len(frame) or None, has_frames=True)
 

@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.arguments import beta_value, check_whole, prevalence_of_ratio
 from nci_frames.checked import checked
 from nci_frames.evaluation.metrics import called_metric
-from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_columns
+from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_columns, with_values
 from nci_frames.schemas import AGNOSTIC, SENSITIVITY, SURFACE
 from nci_frames.typing import Floats
 
@@ -236,11 +236,12 @@ def _values(
     """Return a row of values for each expression, NaN where undefined."""
     etas = np.full(len(tpr), eta)
     fixed = {"prevalence": etas, "observed_prevalence": etas, "beta": np.full(len(tpr), beta)}
-    columns = pl.DataFrame({"tpr": tpr, "fpr": fpr, **fixed}).select(
-        expression.cast(pl.Float64).fill_null(np.nan).alias(str(place))
+    values = {
+        str(place): expression.cast(pl.Float64).fill_null(np.nan)
         for place, expression in enumerate(expressions)
-    )
-    return np.stack([column.to_numpy() for column in columns])
+    }
+    table = with_values(pl.DataFrame({"tpr": tpr, "fpr": fpr, **fixed}), **values)
+    return np.stack([table[name].to_numpy() for name in values])
 
 
 def _agnostic(expression: pl.Expr) -> bool:

@@ -13,7 +13,7 @@ from nci_frames.arguments import Prevalences, beta_values, prevalence_values
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.evaluation.support.flags import defined_flags, flags, hidden_flags, log_rarity
-from nci_frames.messages import listed
+from nci_frames.messages import first_line, listed
 
 __all__ = [
     "SUPPORT",
@@ -73,15 +73,19 @@ class MetricGrid:
             each = each.hstack(values[np.arange(len(each)) // inner % len(axis)])
             inner *= len(axis)
         value, metric = self.expression.cast(pl.Float64), pl.lit(self.label).alias("metric")
+        table = with_values(each, value=value)
         if not (band or flagged):
-            return each.select(metric, "prevalence", "beta", value=value)
-        table = each.with_columns(value=value)
+            return table.select(metric, "prevalence", "beta", "value")
         columns: dict[str, pl.Expr] = {}
         if band:
             corners = []
             for tpr, fpr in product(("tpr_lower", "tpr_upper"), ("fpr_lower", "fpr_upper")):
                 # Metrics read the columns tpr and fpr, so these columns must hold the corner.
-                corners.append(each.with_columns(tpr=tpr, fpr=fpr).select(value.alias(f"__{tpr}_{fpr}")))
+                corners.append(
+                    with_values(each.with_columns(tpr=tpr, fpr=fpr), **{f"__{tpr}_{fpr}": value}).select(
+                        f"__{tpr}_{fpr}"
+                    )
+                )
             table = pl.concat([table, *corners], how="horizontal")
             names = [corner.columns[0] for corner in corners]
             known = pl.all_horizontal(pl.col(_BOUNDS).is_not_null()) & self.monotone
@@ -149,6 +153,22 @@ def require_selected(frame: pl.DataFrame) -> None:
             found=f"columns {listed(map(repr, frame.columns), 20)}",
             hint="select_operating_points(rates, metric=..., prevalence=...) adds the column 'prevalence'",
         )
+
+
+def with_values(frame: pl.DataFrame, **expressions: pl.Expr) -> pl.DataFrame:
+    """Return a frame with the values of metrics, whose expressions may be a caller's.
+
+    Raises
+    ------
+    ParameterError
+        If one has no number for each row.
+    """
+    try:
+        return frame.with_columns(**expressions)
+    except pl.exceptions.PolarsError as error:
+        hint = "a metric is an expression over tpr, fpr, prevalence and beta"
+        msg = "the expression of a metric does not give a number for each row"
+        raise ParameterError(msg, found=first_line(error), hint=hint) from error
 
 
 def require_columns(expression: pl.Expr, columns: Collection[str], where: str) -> None:

@@ -112,7 +112,7 @@ def _study(histogram: Histogram, prevalence: float, repeats: int, seed: int) -> 
     m, n = int(histogram.positives.sum()), int(histogram.negatives.sum())
     odds = prevalence / (1 - prevalence)
     # One class is kept whole: the one of which there are too few.
-    kept_positives, kept_negatives = min(m, round(n * odds)), min(n, round(m / odds))
+    kept_positives, kept_negatives = round(min(m, n * odds)), round(min(n, m / odds))
     if not (kept_positives and kept_negatives):
         raise ParameterError(
             f"no log with prevalence {prevalence:g} can be drawn from these rows",

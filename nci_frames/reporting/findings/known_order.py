@@ -29,7 +29,7 @@ def known_order(
     Parameters
     ----------
     best
-        The models with the highest value in the log.
+        The models with the best value in the log.
     worse
         Others that are significantly worse.
     equal
@@ -46,9 +46,9 @@ def known_order(
     >>> known_order(["a"], worse=["b"], equal=["c"])
     'of the order it can tell: a is significantly better than 1 of 2 others; not distinguishable from it: c'
     >>> known_order(["a"], equal=["b"])
-    'nor can it tell the order: highest in this log is a; not distinguishable from it: b'
+    'nor can it tell the order: the best in this log is a; not distinguishable from it: b'
     >>> known_order(["a"])
-    'highest in this log is a'
+    'the best in this log is a'
     """
     names, one = some_models(best, most), len(best) == 1
     doubts = []
@@ -58,7 +58,7 @@ def known_order(
         doubts.append(f"too few rows to tell: {some_models(untold, most)}")
     if not worse:
         begin = "nor can it tell the order: " if doubts else ""
-        return "; ".join([f"{begin}highest in this log {'is' if one else 'are'} {names}", *doubts])
+        return "; ".join([f"{begin}the best in this log {'is' if one else 'are'} {names}", *doubts])
     others = len(worse) + len(equal) + len(untold)
     whom = "the other model" if others == 1 else f"all {others:,} others"
     if doubts:

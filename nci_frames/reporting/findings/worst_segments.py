@@ -45,7 +45,8 @@ def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
     differ = f"in {len(shifted):,} the scores differ from the rest"
     if judged.is_empty():
         of = quantity(len(ranks), "segment")
-        parts = [f"None of {of} can be judged: {in_brief(unjudged)}", differ]
+        # Of few positives it is not known either whether their scores differ.
+        parts = [f"None of {of} can be judged: {in_brief(unjudged)}", *([differ] if len(shifted) else [])]
     else:
         of = quantity(len(judged), "segment")
         parts = [f"In {len(worse):,} of {of} it is significantly worse than in the rest", differ]
