@@ -297,3 +297,11 @@ def test_a_thousand_files_are_found_in_the_order_of_their_names(tmp_path: Path) 
     assert found == sorted(found)
     assert len(found) == 1000
     assert found == [file.path for file in find_files([f"{tmp_path}/*/*.parquet"]).files]
+
+
+def test_what_is_no_plain_parquet_file_is_named(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.parquet")
+    (tmp_path / "secret.parquet").write_bytes(b"PARE" + bytes(100) + b"PARE")
+    for name, told in (("pipe", "a device or a pipe"), ("secret", "an encrypted Parquet file")):
+        with pytest.raises(nf.SourceError, match=told):
+            nf.scan_predictions(tmp_path / f"{name}.parquet")

@@ -144,6 +144,18 @@ def test_files_beside_frames_are_checked_as_files_alone(tmp_path: Path) -> None:
     assert error.value.where == repr(str(path))
 
 
+@pytest.mark.parametrize("options", [{}, {"thresholds": "auto"}, {"thresholds": "exact"}], ids=str)
+def test_a_stream_that_the_labels_used_up_is_noticed_beside_other_rows(options: dict[str, Any]) -> None:
+    def scan() -> pl.LazyFrame:
+        stream = pl.scan_arrow_c_stream(pa.RecordBatchReader.from_stream(LOG.to_arrow()))
+        return nf.scan_predictions([stream, LOG], positive=1)
+
+    with pytest.raises(nf.SourceError, match="60 rows after 120"):
+        nf.count_confusion(scan(), **({"thresholds": [0.5]} | options))
+    with pytest.raises(nf.SourceError, match="60 of 120 rows"):
+        scan().collect()
+
+
 def test_an_error_of_a_frame_is_its_own(tmp_path: Path) -> None:
     LOG.write_parquet(tmp_path / "x.parquet")
     odd = LOG.lazy().with_columns(score=pl.lit("odd").cast(pl.Float64))

@@ -60,6 +60,19 @@ class Source:
         with self.reading():
             return (values if most is None else values.head(most)).collect()[column]
 
+    def values(self, column: str) -> tuple[pl.Series, int | None]:
+        """Return the values of a column as ``distinct`` does, and of frames how many rows were read.
+
+        Of a stream that can be read only once, a later pass has fewer.
+        """
+        if self.rows is not None or not self.has_frames or self.spark is not None:
+            return self.distinct(column), None
+        ones = pl.lit(1, pl.Int64).alias(f"rows of {column}")
+        with self.reading():
+            counted = self.frame.select(column, ones).group_by(column).agg(pl.all().sum()).collect()
+        values = counted[column].drop_nulls()
+        return values.drop_nans() if values.dtype.is_float() else values, int(counted.to_series(1).sum())
+
     def need_unchanged(self) -> None:
         """Raise SourceError if a file is not the one whose footer was read."""
         changed = self.changed()
