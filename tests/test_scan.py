@@ -14,6 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.folders import check_apart
 from tests.logs import random_log
 
 LOG = random_log(60)
@@ -116,6 +117,11 @@ def test_the_url_of_a_file_of_this_machine_is_its_path(tmp_path: Path) -> None:
     for url in (folder.as_uri(), f"{folder.as_uri()}/x.csv", f"FILE://localhost{folder.as_uri()[7:]}"):
         assert len(nf.scan_predictions(url).collect()) == len(LOG)
     assert len(nf.scan_predictions([folder.as_uri(), folder / "x.csv"]).collect()) == len(LOG)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(folder.as_uri(), thresholds=[0.5])
+    assert ledger.sources()["path"].to_list() == [f"{folder}/x.csv"]
+    with pytest.raises(nf.ParameterError, match="the output lies among the sources"):
+        check_apart([f"{folder.as_uri()}/x.csv"], folder)
 
 
 def test_files_beside_frames_are_checked_as_files_alone(tmp_path: Path) -> None:

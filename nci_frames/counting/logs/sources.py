@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
-from urllib.parse import unquote
 
 import polars as pl
 
@@ -20,11 +19,10 @@ from nci_frames.counting.logs.types import common_types
 from nci_frames.errors import ParameterError, SchemaError, SourceError
 from nci_frames.extras import require
 from nci_frames.messages import first_line, quantity
+from nci_frames.urls import local_path
 
 __all__ = ["ArrowStream", "Predictions", "SourceLike", "frame_source", "need_columns", "open_source"]
 
-#: What stands before the path in the URL of a file of this machine.
-_FILE_URL = re.compile(r"^file:(//(localhost)?)?(?=/)", re.IGNORECASE)
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 
 
@@ -72,7 +70,7 @@ def open_source(
         If *source* is an empty list.
     """
     if isinstance(source, str | os.PathLike):
-        return _open_path(_named(source), needed, storage_options, verify)
+        return _open_path(local_path(source), needed, storage_options, verify)
     if isinstance(source, Predictions):
         if verify is not None:
             need_hashes((), verify)
@@ -119,20 +117,13 @@ def _is_delta(path: str) -> bool:
     return os.path.isdir(Path(path, DELTA_LOG))  # noqa: PTH112 - pathlib raises for a name that is too long
 
 
-def _named(item: PathLike) -> str:
-    """Return the path or URL that is named; the URL of a file of this machine is its path."""
-    name = os.fsdecode(item)
-    path = _FILE_URL.sub("", name)
-    return name if path == name else unquote(path, errors="surrogateescape")
-
-
 def _open_list(
     source: Sequence[Any],
     needed: Mapping[str, str],
     storage_options: Mapping[str, Any] | None,
     verify: Hashes | None,
 ) -> Source:
-    items = [_named(item) if isinstance(item, str | os.PathLike) else item for item in source]
+    items = [local_path(item) if isinstance(item, str | os.PathLike) else item for item in source]
     paths = [item for item in items if isinstance(item, str) and not (_URL.match(item) or _is_delta(item))]
     # Files are one part, in which each counts once.
     local = (
