@@ -305,3 +305,21 @@ def test_what_is_no_plain_parquet_file_is_named(tmp_path: Path) -> None:
     for name, told in (("pipe", "a device or a pipe"), ("secret", "an encrypted Parquet file")):
         with pytest.raises(nf.SourceError, match=told):
             nf.scan_predictions(tmp_path / f"{name}.parquet")
+
+
+def test_a_log_that_was_opened_in_another_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, rows in (("here", 3), ("there", 5)):
+        write(tmp_path / name / "x.parquet", rows)
+    monkeypatch.chdir(tmp_path / "here")
+    scans = [nf.scan_predictions(source) for source in ("x.parquet", "*.parquet", [".", ONE])]
+    absolute = nf.scan_predictions(tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "there")
+    for scan in scans:
+        for read in (lambda scan: nf.count_confusion(scan, thresholds=[0.5]), pl.LazyFrame.collect):
+            with pytest.raises(nf.SourceError, match="the working directory has changed"):
+                read(scan)
+    monkeypatch.chdir("../here")
+    for scan in [*scans[:2], absolute]:
+        assert int(nf.count_confusion(scan, thresholds=[0.5])["tp"].item()) == 3

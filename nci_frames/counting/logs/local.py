@@ -5,6 +5,7 @@ A log of ten thousand files with one odd file fails in a second, and the message
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 import polars as pl
 
@@ -71,6 +72,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
         _scan(files, schemas, types, needed, FILE),
         stamps={file.path: footers[file.path].stamp for file in files},
         stored={file.path: partial(_scan, [file], schemas, types, needed, None) for file in files},
+        folder=None if all(Path(file.path).is_absolute() for file in files) else str(Path.cwd()),
         warnings=tuple(warned),
         checksums=PageChecksums([file.path for file in files if not is_csv(file.path)], list(inside)),
     )

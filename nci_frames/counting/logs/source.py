@@ -1,8 +1,9 @@
 """An opened log, whatever it was opened from."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import polars as pl
 
@@ -38,6 +39,8 @@ class Source:
     stored: Mapping[str, Callable[[], pl.LazyFrame]] = field(default_factory=dict)
     #: Whether there are rows that are not stored: those of a frame.
     has_frames: bool = False
+    #: The working directory, if a path begins there.
+    folder: str | None = None
     #: What a user should know before the rows are used.
     warnings: tuple[UserWarning, ...] = ()
     #: Whether the pages of the files are those that were written is known after the first reading.
@@ -73,6 +76,17 @@ class Source:
         values = counted[column].drop_nulls()
         return values.drop_nans() if values.dtype.is_float() else values, int(counted.to_series(1).sum())
 
+    def need_same_folder(self) -> None:
+        """Raise SourceError if paths that begin in the working directory would now begin in another one."""
+        if self.folder is None:
+            return
+        with suppress(OSError):  # one of them is gone
+            if Path.cwd().samefile(self.folder):
+                return
+        msg = "the working directory has changed since the log was opened"
+        found, hint = f"opened in {self.folder!r}", "name the log by an absolute path"
+        raise SourceError(msg, where=self.where, found=found, hint=hint)
+
     def need_unchanged(self) -> None:
         """Raise SourceError if a file is not the one whose footer was read."""
         changed = self.changed()
@@ -99,6 +113,7 @@ class Source:
         SourceError
             If a file cannot be read, or a page has another checksum than was written with it.
         """
+        self.need_same_folder()
         try:
             with self.checksums.compared_meanwhile():
                 yield
