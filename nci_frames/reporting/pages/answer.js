@@ -24,7 +24,7 @@
     const named = (/** @type {string} */ words, /** @type {number[]} */ those) => (those.length ? `; ${words}: ${some(those.map((i) => models[i]))}` : "");
     const doubts = named(`not distinguishable from ${one ? "it" : "them"}`, equal) + named("too few rows to tell", untold);
     const are = one ? "is" : "are";
-    if (!worse.length) return `${doubts ? "Nor can it tell the order: highest" : "Highest"} in this log ${are} ${some(winners)}${doubts}.`;
+    if (!worse.length) return `${doubts ? "Nor can it tell the order: the best" : "The best"} in this log ${are} ${some(winners)}${doubts}.`;
     const whole = worse.length === others.length;
     const all = others.length === 1 ? "the other model" : `all ${others.length} others`;
     const told = whole ? "It can tell the order" : "Of the order it can tell";
