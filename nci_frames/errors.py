@@ -187,6 +187,15 @@ class SourceError(NciFramesError):
         return cls("a folder of the source cannot be read", where=repr(folder), found=found)
 
     @classmethod
+    def files_of_table(cls, folder: str) -> Self:
+        """Build the error for a folder or glob that would read what a Delta table has removed."""
+        return cls(
+            "the files of a Delta table are not all rows of it: only its log says which are",
+            where=repr(folder),
+            hint="name the table alone; where only files are taken, those of DeltaTable(folder).file_uris()",
+        )
+
+    @classmethod
     def changed(cls, files: Mapping[str, str]) -> Self:
         """Build the error for files that are no longer what they were when the source was opened."""
         return cls(

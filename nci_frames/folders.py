@@ -16,6 +16,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from nci_frames.errors import OutputError, ParameterError
+from nci_frames.urls import local_path
 
 # Without locks on folders, what a crash left behind is not cleaned up.
 if sys.platform != "win32":
@@ -90,7 +91,7 @@ def check_apart(sources: Iterable[str], out: Path) -> None:
         *out* and a source overlap, or a source holds an earlier output.
     """
     target = _real(out)
-    for source in sources:
+    for source in map(local_path, sources):
         if not source or "://" in source:
             continue
         path = Path(source)

@@ -14,6 +14,7 @@ from nci_frames.errors import ParameterError, SourceError
 from nci_frames.extras import require_jobs
 from nci_frames.interrupts import clean_up_when_interrupted
 from nci_frames.messages import quantity
+from nci_frames.urls import local_path
 
 if TYPE_CHECKING:
     from nci_frames.jobs.ledger.ledger import CountsLedger
@@ -257,7 +258,8 @@ def _ledger(path: str) -> "CountsLedger":
 def _need_other_file(known: "CountsLedger", path: str, out: Path) -> None:
     """Raise ParameterError if a file is one that the ledger counts, or lies in the ledger."""
     target = os.path.realpath(out)
-    inside = "://" not in path and Path(target).is_relative_to(os.path.realpath(path))
+    place = local_path(path)
+    inside = "://" not in place and Path(target).is_relative_to(os.path.realpath(place))
     if inside or any(os.path.realpath(source) == target for source in known.sources()["path"]):
         what = "lies in the ledger" if inside else "would replace a file that the ledger counts"
         raise ParameterError(f"the output {what}", found=repr(str(out)), hint="name another file")

@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
         asked = self.headers.get("Range", "")
         if asked.startswith("bytes="):
             first, _, last = asked.removeprefix("bytes=").partition("-")
-            begin = int(first) if first else len(body) - int(last)
+            begin = int(first) if first else max(len(body) - int(last), 0)
             end = min(int(last) + 1 if first and last else len(body), len(body))
             told["Content_Range"] = f"bytes {begin}-{end - 1}/{len(body)}"
             return self._answer(206, body[begin:end], **told)

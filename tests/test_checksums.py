@@ -136,3 +136,15 @@ def test_a_footer_with_a_column_name_that_is_no_text_is_damage(tmp_path: Path) -
     file.write_bytes(content[:place] + b"l\xf2bel" + content[place + 5 :])
     with pytest.raises(nf.SourceError, match="the footer is damaged"):
         nf.count_confusion(nf.scan_predictions(file), thresholds=[0.5])
+
+
+@pytest.mark.skipif(shutil.which("sha256sum") is None, reason="needs sha256sum")
+@pytest.mark.parametrize(
+    "name", ["x y.parquet", "a\\b.parquet", "a\\nb.parquet", "n\nl.parquet", "u\u2028.parquet"]
+)
+def test_a_list_of_hashes_holds_any_name(tmp_path: Path, name: str) -> None:
+    random_log(9).write_parquet(tmp_path / name)
+    told = subprocess.run(["sha256sum", name], cwd=tmp_path, capture_output=True, check=True).stdout  # noqa: S607
+    for text in (told, b"\xef\xbb\xbf" + told.replace(b"\n", b"\r\n") + b"\r\n"):
+        (tmp_path / "hashes").write_bytes(text)
+        assert len(nf.scan_predictions(tmp_path / name, verify=tmp_path / "hashes").collect()) == 9

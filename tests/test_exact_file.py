@@ -22,6 +22,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.engine import pieces, result_file
+from nci_frames.counting.engine.blocks import Block, gather
 from nci_frames.counting.engine.restoring import load_between
 from nci_frames.counting.engine.spilling import Spill
 from nci_frames.demo import write_synthetic_logs
@@ -415,3 +416,11 @@ def test_memory_stays_within_the_limit(tmp_path: Path) -> None:
     # In memory, the counts alone are 320 MB, and the rows another 72.
     assert pl.scan_parquet(target).select(pl.len()).collect().item() > 7_900_000
     assert int(done.stdout) < 5.6e8
+
+
+def test_a_group_without_rows_in_any_block_is_empty() -> None:
+    """It may have been met by a batch that is not in a block yet."""
+    block = Block(np.array([0, 2]), np.array([0.1, 0.2]), np.array([True, False]), None)
+    for part in ([1], [1, 2]):
+        rows = gather([block], np.array(part))
+        assert (rows.groups, len(rows.numbers), len(rows.scores), len(rows.labels)) == (len(part), 0, 0, 0)

@@ -183,6 +183,25 @@ def test_a_dangling_link_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
+def test_links_to_themselves_and_a_working_directory_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = tmp_path / "logs"
+    write(logs / "x.parquet")
+    (logs / "loop").symlink_to("loop")
+    assert len(find_files([str(logs)]).files) == 1
+    (logs / "loop.parquet").symlink_to("loop.parquet")
+    with pytest.raises(nf.SourceError, match=r"loop\.parquet"):
+        rows_of(logs)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for source in ("*.parquet", "x.parquet", ["x.parquet", "y.parquet"]):
+        with pytest.raises(nf.SourceError):
+            nf.scan_predictions(source)
+
+
 def test_what_may_not_be_read_is_an_error(public_path: Path) -> None:
     write(public_path / "open.parquet")
     write(public_path / "closed" / "b.parquet")
@@ -278,3 +297,29 @@ def test_a_thousand_files_are_found_in_the_order_of_their_names(tmp_path: Path) 
     assert found == sorted(found)
     assert len(found) == 1000
     assert found == [file.path for file in find_files([f"{tmp_path}/*/*.parquet"]).files]
+
+
+def test_what_is_no_plain_parquet_file_is_named(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.parquet")
+    (tmp_path / "secret.parquet").write_bytes(b"PARE" + bytes(100) + b"PARE")
+    for name, told in (("pipe", "a device or a pipe"), ("secret", "an encrypted Parquet file")):
+        with pytest.raises(nf.SourceError, match=told):
+            nf.scan_predictions(tmp_path / f"{name}.parquet")
+
+
+def test_a_log_that_was_opened_in_another_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, rows in (("here", 3), ("there", 5)):
+        write(tmp_path / name / "x.parquet", rows)
+    monkeypatch.chdir(tmp_path / "here")
+    scans = [nf.scan_predictions(source) for source in ("x.parquet", "*.parquet", [".", ONE])]
+    absolute = nf.scan_predictions(tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "there")
+    for scan in scans:
+        for read in (lambda scan: nf.count_confusion(scan, thresholds=[0.5]), pl.LazyFrame.collect):
+            with pytest.raises(nf.SourceError, match="the working directory has changed"):
+                read(scan)
+    monkeypatch.chdir("../here")
+    for scan in [*scans[:2], absolute]:
+        assert int(nf.count_confusion(scan, thresholds=[0.5])["tp"].item()) == 3

@@ -8,6 +8,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from io import BytesIO
 from multiprocessing import get_context
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -250,6 +251,37 @@ def test_a_ledger_in_an_object_store(tmp_path: Path, server: str, bucket: str) -
     assert_frame_equal(ledger.read(), expected, check_exact=True)
     assert ledger.verify(files=True).is_empty()
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "job.toml"}
+
+
+def test_logs_in_an_object_store(server: str, bucket: str) -> None:
+    def put(name: str, content: bytes | None) -> None:
+        method = "DELETE" if content is None else "PUT"
+        address = f"{server}/{bucket.removeprefix('s3://')}/{name}"
+        urllib.request.urlopen(urllib.request.Request(address, content, method=method), timeout=30).close()  # noqa: S310
+
+    def parquet(**columns: list[object]) -> bytes:
+        pl.DataFrame({"model": "a", "label": [1, 0], "score": [0.7, 0.2]} | columns).write_parquet(
+            written := BytesIO()
+        )
+        return written.getvalue()
+
+    def scan(name: str) -> pl.LazyFrame:
+        return nf.scan_predictions(f"{bucket}/{name}", segments="country", storage_options=options(server))
+
+    for country in ("01", "a%252Fb"):
+        put(f"logs/country={country}/x.parquet", parquet())
+    counts = nf.count_confusion(scan("logs/"), thresholds=[0.5])
+    assert counts.select("country", "tp", "tn").rows() == [("01", 1, 1), ("a/b", 1, 1)]
+    vanished = scan("logs/")
+    put("logs/country=01/x.parquet", None)
+    put("drift/country=x/x.parquet", parquet())
+    put("drift/country=y/x.parquet", parquet(label=["yes", "no"]))
+    for log, name in ((vanished, "logs/"), (scan("drift/"), "drift/")):
+        with pytest.raises(nf.SourceError, match="cannot be read") as error:
+            nf.count_confusion(log, thresholds=[0.5])
+        assert error.value.where == repr(f"{bucket}/{name}")
+    with pytest.raises(nf.SourceError, match="cannot be read as Parquet"):
+        nf.scan_predictions(f"{bucket}/drift/", storage_options={**options(server), "AWS_REGION": 3})
 
 
 def test_unknown_kinds_and_unknown_options_of_a_store_are_refused(tmp_path: Path) -> None:

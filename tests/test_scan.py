@@ -9,10 +9,12 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.folders import check_apart
 from tests.logs import random_log
 
 LOG = random_log(60)
@@ -78,6 +80,93 @@ def test_a_delta_table_is_what_its_log_says(tmp_path: Path) -> None:
     with pytest.raises(nf.SchemaError, match=r"missing column 'clf' \(the model\)") as error:
         nf.scan_predictions(table, model="clf")
     assert "the Delta table" in str(error.value)
+
+
+def test_the_files_of_a_delta_table_are_not_read_without_its_log(tmp_path: Path) -> None:
+    pytest.importorskip("deltalake")
+    table = tmp_path / "lake" / "log"
+    LOG.write_delta(table, delta_write_options={"partition_by": ["fold"]})
+    LOG.head(5).write_delta(table, mode="overwrite", delta_write_options={"partition_by": ["fold"]})
+    named = (
+        table.parent,
+        f"{table}/*/*.parquet",
+        f"{table}/**",
+        f"{tmp_path}/*",
+        table / "fold=1",
+        [table.parent],
+    )
+    for source in named:
+        with pytest.raises(nf.SourceError, match="the files of a Delta table") as error:
+            nf.scan_predictions(source)
+        assert error.value.where == repr(str(table))
+    with pytest.raises(nf.SourceError, match="the files of a Delta table"):
+        nf.CountsLedger(tmp_path / "ledger").append(table)
+    for source in ([table, table], [str(table), table.as_uri()], table.as_uri()):
+        assert len(nf.scan_predictions(source).collect()) == 5
+    for path in table.rglob("*.parquet"):
+        path.unlink()
+    with pytest.raises(nf.SourceError, match="cannot be read") as error:
+        nf.count_confusion(nf.scan_predictions(table), thresholds=[0.5])
+    assert error.value.where == repr(str(table))
+
+
+def test_the_url_of_a_file_of_this_machine_is_its_path(tmp_path: Path) -> None:
+    folder = tmp_path / "a b%c[1]"
+    folder.mkdir()
+    LOG.write_csv(folder / "x.csv")
+    for url in (folder.as_uri(), f"{folder.as_uri()}/x.csv", f"FILE://localhost{folder.as_uri()[7:]}"):
+        assert len(nf.scan_predictions(url).collect()) == len(LOG)
+    assert len(nf.scan_predictions([folder.as_uri(), folder / "x.csv"]).collect()) == len(LOG)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(folder.as_uri(), thresholds=[0.5])
+    assert ledger.sources()["path"].to_list() == [f"{folder}/x.csv"]
+    with pytest.raises(nf.ParameterError, match="the output lies among the sources"):
+        check_apart([f"{folder.as_uri()}/x.csv"], folder)
+
+
+def test_files_beside_frames_are_checked_as_files_alone(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    table = LOG.select("model", "label", "score").to_arrow()
+    pq.write_table(table, path, write_page_checksum=True, compression="none", use_dictionary=False)
+    assert len(nf.scan_predictions([path, LOG, tmp_path, path]).collect()) == 2 * len(LOG)
+    column = pq.read_metadata(path).row_group(0).column(2)
+    whole = bytearray(path.read_bytes())
+    whole[column.data_page_offset + column.total_compressed_size - 9] ^= 1
+    path.write_bytes(whole)
+    scan = nf.scan_predictions([LOG.lazy(), path])
+    with pytest.raises(nf.SourceError, match="damaged") as error:
+        nf.count_confusion(scan, thresholds=[0.5])
+    assert error.value.where == repr(str(path))
+    LOG.write_parquet(path)
+    with pytest.raises(nf.SourceError, match="changed while it was read") as error:
+        nf.count_confusion(scan, thresholds=[0.5])
+    assert error.value.where == repr(str(path))
+    # Without checksums, and so that it cannot be decoded.
+    whole = bytearray(path.read_bytes())
+    whole[4:40] = b"\xff" * 36
+    path.write_bytes(whole)
+    with pytest.raises(nf.SourceError, match="cannot be read") as error:
+        nf.count_confusion(nf.scan_predictions([LOG, path]), thresholds=[0.5])
+    assert error.value.where == repr(str(path))
+
+
+@pytest.mark.parametrize("options", [{}, {"thresholds": "auto"}, {"thresholds": "exact"}], ids=str)
+def test_a_stream_that_the_labels_used_up_is_noticed_beside_other_rows(options: dict[str, Any]) -> None:
+    def scan() -> pl.LazyFrame:
+        stream = pl.scan_arrow_c_stream(pa.RecordBatchReader.from_stream(LOG.to_arrow()))
+        return nf.scan_predictions([stream, LOG], positive=1)
+
+    with pytest.raises(nf.SourceError, match="60 rows after 120"):
+        nf.count_confusion(scan(), **({"thresholds": [0.5]} | options))
+    with pytest.raises(nf.SourceError, match="60 of 120 rows"):
+        scan().collect()
+
+
+def test_an_error_of_a_frame_is_its_own(tmp_path: Path) -> None:
+    LOG.write_parquet(tmp_path / "x.parquet")
+    odd = LOG.lazy().with_columns(score=pl.lit("odd").cast(pl.Float64))
+    with pytest.raises(pl.exceptions.InvalidOperationError):
+        nf.count_confusion(nf.scan_predictions([tmp_path, odd]), thresholds=[0.5])
 
 
 def test_a_broken_delta_table(tmp_path: Path) -> None:
@@ -355,10 +444,11 @@ def test_all_bad_files_are_named_in_one_report(tmp_path: Path) -> None:
     [("nowhere/log.parquet", "no such file or folder"), ("nothing-*.parquet", "a glob that matches nothing")],
 )
 def test_nothing_matched(tmp_path: Path, path: str, found: str) -> None:
-    with pytest.raises(nf.SourceError, match=found):
-        nf.scan_predictions(tmp_path / path)
+    for source in (tmp_path / path, f"file://{tmp_path}/{path}"):
+        with pytest.raises(nf.SourceError, match=found):
+            nf.scan_predictions(source)
     with pytest.raises(nf.SourceError, match="cannot be read as Parquet"):
-        nf.scan_predictions(f"file://{tmp_path}/{path}")
+        nf.scan_predictions(f"unknown://{path}")
 
 
 @pytest.mark.parametrize("name", ["*", "^sc.*$"])
@@ -373,6 +463,12 @@ def test_a_name_that_polars_takes_for_others_is_refused(name: str, role: str) ->
         nf.scan_predictions(log, segments=(), **{role: option})
     # Beside those that are read it does no harm.
     assert nf.scan_predictions(log, segments=()).collect().columns == ["model", "label", "score"]
+
+
+def test_a_model_that_utf8_cannot_hold_is_refused() -> None:
+    log = pl.DataFrame({"label": [0, 1], "p": [0.1, 0.9]})
+    with pytest.raises(nf.ParameterError, match="a model of scores must be a text that UTF-8 can hold"):
+        nf.scan_predictions(log, scores={"\udcff": "p"})
 
 
 @pytest.mark.parametrize("source", ["", ["log.parquet", ""]])

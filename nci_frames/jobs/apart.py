@@ -8,6 +8,7 @@ from nci_frames.errors import ParameterError
 from nci_frames.folders import found_again
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.windows import check_template
+from nci_frames.urls import local_path
 
 __all__ = ["check_output_apart"]
 
@@ -41,7 +42,7 @@ def check_output_apart(file: JobFile) -> None:
         if "://" in target:
             continue
         for path in paths:
-            source = file.resolve(path)
+            source = local_path(file.resolve(path))
             if "://" not in source and found_again(source, Path(os.path.realpath(target)), below):
                 raise ParameterError(
                     f"output.{key} lies among the sources, which would find it as a log",

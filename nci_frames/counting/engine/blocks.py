@@ -97,8 +97,8 @@ def gather(blocks: list[Block], part: NDArray[np.int64]) -> Rows:
         if len(part) > 1:
             mine.append((block, rows_of_runs(starts, ends - starts)))
             numbers.append(np.repeat(known.astype(np.uint16), ends - starts))
-        elif len(known):
-            mine.append((block, slice(starts[0], ends[0])))
+        else:
+            mine.append((block, slice(starts[0], ends[0]) if len(known) else slice(0)))
     weights = [block.weights[rows] for block, rows in mine if block.weights is not None]
     return Rows(
         len(part),

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,6 +15,9 @@ from nci_frames.errors import ParameterError, SourceError
 from nci_frames.messages import first_line
 
 __all__ = ["Hashes", "PageChecksums", "need_hashes"]
+
+#: What sha256sum writes after a backslash in names.
+_ESCAPES = {"\\": "\\", "n": "\n", "r": "\r"}
 
 #: SHA-256 by file, or the path of a list of them as ``sha256sum`` writes it.
 Hashes = Mapping[str, str] | str | os.PathLike[str]
@@ -139,15 +143,19 @@ def _hashes(verify: Hashes) -> dict[str, str]:
     place = Path(verify)
     hashes = {}
     try:
-        for line in place.read_text(encoding="utf-8").splitlines():
-            expected, separator, name = line.partition(" ")
-            if not separator or len(expected) != 64:
-                msg = "verify must be a list of SHA-256 hashes as sha256sum writes it"
-                raise ParameterError(msg, where=repr(str(place)), found=repr(line[:80]))
-            # The second mark says in which mode the file was read.
-            hashes[os.path.realpath(place.parent / name[1:])] = expected
+        lines = place.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeError) as error:
         raise ParameterError(
             "the list of hashes cannot be read", where=repr(str(place)), found=str(error)
         ) from error
+    for line in filter(None, (line.removesuffix("\r") for line in lines)):
+        # A mark before the hash says that the name has escapes.
+        expected, separator, name = line.removeprefix("\\").partition(" ")
+        if not separator or len(expected) != 64:
+            msg = "verify must be a list of SHA-256 hashes as sha256sum writes it"
+            raise ParameterError(msg, where=repr(str(place)), found=repr(line[:80]))
+        if line.startswith("\\"):
+            name = re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[0]), name)
+        # The second mark says in which mode the file was read.
+        hashes[os.path.realpath(place.parent / name[1:])] = expected
     return hashes

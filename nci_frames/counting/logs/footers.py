@@ -44,7 +44,7 @@ def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str
             file.encode()
             stamp = stamp_of(file)
             if stamp[1] == 0:
-                bad[file] = "an empty file (0 bytes)"
+                bad[file] = "an empty file (0 bytes)" if Path(file).is_file() else "a device or a pipe"
                 continue
             if is_csv(file):
                 footers[file] = _csv_header(file, stamp)
@@ -67,7 +67,7 @@ def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str
         except (pa.ArrowException, pl.exceptions.PolarsError):
             bad[file] = _what_instead(file)
         except OSError as error:
-            bad[file] = os.strerror(error.errno) if error.errno else "it cannot be opened"
+            bad[file] = os.strerror(error.errno) if error.errno else _what_instead(file)
     return footers, bad
 
 
@@ -88,10 +88,9 @@ def _csv_header(file: str, stamp: Stamp) -> Footer:
 
 
 def _what_instead(file: str) -> str:
+    kinds = {b"PAR1": "a truncated or damaged Parquet file", b"PARE": "an encrypted Parquet file"}
     try:
         with Path(file).open("rb") as opened:
-            return (
-                "a truncated or damaged Parquet file" if opened.read(4) == b"PAR1" else "not a Parquet file"
-            )
+            return kinds.get(opened.read(4), "not a Parquet file")
     except OSError as error:
         return error.strerror or "it cannot be opened"

@@ -51,8 +51,12 @@ def _number(text: str) -> int | float | None:
     return None
 
 
-def check_labels(source: Source, column: str, dtype: pl.DataType, positive: object) -> bool:
-    """Refuse labels if it is not clear which are positive; return whether the labels were read and met.
+def check_labels(
+    source: Source, column: str, dtype: pl.DataType, positive: object
+) -> tuple[bool, int | None]:
+    """Refuse labels if it is not clear which are positive.
+
+    Return whether the labels were read and met, and of how many rows if that says more than the source.
 
     Raises
     ------
@@ -64,7 +68,7 @@ def check_labels(source: Source, column: str, dtype: pl.DataType, positive: obje
     where = f"column {column!r} of {source.where}"
     if positive is None:
         if dtype == pl.Boolean or dtype.is_numeric() or dtype == pl.Null:
-            return False
+            return False, None
         seen = source.distinct(column, most=5)
         values = sorted(seen.cast(pl.String, strict=False))
         msg = "it is not clear which label is the positive one"
@@ -75,7 +79,8 @@ def check_labels(source: Source, column: str, dtype: pl.DataType, positive: obje
             hint=f"say which value is positive, e.g. {Option('positive', values[-1] if values else 'yes')}; "
             "labels that are 0/1 or Boolean need none",
         )
-    seen = source.distinct(column).sort()
+    seen, rows = source.values(column)
+    seen = seen.sort()
     found = ", ".join(map(repr, seen.head(10).to_list())) + (" and more" if len(seen) > 10 else "")
     if len(seen) > 2:
         msg = f"the log has {len(seen)} different labels, but a classifier here has two classes"
@@ -88,7 +93,7 @@ def check_labels(source: Source, column: str, dtype: pl.DataType, positive: obje
     if len(seen) == 2 and positive not in seen.to_list():
         msg = f"no row has the positive label {positive!r}"
         raise InvalidRowsError(msg, where=where, found=f"labels {found}", hint="check its spelling")
-    return len(seen) > 0
+    return len(seen) > 0, rows
 
 
 def positive_hint(source: Source, column: str) -> str | None:

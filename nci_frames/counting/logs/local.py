@@ -4,6 +4,8 @@ A log of ten thousand files with one odd file fails in a second, and the message
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
 import polars as pl
 
@@ -62,7 +64,6 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
         )
     if found.skipped:
         warned.append(SkippedFilesWarning.of(where, found.skipped))
-    by_path = {file.path: file for file in files}
     return Source(
         _scan(files, schemas, types, needed, None),
         where,
@@ -70,7 +71,8 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
         None if None in rows else sum(row for row in rows if row is not None),
         _scan(files, schemas, types, needed, FILE),
         stamps={file.path: footers[file.path].stamp for file in files},
-        alone=lambda path: _scan([by_path[path]], schemas, types, needed, None),
+        stored={file.path: partial(_scan, [file], schemas, types, needed, None) for file in files},
+        folder=None if all(Path(file.path).is_absolute() for file in files) else str(Path.cwd()),
         warnings=tuple(warned),
         checksums=PageChecksums([file.path for file in files if not is_csv(file.path)], list(inside)),
     )

@@ -5,6 +5,7 @@ dot or an underscore (``_SUCCESS``, ``.tmp.parquet``) are skipped below what was
 The keys of a file are the ``key=value`` folders below what was named, and none above it.
 """
 
+import errno
 import fnmatch
 import glob
 import os
@@ -32,6 +33,9 @@ __all__ = [
 _PARQUET = (".parquet", ".pq", ".parq")
 _CSV = (".csv",)
 SUFFIXES = (*_PARQUET, *_CSV)
+
+#: The folder in which a Delta table says which of the files beside it are its rows.
+DELTA_LOG = "_delta_log"
 
 #: The value of a key that stands for null.
 NULL_KEY = "__HIVE_DEFAULT_PARTITION__"
@@ -72,7 +76,7 @@ def find_files(paths: Sequence[str]) -> Found:
     SchemaError
         If the folders of a file spell a key twice, or one file is reached with different keys.
     SourceError
-        If nothing matches, or a folder cannot be read.
+        If nothing matches, or a folder cannot be read, or has a Delta table.
     """
     if "" in paths:
         # To the system it is the folder in which the process is.
@@ -119,6 +123,11 @@ class _Named:
         """Return the files, in the order of their names, and add to *skipped* what is no log."""
         if self.kind == "file":
             return [self.name] if os.path.lexists(self.name) else []
+        above = Path(_absolute(self.top))
+        while "=" in above.name:
+            above = above.parent
+            if _is_dir(above / DELTA_LOG):
+                raise SourceError.files_of_table(str(above))
         if self.kind == "folder":
             return sorted(_walk(self.name, skipped, frozenset()))
         if not _is_dir(self.top):
@@ -135,9 +144,21 @@ def _is_dir(path: str | Path) -> bool:
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
+            found = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
         raise SourceError.unreadable_folder(folder, error) from error
+    if any(entry.name == DELTA_LOG and _is_folder(entry) for entry in found):
+        raise SourceError.files_of_table(folder)
+    return found
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # a link to itself is no folder
+            return False
+        raise SourceError.unreadable_folder(entry.path, error) from error
 
 
 def _inside(folder: str, above: frozenset[str]) -> frozenset[str] | None:
@@ -149,7 +170,7 @@ def _inside(folder: str, above: frozenset[str]) -> frozenset[str] | None:
 def _walk(folder: str, skipped: list[str], above: frozenset[str]) -> Iterator[str]:
     inside = _inside(folder, above)
     for entry in [] if inside is None else _entries(folder):
-        if entry.is_dir():
+        if _is_folder(entry):
             if entry.name[0] in "._":
                 _skip_hidden(entry.path, skipped)
             else:
@@ -188,16 +209,16 @@ def _matching(folder: str, parts: Sequence[str], skipped: list[str], above: froz
             return
         yield from _matching(folder, rest, skipped, above)
         for entry in _entries(folder):
-            if entry.is_dir() and entry.name[0] in "._":
+            if _is_folder(entry) and entry.name[0] in "._":
                 _skip_hidden(entry.path, skipped)
-            elif entry.is_dir():
+            elif _is_folder(entry):
                 yield from _matching(entry.path, parts, skipped, inside)
         return
     matches: Callable[[str], bool] = re.compile(fnmatch.translate(head)).match  # type: ignore[assignment]
     for entry in _entries(folder):
         if not matches(entry.name) or (entry.name[0] == "." and head[0] != "."):
             continue
-        if entry.is_dir():
+        if _is_folder(entry):
             if rest or entry.name[0] != "_":
                 yield from _matching(entry.path, rest, skipped, frozenset())
         elif not rest and (head[0] in "._" or _is_log(entry, skipped)):
@@ -210,7 +231,10 @@ def _common(tops: Sequence[str]) -> str:
 
 def _absolute(path: str) -> str:
     # Links are kept: their names spell keys.
-    return os.path.normpath(Path(path).absolute())
+    try:
+        return os.path.normpath(Path(path).absolute())
+    except FileNotFoundError as error:  # the working directory is gone
+        raise SourceError.unreadable_folder(path, error) from error
 
 
 def _keys(path: str, top: str) -> dict[str, str]:

@@ -167,6 +167,7 @@ def _read(
     batch_size: int | None,
 ) -> Iterator[pl.DataFrame]:
     """Yield the valid rows, and say at the end what was dropped; Polars calls this when a plan is run."""
+    scan.source.need_same_folder()
     # Before the first row: what a plan does with a row cannot be undone.
     scan.source.checksums.compare()
     rows_by_code: dict[int, int] = {}

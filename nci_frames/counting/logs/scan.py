@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.arguments import check_utf8
 from nci_frames.checked import checked
 from nci_frames.counting.logs.checksums import Hashes
 from nci_frames.counting.logs.forks import refuse_after_fork
@@ -169,17 +170,18 @@ def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
 def _scan(opened: Source, columns: Columns, positive: Positive, on_invalid: OnInvalid) -> Scan:
     schema = opened.schema()
     _check_types(schema, columns, opened.where)
-    met = False
+    met, seen = False, None
     if columns.label is not None:
         positive = as_label(positive, schema[columns.label], opened.where)
-        met = check_labels(opened, columns.label, schema[columns.label], positive)
+        met, seen = check_labels(opened, columns.label, schema[columns.label], positive)
 
-    once = opened.rows is None and not opened.files
+    once = opened.rows is None and (opened.has_frames or not opened.files)
     # Of values that can be sent to another process.
     prepare = functools.partial(raw_predictions, schema=schema, columns=columns, positive=positive, once=once)
-    rows = None if opened.rows is None else opened.rows * len(columns.scores)
-    keys = tuple(columns.keys)
-    return Scan(opened, keys, on_invalid, prepare, rows, columns.label, Passes(least=int(met)))
+    known = seen if opened.rows is None else opened.rows
+    rows = None if known is None else known * len(columns.scores)
+    passes = Passes(least=int(met), exactly=rows if opened.rows is None else None)
+    return Scan(opened, tuple(columns.keys), on_invalid, prepare, rows, columns.label, passes)
 
 
 def _columns_of_predictions(names: Sequence[str], label: str | None) -> Columns:
@@ -223,6 +225,8 @@ def _columns(
         keys[segment] = segment
     if scores is not None and not scores:
         raise ParameterError.out_of_range("scores", scores, "at least one model and its score column")
+    for name in scores or ():
+        check_utf8("a model of scores", name)
     columns = Columns(
         model=None if scores else model,
         label=label,

@@ -1,8 +1,9 @@
 """An opened log, whatever it was opened from."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import polars as pl
 
@@ -34,8 +35,12 @@ class Source:
     frame_with_files: pl.LazyFrame | None = None
     #: By file, what changes when it is written to.
     stamps: Mapping[str, Stamp] = field(default_factory=dict)
-    #: Scans one of the files.
-    alone: Callable[[str], pl.LazyFrame] | None = None
+    #: By name, what scans one of the parts that are stored somewhere: files, tables, URLs.
+    stored: Mapping[str, Callable[[], pl.LazyFrame]] = field(default_factory=dict)
+    #: Whether there are rows that are not stored: those of a frame.
+    has_frames: bool = False
+    #: The working directory, if a path begins there.
+    folder: str | None = None
     #: What a user should know before the rows are used.
     warnings: tuple[UserWarning, ...] = ()
     #: Whether the pages of the files are those that were written is known after the first reading.
@@ -57,6 +62,30 @@ class Source:
         values = self.frame.select(known.unique())
         with self.reading():
             return (values if most is None else values.head(most)).collect()[column]
+
+    def values(self, column: str) -> tuple[pl.Series, int | None]:
+        """Return the values of a column as ``distinct`` does, and of frames how many rows were read.
+
+        Of a stream that can be read only once, a later pass has fewer.
+        """
+        if self.rows is not None or not self.has_frames or self.spark is not None:
+            return self.distinct(column), None
+        ones = pl.lit(1, pl.Int64).alias(f"rows of {column}")
+        with self.reading():
+            counted = self.frame.select(column, ones).group_by(column).agg(pl.all().sum()).collect()
+        values = counted[column].drop_nulls()
+        return values.drop_nans() if values.dtype.is_float() else values, int(counted.to_series(1).sum())
+
+    def need_same_folder(self) -> None:
+        """Raise SourceError if paths that begin in the working directory would now begin in another one."""
+        if self.folder is None:
+            return
+        with suppress(OSError):  # one of them is gone
+            if Path.cwd().samefile(self.folder):
+                return
+        msg = "the working directory has changed since the log was opened"
+        found, hint = f"opened in {self.folder!r}", "name the log by an absolute path"
+        raise SourceError(msg, where=self.where, found=found, hint=hint)
 
     def need_unchanged(self) -> None:
         """Raise SourceError if a file is not the one whose footer was read."""
@@ -84,23 +113,29 @@ class Source:
         SourceError
             If a file cannot be read, or a page has another checksum than was written with it.
         """
+        self.need_same_folder()
         try:
             with self.checksums.compared_meanwhile():
                 yield
         except READ_ERRORS as error:
-            if not self.files:
+            if not self.stored:
                 raise
             self.need_unchanged()
-            raise SourceError.unreadable(
-                self._unreadable() or dict.fromkeys(self.files, first_line(error))
-            ) from error
+            bad = self._unreadable(first_line(error))
+            if not bad:
+                raise
+            raise SourceError.unreadable(bad) from error
 
-    def _unreadable(self) -> dict[str, str]:
-        """Read each file apart; return what is wrong with those that cannot be read."""
+    def _unreadable(self, reason: str) -> dict[str, str]:
+        """Read each stored part alone; return what is wrong with those that cannot be read.
+
+        If all can, they are blamed for the *reason* why the whole could not, unless frames may be.
+        """
         bad: dict[str, str] = {}
-        for file in self.files if self.alone else ():
+        alone = len(self.stored) == 1 and not self.has_frames
+        for name, scan in () if alone else self.stored.items():
             try:
-                self.alone(file).select(pl.all().count()).collect()  # type: ignore[misc]
+                scan().select(pl.all().count()).collect()
             except READ_ERRORS as error:
-                bad[file] = first_line(error)
-        return bad
+                bad[name] = first_line(error)
+        return bad or ({} if self.has_frames else dict.fromkeys(self.stored, reason))

@@ -11,7 +11,7 @@ import polars as pl
 
 from nci_frames.counting.logs.checksums import Hashes, need_hashes
 from nci_frames.counting.logs.local import open_files
-from nci_frames.counting.logs.paths import find_files
+from nci_frames.counting.logs.paths import DELTA_LOG, find_files
 from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.spark_files import need_columns_in_files
 from nci_frames.counting.logs.spark_rows import SparkRows, is_spark, placeholder
@@ -19,6 +19,7 @@ from nci_frames.counting.logs.types import common_types
 from nci_frames.errors import ParameterError, SchemaError, SourceError
 from nci_frames.extras import require
 from nci_frames.messages import first_line, quantity
+from nci_frames.urls import local_path
 
 __all__ = ["ArrowStream", "Predictions", "SourceLike", "frame_source", "need_columns", "open_source"]
 
@@ -69,7 +70,7 @@ def open_source(
         If *source* is an empty list.
     """
     if isinstance(source, str | os.PathLike):
-        return _open_path(os.fspath(source), needed, storage_options, verify)
+        return _open_path(local_path(source), needed, storage_options, verify)
     if isinstance(source, Predictions):
         if verify is not None:
             need_hashes((), verify)
@@ -86,9 +87,9 @@ def frame_source(source: Predictions) -> Source:
         rows = SparkRows.of(source)
         return Source(placeholder(rows.schema(), rows.where), rows.where, spark=rows)
     if isinstance(source, pl.LazyFrame):
-        return Source(source, "the LazyFrame")
+        return Source(source, "the LazyFrame", has_frames=True)
     if isinstance(source, pl.DataFrame):
-        return Source(source.lazy(), "the DataFrame", rows=len(source))
+        return Source(source.lazy(), "the DataFrame", rows=len(source), has_frames=True)
     try:
         frame = pl.DataFrame(source)
     except pl.exceptions.PanicException as error:
@@ -99,7 +100,7 @@ def frame_source(source: Predictions) -> Source:
         # One column is a stream as well.
         raise SchemaError.no_frame("the log", source, "a table, with a column for each part", None) from error
     # A stream that was read before has no rows; of that, as of a LazyFrame, counting makes an error.
-    return Source(frame.lazy(), f"the {type(source).__name__}", rows=len(frame) or None)
+    return Source(frame.lazy(), f"the {type(source).__name__}", rows=len(frame) or None, has_frames=True)
 
 
 def _open_path(
@@ -117,7 +118,7 @@ def _open_path(
 
 
 def _is_delta(path: str) -> bool:
-    return os.path.isdir(Path(path, "_delta_log"))  # noqa: PTH112 - pathlib raises for a name that is too long
+    return os.path.isdir(Path(path, DELTA_LOG))  # noqa: PTH112 - pathlib raises for a name that is too long
 
 
 def _open_list(
@@ -126,25 +127,39 @@ def _open_list(
     storage_options: Mapping[str, Any] | None,
     verify: Hashes | None,
 ) -> Source:
-    paths = [os.fspath(item) for item in source if isinstance(item, str | os.PathLike)]
-    if len(paths) == len(source) and not any(_URL.match(path) or _is_delta(path) for path in paths):
-        opened = open_files(find_files(paths), f"a list of {quantity(len(paths), 'path')}", needed)
-        if verify is not None:
-            need_hashes(opened.files, verify)
-        return opened
+    items = [local_path(item) if isinstance(item, str | os.PathLike) else item for item in source]
+    paths = [item for item in items if isinstance(item, str) and not (_URL.match(item) or _is_delta(item))]
+    # Files are one part, in which each counts once.
+    local = (
+        [open_files(find_files(paths), f"a list of {quantity(len(paths), 'path')}", needed)] if paths else []
+    )
     if verify is not None:
-        need_hashes((), verify)
-    parts = [open_source(item, needed, storage_options) for item in source]
+        need_hashes(local[0].files if len(paths) == len(items) else (), verify)
+    if len(paths) == len(items):
+        return local[0]
+    others: dict[object, Source] = {}
+    for place, item in enumerate(items):
+        if not isinstance(item, str):
+            others[place] = open_source(item, needed)
+        elif item not in paths:
+            # A table that is named twice counts once.
+            others.setdefault(os.path.realpath(item), _open_path(item, needed, storage_options, None))
+    parts = [*local, *others.values()]
     schemas = {f"item {place}, {part.where}": part.schema() for place, part in enumerate(parts)}
     types, problems, warned = common_types(schemas, needed)
     if problems:
         raise SourceError.all_of(problems)
     rows = [part.rows for part in parts]
     brought = [part.frame.select(pl.col(c).cast(dtype) for c, dtype in types.items()) for part in parts]
-    return Source(
-        pl.concat(brought),
-        f"a list of {quantity(len(parts), 'source')}",
+    files = local[0] if local else Source(pl.LazyFrame(), "")
+    return replace(
+        files,
+        frame=pl.concat(brought),
+        where=f"a list of {quantity(len(items), 'source')}",
         rows=sum(r for r in rows if r is not None) if None not in rows else None,
+        frame_with_files=None,
+        stored={name: scan for part in parts for name, scan in part.stored.items()},
+        has_frames=any(part.has_frames for part in parts),
         warnings=(*(told for part in parts for told in part.warnings), *warned),
     )
 
@@ -164,11 +179,11 @@ def _open_url(url: str, storage_options: Mapping[str, Any] | None) -> Source:
             storage_options=options,
         )
         frame.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, OSError, TypeError, ValueError) as error:  # also of storage_options
         msg = "the URL cannot be read as Parquet"
         found, hint = first_line(error), "the URL of a folder ends in /"
         raise SourceError(msg, where=repr(url), found=found, hint=hint) from error
-    return Source(frame, repr(url))
+    return Source(frame, repr(url), stored={url: lambda: frame})
 
 
 def _open_delta(path: str) -> Source:
@@ -176,7 +191,8 @@ def _open_delta(path: str) -> Source:
     deltalake = require("deltalake", extra="delta", what=f"the Delta table {path!r} needs deltalake")
     try:
         table = deltalake.DeltaTable(path)
-        return Source(pl.scan_delta(table), f"the Delta table {path!r}", rows=table.count())
+        frame = pl.scan_delta(table)
+        return Source(frame, f"the Delta table {path!r}", rows=table.count(), stored={path: lambda: frame})
     except deltalake.exceptions.DeltaError as error:
         msg = "the Delta table cannot be read"
         raise SourceError(msg, where=repr(path), found=first_line(error)) from error

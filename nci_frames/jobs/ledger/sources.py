@@ -14,6 +14,7 @@ from nci_frames.counts.ledger.storage import content_hash, file_hash
 from nci_frames.errors import ParameterError, SkippedFilesWarning, SourceError
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.messages import first_line, listed
+from nci_frames.urls import local_path
 
 __all__ = [
     "NamedFrame",
@@ -118,7 +119,7 @@ def find_logs(
         if not isinstance(item, str | os.PathLike):
             msg = "a ledger counts files, which it knows again by their content"
             raise SourceError(msg, found=type(item).__name__, hint="write the frame to a Parquet file first")
-        paths.append(os.fspath(item))
+        paths.append(local_path(item))
     if not paths:
         raise SourceError("the source is an empty list", hint="name a path, folder or glob")
     found = find_files(paths)

@@ -1,0 +1,20 @@
+"""The URLs of files of this machine: paths like others."""
+
+import os
+import re
+from urllib.parse import unquote
+
+__all__ = ["local_path"]
+
+_BEFORE_THE_PATH = re.compile(r"^file:(//(localhost)?)?(?=/)", re.IGNORECASE)
+
+
+def local_path(name: str | bytes | os.PathLike[str]) -> str:
+    """Return a path or URL as text; of the URL of a file of this machine, its path.
+
+    >>> local_path("file:///logs/a%20b"), local_path("s3://logs/a%20b")
+    ('/logs/a b', 's3://logs/a%20b')
+    """
+    text = os.fsdecode(name)
+    path = _BEFORE_THE_PATH.sub("", text)
+    return text if path == text else unquote(path, errors="surrogateescape")
