@@ -31,6 +31,15 @@ def test_no_key_has_a_name_that_a_table_needs(call: Call, name: str) -> None:
     assert repr(name) in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["*", "^fold$"])
+def test_values_have_no_such_keys(name: str) -> None:
+    """A key was lost."""
+    values = calls()["average_over"].frames[0].rename({"fold": name})
+    for function in (nf.rank_models, nf.chart_p3):
+        with pytest.raises(nf.SchemaError, match="pattern of names"):
+            function(values)
+
+
 @pytest.mark.parametrize("name", ["", "*", "^day$"])
 @pytest.mark.parametrize("thresholds", ["exact", [0.5]])
 def test_segments_of_a_log_have_such_names(log: pl.DataFrame, name: str, thresholds: object) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nci_frames.errors import SchemaError
 from nci_frames.messages import quantity
 from nci_frames.schemas.consistency import check_cells, check_rates, place_of
-from nci_frames.schemas.keys import RESERVED, check_keys, check_times
+from nci_frames.schemas.keys import PATTERN, RESERVED, check_keys, check_times, is_pattern
 from nci_frames.schemas.known import is_known, remember
 from nci_frames.schemas.plain import MOST_ROWS, PLAIN, plain_groups
 
@@ -178,6 +178,9 @@ class FrameSchema:
                 raise SchemaError.wrong_type(column.name, f"a {self.name} frame", str(dtype), wanted)
         if self.brings_keys:
             check_keys(frame, self.keys(schema), self.name)
+        pattern = next(filter(is_pattern, schema), None)
+        if pattern is not None:
+            raise SchemaError.wrong_key(pattern, f"a {self.name} frame", PATTERN)
 
     def finish(
         self, table: pl.DataFrame, groups: tuple[list[str], NDArray[np.int64]] | None = None
