@@ -19,6 +19,7 @@ __all__ = [
     "check_level",
     "check_repeats",
     "check_seed",
+    "check_utf8",
     "check_whole",
     "grid_numbers",
     "nearest",
@@ -65,6 +66,14 @@ def check_seed(seed: object) -> None:
     """Raise ParameterError unless *seed* can be one."""
     # The range that scikit-learn accepts; synthetic logs use it too, so that one seed is valid for both.
     check_whole("seed", seed, 0, 2**32 - 1)
+
+
+def check_utf8(name: str, value: str) -> None:
+    """Raise ParameterError if a text holds what UTF-8 cannot, as arguments of the shell may."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ParameterError.out_of_range(name, value, "a text that UTF-8 can hold") from None
 
 
 def number_list(given: float | Sequence[float]) -> list[float]:

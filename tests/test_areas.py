@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import nci_frames as nf
+from tests.fuzz.calls import calls
 from tests.logs import exact_counts, random_log
 
 PREVALENCES = [1e-4, 0.003, 0.1, 0.5, 0.97]
@@ -127,3 +128,10 @@ def test_bad_arguments() -> None:
         nf.compute_areas(counts, prevalence=2)
     with pytest.raises(nf.SchemaError, match="not a counts frame: it lacks 'tp'"):
         nf.compute_areas(counts.drop("tp"), prevalence=0.1)
+
+
+def test_weights_may_be_subnormal() -> None:
+    """Quotients of them overflow, which was a warning."""
+    counts = calls()["compute_areas"].frames[0]
+    tiny = nf.compute_areas(counts.with_columns(pl.col("tp", "fp", "fn", "tn") * 5e-324), prevalence=0.1)
+    assert tiny["value"].to_list() == nf.compute_areas(counts, prevalence=0.1)["value"].to_list()

@@ -344,3 +344,19 @@ def test_a_large_log_is_counted_by_repeats_and_buckets_in_a_pass_of_its_own(
     assert comparison.certainty is not None
     value = comparison.areas.filter(metric="pr_auc")["value"].to_list()
     assert value == pytest.approx(compared().areas.filter(metric="pr_auc")["value"].to_list(), abs=0.02)
+
+
+def test_a_value_that_is_there_twice_is_refused() -> None:
+    """The number of skipped values was -2, and the standard deviation too small."""
+    rates = nf.compute_rates(counted(["fold"], [1.5]))
+    values = nf.project_rates(rates, metrics="f_beta", prevalence=[0.1, 0.2])
+    twice = pl.concat([values, values.filter(prevalence=0.2)])
+    with pytest.raises(ParameterError, match=r"several rows for one value(.|\n)*prevalence 0\.2(.|\n)*fold"):
+        nf.average_over(twice, over="fold")
+
+
+def test_infinite_values_have_no_spread() -> None:
+    rates = nf.compute_rates(counted(["fold"], [1.5])).head(2)
+    values = nf.project_rates(rates, metrics="lr_plus", prevalence=0.1).with_columns(model=pl.lit("a"))
+    values = values.with_columns(fold=pl.Series(["1", "2"]), value=pl.Series([1.0, np.inf]))
+    assert nf.average_over(values, over="fold").select("value", "std").row(0) == (np.inf, None)

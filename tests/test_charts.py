@@ -3,6 +3,7 @@
 import functools
 import math
 from dataclasses import replace
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -20,6 +21,7 @@ from nci_frames.reporting.charts import (
 from nci_frames.reporting.charts.parts.theme import DASHES, PALETTE, model_style
 from tests.chart_specs import layer, rows_of, without_data
 from tests.comparisons import HOSTILE, MODELS, comparison
+from tests.fuzz.calls import calls
 
 ETA = 0.01
 DRAW = {
@@ -393,3 +395,20 @@ def test_a_model_without_a_name_is_refused() -> None:
     unnamed = rates.with_columns(model=pl.lit(None, pl.String))
     with pytest.raises(nf.SchemaError, match="a model has no name"):
         nf.chart_contingency_space(unnamed)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "change", "told"),
+    [
+        ("chart_imbalance_sensitivity", 0, {"ratio": 0.0}, "numbers above 0"),
+        ("chart_precision_uncertainty", 1, {"prevalence": 0.0}, "numbers above 0"),
+        ("chart_winner_ranges", 0, {"over": "time"}, "over must be one of 'prevalence', 'beta'"),
+        ("chart_tpr_ppv", 1, {"threshold": None}, "a winner is not among the points"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named(name: str, place: int, change: dict[str, Any], told: str) -> None:
+    call = calls()[name]
+    frames = list(call.frames)
+    frames[place] = frames[place].with_columns(**{key: pl.lit(value) for key, value in change.items()})
+    with pytest.raises(ParameterError, match=told):
+        call.function(*frames, **call.options)

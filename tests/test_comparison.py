@@ -18,6 +18,7 @@ from nci_frames.reporting.pages.html import render_report
 from nci_frames.reporting.pages.markdown import render_markdown
 from nci_frames.reporting.pages.terminal import print_comparison
 from nci_frames.reporting.tables.markdown import literal
+from tests.fuzz.calls import calls
 from tests.logs import random_log, small_logs
 
 # Normal scores are compared at the default threshold.
@@ -258,3 +259,10 @@ def test_more_prevalences_than_a_comparison_takes_are_refused() -> None:
     counts = nf.count_confusion(random_log(50), thresholds=[0.5])
     with pytest.raises(nf.ParameterError, match=r"at most 10,000 prevalences\n  found: 20,000"):
         nf.compare_models(counts, prevalence=[i / 20_000 for i in range(20_000)])
+
+
+def test_counts_without_a_row_have_tables_without_a_row() -> None:
+    """Without a warning of Polars."""
+    call = calls()["compare_models"]
+    comparison = nf.compare_models(call.frames[0].clear(), **call.options)
+    assert comparison.rates.is_empty()

@@ -197,6 +197,7 @@ def test_every_dialect_can_read_its_query(dialect: Any) -> None:
         ({"thresholds": [0.5, float("inf")]}, "thresholds must be finite"),
         ({"table": "log; DROP TABLE log"}, "table must be a table or a function"),
         ({"table": "SELECT * FROM log"}, "table must be a table or a function"),
+        ({"segments": ["\udcff"]}, "must be a text that UTF-8 can hold"),
         ({"table": "SELECT 1 UNION SELECT 2"}, "table must be a table or a function"),
         ({"table": "log WHERE label = 1"}, "table must be a table or a function"),
         ({"table": ""}, "table must be a table or a function"),

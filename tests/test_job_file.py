@@ -146,6 +146,13 @@ def test_sequential_gates_take_any_name_of_a_rate(tmp_path: Path, metric: str, o
     assert read_job(job).job.gates[0].of_class == of_class
 
 
+def test_a_variable_that_is_not_utf8_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TITLE", "\udcff")
+    job = small_job(tmp_path, text=SMALL.replace("[report]", '[report]\ntitle = "${TITLE}"'))
+    with pytest.raises(nf.ParameterError, match="the variable TITLE of the environment must be a text"):
+        read_job(job)
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_prevalences_from_a_table(tmp_path: Path, ending: str) -> None:
     table = pl.DataFrame({"country": ["01", "de"], "prevalence": [0.001, 0.02], "note": ["x", None]})

@@ -336,3 +336,11 @@ def test_one_wrong_number_in_a_long_group_is_seen(long_rates: pl.DataFrame, row:
     assert plain_groups(long_rates.with_columns(more), ["model"]) is None
     with pytest.raises(nf.SchemaError):
         nf.compute_areas(long_rates.with_columns(spoiled[0]), prevalence=0.1)
+
+
+def test_columns_of_nulls_need_no_type() -> None:
+    projection = calls()["rank_models"].frames[0].with_columns(supported=None, reason=None, threshold=None)
+    assert projection.schema["supported"] == pl.Null
+    typed = projection.cast({"supported": pl.Boolean, "reason": pl.String, "threshold": pl.Float64})
+    assert nf.rank_models(projection).equals(nf.rank_models(typed))
+    assert nf.chart_p3(projection).to_dict() == nf.chart_p3(typed).to_dict()

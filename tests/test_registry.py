@@ -151,6 +151,7 @@ def test_what_is_no_metric(asked: Any, message: str) -> None:
         ({"range": (0, 1), "expression": pl.col("tp")}, "column 'tp' must be one of"),
         ({"range": (0, 1), "expression": 0.5}, "expression must be a Polars expression"),
         ({"range": (0, 1), "name": ""}, "name must be a non-empty string"),
+        ({"range": (0, 1), "name": "\udcff"}, "name must be a text that UTF-8 can hold"),
         ({"range": (0, 1), "aliases": [3]}, "aliases must be a list of strings"),
     ],
 )

@@ -473,6 +473,12 @@ def test_a_name_that_polars_takes_for_others_is_refused(name: str, role: str) ->
     assert nf.scan_predictions(log, segments=()).collect().columns == ["model", "label", "score"]
 
 
+def test_a_model_that_utf8_cannot_hold_is_refused() -> None:
+    log = pl.DataFrame({"label": [0, 1], "p": [0.1, 0.9]})
+    with pytest.raises(nf.ParameterError, match="a model of scores must be a text that UTF-8 can hold"):
+        nf.scan_predictions(log, scores={"\udcff": "p"})
+
+
 @pytest.mark.parametrize("source", ["", ["log.parquet", ""]])
 def test_an_empty_name_is_not_the_folder_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str | list[str]

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from nci_frames.arguments import check_utf8
 from nci_frames.checked import checked
 from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds
@@ -160,7 +161,9 @@ def counting_sql(
     """  # noqa: S608
     parsed = sqlglot.parse_one(query, read="duckdb")
     parsed.find(sqlglot.exp.Table).replace(source)
-    return cast("str", parsed.sql(dialect=dialect, pretty=True))
+    text = cast("str", parsed.sql(dialect=dialect, pretty=True))
+    check_utf8("the names and labels of a query", text)
+    return text
 
 
 def _source(sqlglot: Any, table: str, dialect: str) -> Any:

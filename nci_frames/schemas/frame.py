@@ -198,4 +198,8 @@ def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema) -> pl.DataF
     """Return *frame* as a checked DataFrame of the kind that *schema* describes."""
     collected = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
     schema.check(collected)
-    return collected
+    # A column of nulls without a type, as pandas and literals give it.
+    untyped = [column for column in schema.columns if collected.schema.get(column.name) == pl.Null]
+    if not untyped:
+        return collected
+    return collected.with_columns(pl.col(column.name).cast(column.dtypes[0]) for column in untyped)

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.arguments import check_utf8
 from nci_frames.checked import checked
 from nci_frames.counting.logs.checksums import Hashes
 from nci_frames.counting.logs.forks import refuse_after_fork
@@ -224,6 +225,8 @@ def _columns(
         keys[segment] = segment
     if scores is not None and not scores:
         raise ParameterError.out_of_range("scores", scores, "at least one model and its score column")
+    for name in scores or ():
+        check_utf8("a model of scores", name)
     columns = Columns(
         model=None if scores else model,
         label=label,

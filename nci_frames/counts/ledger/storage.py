@@ -14,6 +14,7 @@ from typing import Any
 from blake3 import blake3
 from deltalake._internal import DeltaFileSystemHandler
 
+from nci_frames.arguments import check_utf8
 from nci_frames.errors import LedgerError, OutputError
 from nci_frames.files import nearest_folder
 from nci_frames.messages import listed
@@ -67,6 +68,8 @@ class Storage:
         self, path: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None
     ) -> None:
         text = os.fspath(path)
+        # Of another name its log would be taken for damaged.
+        check_utf8("path", text)
         self.local = None if _URL.match(text) else Path(text)
         self.uri = text if self.local is None else str(self.local.absolute())
         self.options = dict(storage_options) if storage_options else None

@@ -71,7 +71,8 @@ def _totals(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
 
 def _neighbours(told: pl.DataFrame, rates: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return the nearest thresholds below and above that of each point that were counted."""
-    at = told["threshold"].first()
+    # Null where there is no point.
+    at = pl.lit(told["threshold"].first(), pl.Float64)
     threshold = pl.col("threshold")
     return rates.group_by(keys).agg(
         below=threshold.filter(threshold < at).max(), above=threshold.filter(threshold > at).min()

@@ -5,6 +5,7 @@ from typing import get_args
 
 import polars as pl
 
+from nci_frames.arguments import check_utf8
 from nci_frames.checked import checked
 from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric
@@ -65,6 +66,7 @@ def register_metric(
     for word in (name, *aliases):
         if not (isinstance(word, str) and word):
             raise ParameterError.out_of_range("name", word, "a non-empty string")
+        check_utf8("name", word)
     if not isinstance(expression, pl.Expr):
         raise ParameterError.out_of_range("expression", expression, "a Polars expression")
     lower, upper = range

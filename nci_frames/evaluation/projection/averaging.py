@@ -95,11 +95,18 @@ def average_over(table: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
     if "threshold" in frame.columns and frame.select(*group, *gone).is_duplicated().any():
         group.append("threshold")
         _check_thresholds(frame, kept, gone)
+    twice = frame.filter(frame.select(*group, *gone).is_duplicated())
+    if len(twice):
+        raise ParameterError(
+            "the table has several rows for one value that is averaged",
+            where=", ".join(f"{name} {twice[name][0]!r}" for name in (*group, *gone)),
+            hint="average each table alone, or name all keys of its rows in over",
+        )
     defined = pl.col("value").count().cast(pl.Int64)
     first = pl.col("threshold").first()
     columns = {
         "threshold": pl.when(pl.col("threshold").n_unique() == 1).then(first),
-        "value": pl.col("value").mean(),
+        "value": pl.col("value").mean().fill_nan(None),
         "lower": pl.col("lower").mean(),
         "upper": pl.col("upper").mean(),
         "supported": pl.col("supported").all(ignore_nulls=False),
@@ -114,7 +121,8 @@ def average_over(table: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
                 for name, column in columns.items()
                 if name in frame.columns and name not in group
             ),
-            pl.col("value").std(ddof=1).alias("std"),
+            # Infinite values, as of lr_plus, have no spread.
+            pl.col("value").std(ddof=1).fill_nan(None).alias("std"),
             defined.alias("repeats"),
             (values - defined).alias("skipped"),
         )

@@ -111,7 +111,7 @@ def curve_support(curves: Curves, worth: tuple[Floats, Floats] | None = None) ->
     positives, negatives = curves.positives, curves.negatives
     if worth is not None:
         positives, negatives = positives * worth[0], negatives * worth[1]
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         true, false = curves.tpr1 * positives[each], curves.fpr1 * negatives[each]
         enough = true >= LEAST_POSITIVES * (1 - 1e-9)
         # The odds at which precision is one half and 25 positives are found.

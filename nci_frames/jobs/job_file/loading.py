@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from nci_frames.arguments import check_utf8
 from nci_frames.errors import ParameterError
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.job_file.scenarios import with_tables
@@ -92,6 +93,7 @@ def _with_variables(value: Any, file: Path, place: tuple[str | int, ...]) -> Any
         if name not in os.environ:
             msg = f"the job file needs the variable {name} of the environment"
             raise ParameterError(msg, where=f"{_key(place)} in {str(file)!r}", hint=f"export {name}=...")
+        check_utf8(f"the variable {name} of the environment", os.environ[name])
         return os.environ[name]
 
     return _VARIABLE.sub(put, value)

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.arguments import check_utf8
 from nci_frames.checked import checked
 from nci_frames.counting.logs.sources import ArrowStream
 from nci_frames.counting.logs.spark_rows import is_spark
@@ -160,7 +161,7 @@ class CountsLedger:
             raise ParameterError("only a Spark DataFrame has a name; files are known by their content")
         else:
             files = find_logs(source, check_window(window), stacklevel=4)
-        work = Work(settings, run or _run_now(), on_changed)
+        work = Work(settings, _name_of(run), on_changed)
         for file in files:
             work.identify(file)
         appended = append(self._table, work, keep_going=keep_going)
@@ -183,7 +184,7 @@ class CountsLedger:
 
         What is doubtful is told in the column ``warning`` alone. *told* writes why a file cannot be counted.
         """
-        work = Work(settings, run or _run_now(), on_changed, anew=anew, told=told)
+        work = Work(settings, _name_of(run), on_changed, anew=anew, told=told)
         for file in files:
             work.identify(file)
         return append(self._table, work, keep_going=keep_going)
@@ -351,7 +352,7 @@ class CountsLedger:
         LedgerError
             If there is no such source, or several begin so.
         """
-        retire(View.newest(self._table, generation), identities, run or _run_now())
+        retire(View.newest(self._table, generation), identities, _name_of(run))
 
     @checked
     def rebuild(self, *, generation: str | None = None, run: str | None = None) -> pl.DataFrame:
@@ -408,5 +409,8 @@ class CountsLedger:
         return compact(View.newest(self._table, generation))
 
 
-def _run_now() -> str:
-    return datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+def _name_of(run: str | None) -> str:
+    """Return the name of a run; without one the time."""
+    name = run or datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    check_utf8("run", name)
+    return name

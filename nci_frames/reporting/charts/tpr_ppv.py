@@ -77,7 +77,10 @@ def chart_tpr_ppv(
     if not strangers.is_empty():
         raise ParameterError(
             "a winner is not among the points",
-            found=", ".join(f"{m!r} at {t:g}" for m, t in strangers.select(point).sort(point).head(3).rows()),
+            found=", ".join(
+                f"{m!r} at {'no threshold' if t is None else f'{t:g}'}"
+                for m, t in strangers.select(point).sort(point).head(3).rows()
+            ),
             hint="make the projection and the decision map from the same rates",
         )
     ringed = rows.join(best.select(point).unique(), on=point, how="semi", nulls_equal=True)

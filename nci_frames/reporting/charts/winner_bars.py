@@ -83,6 +83,8 @@ def chart_winner_ranges(
             "there is no winner to draw", hint="check that both rates of each model are defined"
         )
     over, metric = frame.select("over", "metric").row(0)
+    if over not in _LEAST:
+        raise ParameterError.unknown_choice("over", over, tuple(_LEAST))
     inner = [place for place in frame["start"][1:] if place > 0]
     seen = observed if over == "prevalence" else None
     low = min(_LEAST[over], *(place / 2 for place in inner), seen or 1.0)

@@ -12,6 +12,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from nci_frames.errors import ParameterError
 from nci_frames.reporting.charts.parts.theme import SOFT
 
 __all__ = ["log_axis", "log_range", "log_scale", "log_x", "observed_rule", "rate_axis", "vertical_rule"]
@@ -58,6 +59,9 @@ def log_scale(low: float, high: float) -> dict[str, Any]:
 
 def log_axis(x: str, low: float, high: float) -> dict[str, Any]:
     """Label whole powers of ten; a short axis gets 1, 2 and 5 times each instead."""
+    if low <= 0:
+        msg = "a logarithmic axis has only numbers above 0"
+        raise ParameterError(msg, where=_AXIS_TITLES[x], found=f"{low:g}")
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     powers = {d: 10.0**d for d in decades if low <= 10.0**d <= high}
     if len(powers) >= (3 if x == "prevalence" else 4):
