@@ -162,6 +162,14 @@ def test_a_stream_that_the_labels_used_up_is_noticed_beside_other_rows(options: 
         scan().collect()
 
 
+def test_a_decimal_of_more_digits_than_polars_has_is_an_error(tmp_path: Path) -> None:
+    wide = pa.array([1, 0], pa.decimal256(50, 3))
+    pq.write_table(pa.table({"model": ["a", "a"], "label": [1, 0], "score": wide}), tmp_path / "x.parquet")
+    with pytest.raises(nf.SourceError, match="precision") as error:
+        nf.scan_predictions(tmp_path)
+    assert error.value.where == repr(str(tmp_path / "x.parquet"))
+
+
 def test_an_error_of_a_frame_is_its_own(tmp_path: Path) -> None:
     LOG.write_parquet(tmp_path / "x.parquet")
     odd = LOG.lazy().with_columns(score=pl.lit("odd").cast(pl.Float64))

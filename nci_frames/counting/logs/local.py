@@ -64,12 +64,16 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
         )
     if found.skipped:
         warned.append(SkippedFilesWarning.of(where, found.skipped))
+    try:
+        frame, with_files = (_scan(files, schemas, types, needed, column) for column in (None, FILE))
+    except pl.exceptions.PolarsError as error:  # a decimal of more digits than Polars has
+        raise SourceError.unreadable(dict.fromkeys(footers, first_line(error))) from error
     return Source(
-        _scan(files, schemas, types, needed, None),
+        frame,
         where,
         tuple(file.path for file in files),
         None if None in rows else sum(row for row in rows if row is not None),
-        _scan(files, schemas, types, needed, FILE),
+        with_files,
         stamps={file.path: footers[file.path].stamp for file in files},
         stored={file.path: partial(_scan, [file], schemas, types, needed, None) for file in files},
         folder=None if all(Path(file.path).is_absolute() for file in files) else str(Path.cwd()),
