@@ -27,7 +27,7 @@ KEYS = ("model", "fold", "segment")
 def copied(folder: Path, times: int) -> list[str]:
     """Copy every file of a folder so many times, once.
 
-    Copies and not links: who reads two links at once waits for the other, as with no two files of a real log.
+    Copies and not links: two links to one file that are read at once take longer than two files of a log do.
     """
     copies = folder / "copies"
     copies.mkdir(exist_ok=True)
