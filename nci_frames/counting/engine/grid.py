@@ -17,7 +17,7 @@ from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.typing import Floats
 
-__all__ = ["count_cells", "count_grid", "counted_cells", "holds_one_score", "joined"]
+__all__ = ["count_cells", "count_grid", "counted_cells", "holds_one_score", "joined", "successors"]
 
 
 def count_grid(
@@ -106,9 +106,13 @@ def count_cells(
 def holds_one_score(grid: Floats, dtype: type[np.floating]) -> NDArray[np.bool_]:
     """Return for each threshold whether no other score lies from it to before the next."""
     edges = grid.astype(dtype)
-    # After the largest number comes infinity.
+    return np.append(edges[1:] <= successors(edges[:-1], dtype), np.isinf(edges[-1:]))
+
+
+def successors(values: NDArray[np.floating], dtype: type[np.floating]) -> NDArray[np.floating]:
+    """Return the next number of a type after each value; after the largest it is infinity."""
     with np.errstate(over="ignore"):
-        return np.append(edges[1:] <= np.nextafter(edges[:-1], dtype(np.inf)), np.isinf(edges[-1:]))
+        return np.nextafter(values.astype(dtype), dtype(np.inf))
 
 
 def joined(grid: Floats, also: Floats | None) -> Floats:

@@ -20,6 +20,7 @@ from nci_frames.files import nearest_folder
 from nci_frames.messages import quantity
 
 __all__ = [
+    "DELTA_LOG",
     "NULL_KEY",
     "SUFFIXES",
     "Found",
@@ -41,8 +42,6 @@ DELTA_LOG = "_delta_log"
 NULL_KEY = "__HIVE_DEFAULT_PARTITION__"
 
 _HIVE = re.compile(r"([^=]+)=(.*)", re.DOTALL)
-
-
 #: Polars takes another equals sign, or what a glob has, for something else; and the name of a key as it is.
 _PLAIN_HIVE = re.compile(r"[^=%*?\[\]{}]+=[^=*?\[\]{}]*", re.DOTALL)
 

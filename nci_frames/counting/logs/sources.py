@@ -138,10 +138,11 @@ def _open_list(
     if len(paths) == len(items):
         return local[0]
     others: dict[object, Source] = {}
+    of_files = set(paths)
     for place, item in enumerate(items):
         if not isinstance(item, str):
             others[place] = open_source(item, needed)
-        elif item not in paths:
+        elif item not in of_files:
             # A table that is named twice counts once.
             others.setdefault(os.path.realpath(item), _open_path(item, needed, storage_options, None))
     parts = [*local, *others.values()]

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.arguments import MOST_THRESHOLDS
-from nci_frames.counting.engine.grid import holds_one_score
+from nci_frames.counting.engine.grid import holds_one_score, successors
 from nci_frames.typing import Floats
 
 __all__ = ["CountOnGrid", "ModelCounts", "fewest", "first_grid", "refine", "worst"]
@@ -159,7 +159,7 @@ def first_grid(
         Whether some scores are minus infinity, so that they are distinguished from all finite ones.
     """
     if few is not None:
-        return _distinct(np.append(few, _after(few, dtype)), dtype)
+        return _distinct(np.append(few, successors(few, dtype)), dtype)
     ends = np.array([low, high])
     third = MOST_THRESHOLDS // 3 - 4
     logit = 1 / (1 + np.exp(-np.linspace(-25, 25, third)))
@@ -167,15 +167,10 @@ def first_grid(
     # The difference of the ends may be more than the largest number.
     by_value = ends[0] * (1 - share) + ends[1] * share
     by_digit = _between(ends[:1], ends[1:], np.array([third]), dtype)
-    successors = _after(ends, dtype)
     lowest = [-np.inf, np.nextafter(dtype(-np.inf), dtype(0))] if infinite else []
-    return _distinct(np.concatenate([lowest, ends, by_value, by_digit, successors, [np.inf]]), dtype)
-
-
-def _after(values: NDArray[np.floating], dtype: type[np.floating]) -> NDArray[np.floating]:
-    """Return the next number of a type; after the largest it is infinity."""
-    with np.errstate(over="ignore"):
-        return np.nextafter(values.astype(dtype), dtype(np.inf))
+    return _distinct(
+        np.concatenate([lowest, ends, by_value, by_digit, successors(ends, dtype), [np.inf]]), dtype
+    )
 
 
 def _distinct(values: NDArray[np.floating], dtype: type[np.floating]) -> Floats:

@@ -68,7 +68,7 @@ def with_honest_bounds(
     groups = [] if units is None else bucket_counts(counts, units)
     worth = worth_of(groups) if groups else None
     pooled = counts if units is None else pool_counts(counts, over=units)
-    sizes = _rows(pooled, keys) if worth is None else _sizes_of(groups, worth, level)
+    sizes = _rows(pooled, keys) if worth is None else _sizes_of(groups, keys, worth, level)
     areas = _areas(table.filter(is_area), pooled, keys, worth)
     areas = areas.join(sizes, on=keys, how="left", nulls_equal=True, maintain_order="left")
     if worth is not None:
@@ -132,7 +132,9 @@ def _rows(counts: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     return rows.with_columns(__rarer=pl.min_horizontal(_SIZES))
 
 
-def _sizes_of(groups: Sequence[BucketCounts], worth: pl.DataFrame, level: float) -> pl.DataFrame:
+def _sizes_of(
+    groups: Sequence[BucketCounts], keys: list[str], worth: pl.DataFrame, level: float
+) -> pl.DataFrame:
     """Return the sizes of groups whose rows depend on those of the same bucket."""
     tables = []
     for group in groups:
@@ -141,12 +143,9 @@ def _sizes_of(groups: Sequence[BucketCounts], worth: pl.DataFrame, level: float)
         known = [float(of_class.sum() * known_share(of_class, level)) for of_class in rows]
         sizes = pl.DataFrame([(*known, min(group.even))], schema=[*_SIZES, "__rarer"], orient="row")
         tables.append(group.histogram.labelled(sizes))
-    table = pl.concat(tables)
-    keys = [name for name in table.columns if not name.startswith("__")]
-    shares = ("positives_worth", "negatives_worth")
-    return table.join(worth, on=keys, how="left", nulls_equal=True, maintain_order="left").select(
-        *keys, *(pl.col(size) * pl.col(share) for size, share in zip(_SIZES, shares, strict=True)), "__rarer"
-    )
+    shares = zip(_SIZES, ("positives_worth", "negatives_worth"), strict=True)
+    found = pl.concat(tables).join(worth, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return found.select(*keys, *(pl.col(size) * pl.col(share) for size, share in shares), "__rarer")
 
 
 def with_area_flags(
