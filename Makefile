@@ -11,7 +11,7 @@ SCALE ?= 1
 SPARK := .venv-spark
 SPARK_PIP := $(SPARK)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint $(SPARK)/constraints.txt
 SITE = import sysconfig; print(sysconfig.get_path("purelib"))
-SPARK_TESTS := tests/test_spark.py tests/test_spark_faults.py tests/test_engines.py
+SPARK_TESTS := tests/counting/spark/test_spark.py tests/counting/spark/test_spark_faults.py tests/counting/spark/test_engines.py
 MARKS ?= spark or engines
 # A worker that has nothing left takes tests from the other. Bytecode is kept even where the environment forbids it: else each
 # worker, and each command that a test starts, would compile all modules again. The workers are as many as most machines have
@@ -47,7 +47,7 @@ lint: $(VENV)/.dev ## run ruff, mypy --strict, and the import rules of the layer
 types: ## check the types of the page's scripts (needs Node.js, and its package index once)
 	@test -x $(TSC) || npm install --prefix $(VENV)/node --no-save --no-package-lock --no-audit --no-fund --silent typescript@5.9 \
 		|| echo "the scripts of the page are not checked: TypeScript cannot be installed"
-	@if test -x $(TSC); then $(TSC) --project nci_frames/reporting/pages; fi
+	@if test -x $(TSC); then $(TSC) --project nci_frames/reporting; fi
 
 format: $(VENV)/.dev ## fix and format the code with ruff
 	$(BIN)/ruff check --fix .
@@ -60,7 +60,7 @@ pages: $(VENV)/.dev ## open reports of 2 to 92 models and 0 to 2,000 segments on
 	$(BIN)/python -m tests.page_matrix --write
 
 faults: $(VENV)/.dev ## break runs of jobs at every write, disks, files, clocks and settings (2 hours; root for the full disk)
-	$(BIN)/python -m pytest -s -m slow tests/test_job_faults.py tests/test_ledger_faults.py tests/test_job_file.py tests/test_gates.py tests/test_object_store.py
+	$(BIN)/python -m pytest -s -m slow tests/jobs/test_job_faults.py tests/jobs/ledger/test_ledger_faults.py tests/jobs/job_file/test_job_file.py tests/jobs/gates/test_gates.py tests/jobs/test_object_store.py
 
 spark: $(SPARK)/.engines ## count on a Spark cluster on this machine, in Ray and in Dask, and kill processes (10 minutes)
 	$(SPARK)/bin/python -m pytest -m "$(MARKS)" $(SPARK_TESTS)

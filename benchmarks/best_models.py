@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 import nci_frames as nf
-from nci_frames.typing import Floats
+from nci_frames.base.typing import Floats
 
 POSITIVES, NEGATIVES, ETA = 100, 10_000, 0.01
 THRESHOLD, CORRELATION, SHIFT = 1.5, 0.9, 1.5

@@ -8,7 +8,7 @@ import polars as pl
 from scipy.special import ndtr, ndtri
 
 import nci_frames as nf
-from nci_frames.typing import Floats
+from nci_frames.base.typing import Floats
 
 ROWS = 174, 1623
 ETAS = [1e-4, 1e-2]

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 import nci_frames as nf
-from nci_frames.files import write_parquet
+from nci_frames.base.files import write_parquet
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.job_file.windows import find_windows
 from nci_frames.jobs.run import run_job

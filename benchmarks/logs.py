@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.files import ROWS_OF_A_GROUP, row_groups
+from nci_frames.base.files import ROWS_OF_A_GROUP, row_groups
 
 __all__ = [
     "KEYS",

@@ -116,7 +116,7 @@ def measured(name: str, folder: Path) -> dict[str, float]:
             segments=() if units else "segment",
         )  # fmt: skip
         if not units:
-            from nci_frames.reporting.pages.html import render_report
+            from nci_frames.reporting.html import render_report
 
             render_report(compared)
     return {"cpu": time.process_time() - cpu, "GB": peak_bytes() / 1e9}

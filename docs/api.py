@@ -27,13 +27,13 @@ ROOMS = (
     "evaluation.planning",
     "evaluation.imbalance",
     "evaluation.prevalence",
-    "evaluation.comparison",
-    "reporting.tables",
-    "reporting.charts",
-    "reporting.files",
-    "reporting.pages",
+    "questions",
+    "tables",
+    "charts",
+    "files",
+    "reporting",
     "jobs",
-    "errors",
+    "base",
 )
 
 

@@ -128,63 +128,63 @@ from .evaluation.prevalence.estimate_prevalence import estimate_prevalence as es
 from .evaluation.prevalence.expected_values import expected_values as expected_values
 from .evaluation.prevalence.project_traffic import project_traffic as project_traffic
 
-# evaluation.comparison
-from .evaluation.comparison.compare import compare_models as compare_models
-from .evaluation.comparison.tables import Comparison as Comparison
+# questions
+from .questions.compare import compare_models as compare_models
+from .questions.tables import Comparison as Comparison
 
-# reporting.tables
-from .reporting.tables.great_tables import ranked_table as ranked_table
+# tables
+from .tables.great_tables import ranked_table as ranked_table
 
-# reporting.charts
-from .reporting.charts import chart_contingency_space as chart_contingency_space
-from .reporting.charts import chart_cost as chart_cost
-from .reporting.charts import chart_decision_map as chart_decision_map
-from .reporting.charts import chart_decomposition as chart_decomposition
-from .reporting.charts import chart_f_beta_over_beta as chart_f_beta_over_beta
-from .reporting.charts import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
-from .reporting.charts import chart_f_beta_plot as chart_f_beta_plot
-from .reporting.charts import chart_imbalance_sensitivity as chart_imbalance_sensitivity
-from .reporting.charts import chart_intervals as chart_intervals
-from .reporting.charts import chart_metric_surface as chart_metric_surface
-from .reporting.charts import chart_p3 as chart_p3
-from .reporting.charts import chart_pos_fraction as chart_pos_fraction
-from .reporting.charts import chart_pr as chart_pr
-from .reporting.charts import chart_pr_auc_over_prevalence as chart_pr_auc_over_prevalence
-from .reporting.charts import chart_precision_uncertainty as chart_precision_uncertainty
-from .reporting.charts import chart_probability_best as chart_probability_best
-from .reporting.charts import chart_rank_over_prevalence as chart_rank_over_prevalence
-from .reporting.charts import chart_roc as chart_roc
-from .reporting.charts import chart_segments as chart_segments
-from .reporting.charts import chart_subsamples as chart_subsamples
-from .reporting.charts import chart_tpr_ppv as chart_tpr_ppv
-from .reporting.charts import chart_winner_ranges as chart_winner_ranges
-from .reporting.charts.parts.theme import dark_chart as dark_chart
-from .reporting.charts.surface_3d import plot_metric_surface_3d as plot_metric_surface_3d
+# charts
+from .charts import chart_contingency_space as chart_contingency_space
+from .charts import chart_cost as chart_cost
+from .charts import chart_decision_map as chart_decision_map
+from .charts import chart_decomposition as chart_decomposition
+from .charts import chart_f_beta_over_beta as chart_f_beta_over_beta
+from .charts import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
+from .charts import chart_f_beta_plot as chart_f_beta_plot
+from .charts import chart_imbalance_sensitivity as chart_imbalance_sensitivity
+from .charts import chart_intervals as chart_intervals
+from .charts import chart_metric_surface as chart_metric_surface
+from .charts import chart_p3 as chart_p3
+from .charts import chart_pos_fraction as chart_pos_fraction
+from .charts import chart_pr as chart_pr
+from .charts import chart_pr_auc_over_prevalence as chart_pr_auc_over_prevalence
+from .charts import chart_precision_uncertainty as chart_precision_uncertainty
+from .charts import chart_probability_best as chart_probability_best
+from .charts import chart_rank_over_prevalence as chart_rank_over_prevalence
+from .charts import chart_roc as chart_roc
+from .charts import chart_segments as chart_segments
+from .charts import chart_subsamples as chart_subsamples
+from .charts import chart_tpr_ppv as chart_tpr_ppv
+from .charts import chart_winner_ranges as chart_winner_ranges
+from .charts.parts.theme import dark_chart as dark_chart
+from .charts.surface_3d import plot_metric_surface_3d as plot_metric_surface_3d
 
-# reporting.files
-from .reporting.files.save_chart import save_chart as save_chart
-from .reporting.files.save_table import save_table as save_table
+# files
+from .files.save_chart import save_chart as save_chart
+from .files.save_table import save_table as save_table
 
-# reporting.pages
-from .reporting.pages.write import write_report as write_report
+# reporting
+from .reporting.write import write_report as write_report
 
 # jobs
 from .jobs.ledger.ledger import CountsLedger as CountsLedger
 
-# errors
-from .errors import ConflictError as ConflictError
-from .errors import InvalidRowsError as InvalidRowsError
-from .errors import InvalidRowsWarning as InvalidRowsWarning
-from .errors import LedgerError as LedgerError
-from .errors import MissingPackageError as MissingPackageError
-from .errors import MixedTypesWarning as MixedTypesWarning
-from .errors import NciFramesError as NciFramesError
-from .errors import NearlyUniqueKeyWarning as NearlyUniqueKeyWarning
-from .errors import OutputError as OutputError
-from .errors import OutsideGridWarning as OutsideGridWarning
-from .errors import ParameterError as ParameterError
-from .errors import SchemaError as SchemaError
-from .errors import SkippedFilesWarning as SkippedFilesWarning
-from .errors import SourceError as SourceError
-from .errors import ToleranceWarning as ToleranceWarning
-from .errors import UnknownMetricError as UnknownMetricError
+# base
+from .base.errors import ConflictError as ConflictError
+from .base.errors import InvalidRowsError as InvalidRowsError
+from .base.errors import InvalidRowsWarning as InvalidRowsWarning
+from .base.errors import LedgerError as LedgerError
+from .base.errors import MissingPackageError as MissingPackageError
+from .base.errors import MixedTypesWarning as MixedTypesWarning
+from .base.errors import NciFramesError as NciFramesError
+from .base.errors import NearlyUniqueKeyWarning as NearlyUniqueKeyWarning
+from .base.errors import OutputError as OutputError
+from .base.errors import OutsideGridWarning as OutsideGridWarning
+from .base.errors import ParameterError as ParameterError
+from .base.errors import SchemaError as SchemaError
+from .base.errors import SkippedFilesWarning as SkippedFilesWarning
+from .base.errors import SourceError as SourceError
+from .base.errors import ToleranceWarning as ToleranceWarning
+from .base.errors import UnknownMetricError as UnknownMetricError

@@ -2,7 +2,7 @@
 
 import os
 
-from nci_frames.interrupts import leave_when_interrupted
+from nci_frames.base.interrupts import leave_when_interrupted
 
 __all__ = ["main"]
 
@@ -16,8 +16,8 @@ def main() -> None:
     # A terminal that does not know its width.
     if os.environ.get("COLUMNS") == "0":
         del os.environ["COLUMNS"]
-    from nci_frames.cli import main as command_line  # noqa: PLC0415
-    from nci_frames.commands import end_without_output  # noqa: PLC0415
+    from nci_frames.commands.cli import main as command_line  # noqa: PLC0415
+    from nci_frames.commands.ending import end_without_output  # noqa: PLC0415
 
     end_without_output()
     command_line()

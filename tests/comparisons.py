@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.evaluation.comparison.compare import compare_models
-from nci_frames.evaluation.comparison.tables import Comparison
+from nci_frames.questions.compare import compare_models
+from nci_frames.questions.tables import Comparison
 
 MODELS = {"boosted trees": (0.82, 0.012), "forest": (0.64, 0.004), "logistic": (0.90, 0.060)}
 HOSTILE = (

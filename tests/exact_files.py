@@ -2,8 +2,9 @@
 
 import pytest
 
-from nci_frames.counting.engine import batches, blocks, dividing, result_file
-from nci_frames.counting.engine.room import Room
+from nci_frames.counting.engine import batches, blocks
+from nci_frames.counting.out_of_memory import dividing, result_file
+from nci_frames.counting.out_of_memory.room import Room
 from tests.logs import random_log
 
 LOG = random_log(2000, values=1000)

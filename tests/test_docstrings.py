@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import nci_frames as nf
-from nci_frames.docstrings import PARTS, documented
+from nci_frames.base.docstrings import PARTS, documented
 
 PACKAGE = Path(nf.__file__).parent
 

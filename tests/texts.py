@@ -19,7 +19,7 @@ import polars as pl
 from click.testing import CliRunner
 
 import nci_frames as nf
-from nci_frames.cli import main as command
+from nci_frames.commands.cli import main as command
 
 FOLDER = Path(__file__).parent / "snapshots"
 MARK = "=== "

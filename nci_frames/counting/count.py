@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nci_frames.checked import checked
+from nci_frames.base.errors import NearlyUniqueKeyWarning, SourceError, ToleranceWarning
 from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.exact import TooManyRowsError
 from nci_frames.counting.engine.memory import Budget
@@ -20,8 +20,8 @@ from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.auto import EXACT_ROWS, Chosen, choose_thresholds
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
 from nci_frames.counting.thresholds.scale import marks, off_scale
-from nci_frames.errors import NearlyUniqueKeyWarning, SourceError, ToleranceWarning
 from nci_frames.schemas import COUNTS
+from nci_frames.schemas.checked import checked
 
 __all__ = ["Tally", "count_confusion", "nearly_unique", "need_whole_log", "tally_predictions", "tally_scan"]
 

@@ -10,21 +10,21 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nci_frames.checked import checked
+from nci_frames.base.errors import OutputError, ParameterError, SchemaError, SourceError
+from nci_frames.base.files import file_kind, scratch_beside, writing
+from nci_frames.base.memory import gigabytes
 from nci_frames.counting.count import nearly_unique, need_whole_log
-from nci_frames.counting.engine.bounded import CHUNKS, Held, counted_parts, hold_rows
 from nci_frames.counting.engine.distinct import columns_of_counts
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
-from nci_frames.counting.engine.result_file import write_counts
-from nci_frames.counting.engine.room import Room
-from nci_frames.counting.engine.scratch import Scratch
-from nci_frames.counting.engine.spilling import Spill
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
-from nci_frames.errors import OutputError, ParameterError, SchemaError, SourceError
-from nci_frames.files import file_kind, scratch_beside, writing
-from nci_frames.memory import gigabytes
+from nci_frames.counting.out_of_memory.bounded import CHUNKS, Held, counted_parts, hold_rows
+from nci_frames.counting.out_of_memory.result_file import write_counts
+from nci_frames.counting.out_of_memory.room import Room
+from nci_frames.counting.out_of_memory.scratch import Scratch
+from nci_frames.counting.out_of_memory.spilling import Spill
+from nci_frames.schemas.checked import checked
 
 __all__ = ["sink_exact_counts"]
 

@@ -13,16 +13,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import check_level
-from nci_frames.checked import checked
+from nci_frames.base.arguments import check_level
+from nci_frames.base.errors import InvalidRowsError, ParameterError
+from nci_frames.base.messages import Option, quantity
+from nci_frames.base.normal import normal_quantile, two_sided_p_values
+from nci_frames.base.typing import Floats
 from nci_frames.counting.logs.reading import kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
-from nci_frames.errors import InvalidRowsError, ParameterError
-from nci_frames.messages import Option, quantity
-from nci_frames.normal import normal_quantile, two_sided_p_values
 from nci_frames.schemas import AUC_COMPARISONS
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["compare_auc"]
 

@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.checked import checked
+from nci_frames.base.errors import InvalidRowsError, ParameterError
+from nci_frames.base.messages import Option, listed, quantity
 from nci_frames.counting.logs.reading import Scan, kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
-from nci_frames.errors import InvalidRowsError, ParameterError
-from nci_frames.messages import Option, listed, quantity
 from nci_frames.schemas import PAIRS
+from nci_frames.schemas.checked import checked
 
 __all__ = ["count_pairs"]
 

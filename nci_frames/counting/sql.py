@@ -7,14 +7,14 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from nci_frames.arguments import check_utf8
-from nci_frames.checked import checked
+from nci_frames.base.arguments import check_utf8
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.extras import require
+from nci_frames.base.messages import Option
+from nci_frames.base.typing import Dialect
 from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds
-from nci_frames.errors import ParameterError
-from nci_frames.extras import require
-from nci_frames.messages import Option
-from nci_frames.typing import Dialect
+from nci_frames.schemas.checked import checked
 
 __all__ = ["counting_sql"]
 

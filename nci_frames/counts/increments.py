@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import quantity
 from nci_frames.counts.sums import check_sums
-from nci_frames.errors import ParameterError
-from nci_frames.messages import quantity
 
 __all__ = ["MOST_CELLS", "check_size", "counts_of", "increments_of"]
 

@@ -6,15 +6,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.checked import checked
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.messages import listed
+from nci_frames.base.typing import Floats
 from nci_frames.counts.resolution import one_score, runs_with_every_score
 from nci_frames.counts.same_grid import sums_on_one_grid
 from nci_frames.counts.sums import check_sums
-from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.messages import listed
 from nci_frames.schemas import COUNTS, collect
+from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import group_starts, in_runs, runs_together
-from nci_frames.typing import Floats
 
 __all__ = ["add_cells", "merge_counts", "pool_counts"]
 

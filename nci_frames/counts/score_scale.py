@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.messages import listed
+from nci_frames.base.messages import listed
 
 __all__ = ["HIGHEST", "LOWEST", "named_models", "no_probabilities", "share_off_scale"]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.errors import SchemaError
+from nci_frames.base.errors import SchemaError
 from nci_frames.schemas import FINITE, MOST_ROWS
 
 __all__ = ["check_sums"]

@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from nci_frames import extras
+from nci_frames.base import extras
 
 __all__ = ["require"]
 

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import check_seed
+from nci_frames.base.arguments import check_seed
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.files import replacing, write_parquet
+from nci_frames.base.typing import Floats
 from nci_frames.demo.extra import require
-from nci_frames.errors import ParameterError
-from nci_frames.files import replacing, write_parquet
-from nci_frames.typing import Floats
 
 __all__ = ["TASKS", "Task", "write_demo_logs"]
 

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from nci_frames.arguments import check_seed, check_whole
+from nci_frames.base.arguments import check_seed, check_whole
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.files import replacing, write_parquet
+from nci_frames.base.messages import quantity
+from nci_frames.base.typing import Floats
 from nci_frames.demo.extra import require
-from nci_frames.errors import ParameterError
-from nci_frames.files import replacing, write_parquet
-from nci_frames.messages import quantity
-from nci_frames.typing import Floats
 
 __all__ = ["ScoreLaw", "synthetic_laws", "write_synthetic_logs"]
 

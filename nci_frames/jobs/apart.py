@@ -4,11 +4,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from nci_frames.errors import ParameterError
-from nci_frames.folders import found_again
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.folders import found_again
+from nci_frames.base.urls import local_path
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.windows import check_template
-from nci_frames.urls import local_path
 
 __all__ = ["check_output_apart"]
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import polars as pl
 
-from nci_frames.errors import NciFramesError
+from nci_frames.base.errors import NciFramesError
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.sources import Source
 from nci_frames.jobs.job_file.windows import find_windows

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nci_frames.arguments import check_seed
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import check_seed
+from nci_frames.base.errors import ParameterError
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import Outcome, run_job
 from nci_frames.jobs.starting import FIRST_NIGHT, SEPARATION, write_night

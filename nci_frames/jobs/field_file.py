@@ -4,8 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
-from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.messages import first_line, listed
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.messages import first_line, listed
 from nci_frames.schemas import FIELD
 
 __all__ = ["read_field", "read_table", "segments_of"]

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import polars as pl
 
-from nci_frames.errors import SourceError
+from nci_frames.base.errors import SourceError
 from nci_frames.evaluation.projection.decomposition import decompose_difference
 from nci_frames.jobs.arrivals import ARRIVALS, count_arrivals
 from nci_frames.jobs.gates.judge import VERDICTS, overall

@@ -6,8 +6,8 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.openmetrics.exposition import generate_latest
 
-from nci_frames.errors import OutputError, ParameterError
-from nci_frames.files import replacing
+from nci_frames.base.errors import OutputError, ParameterError
+from nci_frames.base.files import replacing
 from nci_frames.jobs.run import Outcome
 
 __all__ = ["check_metrics_file", "write_metrics"]

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from nci_frames.base.errors import OutputError, ParameterError
+from nci_frames.base.extras import require
 from nci_frames.counts.ledger.storage import store_problem
-from nci_frames.errors import OutputError, ParameterError
-from nci_frames.extras import require
 
 __all__ = ["ObjectStore", "OvertakenError", "Stored"]
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.base.errors import ConflictError, OutputError, ParameterError, SourceError
+from nci_frames.base.files import replacing
+from nci_frames.base.messages import first_line
 from nci_frames.counts.ledger.storage import fsync_folder
-from nci_frames.errors import ConflictError, OutputError, ParameterError, SourceError
-from nci_frames.files import replacing
-from nci_frames.messages import first_line
 
 __all__ = ["MANIFEST", "POINTER", "Shelf", "check_run", "pointer_text"]
 

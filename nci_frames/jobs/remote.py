@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.errors import ConflictError, OutputError
+from nci_frames.base.errors import ConflictError, OutputError
 from nci_frames.jobs.object_store import ObjectStore, OvertakenError, Stored
 from nci_frames.jobs.publishing import MANIFEST, POINTER, Shelf, pointer_text
 

@@ -8,27 +8,27 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.folders import check_apart, publishing
 from nci_frames.counting.count import Tally
 from nci_frames.counting.engine.progress import steps_shown
 from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counting.logs.units import UnitSizes
 from nci_frames.counting.thresholds.grids import Thresholds, auto_thresholds
-from nci_frames.errors import ParameterError
-from nci_frames.evaluation.comparison.answers import answer_question
-from nci_frames.evaluation.comparison.compare import comparison_of
-from nci_frames.evaluation.comparison.questions import Answer, Question
-from nci_frames.evaluation.comparison.tables import Comparison
-from nci_frames.folders import check_apart, publishing
+from nci_frames.files.save_chart import CHART_KINDS, save_chart
+from nci_frames.files.save_table import TABLE_KINDS, save_table
 from nci_frames.jobs.counting_units import ReportCounts, count_for_comparison
 from nci_frames.jobs.field_file import read_field, segments_of
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.small_segments import field_with_small_pooled
-from nci_frames.reporting.files.save_chart import CHART_KINDS, save_chart
-from nci_frames.reporting.files.save_table import TABLE_KINDS, save_table
-from nci_frames.reporting.findings.answer_lines import short_answer
-from nci_frames.reporting.findings.summary import TITLE
-from nci_frames.reporting.pages.figures import report_charts
-from nci_frames.reporting.pages.write import REPORT_KINDS, write_report
+from nci_frames.questions.answer_lines import short_answer
+from nci_frames.questions.answers import answer_question
+from nci_frames.questions.compare import comparison_of
+from nci_frames.questions.figures import report_charts
+from nci_frames.questions.questions import Answer, Question
+from nci_frames.questions.summary import TITLE
+from nci_frames.questions.tables import Comparison
+from nci_frames.reporting.write import REPORT_KINDS, write_report
 
 __all__ = ["Published", "ReportJob", "run_report"]
 

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import polars as pl
 
+from nci_frames.base.errors import SourceError
 from nci_frames.counting.logs.units import BUCKET
-from nci_frames.errors import SourceError
 from nci_frames.jobs.counting_units import MOST_COUNTS
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings

@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.evaluation.comparison.compare import comparison_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.files.save_table import save_table
 from nci_frames.jobs.apart import check_output_apart
 from nci_frames.jobs.arrivals import arrivals
 from nci_frames.jobs.counted_files import Counting, Planned, count_files, ledger_of, plan_files
@@ -27,10 +27,10 @@ from nci_frames.jobs.reported import Reported, Scope
 from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.jobs.traffic import TrafficTables, count_traffic, traffic_tables
-from nci_frames.reporting.files.save_table import save_table
-from nci_frames.reporting.pages.gates import RunSummary, run_summary
-from nci_frames.reporting.pages.history import write_history
-from nci_frames.reporting.pages.write import write_form
+from nci_frames.questions.compare import comparison_of
+from nci_frames.reporting.gates import RunSummary, run_summary
+from nci_frames.reporting.history import write_history
+from nci_frames.reporting.write import write_form
 
 __all__ = ["Outcome", "Plan", "plan_job", "run_job"]
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.evaluation.comparison.units import Drawn
 from nci_frames.evaluation.field.prevalences import field_of
 from nci_frames.jobs.repeats import REPEAT, one_repeat
+from nci_frames.questions.units import Drawn
 from nci_frames.schemas import COUNTS, key_text
 
 __all__ = ["field_with_small_pooled", "small_segments", "with_small_pooled"]

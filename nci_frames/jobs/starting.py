@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nci_frames.errors import OutputError, ParameterError
-from nci_frames.files import replacing, write_parquet
+from nci_frames.base.errors import OutputError, ParameterError
+from nci_frames.base.files import replacing, write_parquet
 
 __all__ = ["write_example_logs", "write_job"]
 

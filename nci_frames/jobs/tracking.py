@@ -4,11 +4,11 @@ import re
 from datetime import datetime
 from types import ModuleType
 
-from nci_frames.errors import OutputError
-from nci_frames.extras import require
+from nci_frames.base.errors import OutputError
+from nci_frames.base.extras import require
+from nci_frames.base.messages import first_line
 from nci_frames.jobs.job_file.model import Tracking
 from nci_frames.jobs.run import Outcome
-from nci_frames.messages import first_line
 
 __all__ = ["log_to_mlflow", "require_mlflow"]
 

@@ -10,12 +10,11 @@ import polars as pl
 
 from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counts.scores_as_counts import counts_as_scores, scores_as_counts
-from nci_frames.evaluation.comparison.places import main_beta
-from nci_frames.evaluation.comparison.units import Drawn
 from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
 from nci_frames.evaluation.prevalence.project_traffic import project_traffic
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.files.save_table import save_table
 from nci_frames.jobs.counted_files import Counting, count_files, ledger_of
 from nci_frames.jobs.gates.measure import segment_text
 from nci_frames.jobs.job_file.loading import JobFile
@@ -26,7 +25,8 @@ from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.jobs.reported import Reported
 from nci_frames.jobs.scenario_values import SCENARIO_METRICS
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
-from nci_frames.reporting.files.save_table import save_table
+from nci_frames.questions.places import main_beta
+from nci_frames.questions.units import Drawn
 from nci_frames.schemas import PROJECTION
 
 __all__ = ["TrafficLog", "TrafficTables", "count_traffic", "traffic_tables"]

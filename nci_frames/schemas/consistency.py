@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.errors import SchemaError
-from nci_frames.messages import quantity
+from nci_frames.base.errors import SchemaError
+from nci_frames.base.messages import quantity
 from nci_frames.schemas.plain import AT_A_TIME, CELLS, CLASSES
 from nci_frames.schemas.runs import group_starts, is_sorted
 

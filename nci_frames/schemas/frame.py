@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.errors import SchemaError
-from nci_frames.messages import quantity
+from nci_frames.base.errors import SchemaError
+from nci_frames.base.messages import quantity
 from nci_frames.schemas.consistency import check_cells, check_rates, place_of
 from nci_frames.schemas.keys import PATTERN, RESERVED, check_keys, check_times, is_pattern
 from nci_frames.schemas.known import is_known, remember

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from nci_frames.errors import SchemaError
+from nci_frames.base.errors import SchemaError
 
 __all__ = ["PATTERN", "RESERVED", "check_keys", "check_times", "is_pattern", "key_text", "name_problem"]
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import polars as pl
 from click.testing import CliRunner
 
-from nci_frames.cli import main
+from nci_frames.commands.cli import main
 from tests.fuzz.campaign import CLEAN, RIGHT, SILENT, TRACEBACK, Campaign, Case, Found
 from tests.hostile import NAMES, UNDRAWABLE
 

@@ -11,7 +11,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-from nci_frames.folders import MANIFEST
+from nci_frames.base.folders import MANIFEST
 from tests.fuzz.campaign import RIGHT, SILENT, Campaign, Case, Found
 from tests.logs import random_log
 

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.errors import InvalidRowsError
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.progress import rows_shown
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
-from nci_frames.errors import InvalidRowsError
 
 __all__ = ["BATCH_ROWS", "Batch", "read_batches"]
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.batches import BATCH_ROWS, read_batches
 from nci_frames.counting.engine.cells import DENSE_CELLS, CellCounts, Counts
 from nci_frames.counting.engine.counted import Counted
@@ -15,7 +16,6 @@ from nci_frames.counting.engine.digitising import Digitiser
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.typing import Floats
 
 __all__ = ["count_cells", "count_grid", "counted_cells", "holds_one_score", "joined", "successors"]
 

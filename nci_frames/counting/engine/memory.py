@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.memory import gigabytes, usual_limit
+from nci_frames.base.messages import quantity
 from nci_frames.counting.engine.groups import GroupNumbers
-from nci_frames.errors import ParameterError
-from nci_frames.memory import gigabytes, usual_limit
-from nci_frames.messages import quantity
 
 __all__ = ["KEY_BYTES", "Budget", "most_values"]
 

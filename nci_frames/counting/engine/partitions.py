@@ -25,6 +25,7 @@ import polars as pl
 import pyarrow as pa
 from polars.io.plugins import register_io_source
 
+from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.batches import BATCH_ROWS
 from nci_frames.counting.engine.exact import count_exact
 from nci_frames.counting.engine.grid import count_cells
@@ -33,7 +34,6 @@ from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.source import FILE, Source
-from nci_frames.typing import Floats
 
 __all__ = ["InvalidByFile", "PartialCounts", "key_names", "partial_schema", "rows_scan"]
 

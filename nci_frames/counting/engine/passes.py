@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
+from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.exact import count_exact
 from nci_frames.counting.engine.grid import count_grid
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.score_range import ScoreRange, score_range
-from nci_frames.counting.engine.spark import count_in_spark, score_range_in_spark
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.typing import Floats
+from nci_frames.counting.spark.counting import count_in_spark, score_range_in_spark
 
 __all__ = ["count_at", "find_scores"]
 

@@ -14,7 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from nci_frames.messages import quantity
+from nci_frames.base.messages import quantity
 
 __all__ = ["rows_shown", "steps_shown"]
 

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.batches import BATCH_ROWS
 from nci_frames.counting.engine.partitions import rows_scan
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
-from nci_frames.typing import Floats
 
 __all__ = ["FEW_SCORES", "RangeOfPartition", "ScoreRange", "score_range"]
 

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
+from nci_frames.base.errors import ParameterError, SourceError
+from nci_frames.base.messages import first_line
 from nci_frames.counting.logs.chunks import MalformedFooterError, column_chunks
 from nci_frames.counting.logs.pages import MalformedPageError, has_checksum, is_intact
-from nci_frames.errors import ParameterError, SourceError
-from nci_frames.messages import first_line
 
 __all__ = ["Hashes", "PageChecksums", "need_hashes"]
 

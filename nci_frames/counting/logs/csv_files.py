@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
+from nci_frames.base.errors import SourceError
+from nci_frames.base.messages import first_line
 from nci_frames.counting.logs.read_errors import READ_ERRORS
-from nci_frames.errors import SourceError
-from nci_frames.messages import first_line
 
 __all__ = ["UnusableHeaderError", "label_type", "parsed", "read_header", "scan_csv"]
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from nci_frames.errors import ParameterError
+from nci_frames.base.errors import ParameterError
 
 __all__ = ["refuse_after_fork"]
 

@@ -1,6 +1,6 @@
 """Which names the segments of a log can have: those that a key of the tables can have."""
 
-from nci_frames.errors import ParameterError
+from nci_frames.base.errors import ParameterError
 from nci_frames.schemas import name_problem
 
 __all__ = ["check_key"]

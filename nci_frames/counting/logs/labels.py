@@ -5,11 +5,11 @@ import math
 
 import polars as pl
 
+from nci_frames.base.errors import InvalidRowsError, ParameterError
+from nci_frames.base.messages import Option
 from nci_frames.counting.logs.rows import Positive
 from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.types import is_text
-from nci_frames.errors import InvalidRowsError, ParameterError
-from nci_frames.messages import Option
 
 __all__ = ["as_label", "check_labels", "positive_hint"]
 

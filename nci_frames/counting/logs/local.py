@@ -9,6 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
+from nci_frames.base.errors import NciFramesError, SchemaError, SkippedFilesWarning, SourceError
+from nci_frames.base.messages import files_among, first_line, listed, quantity
 from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.csv_files import label_type, parsed, scan_csv
 from nci_frames.counting.logs.footers import Footer, read_footers
@@ -16,8 +18,6 @@ from nci_frames.counting.logs.paths import NULL_KEY, Found, LogFile, is_csv, is_
 from nci_frames.counting.logs.read_errors import READ_ERRORS
 from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.counting.logs.types import common_types
-from nci_frames.errors import NciFramesError, SchemaError, SkippedFilesWarning, SourceError
-from nci_frames.messages import files_among, first_line, listed, quantity
 
 __all__ = ["open_files"]
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
-from nci_frames.errors import SchemaError, SourceError
-from nci_frames.files import nearest_folder
-from nci_frames.messages import quantity
+from nci_frames.base.errors import SchemaError, SourceError
+from nci_frames.base.files import nearest_folder
+from nci_frames.base.messages import quantity
 
 __all__ = [
     "DELTA_LOG",

@@ -15,11 +15,11 @@ from typing import Literal, NoReturn
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from nci_frames.base.errors import InvalidRowsError, InvalidRowsWarning, SchemaError, SourceError
+from nci_frames.base.messages import Option, files_among, listed, quantity
 from nci_frames.counting.logs.labels import positive_hint
 from nci_frames.counting.logs.rows import NEITHER, REASON, REASONS, count_rows
 from nci_frames.counting.logs.source import FILE, Source
-from nci_frames.errors import InvalidRowsError, InvalidRowsWarning, SchemaError, SourceError
-from nci_frames.messages import Option, files_among, listed, quantity
 
 __all__ = ["OnInvalid", "Scan", "kept_keys", "predictions_of", "scan_of"]
 

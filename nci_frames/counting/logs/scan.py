@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.arguments import check_utf8
-from nci_frames.checked import checked
+from nci_frames.base.arguments import check_utf8
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.messages import Option
 from nci_frames.counting.logs.checksums import Hashes
 from nci_frames.counting.logs.forks import refuse_after_fork
 from nci_frames.counting.logs.key_names import check_key
@@ -17,9 +18,8 @@ from nci_frames.counting.logs.rows import Columns, Positive, raw_predictions
 from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.sources import Predictions, SourceLike, frame_source, need_columns, open_source
 from nci_frames.counting.logs.types import is_text
-from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.messages import Option
 from nci_frames.schemas import PATTERN, PREDICTIONS, is_pattern
+from nci_frames.schemas.checked import checked
 
 __all__ = ["scan_behind", "scan_predictions"]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
+from nci_frames.base.errors import SourceError
+from nci_frames.base.messages import first_line
 from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.footers import Stamp, stamp_of
 from nci_frames.counting.logs.read_errors import READ_ERRORS
-from nci_frames.counting.logs.spark_rows import SparkRows
-from nci_frames.errors import SourceError
-from nci_frames.messages import first_line
+from nci_frames.counting.spark.rows import SparkRows
 
 __all__ = ["FILE", "Source"]
 

@@ -9,17 +9,17 @@ from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
+from nci_frames.base.errors import ParameterError, SchemaError, SourceError
+from nci_frames.base.extras import require
+from nci_frames.base.messages import first_line, quantity
+from nci_frames.base.urls import local_path
 from nci_frames.counting.logs.checksums import Hashes, need_hashes
 from nci_frames.counting.logs.local import open_files
 from nci_frames.counting.logs.paths import DELTA_LOG, find_files
 from nci_frames.counting.logs.source import Source
-from nci_frames.counting.logs.spark_files import need_columns_in_files
-from nci_frames.counting.logs.spark_rows import SparkRows, is_spark, placeholder
 from nci_frames.counting.logs.types import common_types
-from nci_frames.errors import ParameterError, SchemaError, SourceError
-from nci_frames.extras import require
-from nci_frames.messages import first_line, quantity
-from nci_frames.urls import local_path
+from nci_frames.counting.spark.files import need_columns_in_files
+from nci_frames.counting.spark.rows import SparkRows, is_spark, placeholder
 
 __all__ = ["ArrowStream", "Predictions", "SourceLike", "frame_source", "need_columns", "open_source"]
 

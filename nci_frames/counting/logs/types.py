@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from nci_frames.errors import MixedTypesWarning, SchemaError
-from nci_frames.messages import listed
+from nci_frames.base.errors import MixedTypesWarning, SchemaError
+from nci_frames.base.messages import listed
 
 __all__ = ["common_types", "is_text"]
 

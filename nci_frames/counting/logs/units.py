@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import check_whole
-from nci_frames.checked import checked
+from nci_frames.base.arguments import check_whole
+from nci_frames.base.errors import ParameterError
 from nci_frames.counting.logs.reading import predictions_of
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
-from nci_frames.errors import ParameterError
+from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import BUCKET
 
 __all__ = ["BUCKET", "UnitSizes", "bucket_of_units", "unit_buckets", "unit_sizes"]

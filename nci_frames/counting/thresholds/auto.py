@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.grid import holds_one_score
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.thresholds.grids import AutoThresholds
 from nci_frames.counting.thresholds.refining import ModelCounts, fewest, worst
 from nci_frames.counting.thresholds.scanned import refine_scan, score_type
-from nci_frames.typing import Floats
 
 __all__ = ["EXACT_ROWS", "Chosen", "choose_thresholds"]
 

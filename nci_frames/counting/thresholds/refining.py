@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import MOST_THRESHOLDS
+from nci_frames.base.arguments import MOST_THRESHOLDS
+from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.grid import holds_one_score, successors
-from nci_frames.typing import Floats
 
 __all__ = ["CountOnGrid", "ModelCounts", "fewest", "first_grid", "refine", "worst"]
 

@@ -7,6 +7,8 @@ rows are counted at both ends of [0, 1], too, which costs no further pass.
 import numpy as np
 import polars as pl
 
+from nci_frames.base.errors import OutsideGridWarning
+from nci_frames.base.typing import Floats
 from nci_frames.counts.score_scale import (
     HIGHEST,
     LOWEST,
@@ -14,9 +16,7 @@ from nci_frames.counts.score_scale import (
     no_probabilities,
     share_off_scale,
 )
-from nci_frames.errors import OutsideGridWarning
 from nci_frames.schemas import COUNTS
-from nci_frames.typing import Floats
 
 __all__ = ["marks", "off_scale"]
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import count_at, find_scores
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.thresholds.refining import Measure, ModelCounts, first_grid, refine
-from nci_frames.typing import Floats
 
 __all__ = ["refine_scan", "score_type"]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.errors import SchemaError
+from nci_frames.base.errors import SchemaError
 
 __all__ = ["dtype_of", "stored_type", "to_stored"]
 

@@ -14,10 +14,10 @@ from typing import Any
 from blake3 import blake3
 from deltalake._internal import DeltaFileSystemHandler
 
-from nci_frames.arguments import check_utf8
-from nci_frames.errors import LedgerError, OutputError
-from nci_frames.files import nearest_folder
-from nci_frames.messages import listed
+from nci_frames.base.arguments import check_utf8
+from nci_frames.base.errors import LedgerError, OutputError
+from nci_frames.base.files import nearest_folder
+from nci_frames.base.messages import listed
 
 __all__ = ["Storage", "content_hash", "file_hash", "fsync_folder", "store_problem"]
 

@@ -32,8 +32,8 @@ from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Tr
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
+from nci_frames.base.errors import LedgerError, OutputError, SchemaError
 from nci_frames.counts.ledger.storage import Storage, content_hash, store_problem
-from nci_frames.errors import LedgerError, OutputError, SchemaError
 
 __all__ = ["COLUMNS", "CommitFailedError", "LedgerTable", "Snapshot"]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.base.errors import LedgerError
+from nci_frames.base.messages import Call
 from nci_frames.counts.ledger.entries import SourceState, source_states
 from nci_frames.counts.ledger.table import LedgerTable, Snapshot
-from nci_frames.errors import LedgerError
-from nci_frames.messages import Call
 
 __all__ = ["View", "shown_path"]
 

@@ -8,10 +8,10 @@ from typing import Literal, cast
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, check_level
-from nci_frames.checked import checked
+from nci_frames.base.arguments import Prevalences, check_level
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import ParameterError
 from nci_frames.evaluation.areas.banded import Band, band_parts, highest_average_precision
 from nci_frames.evaluation.areas.pr_rules import PR_RULES, Method, Steps
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -22,7 +22,7 @@ from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.support.curves import with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, RATES, collect
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["Areas", "areas_of", "compute_areas", "enclosed", "mean_pr_auc"]
 

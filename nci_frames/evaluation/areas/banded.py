@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts
-from nci_frames.typing import Floats
 
 __all__ = ["Band", "band_parts", "highest_average_precision"]
 

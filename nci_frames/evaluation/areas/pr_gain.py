@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, prevalence_values
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import Prevalences, prevalence_values
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.areas import Areas, enclosed
 from nci_frames.evaluation.arrays.roc_steps import Curves, curves_of, no_curves
 from nci_frames.evaluation.metrics import PR_GAIN_AUC
 from nci_frames.evaluation.support.curves import with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, collect
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["check_gain_prevalences", "gained", "pr_gain_auc"]
 

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nci_frames.typing import Floats
+from nci_frames.base.typing import Floats
 
 __all__ = ["PR_RULES", "Method", "Steps"]
 

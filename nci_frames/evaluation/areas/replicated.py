@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.pr_gain import check_gain_prevalences, gained
 from nci_frames.evaluation.metrics import PR_AUC, PR_GAIN_AUC, ROC_AUC
-from nci_frames.typing import Floats
 
 __all__ = ["REPLICATED", "ReplicatedArea", "average_precisions", "pr_gain_aucs", "roc_aucs"]
 

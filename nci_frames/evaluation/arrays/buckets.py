@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import LEAST_BUCKETS
+from nci_frames.base.arguments import LEAST_BUCKETS
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.counts.resolution import runs_with_every_score
-from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.runs import group_starts, is_sorted, values_of
-from nci_frames.typing import Floats
 
 __all__ = ["BucketCounts", "bucket_counts", "even_buckets"]
 

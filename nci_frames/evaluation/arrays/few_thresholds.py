@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.counts.resolution import one_score
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.runs import in_runs, rows_of_runs, runs_together
-from nci_frames.typing import Floats
 
 __all__ = ["at_thresholds", "near_threshold"]
 

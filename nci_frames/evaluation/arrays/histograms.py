@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
 from nci_frames.counts.resolution import runs_with_every_score
-from nci_frames.errors import ParameterError
 from nci_frames.schemas import COUNTS, RATES, collect
 from nci_frames.schemas.runs import in_runs
-from nci_frames.typing import Floats
 
 __all__ = ["Histogram", "Histograms", "histograms", "whole_counts"]
 

@@ -9,10 +9,10 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.counts.resolution import no_score_below, one_score
 from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_sorted, runs_together
-from nci_frames.typing import Floats
 
 __all__ = ["Curves", "curve_parts", "curves_of", "no_curves"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.typing import Floats
+from nci_frames.base.typing import Floats
 
 __all__ = ["TOLERANCE", "thin_curves"]
 

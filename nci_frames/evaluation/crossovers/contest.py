@@ -7,16 +7,16 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, beta_values, prevalence_values
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import Prevalences, beta_values, prevalence_values
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import listed
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.metrics import CalledMetric, called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.projection.grids import require_columns
-from nci_frames.messages import listed
 from nci_frames.schemas import RATES
 from nci_frames.schemas.runs import rows_of_runs
-from nci_frames.typing import Floats
 
 __all__ = ["Contest", "Over", "Points", "check_pairs", "contests", "points_of", "repeated_keys"]
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences
-from nci_frames.checked import checked
+from nci_frames.base.arguments import Prevalences
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
     Over,
@@ -22,6 +21,7 @@ from nci_frames.evaluation.crossovers.lines import has_lines
 from nci_frames.evaluation.crossovers.meetings import Meetings, curve_meetings, line_meetings
 from nci_frames.evaluation.metrics import curve_asked
 from nci_frames.schemas import CROSSOVERS, RATES, collect
+from nci_frames.schemas.checked import checked
 
 __all__ = ["find_crossovers"]
 

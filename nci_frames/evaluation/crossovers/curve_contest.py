@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from nci_frames.errors import ParameterError
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.crossovers.contest import Over, check_pairs, repeated_keys
 from nci_frames.evaluation.crossovers.pr_auc_crossovers import area_meetings
@@ -14,7 +15,6 @@ from nci_frames.evaluation.crossovers.search import axis_value
 from nci_frames.evaluation.crossovers.supported_ranges import area_support, supported_prevalences
 from nci_frames.evaluation.metrics import PR_AUC, ROC_AUC, Metric
 from nci_frames.schemas import COUNTS, collect
-from nci_frames.typing import Floats
 
 __all__ = ["curve_crossovers", "curve_winners"]
 

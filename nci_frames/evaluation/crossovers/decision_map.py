@@ -3,8 +3,7 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
+from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.crossovers.contest import points_of
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
 from nci_frames.evaluation.crossovers.supported_ranges import LOWEST, WHY, supported_lambdas
@@ -12,6 +11,7 @@ from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import point_reason, point_support
 from nci_frames.schemas import DECISION_MAP, NEVER_BEST, RATES, collect
+from nci_frames.schemas.checked import checked
 
 __all__ = ["decision_map", "find_never_best", "own_maps"]
 

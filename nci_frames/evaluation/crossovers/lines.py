@@ -5,9 +5,9 @@ from typing import Self
 
 import numpy as np
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.contest import Contest, Points
 from nci_frames.evaluation.crossovers.envelope import Crossings, Envelope, Places, lower_envelope
-from nci_frames.typing import Floats
 
 __all__ = ["LineContest", "f_beta_envelope", "has_lines"]
 

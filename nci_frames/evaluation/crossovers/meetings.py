@@ -7,11 +7,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.contest import Contest, Points
 from nci_frames.evaluation.crossovers.envelope import Places, crossings
 from nci_frames.evaluation.crossovers.lines import LineContest
 from nci_frames.evaluation.crossovers.search import axis_value, places_along, roots, sign_changes
-from nci_frames.typing import Floats
 
 __all__ = ["Meetings", "curve_meetings", "line_meetings"]
 

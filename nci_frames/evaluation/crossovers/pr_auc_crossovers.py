@@ -11,9 +11,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.pr_auc_curves import ROUNDING, AreaCurves, halves
 from nci_frames.evaluation.crossovers.search import axis_value, roots
-from nci_frames.typing import Floats
 
 __all__ = ["AreaMeetings", "area_meetings"]
 

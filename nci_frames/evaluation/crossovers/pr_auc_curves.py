@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.replicated import average_precisions
 from nci_frames.evaluation.crossovers.search import axis_value
 from nci_frames.schemas import COUNTS
-from nci_frames.typing import Floats
 
 __all__ = ["ROUNDING", "AreaCurves", "area_curves", "halves"]
 

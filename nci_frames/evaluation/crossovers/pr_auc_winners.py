@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.nodes import TOLERANCE
 from nci_frames.evaluation.crossovers.supported_ranges import LOWEST, WHY, supported_prevalences
 from nci_frames.schemas import WINNERS
-from nci_frames.typing import Floats
 
 __all__ = ["area_winners"]
 

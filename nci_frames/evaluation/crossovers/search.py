@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.contest import Over
-from nci_frames.typing import Floats
 
 __all__ = ["axis_value", "changes_of_best", "places_along", "roots", "sign_changes"]
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import Prevalences
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.contest import Contest, Over, Points, contests, points_of
 from nci_frames.evaluation.crossovers.curve_contest import curve_winners
 from nci_frames.evaluation.crossovers.envelope import Places
@@ -19,7 +19,7 @@ from nci_frames.evaluation.support.flags import point_flags
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import class_reason, point_reason, point_support
 from nci_frames.schemas import COUNTS, RATES, WINNERS, collect
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["best_rows", "winner_ranges"]
 

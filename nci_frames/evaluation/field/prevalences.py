@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 import polars as pl
 
-from nci_frames.arguments import Prevalences, prevalence_values
-from nci_frames.errors import ParameterError, SchemaError
-from nci_frames.messages import listed
+from nci_frames.base.arguments import Prevalences, prevalence_values
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.messages import listed
+from nci_frames.base.typing import Floats
 from nci_frames.schemas import FIELD, key_text
-from nci_frames.typing import Floats
 
 __all__ = ["Field", "field_of", "is_field", "numbers_of", "own_prevalence", "with_prevalence"]
 

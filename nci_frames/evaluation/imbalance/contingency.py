@@ -3,11 +3,11 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import beta_value, prevalence_of_ratio
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.base.arguments import beta_value, prevalence_of_ratio
+from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.evaluation.imbalance.sensitivity import on_surface, width_of
 from nci_frames.schemas import PATHS, RATES, collect
+from nci_frames.schemas.checked import checked
 
 __all__ = ["surface_path_length"]
 

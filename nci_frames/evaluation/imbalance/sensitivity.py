@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import beta_value, check_whole, prevalence_of_ratio
-from nci_frames.checked import checked
+from nci_frames.base.arguments import beta_value, check_whole, prevalence_of_ratio
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_columns, with_values
 from nci_frames.schemas import AGNOSTIC, SENSITIVITY, SURFACE
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["agnostic_metrics", "imbalance_sensitivity", "metric_surface", "on_surface", "width_of"]
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from nci_frames.errors import ParameterError
+from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics.metric import Parameter
 from nci_frames.evaluation.metrics.registry import metric
 from nci_frames.evaluation.metrics.terms import FPR, TPR, eta_of, ratio, share_of

@@ -1,6 +1,6 @@
 """The direction in which a metric is better."""
 
-from nci_frames.errors import ParameterError
+from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics.metric import Metric
 
 __all__ = ["better_sign"]

@@ -4,7 +4,7 @@ import re
 
 import polars as pl
 
-from nci_frames.errors import ParameterError, UnknownMetricError
+from nci_frames.base.errors import ParameterError, UnknownMetricError
 from nci_frames.evaluation.metrics.metric import CalledMetric, Metric
 from nci_frames.evaluation.metrics.registry import all_metrics, resolve
 

@@ -7,11 +7,11 @@ from typing import NoReturn, ParamSpec, cast
 
 import polars as pl
 
-from nci_frames.checked import checked
-from nci_frames.docstrings import documented
-from nci_frames.errors import ParameterError
+from nci_frames.base.docstrings import documented
+from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics.labels import label_of, settings_of
 from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric, Parameter
+from nci_frames.schemas.checked import checked
 
 __all__ = ["add", "all_metrics", "curve_metric", "metric", "resolve"]
 

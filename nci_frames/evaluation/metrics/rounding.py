@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics.metric import Metric
-from nci_frames.typing import Floats
 
 __all__ = ["rounding", "tie_leaders"]
 

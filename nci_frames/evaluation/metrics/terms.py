@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from nci_frames.errors import ParameterError
+from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics.metric import Parameter
 
 __all__ = [

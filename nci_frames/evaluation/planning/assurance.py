@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval
-from nci_frames.normal import normal_quantile
-from nci_frames.typing import Floats
 
 __all__ = ["Promise", "assured_rows", "half_width_at"]
 

@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import check_level, check_whole, number_list
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import check_level, check_whole, number_list
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval
 from nci_frames.schemas import BAND_COVERAGE, INTERVAL_COVERAGE
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["band_coverage", "interval_coverage"]
 

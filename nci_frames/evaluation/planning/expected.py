@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import check_whole, number_list, prevalence_of_ratio
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import check_whole, number_list, prevalence_of_ratio
+from nci_frames.base.errors import ParameterError
 from nci_frames.schemas import COUNTS
+from nci_frames.schemas.checked import checked
 
 __all__ = ["expected_counts"]
 

@@ -7,13 +7,13 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.arguments import check_level, number_list
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import check_level, number_list
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import Option
 from nci_frames.evaluation.planning.assurance import Promise, assured_rows, half_width_at
 from nci_frames.evaluation.rates.intervals import Interval
-from nci_frames.messages import Option
 from nci_frames.schemas import SAMPLES
+from nci_frames.schemas.checked import checked
 
 __all__ = ["PlanningMethod", "required_samples"]
 

@@ -3,9 +3,9 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import check_level
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import check_level
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.contest import Contest, Points, contests, points_of, repeated_keys
 from nci_frames.evaluation.crossovers.winners import best_rows
 from nci_frames.evaluation.metrics.rounding import tie_leaders
@@ -14,7 +14,7 @@ from nci_frames.evaluation.prevalence.means import mean_values, with_support
 from nci_frames.evaluation.prevalence.regrets import Regrets
 from nci_frames.evaluation.support.flags import point_flags
 from nci_frames.schemas import CHOICES, RATES, REGRETS, collect
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["choose_under_uncertainty", "minimax_regret"]
 

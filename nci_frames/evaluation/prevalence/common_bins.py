@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.errors import SchemaError
+from nci_frames.base.errors import SchemaError
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.prevalence.mixtures import Bins, joined_bins
 from nci_frames.schemas.runs import group_starts, is_sorted
-from nci_frames.typing import Floats
 
 __all__ = ["check_key_types", "common_bins"]
 

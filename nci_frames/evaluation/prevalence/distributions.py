@@ -7,12 +7,12 @@ from typing import Protocol
 
 import numpy as np
 
-from nci_frames.arguments import check_level
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
-from nci_frames.messages import quantity
-from nci_frames.normal import normal_quantile
-from nci_frames.typing import Floats
+from nci_frames.base.arguments import check_level
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import quantity
+from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["PrevalenceDistribution", "beta_prevalence", "prevalence_between", "prevalence_draws"]
 

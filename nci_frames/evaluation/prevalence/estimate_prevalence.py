@@ -6,19 +6,19 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import check_level
-from nci_frames.checked import checked
+from nci_frames.base.arguments import check_level
+from nci_frames.base.errors import SchemaError
+from nci_frames.base.normal import normal_quantile
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.counts.scores_as_counts import scores_as_counts
-from nci_frames.errors import SchemaError
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.prevalence.common_bins import check_key_types, common_bins
 from nci_frames.evaluation.prevalence.estimates import estimates
 from nci_frames.evaluation.prevalence.fit import misfits
 from nci_frames.evaluation.prevalence.mixtures import Bins, Mixtures
 from nci_frames.evaluation.significance.corrections import holm
-from nci_frames.normal import normal_quantile
 from nci_frames.schemas import COUNTS, PREVALENCES, collect
+from nci_frames.schemas.checked import checked
 
 __all__ = ["estimate_prevalence"]
 

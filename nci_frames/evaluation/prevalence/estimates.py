@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.prevalence.mixtures import Mixtures
-from nci_frames.typing import Floats
 
 __all__ = ["METHODS", "Estimates", "estimates"]
 

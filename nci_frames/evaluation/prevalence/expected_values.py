@@ -3,11 +3,11 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.checked import checked
 from nci_frames.evaluation.crossovers.contest import contests, points_of, repeated_keys
 from nci_frames.evaluation.prevalence.distributions import PrevalenceDistribution
 from nci_frames.evaluation.prevalence.means import mean_values, with_support
 from nci_frames.schemas import EXPECTATIONS, RATES, collect
+from nci_frames.schemas.checked import checked
 
 __all__ = ["expected_values"]
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.prevalence.mixtures import Mixtures
-from nci_frames.typing import Floats
 
 __all__ = ["misfits"]
 

@@ -3,12 +3,12 @@
 import numpy as np
 import polars as pl
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.contest import Contest, Points
 from nci_frames.evaluation.prevalence.distributions import PrevalenceDistribution
 from nci_frames.evaluation.support.flags import log_cost
 from nci_frames.evaluation.support.reasons import reason_text, too_few_number
 from nci_frames.evaluation.support.rule import class_reason, independent_rows, point_reason, point_support
-from nci_frames.typing import Floats
 
 __all__ = ["MOST_UNSUPPORTED", "mean_values", "with_support"]
 

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.checked import checked
-from nci_frames.errors import SchemaError
+from nci_frames.base.errors import SchemaError
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics.metric import CalledMetric
 from nci_frames.evaluation.prevalence.common_bins import check_key_types
 from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_bounds
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.schemas import PREVALENCES, PROJECTION, RATES, collect
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["project_traffic"]
 

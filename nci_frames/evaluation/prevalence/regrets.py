@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.contest import Contest, Points
 from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.winners import best_rows
-from nci_frames.typing import Floats
 
 __all__ = ["Regrets"]
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, collect
+from nci_frames.schemas.checked import checked
 
 __all__ = ["average_over"]
 

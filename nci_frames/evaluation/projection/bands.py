@@ -4,12 +4,12 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.arguments import Prevalences
-from nci_frames.checked import checked
+from nci_frames.base.arguments import Prevalences
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.projection.grids import require_bounds
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.schemas import BAND, RATES, UNCERTAINTY, collect
+from nci_frames.schemas.checked import checked
 
 __all__ = ["max_precision_uncertainty", "precision_band"]
 

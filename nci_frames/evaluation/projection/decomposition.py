@@ -7,13 +7,13 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
+from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.field.prevalences import Field, is_field, with_prevalence
 from nci_frames.evaluation.projection.grids import require_selected
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.segments import require_keys, shared_threshold
 from nci_frames.schemas import DECOMPOSITION, RATES, collect
+from nci_frames.schemas.checked import checked
 
 __all__ = ["KeyValue", "decompose_difference"]
 

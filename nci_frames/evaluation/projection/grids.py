@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, beta_values, prevalence_values
-from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.base.arguments import Prevalences, beta_values, prevalence_values
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.messages import first_line, listed
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.evaluation.support.flags import defined_flags, flags, hidden_flags, log_rarity
-from nci_frames.messages import first_line, listed
 
 __all__ = [
     "SUPPORT",

@@ -5,14 +5,14 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, check_level, prevalence_values
-from nci_frames.checked import checked
+from nci_frames.base.arguments import Prevalences, check_level, prevalence_values
+from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.rates.intervals import require_row_counts
 from nci_frames.evaluation.rates.ratios import ratio_interval
 from nci_frames.evaluation.support.flags import point_flags
-from nci_frames.normal import normal_quantile
 from nci_frames.schemas import PROJECTION, RATES, collect
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["predictive_value_interval"]
 

@@ -6,15 +6,15 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, check_whole
-from nci_frames.checked import checked
+from nci_frames.base.arguments import Prevalences, check_whole
+from nci_frames.base.memory import check_table
+from nci_frames.base.messages import quantity
 from nci_frames.evaluation.field.prevalences import Field, with_prevalence
 from nci_frames.evaluation.projection.grids import SUPPORT, MetricGrid, Metrics, metric_grids
 from nci_frames.evaluation.support.flags import log_cost
 from nci_frames.evaluation.support.rule import independent_rows, point_reason, point_support
-from nci_frames.memory import check_table
-from nci_frames.messages import quantity
 from nci_frames.schemas import PROJECTION, RATES, collect
+from nci_frames.schemas.checked import checked
 
 __all__ = ["points_on_grids", "project_checked", "project_in_parts", "project_rates"]
 

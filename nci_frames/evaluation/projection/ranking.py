@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.checked import checked
-from nci_frames.errors import SchemaError
+from nci_frames.base.errors import SchemaError
 from nci_frames.evaluation.metrics import Direction, find_metric
 from nci_frames.evaluation.metrics.rounding import rounding, tie_leaders
 from nci_frames.schemas import AREAS, PROJECTION, RANKING, ROLL_UP, FrameSchema, collect
+from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import group_starts
 
 __all__ = ["rank_models"]

@@ -5,10 +5,9 @@ from typing import Literal, cast
 
 import polars as pl
 
-from nci_frames.arguments import Prevalences
-from nci_frames.checked import checked
+from nci_frames.base.arguments import Prevalences
+from nci_frames.base.errors import ParameterError
 from nci_frames.counts.pooling import add_cells
-from nci_frames.errors import ParameterError
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of
 from nci_frames.evaluation.projection.grids import Metrics
 from nci_frames.evaluation.projection.projection import project_checked
@@ -16,6 +15,7 @@ from nci_frames.evaluation.projection.segments import require_keys, shared_thres
 from nci_frames.evaluation.projection.traffic import mixed_rates
 from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.schemas import RATES, ROLL_UP, collect
+from nci_frames.schemas.checked import checked
 
 __all__ = ["roll_up"]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.schemas import RATES
 
 __all__ = ["require_keys", "shared_threshold"]

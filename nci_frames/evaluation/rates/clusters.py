@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts, even_buckets
-from nci_frames.normal import normal_quantile
 from nci_frames.schemas import COUNTS
-from nci_frames.typing import Floats
 
 __all__ = ["FEW_HITS", "class_worth", "effective_rows", "jackknife_weights", "known_share", "worth_of"]
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.arguments import beta_value
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import beta_value
+from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 

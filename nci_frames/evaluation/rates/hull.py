@@ -3,10 +3,10 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.checked import checked
+from nci_frames.base.errors import SchemaError
 from nci_frames.counts.resolution import one_score, without_claims
-from nci_frames.errors import SchemaError
 from nci_frames.schemas import RATES, collect
+from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import group_starts
 
 __all__ = ["highest_of_each_tpr", "roc_convex_hull"]

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import check_level
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
-from nci_frames.normal import normal_quantile
+from nci_frames.base.arguments import check_level
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.normal import normal_quantile
+from nci_frames.schemas.checked import checked
 
 __all__ = [
     "AccuracyMethod",

@@ -5,14 +5,14 @@ from typing import cast
 
 import polars as pl
 
-from nci_frames.arguments import Prevalences
-from nci_frames.checked import checked
+from nci_frames.base.arguments import Prevalences
+from nci_frames.base.errors import ParameterError
 from nci_frames.counts.resolution import without_claims
-from nci_frames.errors import ParameterError
 from nci_frames.evaluation.field.prevalences import Field, is_field, numbers_of, with_prevalence
 from nci_frames.evaluation.rates.criteria import Wish, wish_for
 from nci_frames.evaluation.rates.selection import Runs, interpolated_points, picked_points
 from nci_frames.schemas import RATES, collect
+from nci_frames.schemas.checked import checked
 
 __all__ = ["select_operating_points"]
 

@@ -8,18 +8,18 @@ from typing import NamedTuple, Self
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import check_level
-from nci_frames.checked import checked
+from nci_frames.base.arguments import check_level
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.messages import quantity
+from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Floats
 from nci_frames.counts.scores_as_counts import scores_as_counts
-from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.evaluation.rates.weighted_sums import split_sums
-from nci_frames.messages import quantity
-from nci_frames.normal import normal_quantile
 from nci_frames.schemas import COUNTS, RATES
+from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import group_starts
-from nci_frames.typing import Floats
 
 __all__ = ["correct_partial_labels"]
 

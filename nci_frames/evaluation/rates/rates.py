@@ -6,14 +6,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import check_level
-from nci_frames.checked import checked
+from nci_frames.base.arguments import check_level
+from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.evaluation.rates.simultaneous import local_alpha, simultaneous_interval
 from nci_frames.schemas import COUNTS, RATES, collect
+from nci_frames.schemas.checked import checked
 from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_sorted
 

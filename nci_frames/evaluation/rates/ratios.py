@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from nci_frames.normal import normal_quantile
-from nci_frames.typing import Floats
+from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Floats
 
 __all__ = ["ratio_interval"]
 

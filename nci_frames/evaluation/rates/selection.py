@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.evaluation.rates.criteria import Wish
 from nci_frames.schemas import RATES
 from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_sorted
-from nci_frames.typing import Floats
 
 __all__ = ["Runs", "interpolated_points", "picked_points"]
 

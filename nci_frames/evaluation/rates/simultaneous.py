@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 
-from nci_frames.typing import Floats
+from nci_frames.base.typing import Floats
 
 __all__ = ["local_alpha", "simultaneous_interval"]
 

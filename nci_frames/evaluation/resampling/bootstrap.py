@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, check_level, number_list
-from nci_frames.checked import checked
+from nci_frames.base.arguments import Prevalences, check_level, number_list
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.resampling.honest_bounds import with_honest_bounds
 from nci_frames.evaluation.resampling.replicates import Metrics, Replicates, resample
 from nci_frames.schemas import BOOTSTRAP, COUNTS
+from nci_frames.schemas.checked import checked
 
 __all__ = ["bootstrap"]
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from nci_frames.typing import Floats
+from nci_frames.base.typing import Floats
 
 __all__ = ["draw_with_replacement", "draw_without_replacement", "stream", "times_drawn"]
 

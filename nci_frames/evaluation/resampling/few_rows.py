@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import Histogram
-from nci_frames.typing import Floats
 
 __all__ = ["FEW_THRESHOLDS", "one_row_apart", "step_of_recall", "steps_of_recall", "with_prior"]
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences
+from nci_frames.base.arguments import Prevalences
+from nci_frames.base.normal import normal_quantile
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.score_bounds import newcombe_variance, score_bounds
@@ -25,7 +26,6 @@ from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_worth
 from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
 from nci_frames.evaluation.support.lowest import supported_from
-from nci_frames.normal import normal_quantile
 from nci_frames.schemas import COUNTS
 
 __all__ = ["with_area_flags", "with_honest_bounds"]

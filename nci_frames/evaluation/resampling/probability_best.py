@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import Prevalences, check_level
-from nci_frames.checked import checked
+from nci_frames.base.arguments import Prevalences, check_level
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric
 from nci_frames.evaluation.metrics.directions import better_sign
@@ -21,7 +21,7 @@ from nci_frames.evaluation.resampling.replicates import (
 )
 from nci_frames.evaluation.resampling.supported_values import with_support
 from nci_frames.schemas import BEST_MODELS, COUNTS
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["probability_best", "shares_of_best", "with_reasons"]
 

@@ -14,8 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import Prevalences, beta_values, check_repeats, check_seed
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import Prevalences, beta_values, check_repeats, check_seed
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.replicated import REPLICATED
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
@@ -28,7 +29,6 @@ from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
 from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
 from nci_frames.schemas import COUNTS
-from nci_frames.typing import Floats
 
 __all__ = ["Metrics", "Replicates", "labelled_cases", "resample", "takes_own_thresholds"]
 

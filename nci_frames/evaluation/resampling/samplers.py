@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms
 from nci_frames.evaluation.resampling.draws import (

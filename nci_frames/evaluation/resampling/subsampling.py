@@ -4,13 +4,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import check_repeats, check_seed
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import check_repeats, check_seed
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import quantity
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.evaluation.resampling.draws import draw_without_replacement, stream
-from nci_frames.messages import quantity
 from nci_frames.schemas import COUNTS, SUBSAMPLES
+from nci_frames.schemas.checked import checked
 
 __all__ = ["subsample_study"]
 

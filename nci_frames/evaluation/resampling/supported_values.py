@@ -5,7 +5,7 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.arguments import Prevalences
+from nci_frames.base.arguments import Prevalences
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.metrics import PR_AUC, called_metric, curve_asked
 from nci_frames.evaluation.projection.projection import project_checked

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import Prevalences, check_level, check_repeats
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import Prevalences, check_level, check_repeats
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.replicated import REPLICATED
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import asked_metric
@@ -30,7 +30,7 @@ from nci_frames.evaluation.significance.best_sets import (
     ranked_groups,
 )
 from nci_frames.schemas import BEST_COMPARISONS, COUNTS
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["compare_best"]
 

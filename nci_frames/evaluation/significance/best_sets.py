@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nci_frames.typing import Floats
+from nci_frames.base.typing import Floats
 
 __all__ = [
     "Contenders",

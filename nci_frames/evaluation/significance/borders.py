@@ -7,8 +7,8 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 import polars as pl
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.resampling.replicates import Replicates, resample
-from nci_frames.typing import Floats
 
 __all__ = ["Curves", "Draws", "area_curves_of", "border_between", "border_of", "own_curves_of"]
 

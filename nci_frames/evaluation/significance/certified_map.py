@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import check_level, check_repeats
-from nci_frames.checked import checked
+from nci_frames.base.arguments import check_level, check_repeats
+from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -16,7 +16,7 @@ from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE
 from nci_frames.schemas import CERTIFIED_MAP, COUNTS
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["certified_ranges", "certify_decision_map"]
 

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import Prevalences, beta_values, check_repeats, check_seed, prevalence_values
-from nci_frames.checked import checked
+from nci_frames.base.arguments import Prevalences, beta_values, check_repeats, check_seed, prevalence_values
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
 from nci_frames.evaluation.metrics import CalledMetric, called_metric
@@ -17,7 +17,7 @@ from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.evaluation.resampling.few_rows import steps_of_recall
 from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
 from nci_frames.schemas import COUNTS, CROSS_FITS
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["cross_fit"]
 

@@ -6,10 +6,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import beta_value, check_level, prevalence_values
-from nci_frames.checked import checked
+from nci_frames.base.arguments import beta_value, check_level, prevalence_values
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import ParameterError
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.crossovers.crossovers import find_crossovers
 from nci_frames.evaluation.rates.rates import compute_rates
@@ -22,7 +22,7 @@ from nci_frames.evaluation.significance.borders import (
     own_curves_of,
 )
 from nci_frames.schemas import COUNTS, CROSSOVER_INTERVALS
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["crossover_intervals"]
 

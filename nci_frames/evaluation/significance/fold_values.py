@@ -7,14 +7,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import Prevalences, prevalence_values
+from nci_frames.base.arguments import Prevalences, prevalence_values
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import add_cells
-from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.schemas import RATES, collect
-from nci_frames.typing import Floats
 
 __all__ = ["CASE", "SUMMARY", "FoldValues", "Metrics"]
 

@@ -6,16 +6,16 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, check_level, check_repeats, check_seed, check_whole
-from nci_frames.checked import checked
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import Prevalences, check_level, check_repeats, check_seed, check_whole
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import quantity
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.fold_values import CASE, SUMMARY, FoldValues, Metrics
 from nci_frames.evaluation.significance.paired_tests import bootstrap_test, t_test, without_spread
-from nci_frames.messages import quantity
 from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES
+from nci_frames.schemas.checked import checked
 
 __all__ = ["compare_folds", "summarise_folds"]
 

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
-from nci_frames.typing import Floats
 
 __all__ = ["bootstrap_test", "t_test", "without_spread"]
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import Prevalences, check_level, check_repeats, check_seed
-from nci_frames.checked import checked
+from nci_frames.base.arguments import Prevalences, check_level, check_repeats, check_seed
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.schemas import PAIR_COMPARISONS, PAIRS, collect
-from nci_frames.typing import Floats
+from nci_frames.schemas.checked import checked
 
 __all__ = ["compare_pairs"]
 

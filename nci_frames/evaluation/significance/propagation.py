@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nci_frames.normal import two_sided_p_values
-from nci_frames.typing import Floats
+from nci_frames.base.normal import two_sided_p_values
+from nci_frames.base.typing import Floats
 
 __all__ = ["Function", "p_values", "propagated"]
 

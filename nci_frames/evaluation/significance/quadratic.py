@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nci_frames.typing import Floats
+from nci_frames.base.typing import Floats
 
 __all__ = ["exceedance", "exceedances"]
 

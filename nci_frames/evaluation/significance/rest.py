@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import histograms
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.quadratic import exceedances
 from nci_frames.evaluation.significance.shift import LEAST_ROWS, joined_cells
 from nci_frames.schemas.runs import group_starts
-from nci_frames.typing import Floats
 
 __all__ = ["AgainstRest", "compare_with_rest"]
 

@@ -6,9 +6,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.arguments import check_level, check_whole, prevalence_values
+from nci_frames.base.arguments import check_level, check_whole, prevalence_values
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import quantity
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import ParameterError
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
@@ -23,7 +24,6 @@ from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.rest import compare_with_rest
 from nci_frames.evaluation.significance.segment_values import compared_values
 from nci_frames.evaluation.significance.segment_worth import SegmentWorth
-from nci_frames.messages import quantity
 from nci_frames.schemas import COUNTS, SEGMENT_RANKS
 from nci_frames.schemas.runs import in_runs, rows_where
 

@@ -5,12 +5,12 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.checked import checked
+from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.significance.segment_order import segments_in_order
 from nci_frames.schemas import COUNTS
+from nci_frames.schemas.checked import checked
 
 __all__ = ["rank_segments"]
 

@@ -4,12 +4,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import beta_value
+from nci_frames.base.arguments import beta_value
+from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics.metric import CalledMetric
 from nci_frames.evaluation.significance.propagation import Function, p_values, propagated
 from nci_frames.evaluation.significance.segment_worth import SegmentWorth
-from nci_frames.normal import normal_quantile
-from nci_frames.typing import Floats
 
 __all__ = ["compared_values"]
 

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.rates.clusters import FEW_HITS, jackknife_weights, known_share
 from nci_frames.schemas import COUNTS
-from nci_frames.typing import Floats
 
 __all__ = ["SegmentWorth"]
 

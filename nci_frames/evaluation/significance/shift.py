@@ -10,17 +10,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.arguments import check_level
-from nci_frames.checked import checked
+from nci_frames.base.arguments import check_level
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import ParameterError, SchemaError
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import exceedance
 from nci_frames.schemas import COUNTS, SHIFTS, key_text
+from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import values_of
-from nci_frames.typing import Floats
 
 __all__ = ["LEAST_ROWS", "check_projection", "corrected_shifts", "joined_cells", "shift_tests"]
 

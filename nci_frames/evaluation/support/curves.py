@@ -5,11 +5,11 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
 from nci_frames.evaluation.support.reasons import number_of
 from nci_frames.evaluation.support.rule import curve_support
-from nci_frames.typing import Floats
 
 __all__ = ["Area", "with_curve_flags", "with_curve_support"]
 

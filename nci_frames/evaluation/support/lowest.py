@@ -2,9 +2,8 @@
 
 import polars as pl
 
-from nci_frames.checked import checked
+from nci_frames.base.errors import ParameterError
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.errors import ParameterError
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import curves_of, no_curves
 from nci_frames.evaluation.metrics import (
@@ -23,6 +22,7 @@ from nci_frames.evaluation.support.curves import Area, with_curve_support
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import class_reason, point_reason, point_support
 from nci_frames.schemas import COUNTS, RATES, SUPPORT, collect
+from nci_frames.schemas.checked import checked
 
 __all__ = ["lowest_supported_prevalence", "supported_from"]
 

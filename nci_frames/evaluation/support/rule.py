@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.support.reasons import number_of
-from nci_frames.typing import Floats
 
 __all__ = [
     "ENOUGH_FALSE",

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from nci_frames.arguments import Prevalences
+from nci_frames.base.arguments import Prevalences
+from nci_frames.base.messages import quantity
 from nci_frames.counting.logs.units import BUCKET
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
@@ -20,7 +21,6 @@ from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.jobs.job_file.scenarios import key_text
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.reported import Scope
-from nci_frames.messages import quantity
 
 __all__ = ["VERDICTS", "Verdict", "judge_gates", "overall"]
 

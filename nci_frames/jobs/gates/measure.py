@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from nci_frames.arguments import LEAST_BUCKETS, Prevalences
+from nci_frames.base.arguments import LEAST_BUCKETS, Prevalences
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.evaluation.comparison.units import Drawn
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.jobs.job_file.gates import AREAS
+from nci_frames.questions.units import Drawn
 
 __all__ = ["NO_BOUNDS", "Measurement", "drawn_rates", "measure", "segment_text"]
 

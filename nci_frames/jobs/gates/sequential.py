@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nci_frames.typing import Floats
+from nci_frames.base.typing import Floats
 
 __all__ = ["log_martingale"]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from nci_frames.errors import NciFramesError
+from nci_frames.base.errors import NciFramesError
 from nci_frames.evaluation.metrics import asked_metric, called_metric
 
 __all__ = [

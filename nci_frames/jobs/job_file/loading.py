@@ -11,11 +11,11 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from nci_frames.arguments import check_utf8
-from nci_frames.errors import ParameterError
+from nci_frames.base.arguments import check_utf8
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import nearest_name, quantity
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.job_file.scenarios import with_tables
-from nci_frames.messages import nearest_name, quantity
 
 __all__ = ["JobFile", "job_schema", "read_job"]
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from nci_frames.arguments import LEAST_BUCKETS, grid_numbers
+from nci_frames.base.arguments import LEAST_BUCKETS, grid_numbers
 from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
 from nci_frames.jobs.job_file.gates import Distinct, Gate, Model, Probability, Threshold, as_problem

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import polars as pl
 
-from nci_frames.errors import ParameterError
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import SHOWN_FILES, listed
 from nci_frames.jobs.field_file import read_table
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
-from nci_frames.messages import SHOWN_FILES, listed
 
 __all__ = ["key_text", "with_tables"]
 

@@ -3,9 +3,9 @@
 import re
 from datetime import UTC, datetime, timedelta
 
-from nci_frames.errors import ParameterError, SourceError
+from nci_frames.base.errors import ParameterError, SourceError
+from nci_frames.base.messages import Option
 from nci_frames.jobs.ledger.sources import SourceFile, find_logs
-from nci_frames.messages import Option
 
 __all__ = ["check_template", "find_windows"]
 

@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 import polars as pl
 
+from nci_frames.base.errors import LedgerError, NciFramesError, SchemaError, SourceError
+from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
 from nci_frames.counts.ledger.entries import SourceState
 from nci_frames.counts.ledger.key_types import dtype_of, stored_type
 from nci_frames.counts.ledger.view import View, shown_path
-from nci_frames.errors import LedgerError, NciFramesError, SchemaError, SourceError
 from nci_frames.jobs.ledger.counting import SourceCounts, check_columns, count_file
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import SourceFile, identify
-from nci_frames.messages import SHOWN_FILES, Option, listed, quantity
 
 __all__ = ["Generation", "Item", "OnChanged", "Work", "file_of", "path_of", "refused", "settings_of"]
 

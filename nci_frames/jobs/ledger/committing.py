@@ -5,11 +5,11 @@ import time
 
 import polars as pl
 
+from nci_frames.base.errors import ConflictError, LedgerError
 from nci_frames.counts.ledger.entries import entry_rows
 from nci_frames.counts.ledger.key_types import stored_type, to_stored
 from nci_frames.counts.ledger.table import CommitFailedError, LedgerTable
 from nci_frames.counts.ledger.view import View
-from nci_frames.errors import ConflictError, LedgerError
 from nci_frames.jobs.ledger.appending import Item, Work, settings_of
 from nci_frames.jobs.ledger.tidying import gather_if_many
 

@@ -8,6 +8,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from nci_frames.base.errors import (
+    InvalidRowsError,
+    InvalidRowsWarning,
+    NciFramesError,
+    ParameterError,
+    SchemaError,
+    SourceError,
+)
+from nci_frames.base.messages import quantity
 from nci_frames.counting.count import Tally, tally_scan
 from nci_frames.counting.logs.paths import NULL_KEY, is_csv
 from nci_frames.counting.logs.reading import Scan
@@ -17,17 +26,8 @@ from nci_frames.counting.logs.sources import open_source
 from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.counting.thresholds.grids import Thresholds
 from nci_frames.counts.increments import check_size, increments_of
-from nci_frames.errors import (
-    InvalidRowsError,
-    InvalidRowsWarning,
-    NciFramesError,
-    ParameterError,
-    SchemaError,
-    SourceError,
-)
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import NamedFrame, SourceFile, identify, keys_of_path, unreadable
-from nci_frames.messages import quantity
 
 __all__ = ["SourceCounts", "check_columns", "count_file"]
 

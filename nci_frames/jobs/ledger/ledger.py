@@ -8,14 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.arguments import check_utf8
-from nci_frames.checked import checked
+from nci_frames.base.arguments import check_utf8
+from nci_frames.base.errors import NciFramesError, ParameterError
 from nci_frames.counting.logs.sources import ArrowStream
-from nci_frames.counting.logs.spark_rows import is_spark
+from nci_frames.counting.spark.rows import is_spark
 from nci_frames.counts.ledger.storage import Storage
 from nci_frames.counts.ledger.table import LedgerTable
 from nci_frames.counts.ledger.view import View
-from nci_frames.errors import NciFramesError, ParameterError
 from nci_frames.jobs.ledger.appending import OnChanged, Work, file_of, path_of, settings_of
 from nci_frames.jobs.ledger.committing import append
 from nci_frames.jobs.ledger.contents import Contents, generations_in
@@ -23,6 +22,7 @@ from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import NamedFrame, PathLike, SourceFile, Window, check_window, find_logs
 from nci_frames.jobs.ledger.tidying import compact, retire
 from nci_frames.jobs.ledger.verifying import find_damage
+from nci_frames.schemas.checked import checked
 
 __all__ = ["CountsLedger", "OnChanged"]
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from nci_frames.arguments import LEAST_BUCKETS, check_whole
-from nci_frames.checked import checked
+from nci_frames.base.arguments import LEAST_BUCKETS, check_whole
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import Option
 from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.counts.ledger.storage import content_hash
-from nci_frames.errors import ParameterError
-from nci_frames.messages import Option
+from nci_frames.schemas.checked import checked
 
 __all__ = ["BUCKETS", "CountingSettings"]
 

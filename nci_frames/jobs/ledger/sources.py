@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from nci_frames.base.errors import ParameterError, SkippedFilesWarning, SourceError
+from nci_frames.base.messages import first_line, listed
+from nci_frames.base.urls import local_path
 from nci_frames.counting.logs.paths import find_files
 from nci_frames.counting.logs.sources import ArrowStream
 from nci_frames.counts.ledger.storage import content_hash, file_hash
-from nci_frames.errors import ParameterError, SkippedFilesWarning, SourceError
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.messages import first_line, listed
-from nci_frames.urls import local_path
 
 __all__ = [
     "NamedFrame",

@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.base.errors import ConflictError, LedgerError
+from nci_frames.base.messages import Call
 from nci_frames.counts.ledger.entries import SourceState, entry_rows
 from nci_frames.counts.ledger.table import CommitFailedError
 from nci_frames.counts.ledger.view import View
-from nci_frames.errors import ConflictError, LedgerError
-from nci_frames.messages import Call
 
 __all__ = ["compact", "gather_if_many", "retire"]
 

@@ -4,10 +4,10 @@ import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from nci_frames.base.errors import LedgerError, SourceError
 from nci_frames.counts.ledger.entries import SourceState
 from nci_frames.counts.ledger.table import LedgerTable
 from nci_frames.counts.ledger.view import View, shown_path
-from nci_frames.errors import LedgerError, SourceError
 from nci_frames.jobs.ledger.appending import file_of, settings_of
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import has_name, identify

@@ -1,0 +1,239 @@
+"""Checks of arguments that several functions take: levels, numbers, thresholds, prevalences and betas."""
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Literal, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nci_frames.base.errors import ParameterError
+
+__all__ = [
+    "LEAST_BUCKETS",
+    "MOST_THRESHOLDS",
+    "Prevalences",
+    "beta_value",
+    "beta_values",
+    "check_level",
+    "check_repeats",
+    "check_seed",
+    "check_utf8",
+    "check_whole",
+    "grid_numbers",
+    "nearest",
+    "number_list",
+    "prevalence_of_ratio",
+    "prevalence_values",
+    "threshold_grid",
+]
+
+#: Numbers that a grid may have; with more, memory would run out before anything is said.
+_MOST_NUMBERS = 100_000
+
+#: The numbers of a round grid in a decade.
+_ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+
+Prevalences = float | Sequence[float] | Literal["observed"]
+
+#: Thresholds that a grid may have; with more, counting at every distinct score is no slower.
+MOST_THRESHOLDS = 65_535
+
+#: Fewer buckets of units than this show too little of how one log differs from another.
+LEAST_BUCKETS = 20
+
+
+def check_level(level: object) -> None:
+    """Raise ParameterError unless *level* is a confidence level."""
+    if not (isinstance(level, numbers.Real) and 0 < float(level) < 1):
+        raise ParameterError.out_of_range("level", level, "between 0 and 1, both excluded")
+
+
+def check_whole(name: str, value: object, least: int, most: float = math.inf) -> None:
+    """Raise ParameterError unless *value* is a whole number from *least* to *most*."""
+    if not (isinstance(value, numbers.Integral) and least <= int(value) <= most):
+        allowed = f">= {least:,}" if most == math.inf else f"from {least:,} to {most:,}"
+        raise ParameterError.out_of_range(name, value, f"a whole number {allowed}")
+
+
+def check_repeats(repeats: object, least: int) -> None:
+    """Raise ParameterError unless *repeats* is a number of draws, at least *least*."""
+    check_whole("repeats", repeats, least, 1_000_000)
+
+
+def check_seed(seed: object) -> None:
+    """Raise ParameterError unless *seed* can be one."""
+    # The range that scikit-learn accepts; synthetic logs use it too, so that one seed is valid for both.
+    check_whole("seed", seed, 0, 2**32 - 1)
+
+
+def check_utf8(name: str, value: str) -> None:
+    """Raise ParameterError if a text holds what UTF-8 cannot, as arguments of the shell may."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ParameterError.out_of_range(name, value, "a text that UTF-8 can hold") from None
+
+
+def number_list(given: float | Sequence[float]) -> list[float]:
+    """Return one or several numbers as a list."""
+    if isinstance(given, numbers.Real):
+        return [float(given)]
+    return [float(value) for value in cast("Sequence[float]", given)]
+
+
+def threshold_grid(thresholds: ArrayLike, too_many: str | None = None) -> NDArray[np.float64]:
+    """Return the thresholds, a list of numbers, as an array, or raise what is wrong with them.
+
+    *too_many* is the hint if there are none or too many.
+
+    Raises
+    ------
+    ParameterError
+        If there are none or too many, or one is NaN, or they are not strictly ascending.
+    """
+    grid = np.asarray(thresholds, dtype=np.float64)
+    if not 1 <= len(grid) <= MOST_THRESHOLDS:
+        msg = f"thresholds must be 1 to {MOST_THRESHOLDS:,} numbers"
+        raise ParameterError(msg, found=f"{len(grid):,} of them", hint=too_many)
+    if np.isnan(grid).any():
+        msg = "thresholds must be numbers"
+        raise ParameterError(msg, found=f"NaN at position {int(np.isnan(grid).argmax())}")
+    # A difference of the largest numbers would overflow, and inf - inf is no number.
+    wrong = np.flatnonzero(grid[1:] <= grid[:-1])
+    if len(wrong):
+        at = int(wrong[0])
+        before, after = float(grid[at]), float(grid[at + 1])
+        msg = "thresholds must be strictly ascending"
+        raise ParameterError(
+            msg,
+            found=f"{before!r} {'twice' if before == after else f'before {after!r}'}, at position {at}",
+            hint="sort them, and give each of them once",
+        )
+    return grid
+
+
+def _values(name: str, given: float | Sequence[float], allowed: str, largest: float) -> list[float]:
+    values = number_list(given)
+    for value in values:
+        if not 0 <= value <= largest:
+            raise ParameterError.out_of_range(name, value, allowed)
+    if not values:
+        raise ParameterError.out_of_range(name, given, "at least one number")
+    return sorted(set(values))
+
+
+def prevalence_values(prevalence: float | Sequence[float] | str) -> list[float] | None:
+    """Return the prevalences, ascending and distinct; None for a word, which is "observed" or "selected".
+
+    Raises
+    ------
+    ParameterError
+        If there is none, or one is outside [0, 1].
+    """
+    return None if isinstance(prevalence, str) else _values("prevalence", prevalence, "within [0, 1]", 1.0)
+
+
+def beta_values(beta: float | Sequence[float]) -> list[float]:
+    """Return the betas, ascending and distinct.
+
+    Raises
+    ------
+    ParameterError
+        If there is none, or one is below 0 (inf is allowed: it stands for recall).
+    """
+    return _values("beta", beta, "a number >= 0 (inf is recall)", float("inf"))
+
+
+def beta_value(beta: float) -> float:
+    """Return one beta.
+
+    Raises
+    ------
+    ParameterError
+        If it is below 0.
+    """
+    return beta_values(beta)[0]
+
+
+def nearest(grid: Sequence[float], value: float) -> float:
+    """Return the value of the grid that is nearest by ratio; by difference if *value* is 0.
+
+    >>> nearest([0.001, 0.01, 0.1], 0.02)
+    0.01
+    """
+    if value <= 0:
+        return min(grid, key=lambda g: abs(g - value))
+    return min(grid, key=lambda g: abs(math.log(g / value)) if g > 0 else math.inf)
+
+
+def prevalence_of_ratio(ratio: float) -> float:
+    """Return P(y=1) for *ratio* negatives per positive.
+
+    Raises
+    ------
+    ParameterError
+        If the ratio is not a finite number > 0.
+    """
+    if not 0 < ratio < float("inf"):
+        raise ParameterError.out_of_range("ratio", ratio, "a finite number > 0 (negatives per positive)")
+    return 1 / (1 + ratio)
+
+
+def grid_numbers(text: str) -> list[float]:
+    """Read ``0.001,0.01``, ``start:stop:round``, ``start:stop:log:count`` or ``start:stop:lin:count``.
+
+    A round grid has start, stop, and the numbers of one or two digits between them, ten to a decade.
+
+    Raises
+    ------
+    ValueError
+        If *text* is none of these.
+
+    Examples
+    --------
+    >>> grid_numbers("0.5, 1")
+    [0.5, 1.0]
+    >>> grid_numbers("0.01:1:log:3")
+    [0.01, 0.1, 1.0]
+    >>> grid_numbers("0.03:0.25:round")
+    [0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25]
+    """
+    if ":" not in text:
+        return [_number(part) for part in text.split(",")]
+    parts = text.split(":")
+    if len(parts) == 3 and parts[2] == "round":
+        return _round_numbers(_number(parts[0]), _number(parts[1]))
+    if len(parts) != 4 or parts[2] not in ("log", "lin"):
+        raise ValueError("it must be start:stop:round, start:stop:log:count or start:stop:lin:count")
+    start, stop, count = map(_number, (*parts[:2], parts[3]))
+    if not (-math.inf < start < stop < math.inf and 2 <= count <= _MOST_NUMBERS and count == int(count)):
+        raise ValueError(
+            f"start must be below stop, both finite, and count a whole number from 2 to {_MOST_NUMBERS:,}"
+        )
+    log = parts[2] == "log"
+    if log and start <= 0:
+        raise ValueError("a log grid must start above 0")
+    with np.errstate(all="ignore"):
+        numbers = (np.geomspace if log else np.linspace)(start, stop, int(count))
+    if not np.isfinite(numbers).all():
+        raise ValueError("start and stop are too far apart")
+    return cast("list[float]", numbers.tolist())
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{text.strip()!r} is not a number") from None
+
+
+def _round_numbers(start: float, stop: float) -> list[float]:
+    if not 0 < start < stop < math.inf:
+        raise ValueError("a round grid must start above 0 and below its stop")
+    decades = range(math.floor(math.log10(start)), math.ceil(math.log10(stop)) + 1)
+    if len(decades) * len(_ROUND) > _MOST_NUMBERS:
+        raise ValueError("start and stop are too far apart")
+    between = (float(f"{digits}e{decade}") for decade in decades for digits in _ROUND)
+    return [start, *(number for number in between if start < number < stop), stop]

@@ -1,0 +1,22 @@
+"""Packages of extras, which may not be installed."""
+
+import importlib
+from types import ModuleType
+
+from nci_frames.base.errors import MissingPackageError
+
+__all__ = ["require", "require_jobs"]
+
+
+def require(module: str, *, extra: str, what: str) -> ModuleType:
+    """Import a module of an extra, or say what needs it and how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingPackageError.of_extra(what, str(error), extra) from error
+
+
+def require_jobs() -> None:
+    """Make sure that what jobs and ledgers need is installed."""
+    for package in ("pydantic", "deltalake", "blake3", "structlog", "prometheus_client"):
+        require(package, extra="jobs", what=f"jobs and ledgers need the package {package}")

@@ -1,0 +1,207 @@
+"""Files that are whole or as they were before, never half-written; Parquet files have checksums."""
+
+import errno
+import os
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import polars as pl
+
+from nci_frames.base.errors import OutputError, ParameterError
+
+__all__ = [
+    "ROWS_OF_A_GROUP",
+    "file_kind",
+    "nearest_folder",
+    "replacing",
+    "row_groups",
+    "scratch_beside",
+    "write_parquet",
+    "writing",
+]
+
+#: Rows of a row group, as Polars writes them: enough groups for all cores to read at once.
+ROWS_OF_A_GROUP = 1 << 18
+
+#: Bytes of the different values of a column in a row group. With more of them a dictionary takes more room
+#: than the values do, several times their memory, and longer to write.
+_MOST_OF_A_DICTIONARY = 1 << 16
+
+#: Arrow writes each page and header by itself; gathered, a table of a few columns is one write.
+_BUFFER = 1 << 20
+
+
+def file_kind(path: str | Path, kinds: Sequence[str], *, what: str = "file") -> str:
+    """Return which of *kinds*, such as ``"svg"``, the name of a file ends in, in small or capital letters.
+
+    >>> file_kind("charts/p3.SVG", ["svg", "png"])
+    'svg'
+    """
+    kind = Path(path).suffix.removeprefix(".").lower()
+    if kind not in kinds:
+        _refuse_folder(Path(path), what, f"{what}.{kinds[0]}")
+        suffixes = ", ".join(f".{kind}" for kind in kinds)
+        named = str(Path(path).with_suffix(f".{kinds[0]}"))
+        raise ParameterError(
+            f"the name of the file must end in one of {suffixes}",
+            found=repr(str(path)),
+            hint=f"the ending says in which format the file is written, e.g. {named!r}",
+        )
+    return kind
+
+
+def nearest_folder(path: str | Path) -> str:
+    """Return the nearest folder above a path that exists; of a name that is too long, too."""
+    there = (folder for folder in Path(path).parents if os.path.isdir(folder))  # noqa: PTH112 - Path raises
+    return str(next(there, Path()))
+
+
+def _refuse_folder(path: Path, what: str, name: str) -> None:
+    if "\0" in str(path):
+        raise ParameterError(f"the path of a {what} must have no NUL", found=repr(str(path)))
+    # Of a name that is too long pathlib makes an error, and writing one of ours.
+    if os.path.isdir(path):  # noqa: PTH112
+        raise ParameterError(
+            f"the path of a {what} must be a file",
+            found=f"the folder {str(path)!r}",
+            hint=f"add a file name, e.g. {str(path / name)!r}",
+        )
+
+
+@contextmanager
+def replacing(path: str | Path, *, what: str = "file") -> Iterator[Path]:
+    """Yield the path of a file to write beside *path*; it takes the place of *path* in one step.
+
+    If the body raises, *path* is as it was before. Folders above it are created if missing.
+
+    Raises
+    ------
+    OutputError
+        If the system does not let the file be written: no permission, no space, a read-only disk.
+    ParameterError
+        If *path* is a folder.
+    """
+    target = Path(path)
+    _refuse_folder(target, what, what + target.suffix)
+    beside = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield beside
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError.unwritable(str(target), error) from error
+
+
+@contextmanager
+def writing(path: str | Path, *, what: str = "file") -> Iterator[BinaryIO]:
+    """Yield a file to write, which takes the place of *path* in one step at the end.
+
+    Where the system can, it has no name until it is whole: of a process that is killed nothing is left. If
+    the body raises, *path* is as it was before. Folders above it are created if missing.
+
+    Raises
+    ------
+    OutputError, ParameterError
+        As ``replacing`` does.
+    """
+    with replacing(path, what=what) as beside:
+        handle = _open_nameless(beside.parent)
+        if handle is None:
+            with beside.open("wb", buffering=_BUFFER) as file:
+                yield file
+            return
+        with os.fdopen(handle, "wb", buffering=_BUFFER) as file:
+            yield file
+            file.flush()
+            # Following the link of an open file needs linkat, which Python takes if it is given a folder.
+            os.link(f"/proc/self/fd/{handle}", beside, src_dir_fd=handle, follow_symlinks=True)
+
+
+def _open_nameless(folder: Path) -> int | None:
+    """Open a file in a folder that has no name yet; None where the system cannot, or not name it later."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):  # noqa: PTH112
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
+    except OSError as error:
+        # Some file systems have only files with names.
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+            return None
+        raise
+
+
+@contextmanager
+def scratch_beside(path: str | Path, *, what: str = "file") -> Iterator[BinaryIO]:
+    """Yield a file on the disk of *path* that has no name, and is gone afterwards, also after a kill.
+
+    It has no buffer. Folders above *path* are created if missing.
+
+    Raises
+    ------
+    OutputError, ParameterError
+        As ``replacing`` does, but not of what the body raises.
+    """
+    target = Path(path)
+    _refuse_folder(target, what, what + target.suffix)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # A name that the system cannot take, such as one that is too long, would be known only at the end.
+        with suppress(FileNotFoundError):
+            target.stat()
+        scratch = tempfile.TemporaryFile(dir=target.parent, buffering=0)  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise OutputError.unwritable(str(target), error) from error
+    with scratch as opened:
+        yield opened
+
+
+@contextmanager
+def row_groups(
+    file: BinaryIO, like: pl.DataFrame, **options: Any
+) -> Iterator[Callable[[pl.DataFrame], None]]:
+    """Yield a function that appends a table to a Parquet file as one row group, whose pages have checksums.
+
+    Parameters
+    ----------
+    file
+        Where to write.
+    like
+        A table with the columns of all that will be written.
+    options
+        Of the writer of Arrow: encodings.
+    """
+    import pyarrow.parquet as pq  # noqa: PLC0415  (what does not write does not wait for it)
+
+    names = like.columns
+
+    # Polars gives Arrow no name with a NUL; Arrow itself takes it.
+    def plain(table: pl.DataFrame) -> Any:
+        numbered = table.select(pl.col(name).alias(str(place)) for place, name in enumerate(names))
+        return numbered.to_arrow().rename_columns(names)
+
+    options = {
+        "write_page_checksum": True,
+        "compression": "zstd",
+        "dictionary_pagesize_limit": _MOST_OF_A_DICTIONARY,
+        **options,
+    }
+    with pq.ParquetWriter(file, plain(like.clear()).schema, **options) as writer:
+        yield lambda table: writer.write_table(plain(table))
+
+
+def write_parquet(table: pl.DataFrame, file: str | Path) -> None:
+    """Write a table as Parquet whose pages have checksums, which Polars does not write.
+
+    ``scan_predictions`` verifies them, as do other readers that are asked to.
+    """
+    with Path(file).open("wb", buffering=_BUFFER) as written, row_groups(written, table) as append:
+        # The texts of all rows would be copied for Arrow at once.
+        for group in table.iter_slices(ROWS_OF_A_GROUP):
+            append(group)

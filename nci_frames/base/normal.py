@@ -1,0 +1,29 @@
+"""The standard normal distribution: its quantile, and two-sided p-values."""
+
+import numpy as np
+
+from nci_frames.base.typing import Floats
+
+__all__ = ["normal_quantile", "two_sided_p_values"]
+
+
+def normal_quantile(level: float) -> float:
+    """Return z such that a standard normal lies within -z and z with probability *level*.
+
+    >>> round(normal_quantile(0.95), 6)
+    1.959964
+    """
+    from scipy.special import ndtri  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
+
+    return -float(ndtri((1 - level) / 2))
+
+
+def two_sided_p_values(z: Floats) -> Floats:
+    """Return the probability that a standard normal is as far from 0; NaN stays NaN.
+
+    >>> two_sided_p_values(np.array([0.0, 1.959964])).round(4).tolist()
+    [1.0, 0.05]
+    """
+    from scipy.special import ndtr  # noqa: PLC0415  (as above)
+
+    return np.asarray(2 * ndtr(-np.abs(z)), np.float64)

@@ -1,0 +1,91 @@
+"""Areas -> a chart of PR-AUC over prevalence, a line per model."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.base.docstrings import documented
+from nci_frames.base.errors import ParameterError
+from nci_frames.charts.curves import draw_lines
+from nci_frames.charts.parts.selection import checked_observed, of_metric
+from nci_frames.schemas.checked import checked
+
+__all__ = ["chart_pr_auc_over_prevalence"]
+
+_METHODS = {
+    "average_precision": "average precision",
+    "interpolated": "interpolated (Davis and Goadrich)",
+    "trapezoid": "trapezoidal rule between attained points",
+}
+
+
+@checked
+@documented
+def chart_pr_auc_over_prevalence(
+    areas: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    method: str | None = None,
+    observed: float | None = None,
+    models: Sequence[str] = (),
+) -> alt.LayerChart:
+    """Draw the area under the precision-recall curve over prevalence, a line per model.
+
+    Parameters
+    ----------
+    areas
+        An areas frame, or its ranking, with rows of metric ``pr_auc``.
+    method
+        The integration method to draw. Required if the frame has several.
+    observed
+        %(observed)s
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        The curves on a logarithmic axis, with a band where the certified bounds differ from the value.
+        %(thinning)s
+
+    Raises
+    ------
+    ParameterError
+        If the frame has no PR-AUC by this method, several rows for one model and prevalence, or too many
+        rows.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> areas = pl.DataFrame({
+    ...     "model": ["forest", "forest"], "metric": ["pr_auc"] * 2, "method": ["average_precision"] * 2,
+    ...     "prevalence": [0.001, 0.1], "value": [0.31, 0.93],
+    ... })
+    >>> chart_pr_auc_over_prevalence(areas).to_dict()["title"]["subtitle"]
+    'area under the precision-recall curve, all thresholds; average precision'
+    """
+    frame = schemas.collect(areas, schemas.AREAS)
+    rows = of_metric(frame, "pr_auc")
+    methods = sorted(rows["method"].drop_nulls().unique())
+    if method is None and len(methods) > 1:
+        raise ParameterError(
+            "the frame has areas by several methods",
+            found=", ".join(map(repr, methods)),
+            hint="select one with method=",
+        )
+    if method is not None:
+        if method not in methods:
+            raise ParameterError.unknown_choice("method", method, methods)
+        rows = rows.filter(pl.col("method") == method)
+    rule = method or next(iter(methods), "method not stated")
+    return draw_lines(
+        rows,
+        "prevalence",
+        title="PR-AUC over prevalence",
+        subtitle=f"area under the precision-recall curve, all thresholds; {_METHODS.get(rule, rule)}",
+        value_title="PR-AUC",
+        observed=checked_observed(observed),
+        models=models,
+    )

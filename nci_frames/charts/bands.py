@@ -1,0 +1,147 @@
+"""Precision bands -> where precision is least certain, a panel per model."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.base.docstrings import documented
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import quantity
+from nci_frames.charts.parts.axes import log_range, log_scale, log_x, rate_axis
+from nci_frames.charts.parts.canvas import colour, facet, panel_size, tooltip
+from nci_frames.charts.parts.selection import check_rows, checked_observed, fitted, refuse_doubles
+from nci_frames.charts.parts.theme import SOFT, model_style
+from nci_frames.schemas.checked import checked
+
+__all__ = ["chart_precision_uncertainty"]
+
+
+@checked
+@documented
+def chart_precision_uncertainty(
+    band: pl.DataFrame | pl.LazyFrame,
+    uncertainty: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    observed: float | None = None,
+    models: Sequence[str] = (),
+) -> alt.FacetChart:
+    """Draw the precision band of each model, and mark the prevalence where it is widest.
+
+    Parameters
+    ----------
+    band
+        A precision band over prevalence: ``precision_band(rates, prevalence=...)``.
+    uncertainty
+        The maximum width of the band: ``max_precision_uncertainty(rates)`` of the same operating points.
+    observed
+        The prevalence of the log, marked by a dotted line.
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.FacetChart
+        A panel per model. If the width is undefined, the curve has no mark.
+        %(thinning)s
+
+    Raises
+    ------
+    ParameterError
+        If the frames have different models, several rows for one model (and prevalence), nothing to draw, or
+        too many rows.
+
+    References
+    ----------
+    Brabec et al. (2020), theorem 1, doi:10.1007/978-3-030-50423-6_6.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame(
+    ...     {"model": "a", "threshold": 0.5, "tp": [80], "fp": [10], "fn": [20], "tn": [990]}
+    ... )
+    >>> rates = nf.compute_rates(counts, interval="wilson")
+    >>> band = nf.precision_band(rates, prevalence=[0.001, 0.01, 0.1])
+    >>> chart = nf.chart_precision_uncertainty(band, nf.max_precision_uncertainty(rates))
+    >>> chart.to_dict()["title"]["text"]
+    'Where precision is least certain'
+    """
+    bands, widest = schemas.collect(band, schemas.BAND), schemas.collect(uncertainty, schemas.UNCERTAINTY)
+    observed = checked_observed(observed) or None
+    refuse_doubles(bands, "model", "prevalence")
+    refuse_doubles(widest, "model")
+    _check_same_models(bands, widest)
+    curve = bands.filter(pl.col("prevalence") > 0).select("model", "prevalence", "value", "lower", "upper")
+    if curve["value"].drop_nulls().is_empty():
+        raise ParameterError("there is no precision to draw", found=quantity(bands.height, "row"))
+    label = pl.format(
+        "Δ = {} at η = {}", *(pl.col(c).map_elements("{:.3g}".format, pl.String) for c in ("delta", "at"))
+    )
+    marks = widest.select("model", "delta", at="prevalence").with_columns(
+        label.fill_null("Δ undefined").alias("label"), pl.lit(observed, pl.Float64).alias("observed")
+    )
+    size = panel_size(bands["model"].n_unique())
+    curve, note = fitted(
+        curve.sort("model", "prevalence"), "prevalence", ["value", "lower", "upper"], size=size
+    )
+    rows = pl.concat([curve, marks.sort("model")], how="diagonal")
+    check_rows(rows)
+    style = model_style(bands["model"].unique(), among=models)
+    places = [*curve["prevalence"], *marks["at"].drop_nulls(), *([observed] if observed else [])]
+    low, high = log_range(places)
+    scale = log_scale(low, high)
+    x = log_x("prevalence", "prevalence", low, high)
+    base = alt.Chart().encode(x=x, color=colour(style, legend=None))
+    value = alt.Y(**rate_axis("value", "precision"))
+    # Rows of the curve have no label and would be drawn as the text "null".
+    mark = alt.Chart().transform_filter("isValid(datum.label)")
+    numbers = {
+        "prevalence": "prevalence",
+        "value": "precision",
+        "lower": "lower bound",
+        "upper": "upper bound",
+    }
+    layers = [
+        base.mark_area(opacity=0.25)
+        .encode(y=alt.Y(field="lower", type="quantitative"), y2=alt.Y2(field="upper"))
+        .properties(name="band"),
+        base.mark_line().encode(y=value).properties(name="lines"),
+        base.mark_point(filled=True, size=120, opacity=0)
+        .encode(y=value, tooltip=tooltip(numbers))
+        .properties(name="targets"),
+        mark.mark_rule(color=SOFT, strokeDash=[4, 3], strokeWidth=1.25)
+        .encode(
+            x=alt.X(field="at", type="quantitative", scale=scale),
+            tooltip=tooltip({"delta": "Δ, width of the band", "at": "prevalence"}),
+        )
+        .properties(name="widest"),
+        mark.mark_text(align="left", baseline="bottom", dy=-4, color=SOFT, fontSize=11)
+        .encode(x=alt.XValue(0), y=alt.YValue(0), text=alt.Text(field="label", type="nominal"))
+        .properties(name="label"),
+        mark.mark_rule(color=SOFT, strokeDash=[1, 3], strokeWidth=1.5)
+        .encode(x=alt.X(field="observed", type="quantitative", scale=scale))
+        .properties(name="observed"),
+    ]
+    seen = f"; dotted: observed {observed:.3g}" if observed else ""
+    return facet(
+        rows,
+        layers,
+        style=style,
+        title="Where precision is least certain",
+        subtitle=f"precision with its bounds; dashed: maximum width Δ of the band{seen}{note}",
+        says="A panel per model: precision over prevalence, its band, and where the band is widest.",
+    )
+
+
+def _check_same_models(bands: pl.DataFrame, widest: pl.DataFrame) -> None:
+    first, second = (set(frame["model"].unique()) for frame in (bands, widest))
+    if first != second:
+        raise ParameterError(
+            "the two frames have different models",
+            found=", ".join(map(repr, sorted(first ^ second)[:5])) + " in only one of them",
+            hint="make both from the same rates",
+        )

@@ -1,0 +1,125 @@
+"""Values with intervals at one prevalence -> a forest plot of the models."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.base.docstrings import documented
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import quantity
+from nci_frames.charts.parts.canvas import colour, compose, model_scale, tooltip
+from nci_frames.charts.parts.selection import (
+    check_rows,
+    finite,
+    of_metric,
+    refuse_doubles,
+    why_marked,
+)
+from nci_frames.charts.parts.theme import model_style
+from nci_frames.evaluation.metrics import title_of
+from nci_frames.schemas.checked import checked
+from nci_frames.tables.numbers import format_grid
+
+__all__ = ["chart_intervals"]
+
+#: Height of a model's line, in pixels.
+_LINE = 26
+
+
+@checked
+@documented
+def chart_intervals(
+    table: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta", models: Sequence[str] = ()
+) -> alt.LayerChart:
+    """Draw the value of each model with its interval, the highest value first.
+
+    Parameters
+    ----------
+    table
+        A projection or ranking frame with ``lower`` and ``upper``, at one prevalence and one beta.
+    metric
+        The metric to show.
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        A line per model: a point at its value, and a bar from its lower to its upper bound. Values that the
+        log does not support are hollow.
+
+    Raises
+    ------
+    ParameterError
+        If the frame has no rows of the metric, several rows for one model, or no value.
+    SchemaError
+        If a column is missing.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> rates = nf.compute_rates(counts, interval="wilson")
+    >>> table = nf.project_rates(rates, metrics="f_beta", prevalence=0.01, band=True)
+    >>> nf.chart_intervals(table).to_dict()["title"]["text"]
+    'F1 of each model, with its interval'
+    """
+    frame = schemas.collect(table, schemas.PROJECTION)
+    rows = of_metric(frame, metric)
+    refuse_doubles(rows, "model", "metric")
+    rows = rows.drop_nulls("value")
+    if rows.is_empty():
+        raise ParameterError("there is no value to draw", found=quantity(frame.height, "row"))
+    check_rows(rows)
+    told = pl.col("supported").fill_null(value=True) if "supported" in rows.columns else pl.lit(value=True)
+    bounds = [name for name in ("lower", "upper") if name in rows.columns]
+    shown = rows.select("model", "value", *bounds, supported=told).sort(
+        "value", "model", descending=[True, False]
+    )
+    style = model_style(shown["model"], among=models)
+    order = alt.EncodingSortField(field="value", op="max", order="descending")
+    betas = rows["beta"].drop_nulls().unique()
+    name = f"F{betas[0]:g}" if metric == "f_beta" and len(betas) == 1 else title_of(metric)
+    x = alt.X(
+        field="value",
+        type="quantitative",
+        title=name,
+        scale=alt.Scale(zero=False, nice=True),
+        axis=alt.Axis(format="~g"),
+    )
+    y = alt.Y(field="model", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240))
+    base = alt.Chart(finite(shown)).encode(y=y, color=colour(style, legend=None))
+    layers = []
+    if len(bounds) == 2:
+        bars = base.mark_rule(strokeWidth=3, opacity=0.55).encode(
+            x=alt.X(field="lower", type="quantitative"), x2=alt.X2(field="upper")
+        )
+        layers.append(bars.properties(name="bars"))
+    numbers = {"value": name} | {bound: bound for bound in bounds}
+    points = base.mark_point(filled=True, size=90, opacity=1).encode(
+        x=x,
+        tooltip=tooltip(numbers),
+        fillOpacity=alt.FillOpacityValue(0, condition={"test": "datum.supported", "value": 1}),
+        stroke=alt.Stroke(field="model", type="nominal", legend=None, scale=model_scale(style)),
+        strokeWidth=alt.StrokeWidthValue(2),
+    )
+    prevalence = rows["prevalence"].drop_nulls().unique()
+    at = (
+        f"at prevalence {format_grid(prevalence[0])}"
+        if len(prevalence) == 1
+        else "each at its own prevalence"
+    )
+    return compose(
+        [*layers, points.properties(name="points")],
+        style=style,
+        title=f"{name} of each model, with its interval",
+        subtitle=at + why_marked("hollow", rows),
+        says="A line per model, the highest value first.",
+        height=_LINE * shown.height + 10,
+    )

@@ -1,0 +1,73 @@
+"""Sensitivities -> how much metrics change with the ratio of the classes."""
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.base.docstrings import documented
+from nci_frames.base.errors import ParameterError
+from nci_frames.charts.parts.axes import log_range, log_x
+from nci_frames.charts.parts.canvas import colour, compose, tooltip
+from nci_frames.charts.parts.selection import fitted
+from nci_frames.charts.parts.theme import model_style
+from nci_frames.schemas.checked import checked
+
+__all__ = ["chart_imbalance_sensitivity"]
+
+
+@checked
+@documented
+def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
+    """Draw how sensitive metrics are to the ratio of the classes, a line per metric.
+
+    Parameters
+    ----------
+    sensitivity
+        The result of ``imbalance_sensitivity``, for several ratios.
+
+    Returns
+    -------
+    altair.LayerChart
+        The lines over a logarithmic axis.
+        %(thinning)s
+
+    Raises
+    ------
+    ParameterError
+        If the frame has no sensitivity, or too many rows.
+
+    References
+    ----------
+    Ahmadzadeh and Angryk (2022), Fig. 4.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> found = nf.imbalance_sensitivity(["precision", "accuracy"], ratios=[2, 10, 100])
+    >>> nf.chart_imbalance_sensitivity(found).to_dict()["title"]["text"]
+    'Imbalance sensitivity'
+    """
+    rows = schemas.collect(sensitivity, schemas.SENSITIVITY).drop_nulls("sensitivity").sort("metric", "ratio")
+    if rows.is_empty():
+        raise ParameterError("there is no sensitivity to draw", found="no row with a sensitivity")
+    rows, note = fitted(rows, "ratio", "sensitivity", by="metric")
+    style = model_style(rows["metric"])
+    numbers = {"ratio": "negatives per positive", "sensitivity": "volume between the surfaces"}
+    lines = (
+        alt.Chart(rows)
+        .mark_line(point=True)
+        .encode(
+            x=log_x("ratio", "ratio", *log_range(rows["ratio"])),
+            y=alt.Y(field="sensitivity", type="quantitative", title=numbers["sensitivity"]),
+            color=colour(style, field="metric", title="metric"),
+            tooltip=tooltip(numbers, names=("metric",)),
+        )
+        .properties(name="lines")
+    )
+    return compose(
+        [lines],
+        style=style,
+        title="Imbalance sensitivity",
+        subtitle=f"volume between a metric's surfaces at 1 : 1 and at the ratio{note}",
+        says="A line per metric.",
+    )

@@ -1,0 +1,189 @@
+"""What charts do before drawing: select rows and grid values, check them, and thin them."""
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import quantity
+from nci_frames.charts.parts.theme import HEIGHT, WIDTH
+from nci_frames.evaluation.arrays.thinning import TOLERANCE, thin_curves
+from nci_frames.evaluation.support.reasons import why_doubtful
+from nci_frames.schemas import FrameSchema
+
+__all__ = [
+    "MAX_ROWS",
+    "at",
+    "check_rows",
+    "checked_observed",
+    "finite",
+    "fitted",
+    "merged_ranges",
+    "of_metric",
+    "one_comparison",
+    "operating_point",
+    "refuse_doubles",
+    "unsupported_ranges",
+    "why_marked",
+    "with_recall",
+]
+
+#: More rows than this make a page slow to open and to scroll.
+MAX_ROWS = 5_000
+
+#: Tolerances for curves with too many rows, as multiples of half a pixel: up to 4 pixels.
+_COARSER = (1, 2, 4, 8)
+
+
+def of_metric(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """Select the rows of one metric; if there are none, raise an error that lists the metrics."""
+    rows = frame.filter(pl.col("metric") == metric)
+    if rows.is_empty():
+        raise ParameterError(
+            f"the frame has no rows of metric {metric!r}",
+            found=f"metrics {sorted(frame['metric'].unique().drop_nulls())}",
+            hint="include this metric when computing the frame",
+        )
+    return rows
+
+
+def at(rows: pl.DataFrame, column: str, value: float) -> pl.DataFrame:
+    """Select the rows at one value of a grid; if there are none, raise an error that lists the values."""
+    there = rows[column].drop_nulls().unique().sort().to_list()
+    # Grids come from logspace, whose 0.01 may differ from the literal in its last digit.
+    match = next((v for v in there if math.isclose(v, value, rel_tol=1e-9)), None)
+    if match is None:
+        shown = ", ".join(f"{v:g}" for v in there[:20]) + (" ..." if len(there) > 20 else "")
+        raise ParameterError(
+            f"the frame has no rows at {column} {value:g}",
+            found=f"{column} {shown or 'undefined in all rows'}",
+            hint="use one of these values, or include this one when computing the frame",
+        )
+    return rows.filter(pl.col(column) == match)
+
+
+def operating_point(rows: pl.DataFrame) -> str:
+    """Describe the threshold of the models for a subtitle."""
+    thresholds = rows["threshold"].unique().to_list()
+    if len(thresholds) == 1 and thresholds[0] is not None:
+        return f"threshold {thresholds[0]:g}"
+    return "each model's own threshold"
+
+
+def checked_observed(observed: float | None) -> float | None:
+    """Raise ParameterError unless *observed* is a prevalence or None."""
+    if observed is not None and not 0 <= observed <= 1:
+        raise ParameterError.out_of_range("observed", observed, "a prevalence in [0, 1], or None")
+    return observed
+
+
+def finite(rows: pl.DataFrame) -> pl.DataFrame:
+    """Replace infinite thresholds and ends of ranges by null, since JSON has no infinity."""
+    return rows.with_columns(pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64)))
+
+
+def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """Return the defined points of a metric over recall: model, threshold, prevalence, the metric, recall."""
+    place = ["model", "threshold", "prevalence"]
+    shown = of_metric(frame, metric).rename({"value": metric})
+    refuse_doubles(shown, *place)
+    recall = of_metric(frame, "recall").select("model", "threshold", recall="value").unique()
+    refuse_doubles(recall, "model", "threshold")
+    rows = (
+        shown.select(*place, metric)
+        .join(recall, on=["model", "threshold"], how="left", nulls_equal=True)
+        .drop_nulls([metric, "recall", "prevalence"])
+    )
+    if rows.is_empty():
+        raise ParameterError(
+            "there is no point to draw", found=f"{quantity(shown.height, 'row')}, none with both metrics"
+        )
+    return rows
+
+
+def check_rows(rows: pl.DataFrame, hint: str = "use a coarser grid, or draw fewer models") -> None:
+    """Raise ParameterError if there are more rows than a chart shows."""
+    if rows.height > MAX_ROWS:
+        models = f", models: {rows['model'].n_unique():,}" if "model" in rows.columns else ""
+        raise ParameterError(
+            f"a chart shows at most {MAX_ROWS:,} rows",
+            found=f"{quantity(rows.height, 'row')}{models}",
+            hint=hint,
+        )
+
+
+def fitted(
+    rows: pl.DataFrame,
+    x: str,
+    y: str | Sequence[str],
+    *,
+    by: str | list[str] = "model",
+    log_x: bool = True,
+    size: tuple[int, int] = (WIDTH, HEIGHT),
+) -> tuple[pl.DataFrame, str]:
+    """Return at most as many rows as a chart shows, and a note if the error exceeds half a pixel.
+
+    An error of half a pixel is invisible; many curves with many small steps need a coarser tolerance.
+    """
+    rows = finite(rows)
+    if rows.height <= MAX_ROWS:
+        return rows, ""
+    width, height = size
+    thin = rows
+    for times in _COARSER:
+        tolerance = TOLERANCE * times
+        thin = thin_curves(rows, x, y, by=by, log_x=log_x, tolerance=tolerance, width=width, height=height)
+        if thin.height <= MAX_ROWS:
+            return thin, "" if times == 1 else f"; drawn to within {tolerance:g} px"
+    check_rows(thin)
+    return thin, ""
+
+
+def refuse_doubles(rows: pl.DataFrame, *place: str) -> None:
+    """Raise ParameterError if several rows share one position; name the keys in which they differ."""
+    doubled = rows.filter(pl.struct(place).is_duplicated())
+    if doubled.is_empty():
+        return
+    same = doubled.join(doubled.select(place).head(1), on=list(place), nulls_equal=True)
+    values = {"value", "lower", "upper", "rank", "gap"}
+    varying = [c for c in same.columns if c not in values and same[c].n_unique() > 1]
+    *rest, last = place
+    raise ParameterError(
+        f"the frame has several rows for one {', '.join(rest)} and {last}",
+        found=f"{same.height} rows that differ in {', '.join(map(repr, varying)) or 'the value only'}",
+        hint="select one operating point, and one value of each key, before drawing",
+    )
+
+
+def one_comparison(frame: pl.DataFrame, schema: FrameSchema) -> None:
+    """Raise ParameterError if the frame has keys: each of their values needs its own chart."""
+    keys = schema.keys(frame.columns)
+    if keys:
+        raise ParameterError(
+            "the chart shows one comparison",
+            found=f"the key {keys[0]!r}",
+            hint="select one value of this key, then drop the column",
+        )
+
+
+def why_marked(mark: str, rows: pl.DataFrame) -> str:
+    """Return what a subtitle adds on a mark of values that the log does not support: why; or nothing."""
+    why = why_doubtful(rows)
+    return "" if why is None else f"; {mark}: {why}"
+
+
+def unsupported_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
+    """Merge adjacent ranges that the log does not support, whatever their model; none if nothing is said."""
+    told = pl.col("supported") if "supported" in ranges.columns else pl.lit(value=True)
+    runs = ranges.sort(start).with_columns(told.fill_null(value=True).alias("supported"))
+    merged = runs.group_by(pl.col("supported").rle_id().alias("run"), maintain_order=True).agg(
+        pl.col("supported").first(), pl.col(start).first(), pl.col(end).last()
+    )
+    return merged.filter(~pl.col("supported")).drop("run")
+
+
+def merged_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
+    """Merge adjacent ranges of one model, even if its thresholds differ."""
+    runs = ranges.sort(start).group_by(pl.col("model").rle_id().alias("run"), maintain_order=True)
+    return runs.agg(pl.col("model").first(), pl.col(start).first(), pl.col(end).last()).drop("run")

@@ -1,0 +1,234 @@
+"""How every chart looks: one configuration, and one colour for each model.
+
+The theme is registered but never enabled, since enabling a theme changes every chart of the session. Each
+chart carries the configuration itself.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import altair as alt
+
+from nci_frames.base.errors import SchemaError
+from nci_frames.schemas.checked import checked
+
+__all__ = [
+    "DARK",
+    "DASHES",
+    "FONT",
+    "GROUND",
+    "HEIGHT",
+    "INK",
+    "LETTER",
+    "LINE",
+    "PALETTE",
+    "PARTS",
+    "SOFT",
+    "WIDTH",
+    "ModelStyle",
+    "chart_config",
+    "config_for",
+    "dark_chart",
+    "dark_spec",
+    "model_style",
+]
+
+#: Four of Okabe and Ito's colours, and four replacements: their yellow, orange and sky blue are hard to see
+#: on white. Each pair is distinguishable in all forms of colour vision, and each colour from the background.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#705E3B", "#4690FF", "#819D52", "#242828")
+
+#: Colours of the two parts of a difference; no model has them.
+PARTS = ("#8c959f", "#6d3fc0")
+
+#: Beyond eight models the colours repeat, and each round has a different stroke.
+DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3), (12, 4))
+
+#: Size of the plotting area, in pixels.
+WIDTH, HEIGHT = 520, 300
+
+#: Mean width of a letter, and the width of a symbol of the legend with its gaps, in pixels.
+LETTER, _SYMBOL = 6.6, 44
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+GROUND, INK, SOFT, LINE = "#ffffff", "#1f2328", "#57606a", "#e6e8eb"
+
+#: The replacement of each colour on a dark background; other colours stay.
+DARK = {
+    GROUND: "#1c2024",
+    INK: "#e4e7ea",
+    SOFT: "#a3abb3",
+    LINE: "#343a40",
+    PARTS[1]: "#a47df0",
+    **dict(
+        zip(
+            PALETTE,
+            ("#2F7FDB", "#E86A2C", "#10BC8C", "#D77BB6", "#94805A", "#8CC4FF", "#C4E58C", "#ECE4EA"),
+            strict=True,
+        )
+    ),
+}
+
+#: Keys of a specification that hold data, in which a name may look like a colour.
+_DATA = frozenset({"data", "datasets", "domain"})
+
+_Chart = TypeVar(
+    "_Chart",
+    alt.Chart,
+    alt.LayerChart,
+    alt.FacetChart,
+    alt.ConcatChart,
+    alt.HConcatChart,
+    alt.VConcatChart,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStyle:
+    """Colour and stroke of each model, the same in every chart that shows the same models."""
+
+    models: tuple[str, ...]
+    colours: tuple[str, ...]
+    dashes: tuple[tuple[int, ...], ...]
+
+    @property
+    def dashed(self) -> bool:
+        """Whether there are more models than colours."""
+        return any(dash != DASHES[0] for dash in self.dashes)
+
+    @property
+    def label_limit(self) -> int:
+        """Width that a legend label may take before it is shortened, in pixels."""
+        return WIDTH - _SYMBOL
+
+    @property
+    def columns(self) -> int:
+        """Number of columns of the legend that leaves room for the longest name."""
+        longest = max(map(len, self.models), default=0)
+        return max(1, min(len(self.models), int(WIDTH // (longest * LETTER + _SYMBOL))))
+
+
+def model_style(models: Iterable[str | None], *, among: Iterable[str] = ()) -> ModelStyle:
+    """Give each model a colour and a stroke by its position among the sorted names, or in *among*.
+
+    Models that are not in *among* come after those that are, so that the latter keep their colours.
+
+    Raises
+    ------
+    SchemaError
+        If the name of a model is null.
+    """
+    names = set(models)
+    shown = sorted(name for name in names if name is not None)
+    if len(shown) < len(names):
+        raise SchemaError.unnamed_model()
+    place = {name: i for i, name in enumerate(dict.fromkeys([*sorted(set(among)), *shown]))}
+    return ModelStyle(
+        tuple(shown),
+        tuple(PALETTE[place[name] % len(PALETTE)] for name in shown),
+        tuple(DASHES[place[name] // len(PALETTE) % len(DASHES)] for name in shown),
+    )
+
+
+def chart_config() -> dict[str, Any]:
+    """Return the Vega-Lite configuration that the charts carry."""
+    return {
+        "background": GROUND,
+        "font": FONT,
+        "padding": {"left": 8, "right": 14, "top": 8, "bottom": 8},
+        "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": HEIGHT},
+        "title": {
+            "anchor": "start",
+            "frame": "group",
+            "color": INK,
+            "fontSize": 15,
+            "fontWeight": 600,
+            "subtitleColor": SOFT,
+            "subtitleFontSize": 12,
+            "subtitlePadding": 4,
+            "offset": 22,
+        },
+        "axis": {
+            "labelColor": SOFT,
+            "labelFontSize": 12,
+            "titleColor": INK,
+            "titleFontSize": 12,
+            "titleFontWeight": 500,
+            "titlePadding": 8,
+            "gridColor": LINE,
+            "domainColor": "#8c959f",
+            "tickColor": "#8c959f",
+            "labelPadding": 4,
+        },
+        "axisY": {"domain": False, "ticks": False},
+        "legend": {
+            "orient": "bottom",
+            "labelColor": INK,
+            "labelFontSize": 12,
+            "titleColor": SOFT,
+            "titleFontSize": 12,
+            "titleFontWeight": 500,
+            "columnPadding": 14,
+            "rowPadding": 4,
+            "offset": 10,
+            "symbolType": "stroke",
+            "symbolSize": 260,
+            "symbolStrokeWidth": 2.5,
+            "symbolOpacity": 1,
+        },
+        "header": {"labelColor": INK, "labelFontSize": 12, "labelAnchor": "start", "labelPadding": 6},
+        # Round caps would fill the gaps of the finer strokes.
+        "line": {"strokeWidth": 2.25, "strokeCap": "butt", "strokeJoin": "round"},
+    }
+
+
+@alt.theme.register("nci_frames", enable=False)
+def _theme() -> alt.theme.ThemeConfig:
+    """Offer the configuration to other charts: ``altair.theme.enable("nci_frames")``."""
+    return {"config": {**chart_config(), "range": {"category": list(PALETTE)}}}  # type: ignore[typeddict-item]
+
+
+def config_for(style: ModelStyle) -> dict[str, Any]:
+    """Fit the legend to the names; symbolLimit 0 lists every model (by default Vega stops at thirty)."""
+    config = chart_config()
+    config["legend"] |= {"columns": style.columns, "labelLimit": style.label_limit, "symbolLimit": 0}
+    return config
+
+
+@checked
+def dark_chart(chart: _Chart, /) -> _Chart:
+    """Return the chart in colours for a dark background.
+
+    Parameters
+    ----------
+    chart
+        A chart of this library, or one with its theme.
+
+    Returns
+    -------
+    altair.Chart
+        A new chart of the same kind with the same data and marks. Each model has one colour in all dark
+        charts, too.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> counts = nf.expected_counts(tpr=0.6, fpr=0.1, ratio=9, size=1000)
+    >>> chart = nf.chart_contingency_space(nf.compute_rates(counts))
+    >>> nf.dark_chart(chart).to_dict()["config"]["background"]
+    '#1c2024'
+    """
+    return type(chart).from_dict(dark_spec(chart.to_dict()))
+
+
+def dark_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace the colours of a Vega-Lite specification for a dark background, except in its data."""
+
+    def exchange(node: Any) -> Any:
+        if isinstance(node, Mapping):
+            return {key: part if key in _DATA else exchange(part) for key, part in node.items()}
+        if isinstance(node, list):
+            return [exchange(part) for part in node]
+        return DARK.get(node, node) if isinstance(node, str) else node
+
+    return dict(exchange(spec))

@@ -1,0 +1,145 @@
+"""Projections -> how many rows must be reviewed for a recall: TPR over the share of predicted positives."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.base.docstrings import documented
+from nci_frames.base.errors import ParameterError
+from nci_frames.charts.parts import axes
+from nci_frames.charts.parts.canvas import (
+    colour,
+    compose,
+    curves,
+    prevalence_strokes,
+    tooltip,
+    with_eta,
+)
+from nci_frames.charts.parts.selection import finite, fitted, with_recall
+from nci_frames.charts.parts.theme import INK, SOFT, WIDTH, model_style
+from nci_frames.schemas.checked import checked
+
+__all__ = ["chart_pos_fraction"]
+
+
+@checked
+@documented
+def chart_pos_fraction(
+    projection: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    tpr: float | None = 0.8,
+    log_x: bool = False,
+    models: Sequence[str] = (),
+) -> alt.LayerChart:
+    """Draw the POSfrac operating characteristic: TPR over the share of predicted positives, by prevalence.
+
+    Parameters
+    ----------
+    projection
+        A projection of many thresholds with both metrics, at one prevalence or a few:
+        ``project_rates(rates, metrics=["pos_fraction", "recall"], prevalence=[0.001, 0.1, 0.5])``. If it also
+        has ``precision`` (purity), the tooltips show it.
+    tpr
+        The required recall, in [0, 1]: on each curve, the point that reaches it with the fewest predicted
+        positives is marked; None for no mark.
+    log_x
+        Whether the share of predicted positives has a logarithmic axis; points at 0 are then not drawn.
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        A colour per model and a stroke per prevalence.
+        %(thinning)s
+
+    Raises
+    ------
+    ParameterError
+        If the frame lacks a metric or a defined point, has more prevalences than there are strokes, several
+        prevalences and more models than colours, several rows for one model, threshold and prevalence, or too
+        many rows; or if *tpr* is outside [0, 1].
+
+    References
+    ----------
+    Landgrebe et al. (2004), Figs. 3 and 4, doi:10.1007/978-3-540-27868-9_83.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
+    >>> projection = nf.project_rates(rates, metrics=["pos_fraction", "recall"], prevalence=[0.01, 0.1])
+    >>> nf.chart_pos_fraction(projection).to_dict()["title"]["text"]
+    'Recall over predicted positives at prevalence η = 0.01, 0.1'
+    """
+    if tpr is not None and not 0 <= tpr <= 1:
+        raise ParameterError.out_of_range("tpr", tpr, "a rate in [0, 1], or None")
+    frame = schemas.collect(projection, schemas.PROJECTION)
+    rows = with_recall(frame, "pos_fraction")
+    numbers = {
+        "recall": "TPR",
+        "pos_fraction": "predicted positive",
+        "threshold": "threshold",
+        "prevalence": "prevalence",
+    }
+    if "precision" in frame["metric"].unique():
+        place = ["model", "threshold", "prevalence"]
+        purity = frame.filter(pl.col("metric") == "precision").select(*place, precision="value")
+        rows = rows.join(purity, on=place, how="left", nulls_equal=True)
+        numbers["precision"] = "purity (precision)"
+    rows = with_eta(
+        rows.filter(pl.col("pos_fraction") > 0 if log_x else pl.lit(True)).sort(
+            *["model", "prevalence", "recall", "pos_fraction", "threshold"],
+            descending=[False, False, False, False, True],
+        )
+    )
+    if rows.is_empty():
+        raise ParameterError(
+            "there is no point to draw", found="every point has a share of predicted positives of 0"
+        )
+    every = rows
+    rows, note = fitted(
+        rows, "pos_fraction", "recall", by=["model", "prevalence"], log_x=log_x, size=(WIDTH, 420)
+    )
+    style = model_style(frame["model"].unique(), among=models)
+    x = alt.X(**axes.rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
+    if log_x:
+        x = axes.log_x("pos_fraction", "pos_fraction", min(rows["pos_fraction"]), 1.0)
+    y = alt.Y(**axes.rate_axis("recall", "TPR (recall)"))
+    names = ", ".join(f"{eta:.3g}" for eta in rows["prevalence"].unique().sort())
+    held = "" if tpr is None else f"; ringed: the fewest that reach a TPR of {tpr:g}"
+    strokes = prevalence_strokes(rows["prevalence"], style)
+    return compose(
+        [
+            *([] if tpr is None else _line_at(tpr)),
+            *curves(rows, x, y, style=style, numbers=numbers, dash=strokes),
+            *([] if tpr is None else _held(every, tpr, x, y, colour(style), numbers)),
+        ],
+        style=style,
+        title=f"Recall over predicted positives at prevalence η = {names}",
+        subtitle=f"POSfrac operating characteristic{held}{note}",
+        says="A colour per model and a stroke per prevalence.",
+        height=420,
+    )
+
+
+def _line_at(tpr: float) -> list[alt.Chart]:
+    rule = alt.Chart(pl.DataFrame({"recall": [tpr]})).mark_rule(color=SOFT, strokeDash=[4, 3])
+    return [rule.encode(y=alt.Y(field="recall", type="quantitative")).properties(name="fixed")]
+
+
+def _held(
+    rows: pl.DataFrame, tpr: float, x: alt.X, y: alt.Y, paint: alt.Color, numbers: dict[str, str]
+) -> list[alt.Chart]:
+    """On each curve, ring the attained point that reaches *tpr* with the fewest predicted positives."""
+    enough = rows.filter(pl.col("recall") >= tpr).sort("pos_fraction", "recall", descending=[False, True])
+    least = enough.group_by("model", "prevalence", maintain_order=True).first().sort("model", "prevalence")
+    ring = alt.Chart(finite(least)).mark_point(
+        filled=True, shape="circle", size=80, stroke=INK, strokeWidth=1.25, opacity=1
+    )
+    return [ring.encode(x=x, y=y, color=paint, tooltip=tooltip(numbers)).properties(name="held")]

@@ -1,0 +1,73 @@
+"""The history of a gate -> its values over the runs, with bounds and limits."""
+
+import altair as alt
+import polars as pl
+
+from nci_frames.charts.parts.canvas import colour, tooltip
+from nci_frames.charts.parts.theme import INK, config_for, model_style
+
+__all__ = ["chart_trend"]
+
+#: The ring around what failed.
+FAILED = "#cf222e"
+_VERDICTS = {"pass": "circle", "undecided": "diamond", "fail": "cross"}
+#: What no picture can hold; drawing it would end the process.
+_CONTROL = r"[\x00-\x1f\x7f-\x9f\u{2028}\u{2029}\u{202a}-\u{202e}\u{2066}-\u{2069}\u{fffe}\u{ffff}]"
+
+
+def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
+    """Draw the values of one gate in one segment over the runs.
+
+    Parameters
+    ----------
+    history
+        Rows of a job's history, of one gate and segment: ``run``, ``sequence``, ``model``, ``metric``,
+        ``value``, ``lower``, ``upper``, ``limit_lower``, ``limit_upper``, ``verdict``, ``kind``.
+
+    Returns
+    -------
+    altair.LayerChart
+        A line for each model with its bounds, a symbol for each verdict, and a dashed line for each limit.
+    """
+    rows = history.with_columns(
+        pl.col("model", "run").fill_null("").str.replace_all(_CONTROL, "\ufffd"),
+        # A change is limited relative to the last good run; the value itself has no fixed limit.
+        *(
+            pl.when(pl.col("kind") == "change_threshold").then(None).otherwise(pl.col(name)).alias(name)
+            for name in ("limit_lower", "limit_upper")
+        ),
+    ).select("run", "sequence", "model", "value", "lower", "upper", "limit_lower", "limit_upper", "verdict")
+    style = model_style(rows["model"].unique().sort().to_list())
+    numbers = {"value": "value", "lower": "lower", "upper": "upper"}
+    lead = len(history) and history["kind"][0] == "champion"
+    title = f"{'lead in ' if lead else ''}{history['metric'][0]}" if len(history) else ""
+    x = alt.X(field="sequence", type="ordinal", title="run", axis=alt.Axis(labelAngle=0, labelOverlap=True))
+    y = alt.Y(field="value", type="quantitative", title=title, scale=alt.Scale(zero=False))
+    base = alt.Chart(rows).encode(x=x, color=colour(style, title="model"))
+    known = base.transform_filter("isValid(datum.value)")
+    shapes = alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values()))
+    layers = [
+        base.transform_filter("isValid(datum.lower)")
+        .mark_rule(opacity=0.5)
+        .encode(y=alt.Y(field="lower", type="quantitative"), y2=alt.Y2(field="upper")),
+        known.mark_line(order=False).encode(y=y),
+        known.transform_filter("datum.verdict == 'fail'")
+        .mark_point(filled=False, size=220, shape="circle", color=FAILED, strokeWidth=2, opacity=1)
+        .encode(y=y, color=alt.value(FAILED)),
+        known.mark_point(filled=True, size=60, opacity=1).encode(
+            y=y,
+            shape=alt.Shape(field="verdict", type="nominal", scale=shapes, legend=None),
+            tooltip=tooltip(numbers, names=("run", "model", "verdict")),
+        ),
+        *(
+            alt.Chart(rows)
+            .transform_filter(f"isValid(datum.{limit})")
+            .mark_line(strokeDash=[4, 3], color=INK, order=False)
+            .encode(x=x, y=alt.Y(field=limit, type="quantitative"))
+            for limit in ("limit_lower", "limit_upper")
+        ),
+    ]
+    layered: alt.LayerChart = alt.layer(*layers)  # type: ignore[assignment]
+    chart: alt.LayerChart = layered.properties(width=330, height=160)
+    configured: alt.LayerChart = chart.configure(**config_for(style))
+    return configured

@@ -1,0 +1,133 @@
+"""Winner ranges -> a bar of the best model in each range."""
+
+import math
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.base.docstrings import documented
+from nci_frames.base.errors import ParameterError
+from nci_frames.charts.parts.axes import log_x, observed_rule
+from nci_frames.charts.parts.canvas import compose, fills, tooltip, veil
+from nci_frames.charts.parts.selection import (
+    check_rows,
+    checked_observed,
+    finite,
+    merged_ranges,
+    one_comparison,
+    unsupported_ranges,
+    why_marked,
+)
+from nci_frames.charts.parts.theme import GROUND, SOFT, WIDTH, model_style
+from nci_frames.evaluation.metrics import title_of
+from nci_frames.schemas.checked import checked
+
+__all__ = ["chart_winner_ranges"]
+
+#: The axis covers at least this range.
+_LEAST, _MOST = {"prevalence": 1e-5, "beta": 0.1}, {"prevalence": 1.0, "beta": 10.0}
+
+#: Width of the label of a border, in pixels.
+_LABEL = 46
+
+
+@checked
+@documented
+def chart_winner_ranges(
+    winners: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    models: Sequence[str] = (),
+    observed: float | None = None,
+) -> alt.LayerChart:
+    """Draw the ranges of prevalence or beta in which each model is best, as a bar.
+
+    Parameters
+    ----------
+    winners
+        The result of ``winner_ranges``, for one value of each key.
+    models
+        %(models)s
+    observed
+        The prevalence of the log, marked by a vertical line if the ranges are over prevalence.
+
+    Returns
+    -------
+    altair.LayerChart
+        The ranges over a logarithmic axis, coloured by model, borders labelled.
+
+    Raises
+    ------
+    ParameterError
+        If the frame has keys, is empty, or has too many rows; or if *observed* is outside [0, 1].
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> ranges = nf.winner_ranges(nf.compute_rates(counts), metric="f_beta", over="prevalence")
+    >>> nf.chart_winner_ranges(ranges).to_dict()["title"]["text"]
+    'Best model over prevalence'
+    """
+    frame = schemas.collect(winners, schemas.WINNERS).sort("start")
+    observed = checked_observed(observed)
+    one_comparison(frame, schemas.WINNERS)
+    if frame.is_empty():
+        raise ParameterError(
+            "there is no winner to draw", hint="check that both rates of each model are defined"
+        )
+    over, metric = frame.select("over", "metric").row(0)
+    if over not in _LEAST:
+        raise ParameterError.unknown_choice("over", over, tuple(_LEAST))
+    inner = [place for place in frame["start"][1:] if place > 0]
+    seen = observed if over == "prevalence" else None
+    low = min(_LEAST[over], *(place / 2 for place in inner), seen or 1.0)
+    high = _MOST[over] if over == "prevalence" else max(_MOST[over], *(2 * place for place in inner), 0.0)
+    rows = frame.with_columns(pl.col("start").clip(low), pl.col("end").clip(upper_bound=high)).filter(
+        pl.col("start") < pl.col("end")
+    )
+    check_rows(rows)
+    style = model_style(frame["model"], among=models)
+    x = log_x("start", over, low, high)
+    base = alt.Chart(finite(rows)).encode(x=x, x2=alt.X2(field="end"))
+    models_only = merged_ranges(rows, "start", "end")
+    bars = (
+        base.properties(data=finite(models_only), name="bars")
+        .mark_bar(height=44, stroke=GROUND, strokeWidth=1)
+        .encode(**fills(style))
+    )
+    # The thresholds of one model change too often to be drawn; the tooltips show them.
+    numbers = {"threshold": "threshold", "start": "from", "end": "to"}
+    targets = base.mark_bar(height=44, opacity=0).encode(tooltip=tooltip(numbers)).properties(name="targets")
+    cover, note = veil(unsupported_ranges(rows, "start", "end"), base, height=44), why_marked("pale", rows)
+    borders = _apart(models_only["start"][1:].to_list(), low, high)
+    labels = (
+        alt.Chart(models_only.filter(pl.col("start").is_in(borders)))
+        .mark_text(dy=-32, fontSize=11, color=SOFT)
+        .encode(x=x, text=alt.Text(field="start", type="quantitative", format=".3~g"))
+        .properties(name="borders")
+    )
+    return compose(
+        [bars, *cover, targets, labels, *observed_rule(seen, over, low, high)],
+        style=style,
+        title=f"Best model over {over}",
+        subtitle=f"by {title_of(metric)}; hover for thresholds{note}",
+        says="One bar, coloured by model.",
+        height=110,
+    )
+
+
+def _apart(borders: list[float], low: float, high: float) -> list[float]:
+    """Return the borders whose labels do not overlap the labels before them."""
+    least = math.log(high / low) * _LABEL / WIDTH
+    kept: list[float] = []
+    for border in borders:
+        if not kept or math.log(border / kept[-1]) >= least:
+            kept.append(border)
+    return kept

@@ -1,0 +1,113 @@
+"""The commands that count elsewhere, or without labels: arguments only."""
+
+from typing import Any, cast, get_args
+
+import click
+
+from nci_frames.base.typing import Dialect
+from nci_frames.commands.ending import Command
+from nci_frames.options.command_line import Value, column_options, thresholds_option
+
+__all__ = ["COUNTING_COMMANDS"]
+
+
+@click.command(cls=Command, short_help="Print a query that counts the predictions of a table.")
+@click.argument("table")
+@click.option(
+    "--dialect",
+    "-d",
+    type=click.Choice(get_args(Dialect)),
+    required=True,
+    help="The database that will run the query.",
+)
+@thresholds_option("uniform:101", exact=False)
+@click.option("--segments", "-s", multiple=True, help="Column that is kept as a key; may be repeated.")
+@column_options("model", "label", "score", "fold", "weight")
+@click.option("--positive", type=Value(), default="1", show_default=True, help="Label that means positive.")
+@click.option("--negative", type=Value(), help="The other label.  [default: 0, or false]")
+@click.option(
+    "--score-type",
+    type=click.Choice(["float64", "float32"]),
+    default="float64",
+    show_default=True,
+    help="Precision of the score column.",
+)
+def sql(table: str, thresholds: str, **options: Any) -> None:
+    """Print one GROUP BY that counts the predictions of a TABLE where they are.
+
+    Its result is small. Read it with nci_frames.read_counts. Needs sqlglot: pip install
+    'nci_frames[sql]'.
+
+    \b
+    Example:
+      nci-frames sql analytics.predictions --dialect bigquery --segments country
+      nci-frames sql "read_parquet('logs/*.parquet')" --dialect duckdb | duckdb
+    """
+    from nci_frames.counting.sql import counting_sql
+    from nci_frames.counting.thresholds.grids import named_thresholds
+
+    click.echo(counting_sql(table, thresholds=cast("Any", named_thresholds(thresholds)), **options))
+
+
+@click.command(cls=Command, short_help="Estimate the prevalence of a log without labels.")
+@click.argument("reference")
+@click.argument("traffic")
+@click.option("--segments", "-s", multiple=True, help="Column to estimate by; may be repeated.")
+@click.option(
+    "--method",
+    type=click.Choice(["em", "adjusted_count", "matching"]),
+    default="em",
+    show_default=True,
+    help="How the mixture is fitted.",
+)
+@thresholds_option("uniform:1001")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
+@column_options("model", "label", "score", "positive", "on_invalid")
+def estimate(
+    reference: str,
+    traffic: str,
+    segments: tuple[str, ...],
+    method: Any,
+    thresholds: str,
+    level: float,
+    label: str,
+    positive: str | None,
+    **columns: str,
+) -> None:
+    """Estimate the prevalence of TRAFFIC, a log without labels, by comparing its scores with REFERENCE.
+
+    REFERENCE is a log with labels. If the scores are no mixture of its two classes, there is a reason
+    instead of a number.
+
+    \b
+    Example:
+      nci-frames estimate labelled/ traffic/ --segments country
+    """
+    from rich.console import Console
+
+    from nci_frames.base.arguments import check_level
+    from nci_frames.counting.count import count_confusion
+    from nci_frames.counting.logs.scan import scan_predictions
+    from nci_frames.counting.scores import count_scores
+    from nci_frames.counting.thresholds.grids import named_thresholds
+    from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
+    from nci_frames.reporting.terminal import print_frame
+
+    grid = named_thresholds(thresholds)
+    check_level(level)
+    columns["segments"] = cast("Any", segments)
+    known = scan_predictions(reference, label=label, positive=positive, **cast("Any", columns))
+    unknown = scan_predictions(traffic, label=None, **cast("Any", columns))
+    found = estimate_prevalence(
+        count_confusion(known, thresholds=grid),
+        count_scores(unknown, thresholds=grid),
+        method=method,
+        level=level,
+    )
+    # What is null in every row would only take width.
+    reasons = ["reason"] if found["reason"].count() else []
+    shown = found.drop("fit_statistic", "supported", "reason").hstack(found.select(reasons))
+    print_frame(shown, Console(highlight=False), title=f"prevalence, with intervals of confidence {level:g}")
+
+
+COUNTING_COMMANDS = (sql, estimate)

@@ -1,0 +1,285 @@
+"""The commands of a ledger: arguments only."""
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nci_frames.base.errors import ParameterError, SourceError
+from nci_frames.base.extras import require_jobs
+from nci_frames.base.interrupts import clean_up_when_interrupted
+from nci_frames.base.messages import quantity
+from nci_frames.base.urls import local_path
+from nci_frames.commands.ending import Commands, tell_warning
+from nci_frames.options.command_line import Moment, column_options, thresholds_option
+
+if TYPE_CHECKING:
+    from nci_frames.jobs.ledger.ledger import CountsLedger
+
+__all__ = ["ledger"]
+
+#: More thresholds are not listed.
+_MANY = 5
+#: Digits of a source's name that are shown: enough to name it by.
+_DIGITS = 12
+
+
+@click.group(cls=Commands)
+def ledger() -> None:
+    """Look at, check and tidy a ledger of counts.
+
+    \b
+    Example:
+      nci-frames ledger sources nightly/ledger
+      nci-frames ledger verify nightly/ledger --files
+    """
+
+
+@ledger.command(short_help="Count the files that the ledger does not know yet.")
+@click.argument("path")
+@click.argument("source", nargs=-1, required=True)
+@thresholds_option("logit:501")
+@click.option("--segments", "-s", multiple=True, help="Column counted apart; may be repeated.")
+@column_options("model", "label", "score", "fold", "unit", "positive", "on_invalid")
+@click.option("--buckets", type=int, help="Buckets of units, 20 or more.  [default: 256]")
+@click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")
+@click.option(
+    "--on-changed",
+    type=click.Choice(["raise", "keep", "recount"]),
+    default="raise",
+    show_default=True,
+    help="What to do with a file that was counted with another content.",
+)
+@click.option(
+    "--keep-going",
+    is_flag=True,
+    help="Count the good files where others cannot be counted; the exit code is then 3.",
+)
+@click.pass_context
+def append(
+    ctx: click.Context,
+    /,
+    path: str,
+    source: tuple[str, ...],
+    thresholds: str,
+    run: str | None,
+    on_changed: Any,
+    keep_going: bool,
+    **settings: Any,
+) -> None:
+    """Count the files of each SOURCE (file, folder, glob) that the ledger does not know yet.
+
+    \b
+    Example:
+      nci-frames ledger append counts.ledger logs/ --segments country
+    """
+    known = _ledger(path)
+    from nci_frames.counting.thresholds.grids import named_thresholds
+    from nci_frames.jobs.ledger.appending import refused
+    from nci_frames.jobs.ledger.settings import CountingSettings
+    from nci_frames.jobs.ledger.sources import find_logs
+
+    options = {param.name for param in ctx.command.params}
+    appended = known.append_files(
+        find_logs(source),
+        CountingSettings.of(thresholds=named_thresholds(thresholds), **settings),
+        run=run,
+        on_changed=on_changed,
+        keep_going=keep_going,
+        told=lambda error: error.for_command_line(options),
+    )
+    _print(appended.select("event", "rows", "counted", "dropped", "path"), "files")
+    _warn(appended)
+    bad = refused(appended, on_changed)
+    if len(bad):
+        failed, changed = (bad.filter(event=event)["path"].to_list() for event in ("failed", "changed"))
+        raise SourceError.not_counted(failed, changed, len(appended))
+
+
+@ledger.command()
+@click.argument("path")
+@click.option("--by", multiple=True, help="Key to keep besides the model; may be repeated.  [default: all]")
+@click.option("--since", type=Moment(), help="Only sources whose window begins then (UTC) or later.")
+@click.option("--until", type=Moment(), help="Only sources whose window begins before.")
+@click.option("--as-of", metavar="RUN", help="The ledger as it was after this run.")
+@click.option("--version", type=int, help="The ledger as it was at this version of its table.")
+@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
+@click.option(
+    "--out", "-o", type=click.Path(path_type=Path), required=True, help="File: .parquet, .csv or .md."
+)
+def read(
+    path: str,
+    by: tuple[str, ...],
+    since: datetime | None,
+    until: datetime | None,
+    as_of: str | None,
+    version: int | None,
+    generation: str | None,
+    out: Path,
+) -> None:
+    """Write the counts of a ledger to a file.
+
+    \b
+    Example:
+      nci-frames ledger read nightly/ledger --by country --as-of monday --out counts.parquet
+    """
+    known = _ledger(path)
+    from nci_frames.files.save_table import save_table
+    from nci_frames.tables.names import printable
+
+    window = None
+    if since is not None or until is not None:
+        window = since or datetime.min.replace(tzinfo=UTC), until or datetime.max.replace(tzinfo=UTC)
+        if not window[0] < window[1]:
+            raise click.UsageError("--since must be before --until.")
+    if as_of is not None and version is not None:
+        raise click.UsageError("Give either --as-of or --version, not both.")
+    at = version if as_of is None else as_of
+    _need_other_file(known, path, out)
+    counts = known.read(generation=generation, by=by or None, window=window, as_of=at)
+    save_table(counts, out)
+    click.echo(f"written: {printable(str(out))} ({quantity(len(counts), 'row')})")
+
+
+@ledger.command()
+@click.argument("path")
+def generations(path: str) -> None:
+    """List the settings by which a ledger holds counts.
+
+    \b
+    Example:
+      nci-frames ledger generations nightly/ledger
+    """
+    known = _ledger(path).generations()
+    settings = known["settings"].map_elements(_settings, known["settings"].dtype)
+    _print(known.with_columns(settings), "generations")
+
+
+@ledger.command()
+@click.argument("path")
+@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
+def sources(path: str, generation: str | None) -> None:
+    """List the sources that a ledger knows.
+
+    \b
+    Example:
+      nci-frames ledger sources nightly/ledger
+    """
+    known = _ledger(path).sources(generation=generation)
+    shown = known.with_columns(known["source"].str.head(_DIGITS))
+    _print(shown.select("source", "event", "counted", "dropped", "run", "path"), "sources")
+
+
+@ledger.command()
+@click.argument("path")
+@click.option("--files", is_flag=True, help="Also read the source files, and compare their content.")
+@click.pass_context
+def verify(ctx: click.Context, path: str, files: bool) -> None:
+    """Check that a ledger is as it was written. Exit code 3: it is not.
+
+    \b
+    Example:
+      nci-frames ledger verify nightly/ledger --files
+    """
+    damage = _ledger(path).verify(files=files)
+    if damage.is_empty():
+        click.echo("nothing is damaged")
+        return
+    _print(damage, "damage")
+    ctx.exit(3)
+
+
+@ledger.command()
+@click.argument("path")
+@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
+def compact(path: str, generation: str | None) -> None:
+    """Gather small files and drop counts that count no longer. Run it when nobody reads.
+
+    \b
+    Example:
+      nci-frames ledger compact nightly/ledger
+    """
+    gathered = _ledger(path).compact(generation=generation)
+    click.echo(f"files gathered: {gathered:,}")
+
+
+@ledger.command(short_help="Count all files anew, in place of the old counts.")
+@click.argument("path")
+@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
+def rebuild(path: str, generation: str | None) -> None:
+    """Count all files anew; the new counts take the place of the old.
+
+    \b
+    Example:
+      nci-frames ledger rebuild nightly/ledger
+    """
+    counted = _ledger(path).rebuild(generation=generation)
+    click.echo(f"files counted: {len(counted):,}")
+    _warn(counted)
+
+
+@ledger.command(short_help="Let the rows of sources count no longer.")
+@click.argument("path")
+@click.argument("source", nargs=-1, required=True)
+@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
+def retire(path: str, source: tuple[str, ...], generation: str | None) -> None:
+    """Let the rows of each SOURCE (a name, as `sources` lists it) count no longer.
+
+    \b
+    Example:
+      nci-frames ledger retire nightly/ledger 3f0b5c1d9a72
+    """
+    _ledger(path).retire(*source, generation=generation)
+    click.echo(f"sources retired: {len(source):,}")
+
+
+def _settings(text: str) -> str:
+    """Write settings for people: the thresholds by their number, and what is not left out."""
+    facts = json.loads(text)
+    grid = facts.pop("thresholds")
+    facts["thresholds"] = "exact" if grid is None else [float.fromhex(number) for number in grid]
+    if grid is not None and len(grid) > _MANY:
+        ends = facts["thresholds"][0], facts["thresholds"][-1]
+        facts["thresholds"] = f"{len(grid):,} from {ends[0]:.6g} to {ends[1]:.6g}"
+    return ", ".join(f"{name} {value}" for name, value in facts.items() if value not in (None, []))
+
+
+def _ledger(path: str) -> "CountsLedger":
+    require_jobs()
+    from nci_frames.jobs.ledger.ledger import CountsLedger
+
+    clean_up_when_interrupted()
+    return CountsLedger(path)
+
+
+def _need_other_file(known: "CountsLedger", path: str, out: Path) -> None:
+    """Raise ParameterError if a file is one that the ledger counts, or lies in the ledger."""
+    target = os.path.realpath(out)
+    place = local_path(path)
+    inside = "://" not in place and Path(target).is_relative_to(os.path.realpath(place))
+    if inside or any(os.path.realpath(source) == target for source in known.sources()["path"]):
+        what = "lies in the ledger" if inside else "would replace a file that the ledger counts"
+        raise ParameterError(f"the output {what}", found=repr(str(out)), hint="name another file")
+
+
+def _warn(appended: Any) -> None:
+    from nci_frames.jobs.ledger.appending import by_reason
+    from nci_frames.tables.names import printable
+
+    for event, files, reason in by_reason(appended.filter(event="failed")):
+        click.echo(f"{event}: {files}", err=True)
+        for line in (reason or "").splitlines():
+            click.echo(f"  {printable(line)}", err=True)
+    for told in appended["warning"].drop_nulls():
+        tell_warning(told)
+
+
+def _print(frame: Any, title: str) -> None:
+    from rich.console import Console
+
+    from nci_frames.reporting.terminal import print_frame
+
+    print_frame(frame, Console(highlight=False), title=title)

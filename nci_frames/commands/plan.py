@@ -1,0 +1,99 @@
+"""The command that plans a test set: arguments only."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from nci_frames.commands.ending import Command
+from nci_frames.options.command_line import Grid
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["plan"]
+
+
+@click.command(cls=Command, short_help="Show how large a test set must be, or what one can support.")
+@click.option(
+    "--half-width", type=Grid(1.0), help="Required half-width of the rates: one number, or TPR,FPR."
+)
+@click.option(
+    "--delta", type=float, help="Required maximum width of the precision band over all prevalences."
+)
+@click.option("--precision-half-width", type=float, help="Required half-width of precision at --prevalence.")
+@click.option("--prevalence", "-p", type=float, help="Prevalence for --precision-half-width.")
+@click.option("--tpr", type=float, help="Expected true-positive rate.")
+@click.option("--fpr", type=float, help="Expected false-positive rate.")
+@click.option("--positives", type=int, help="Rows with y=1 in an existing test set.")
+@click.option("--negatives", type=int, help="Rows with y=0 in an existing test set.")
+@click.option(
+    "--level", type=float, default=0.95, show_default=True, help="Confidence of each rate's interval."
+)
+@click.option("--assurance", type=float, help="Share of studies that reach the goal.  [default: 0.8]")
+def plan(
+    half_width: tuple[float, ...] | None,
+    tpr: float | None,
+    fpr: float | None,
+    positives: int | None,
+    negatives: int | None,
+    level: float,
+    assurance: float | None,
+    **wanted: Any,
+) -> None:
+    """Show how large a test set must be, or what a test set of a given size can support.
+
+    \b
+    Example:
+      nci-frames plan --delta 0.1 --tpr 0.6 --fpr 0.001
+      nci-frames plan --precision-half-width 0.1 --prevalence 0.001 --tpr 0.6 --fpr 0.001
+      nci-frames plan --half-width 0.05,0.0005
+      nci-frames plan --positives 100 --negatives 100000 --tpr 0.6 --fpr 0.001
+    """
+    from rich.console import Console
+
+    from nci_frames.evaluation.planning.planning import required_samples
+    from nci_frames.reporting.terminal import print_frame
+
+    console = Console(highlight=False)
+    if positives is None and negatives is None:
+        if half_width is not None and len(half_width) > 2:
+            raise click.UsageError("--half-width is one number, or TPR,FPR.")
+        widths = cast("Any", half_width[0] if half_width and len(half_width) == 1 else half_width)
+        samples = required_samples(
+            half_width=widths,
+            tpr=tpr,
+            fpr=fpr,
+            level=level,
+            assurance=0.8 if assurance is None else assurance,
+            **wanted,
+        )
+        print_frame(samples, console, title=f"required rows, at confidence {level:g} of each rate")
+        return
+    if any(value is not None for value in (half_width, assurance, *wanted.values())):
+        raise click.UsageError("Give either a goal or --positives and --negatives, not both.")
+    if positives is None or negatives is None or tpr is None or fpr is None:
+        raise click.UsageError("A test set needs --positives, --negatives, --tpr and --fpr.")
+    for title, table in _support(positives, negatives, tpr, fpr, level):
+        print_frame(table.drop("model", "threshold", strict=False), console, title=title)
+
+
+def _support(
+    positives: int, negatives: int, tpr: float, fpr: float, level: float
+) -> Iterator[tuple[str, "pl.DataFrame"]]:
+    from nci_frames.evaluation.planning.expected import expected_counts
+    from nci_frames.evaluation.projection.bands import max_precision_uncertainty
+    from nci_frames.evaluation.rates.rates import compute_rates
+    from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
+
+    counts = expected_counts(positives=positives, negatives=negatives, tpr=tpr, fpr=fpr)
+    rates = compute_rates(counts, interval="wilson", level=level)
+    columns = ["tpr", "tpr_lower", "tpr_upper", "fpr", "fpr_lower", "fpr_upper"]
+    yield (
+        f"rates, with Wilson intervals of confidence {level:g}",
+        rates.select("model", "threshold", *columns),
+    )
+    yield "where the precision band is widest (delta)", max_precision_uncertainty(rates)
+    at = rates["threshold"].item()
+    support = lowest_supported_prevalence(counts, metric="precision", threshold=at)
+    yield "lowest prevalence at which the test set supports precision", support

@@ -1,0 +1,1 @@
+"""Exact counts of logs that do not fit into memory."""

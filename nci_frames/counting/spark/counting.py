@@ -1,0 +1,167 @@
+"""Rows in Spark -> counts: the same kernel runs in the executors, and only counts come back.
+
+Each task counts its partition (``mapInArrow``) into partial counts, Spark adds those of all partitions
+(``groupBy.sum``), and the sums are accumulated here. A task that is run again replaces what it gave before:
+nothing is counted by side effects such as accumulators.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from nci_frames.base.errors import SourceError
+from nci_frames.base.messages import listed, quantity
+from nci_frames.base.typing import Floats
+from nci_frames.counting.engine.counted import Counted
+from nci_frames.counting.engine.grid import joined
+from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.engine.partitions import InvalidByFile, PartialCounts, key_names, partial_schema
+from nci_frames.counting.engine.score_range import FEW_SCORES, RangeOfPartition, ScoreRange
+from nci_frames.counting.logs.reading import Scan
+from nci_frames.counting.logs.rows import REASON
+from nci_frames.counting.logs.source import FILE
+from nci_frames.counting.spark.merging import counted_of
+from nci_frames.counting.spark.rows import SparkRows
+
+__all__ = ["count_in_spark", "score_range_in_spark"]
+
+#: Rows of partial counts that a task returns at a time.
+_BATCH = 1 << 17
+
+
+def count_in_spark(
+    scan: Scan, group: list[str], grid: Floats | None, also: Floats | None, budget: Budget
+) -> Counted:
+    """Count the groups of a scan whose rows are in Spark, as ``count_at`` does.
+
+    Raises
+    ------
+    InvalidRowsError
+        If a row is not valid and the scan is not told to drop such rows; if the weights add up to more than
+        Float64 holds.
+    ParameterError
+        If the counts take more memory than the budget has.
+    SourceError
+        If Spark cannot count, or counts other rows than it said there were.
+    """
+    rows = _rows(scan)
+    raw = scan.raw.collect_schema()
+    raw.pop(REASON)
+    thresholds = None if grid is None else joined(grid, also)
+    kernel = PartialCounts(rows.schema(), scan.prepare, tuple(group), thresholds, budget)
+    schema = partial_schema(raw, group, on_grid=grid is not None)
+    by = [*key_names(len(group)), "place", "code"]
+    sums = _sums(weighted="weight" in raw)
+    found = _run(rows, kernel, schema, lambda partial: partial.groupBy(*by).agg(*sums))
+    counted = counted_of(found, {key: raw[key] for key in group}, grid, also, budget, scan.source.where)
+    if scan.on_invalid == "raise" and scan.reasons(counted.rows_by_code):
+        raise scan.refusal(counted.rows_by_code, _files_of_invalid(scan, rows))
+    scan.need_same_rows(sum(counted.rows_by_code.values()))
+    return counted
+
+
+def score_range_in_spark(scan: Scan) -> ScoreRange:
+    """Find the range of the scores of a scan whose rows are in Spark."""
+    from pyspark.sql import functions  # noqa: PLC0415
+
+    rows = _rows(scan)
+    kernel = RangeOfPartition(rows.schema(), scan.prepare)
+    schema = kernel([]).schema
+
+    def merge(partial: Any) -> Any:
+        # Where one partition has too many, all have.
+        scores = functions.array_distinct(functions.flatten(functions.collect_list("few")))
+        few = (functions.count("few") == functions.count("*")) & (functions.size(scores) <= FEW_SCORES)
+        return partial.agg(
+            functions.when(few, scores).alias("few"),
+            functions.min("least").alias("least"),
+            functions.min("low").alias("low"),
+            functions.max("high").alias("high"),
+        )
+
+    few, least, low, high = _run(rows, kernel, schema, merge).row(0)
+    return ScoreRange(None if few is None else np.unique(few), least, low, high)
+
+
+def _rows(scan: Scan) -> SparkRows:
+    rows = scan.source.spark
+    if rows is None:
+        raise SourceError.no_rows(scan.source.where)
+    return rows
+
+
+def _sums(*, weighted: bool) -> list[Any]:
+    from pyspark.sql import functions  # noqa: PLC0415
+
+    names = ("positives", "negatives")
+    if not weighted:
+        return [functions.sum(name).alias(name) for name in names]
+    # Sums of floats depend on the order, and partitions arrive in any: they are added in ascending order.
+    zero = functions.lit(0.0)
+    ordered = {name: functions.array_sort(functions.collect_list(name)) for name in names}
+    return [functions.aggregate(ordered[name], zero, lambda a, b: a + b).alias(name) for name in names]
+
+
+def _run(
+    rows: SparkRows, kernel: Callable[..., pl.DataFrame], schema: pl.Schema, merge: Callable[[Any], Any]
+) -> pl.DataFrame:
+    """Run a kernel on every partition, merge what it returns in Spark, and fetch that."""
+    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema  # noqa: PLC0415
+
+    arrow = pl.DataFrame(schema=schema).to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+    with rows.errors():
+        returned = from_arrow_schema(arrow)
+        task = _Task(kernel, to_arrow_schema(returned, timezone="UTC"), _version())
+        table = merge(rows.frame.mapInArrow(task, returned)).toArrow()
+    found = pl.DataFrame(table)
+    return found.cast({name: schema[name] for name in found.columns})
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What Spark runs on each partition."""
+
+    kernel: Callable[..., pl.DataFrame]
+    schema: pa.Schema
+    version: str | None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext  # noqa: PLC0415
+
+        if _version() not in (None, self.version):
+            msg = "the executors have another version of nci_frames"
+            raise SourceError(msg, found=f"{_version()}, not {self.version}", hint="install the same version")
+        context = TaskContext.get()
+        # If two groups have one hash, the task fails, and is run again with other hashes.
+        seed = context.attemptNumber() if context is not None else 0
+        found = self.kernel(batches, seed=seed)
+        yield from found.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(self.schema).to_batches(_BATCH)
+
+
+def _version() -> str | None:
+    """Return the version that is installed; None if the package was shipped as it is."""
+    try:
+        return version("nci_frames")
+    except PackageNotFoundError:
+        return None
+
+
+def _files_of_invalid(scan: Scan, rows: SparkRows) -> str:
+    """Return where the invalid rows are: in which files, if they come from files."""
+    from pyspark.sql import functions  # noqa: PLC0415
+
+    names = rows.schema()
+    with_files = rows.frame.withColumn(f"c{len(names)}", functions.input_file_name())
+    schema = pl.Schema({**names, FILE: pl.String()})
+    kernel = InvalidByFile(schema, scan.prepare)
+    located = SparkRows(with_files, (*rows.names, FILE), rows.where)
+    files = _run(located, kernel, kernel([]).schema, lambda partial: partial.distinct())[FILE].drop_nulls()
+    named = files.filter(files != "").sort()
+    if named.is_empty():
+        return rows.where
+    return f"{quantity(len(named), 'file')} of {rows.where}: {listed(map(repr, named))}"

@@ -1,0 +1,171 @@
+"""The Parquet files behind a frame of Spark: each must have the columns that are read from it.
+
+Spark fills a column that a file lacks with nulls, without a word. The plan of the frame says which columns it
+reads from which files; their footers say which columns they have. Tables of Delta and Iceberg have a schema
+of their own, in which a column may be younger than a file; they are as Spark reads them.
+"""
+
+import functools
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import polars as pl
+
+from nci_frames.base.errors import SchemaError, SourceError
+from nci_frames.base.messages import files_among, listed
+from nci_frames.counting.logs.footers import Stamp, read_footers
+from nci_frames.counting.spark.rows import SparkRows
+
+__all__ = ["need_columns_in_files", "remote_schema"]
+
+#: Columns of a file, those inside of a struct as well.
+Paths = frozenset[tuple[str, ...]]
+
+_THREADS = 16
+#: Bytes at the end of a file that are read at once; few footers are longer.
+_TAIL = 1 << 16
+_MAGIC = b"PAR1"
+
+
+def need_columns_in_files(rows: SparkRows, roles: Mapping[str, str]) -> dict[str, Stamp]:
+    """Return the state of the local files that are read, or raise what is wrong with any file.
+
+    Parameters
+    ----------
+    rows
+        What is read.
+    roles
+        The role of each column, for messages.
+
+    Raises
+    ------
+    SchemaError
+        If a file lacks a column that is read from it.
+    SourceError
+        If a footer cannot be read.
+    """
+    with rows.errors():
+        scans = list(_scans(rows.frame._jdf.queryExecution().sparkPlan()))  # noqa: SLF001
+        session = rows.frame.sparkSession
+        exact = session.conf.get("spark.sql.caseSensitive") == "true"
+    stamps: dict[str, Stamp] = {}
+    problems: list[SchemaError | SourceError] = []
+    for files, read in scans:
+        wanted = frozenset(_paths(read))
+        columns, here, unreadable = _columns_of(files, session, rows)
+        stamps |= here
+        if unreadable:
+            problems.append(SourceError.unreadable(unreadable))
+        problems += _lacking(columns, wanted, roles, exact=exact)
+    if problems:
+        raise SourceError.all_of(problems)
+    return stamps
+
+
+def _scans(plan: Any) -> Iterator[tuple[list[str], Any]]:
+    """Yield the Parquet files of every scan in a plan, and the columns that are read from them."""
+    leaves = plan.collectLeaves()
+    for place in range(leaves.size()):
+        leaf = leaves.apply(place)
+        kind = leaf.getClass().getSimpleName()
+        if kind == "InMemoryTableScanExec":
+            yield from _scans(leaf.relation().cachedPlan())
+        elif kind == "AdaptiveSparkPlanExec":
+            yield from _scans(leaf.inputPlan())
+        elif kind == "FileSourceScanExec" and leaf.relation().fileFormat().toString() == "Parquet":
+            yield list(leaf.relation().location().inputFiles()), leaf.requiredSchema().json()
+
+
+def _paths(schema: str) -> Iterator[tuple[str, ...]]:
+    from pyspark.sql.types import StructType, _parse_datatype_json_string  # noqa: PLC0415
+
+    def inside(struct: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        for field in struct.fields:
+            yield (*above, field.name)
+            if isinstance(field.dataType, StructType):
+                yield from inside(field.dataType, (*above, field.name))
+
+    return inside(_parse_datatype_json_string(schema), ())
+
+
+def _columns_of(
+    files: Sequence[str], session: Any, rows: SparkRows
+) -> tuple[dict[str, Paths], dict[str, Stamp], dict[str, str]]:
+    """Return the columns of every file, the state of the local ones, and what cannot be read."""
+    local = {file: unquote(urlsplit(file).path) for file in files if urlsplit(file).scheme == "file"}
+    footers, unreadable = read_footers(local.values())
+    columns = {path: frozenset(_paths_of(footer.schema)) for path, footer in footers.items()}
+    remote = [file for file in files if file not in local]
+    with rows.errors(), ThreadPoolExecutor(_THREADS) as threads:
+        schemas = threads.map(functools.partial(remote_schema, session), remote)
+        for file, schema in zip(remote, schemas, strict=True):
+            if schema is None:
+                unreadable[file] = "not a Parquet file"
+            else:
+                columns[file] = frozenset(_paths_of(schema))
+    return columns, {path: footer.stamp for path, footer in footers.items()}, unreadable
+
+
+def _paths_of(schema: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, dtype in schema.items():
+        yield (*above, name)
+        if isinstance(dtype, pl.Struct):
+            yield from _paths_of({field.name: field.dtype for field in dtype.fields}, (*above, name))
+
+
+def remote_schema(session: Any, file: str) -> pl.Schema | None:
+    """Return the columns of a Parquet file in a store that Spark can read; None if it is no such file."""
+    jvm = session._jvm  # noqa: SLF001
+    # As Spark lists it: a space is "%20".
+    path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(file))
+    store = path.getFileSystem(session._jsc.hadoopConfiguration())  # noqa: SLF001
+    size = int(store.getFileStatus(path).getLen())
+    stream = store.open(path)
+
+    def last(number: int) -> bytes:
+        stream.seek(max(size - number, 0))
+        return bytes(jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+
+    try:
+        tail = last(_TAIL)
+        if tail[-4:] != _MAGIC:
+            return None
+        needed = int.from_bytes(tail[-8:-4], "little") + 8
+        if needed > len(tail):
+            tail = last(needed)
+    finally:
+        stream.close()
+    # A file of which only the footer is left has the same columns.
+    return pl.Schema(pl.read_parquet_schema(io.BytesIO(_MAGIC + tail[-needed:])))
+
+
+def _lacking(
+    columns: Mapping[str, Paths], wanted: Paths, roles: Mapping[str, str], *, exact: bool
+) -> list[SchemaError]:
+    """Return an error for each column that some file lacks."""
+    problems = []
+    for path in sorted(wanted):
+        lacking = [file for file, have in columns.items() if not _has(have, path, exact=exact)]
+        if not lacking:
+            continue
+        name = ".".join(path)
+        where = files_among(lacking, len(columns))
+        available = sorted({top for top, *_ in columns[lacking[0]]})
+        if name in roles:
+            problems.append(SchemaError.missing_column(name, roles[name], where, available))
+        else:
+            msg = f"missing column {name!r}"
+            found = f"columns {listed(map(repr, available), 20)}"
+            hint = "Spark would read nulls: write the files again, or read them apart"
+            problems.append(SchemaError(msg, where=where, found=found, hint=hint))
+    return problems
+
+
+def _has(columns: Paths, path: tuple[str, ...], *, exact: bool) -> bool:
+    if path in columns:
+        return True
+    lower = tuple(name.lower() for name in path)
+    return not exact and any(tuple(name.lower() for name in other) == lower for other in columns)

@@ -1,0 +1,239 @@
+"""An answer -> a few lines: the model, its threshold and value, its rivals, and where the order changes."""
+
+from collections.abc import Sequence
+from itertools import pairwise, zip_longest
+
+import polars as pl
+
+from nci_frames.base.messages import quantity
+from nci_frames.evaluation.metrics import title_of
+from nci_frames.evaluation.support.reasons import in_brief
+from nci_frames.questions.known_order import known_order, some_models
+from nci_frames.questions.questions import Answer
+from nci_frames.questions.verdicts import Lead, read_leads
+from nci_frames.tables.numbers import format_grid, format_threshold, format_value
+
+__all__ = ["answer_lines", "conclusion_lines", "short_answer"]
+
+_SOME = 4
+
+
+def answer_lines(answer: Answer, /) -> list[str]:
+    """Return an answer in at most six lines, the most important first.
+
+    >>> import nci_frames as nf
+    >>> from nci_frames.questions.answers import answer_question
+    >>> from nci_frames.questions.questions import Question
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": 0.5, "tp": [600, 800], "fp": [10, 200], "fn": [400, 200],
+    ...     "tn": [9990, 9800],
+    ... })
+    >>> comparison = nf.compare_models(counts, prevalence=[0.005, 0.5], repeats=20)
+    >>> question = Question(prevalence=0.01, threshold=0.5)
+    >>> for line in answer_lines(answer_question(question, comparison, counts)):
+    ...     print(line)
+    At prevalence 0.01, by F1 at threshold 0.5:
+    choose a, threshold 0.5: F1 0.706 (95 %: 0.650 to 0.748)
+    significantly better than the other model
+    it finds 60 % of the positives; 0.699 % of all rows are alerts, 85.8 % of them right
+    the order changes with the prevalence: a up to 0.053 (95 %: 0.0416 to 0.0671), then b
+    """
+    lines = [f"{_place(answer)}, by {_measure(answer)}:"]
+    ranked = answer.models.filter(pl.col("rank").is_not_null())
+    if ranked.is_empty():
+        return [*lines, "no model has a defined value"]
+    best = ranked.row(0, named=True)
+    tied = ranked.filter(rank=1)["model"].to_list()
+    thresholds = ranked.filter(rank=1)["threshold"].drop_nulls().unique()
+    at = f", threshold {format_threshold(thresholds[0])}" if len(thresholds) == 1 else ""
+    doubt = _doubt(ranked, tied)
+    here = "; in this log" if doubt else ":"
+    lines.append(f"choose {_some(tied)}{at}{here} {_value(answer, best)}")
+    lines += [doubt] if doubt else [_rivals(ranked, tied)] if ranked.height > len(tied) else []
+    if doubt:
+        # What depends on the value is as little known.
+        best |= {"precision": None}
+    lines += [_work(answer, best)] if best["pos_fraction"] is not None else []
+    return [*lines, _order(answer)]
+
+
+def short_answer(answer: Answer, /) -> str:
+    """Return the answer as one sentence."""
+    ranked = answer.models.filter(pl.col("rank").is_not_null())
+    if ranked.is_empty():
+        return f"{_place(answer)}: no model has a defined value"
+    best = ranked.row(0, named=True)
+    tied = ranked.filter(rank=1)["model"].to_list()
+    doubt = _doubt(ranked, tied)
+    said = doubt or (_rivals(ranked, tied) if ranked.height > len(tied) else "")
+    here = "in this log " if doubt else ""
+    words = [f"{_place(answer)}: {_some(tied)}, {here}{_value(answer, best)}", said, _order(answer)]
+    return "; ".join(filter(None, words))
+
+
+def conclusion_lines(answer: Answer, /) -> list[str]:
+    """Return the answer in three lines that fit a narrow terminal."""
+    ranked = answer.models.filter(pl.col("rank").is_not_null())
+    where = f"prevalence {format_grid(answer.prevalence)}"
+    if ranked.is_empty():
+        return [f"{where}: no model has a defined value"]
+    best = ranked.row(0, named=True)
+    tied = ranked.filter(rank=1)["model"].to_list()
+    leads = read_leads(answer.winners, low=answer.span[0], high=answer.span[1])
+    known = [lead for lead in leads if lead.models]
+    changes = [format_grid(after.start) for lead, after in pairwise(known) if lead.models != after.models]
+    order = "at other prevalences this log cannot tell the value"
+    if changes:
+        more = f" and {len(changes) - _SOME:,} more" if len(changes) > _SOME else ""
+        order = f"the best model changes at prevalence {', '.join(changes[:_SOME])}{more}"
+    elif known:
+        leader = "it" if known[0].models[0] in tied else known[0].models[0]
+        span = f"from prevalence {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
+        order = f"{leader} is the best {span}"
+    value = _value(answer, best).replace("(95 %: ", "(")
+    if _doubt(ranked, tied):
+        value = f"{_name(answer)} unknown: {in_brief([best['reason']])}"
+    others = ranked.filter(pl.col("rank") > 1)
+    said = [] if others.is_empty() else [_short_rivals(others)]
+    return [f"{where}: {_some(tied)}, {value}", *said, order]
+
+
+def _short_rivals(others: pl.DataFrame) -> str:
+    """Say of how many models the best differs, and name one of those that it does not differ from."""
+    near = others.filter(pl.col("distinguishable").not_())["model"].to_list()
+    if near:
+        more = f" and {len(near) - 1:,} more of {len(others):,} others" if len(near) > 1 else ""
+        return f"not significantly better than {near[0]}{more}"
+    untold = others["distinguishable"].null_count()
+    if untold == len(others):
+        return "whether it is significantly better than others, this log cannot tell"
+    of_all = "the other model" if len(others) == 1 else f"{len(others) - untold:,} of {len(others):,} others"
+    return f"significantly better than {of_all}"
+
+
+def _place(answer: Answer) -> str:
+    own = ", that of the log" if answer.observed else ""
+    return f"At prevalence {format_grid(answer.prevalence)}{own}"
+
+
+def _measure(answer: Answer) -> str:
+    question, name = answer.question, _name(answer)
+    if question.cost is not None:
+        missed, false = question.cost
+        name += f" (a missed positive costs {missed:,.15g}, a false alarm {false:,.15g})"
+    if question.alerts is not None:
+        among = quantity(question.volume or 0, "row")
+        return f"{name} with at most {quantity(question.alerts, 'alert')} among {among}"
+    if question.threshold is not None:
+        return f"{name} at threshold {format_threshold(question.threshold)}"
+    return name if question.area is not None else f"{name}, each model at its own best threshold"
+
+
+def _name(answer: Answer) -> str:
+    if answer.question.f_beta:
+        return f"F{answer.question.beta:g}"
+    return "expected cost" if answer.question.cost is not None else title_of(answer.metric)
+
+
+def _value(answer: Answer, row: dict[str, float | None]) -> str:
+    """Name the metric and its value; a cost is that of the volume, if one was given."""
+    rows = answer.question.volume if answer.question.cost is not None else None
+    value, lower, upper = (
+        None if number is None else number * (rows or 1)
+        for number in (row["value"], row["lower"], row["upper"])
+    )
+    shown = format_value if rows is None else _amount
+    per = (
+        "" if answer.question.cost is None else " a row" if rows is None else f" for {quantity(rows, 'row')}"
+    )
+    bounds = "" if lower is None or upper is None else f" (95 %: {shown(lower)} to {shown(upper)})"
+    return f"{_name(answer)} {shown(value)}{per}{bounds}"
+
+
+def _amount(value: float | None) -> str:
+    return format_value(value) if value is None or value < 100 else f"{value:,.0f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _rivals(ranked: pl.DataFrame, tied: Sequence[str]) -> str:
+    others = ranked.filter(~pl.col("model").is_in(tied))
+    near = others.filter(pl.col("distinguishable").not_())["model"].to_list()
+    untold = others.filter(pl.col("distinguishable").is_null())["model"].to_list()
+    if len(untold) == len(others):
+        return "whether it is significantly better than others, this log cannot tell"
+    words = [f"not significantly better than {_some(near)}"] if near else []
+    words += [f"too few rows to tell: {_some(untold)}"] if untold else []
+    if words:
+        return "; ".join(words)
+    whom = "the other model" if len(others) == 1 else f"all {len(others):,} others"
+    return f"significantly better than {whom}"
+
+
+def _doubt(ranked: pl.DataFrame, tied: Sequence[str]) -> str | None:
+    """Say why the log cannot tell the value of the best, and what it tells of the order; None if it can."""
+    best = ranked.row(0, named=True)
+    if best["supported"] or best["reason"] is None:
+        return None
+    others = ranked.filter(~pl.col("model").is_in(tied))
+    told = pl.col("distinguishable")
+    order = known_order(
+        tied,
+        worse=others.filter(told)["model"].to_list(),
+        equal=others.filter(~told)["model"].to_list(),
+        untold=others.filter(told.is_null())["model"].to_list(),
+        most=_SOME,
+    )
+    return f"{best['reason']}; {order}"
+
+
+def _work(answer: Answer, row: dict[str, float | None]) -> str:
+    """Say what happens to the rows: in the user's own number, if there is one."""
+    recall, precision, flagged = (row[name] or 0.0 for name in ("recall", "precision", "pos_fraction"))
+    rows = answer.question.volume
+    if rows is None:
+        right = "" if row["precision"] is None else f", {_percent(precision)} of them right"
+        found = f"it finds {_percent(recall)} of the positives"
+        return f"{found}; {_percent(flagged)} of all rows are alerts{right}"
+    positives = rows * answer.prevalence
+    right = f"{_amount(positives * recall)} of {_amount(positives)} positives found"
+    return f"of {quantity(rows, 'row')}: {_amount(rows * flagged)} alerts, {right}"
+
+
+def _order(answer: Answer) -> str:
+    low, high = answer.span
+    leads = read_leads(answer.winners, low=low, high=high)
+    known = [lead for lead in leads if lead.models]
+    models = list(dict.fromkeys(lead.models[0] for lead in known))
+    unknown = [lead for lead in leads if not lead.models]
+    doubt = f"; the log cannot tell the value {_parts(unknown)}" if unknown else ""
+    if not known:
+        span = f"from {format_grid(low)} to {format_grid(high)}"
+        return f"at other prevalences this log cannot tell the value ({span})"
+    if len(models) == 1:
+        span = f"from {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
+        return f"{models[0]} leads in this log at every prevalence {span}{doubt}"
+    steps = [
+        lead.models[0] + ("" if after is None else f" up to {format_grid(lead.end)}{_uncertain(after)}")
+        for lead, after in zip_longest(known, known[1:])
+    ]
+    if len(steps) > _SOME:
+        steps = [*steps[: _SOME - 1], f"{len(steps) - _SOME:,} more", steps[-1]]
+    return f"the order changes with the prevalence: {', then '.join(steps)}{doubt}"
+
+
+def _uncertain(after: Lead) -> str:
+    """Say where the border is in 95 % of the resampled logs, if that is known."""
+    if after.start_bounds is None:
+        return ""
+    return f" (95 %: {format_grid(after.start_bounds[0])} to {format_grid(after.start_bounds[1])})"
+
+
+def _parts(leads: Sequence[Lead]) -> str:
+    return " and ".join(f"from {format_grid(lead.start)} to {format_grid(lead.end)}" for lead in leads[:2])
+
+
+def _some(models: Sequence[str]) -> str:
+    return some_models(models, _SOME)

@@ -1,0 +1,179 @@
+"""Counts -> how certain a ranking is, for the models that could be first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
+from nci_frames.evaluation.resampling.few_rows import FEW_THRESHOLDS, step_of_recall
+from nci_frames.evaluation.resampling.probability_best import shares_of_best, with_reasons
+from nci_frames.questions.units import Drawn
+from nci_frames.schemas import BEST_MODELS
+from nci_frames.schemas.runs import in_runs, rows_where, values_of
+
+__all__ = [
+    "MOST_RESAMPLED",
+    "Resampled",
+    "contenders",
+    "own_threshold_certainty",
+    "ranking_certainty",
+]
+
+#: Only this many models, the nearest to the top, are resampled; others count as the best in no log.
+MOST_RESAMPLED = 20
+
+_CELLS = ("model", "threshold", "tp", "fp", "fn", "tn")
+
+
+def contenders(*rankings: pl.DataFrame) -> list[str]:
+    """Return the models that have a rank, by their best one anywhere, then by their mean; all if none has."""
+    table = pl.concat(ranking.select("model", "rank") for ranking in rankings)
+    nearest = table.group_by("model").agg(pl.col("rank").min(), mean=pl.col("rank").mean())
+    ranked = nearest.drop_nulls()
+    return (ranked if ranked.height else nearest).sort("rank", "mean", "model")["model"].to_list()
+
+
+@dataclass(frozen=True, slots=True)
+class Resampled:
+    """The counts of a log, and how many logs like it are drawn from them."""
+
+    #: The models that are resampled.
+    models: tuple[str, ...]
+    #: Their counts without further keys, and by *units*.
+    counts: pl.DataFrame
+    by_unit: pl.DataFrame
+    #: The key whose values are drawn whole; None draws rows.
+    units: str | None
+    #: The counts by both at fewer steps of recall: exact counts then take little longer than a thousand bins.
+    steps: pl.DataFrame
+    #: The key over whose values areas are averaged; None where there is none.
+    over: str | None
+    repeats: int
+    #: The counts at the thresholds of operating points, with these points.
+    _at: list[tuple[pl.DataFrame, pl.DataFrame]] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        counts: pl.DataFrame,
+        drawn: Drawn,
+        leading: Sequence[str],
+        *,
+        repeats: int,
+    ) -> "Resampled":
+        """Return the counts of the first of the leading models."""
+        models = tuple(leading[:MOST_RESAMPLED])
+
+        def of_models(frame: pl.DataFrame) -> pl.DataFrame:
+            # A copy of all counts would take much memory.
+            return rows_where(frame, pl.col("model").is_in(models, nulls_equal=True))
+
+        by_unit = of_models(drawn.total)
+        by_repeat = by_unit if drawn.repeat is None else of_models(drawn.by_repeat)
+        kept = of_models(counts)
+        steps = _fewer_steps(kept)
+        if drawn.units is not None:
+            steps = at_thresholds(by_repeat, steps, drawn.units) if len(steps) < len(kept) else by_repeat
+        return cls(models, kept, by_unit, drawn.units, steps, drawn.repeat, repeats)
+
+    def at(self, points: pl.DataFrame) -> pl.DataFrame:
+        """Return the counts at the thresholds of operating points."""
+        for known, counts in self._at:
+            if known is points:
+                return counts
+        # A threshold that was not counted has no rows to resample.
+        cells = points.filter(pl.col("model").is_in(self.models)).select(_CELLS).drop_nulls("tp")
+        found = cells if self.units is None else at_thresholds(self.by_unit, cells, self.units)
+        self._at.append((points, found))
+        return found
+
+    def areas(self, prevalence: Sequence[float]) -> pl.DataFrame:
+        """Return the probability of being best by PR-AUC."""
+        return shares_of_best(
+            self.steps, metric="pr_auc", prevalence=prevalence, repeats=self.repeats, units=self.units,
+            over=self.over,
+        )  # fmt: skip
+
+    def points(
+        self,
+        points: pl.DataFrame,
+        prevalence: Sequence[float],
+        beta: float,
+        threshold: Literal["own"] | None = None,
+    ) -> pl.DataFrame:
+        """Return the probability of being best by F-beta at one operating point, or the best of several."""
+        return shares_of_best(
+            self.at(points),
+            metric="f_beta",
+            prevalence=prevalence,
+            beta=beta,
+            threshold=threshold,
+            repeats=self.repeats,
+            units=self.units,
+        )
+
+
+def ranking_certainty(
+    logs: Resampled,
+    points: pl.DataFrame,
+    areas: pl.DataFrame,
+    projection: pl.DataFrame,
+    *,
+    prevalence: Sequence[float],
+    beta: float,
+) -> pl.DataFrame:
+    """Return the probability of being best by PR-AUC, and by F-beta at given operating points.
+
+    The columns are those of ``probability_best``; what is supported is that of *areas* and *projection*.
+    """
+    by_point = projection.filter(metric="f_beta", beta=beta)
+    return pl.concat(
+        [
+            _supported(logs.areas(prevalence), areas.filter(metric="pr_auc")),
+            _supported(logs.points(points, prevalence, beta), by_point),
+        ]
+    )
+
+
+def own_threshold_certainty(
+    logs: Resampled, points: pl.DataFrame, best: pl.DataFrame, *, prevalence: Sequence[float], beta: float
+) -> pl.DataFrame:
+    """Return the probability of being best by F-beta, each model at its own best threshold.
+
+    The threshold is the best of those of *points*, in each resampled log anew; what is supported is that of
+    *best*.
+    """
+    return _supported(logs.points(points, prevalence, beta, "own"), best.filter(beta=beta))
+
+
+def _supported(table: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
+    """Add whether the log supports the values, from their own table."""
+    at = ["model", "prevalence"]
+    told = table.select(at).join(
+        values.select(*at, "supported", "reason"), on=at, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return BEST_MODELS.finish(with_reasons(table.drop("__own"), told))
+
+
+def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
+    """Leave out thresholds that change the area least.
+
+    Of the first positives each has a step of its own, since at a low prevalence they have most of the area;
+    after them a step is a fixed share of the positives before it. The first threshold of a step is kept: the
+    negatives after it come after its positives too. The last one of the model is kept for its recall.
+    """
+    if counts.height <= FEW_THRESHOLDS * len(values_of(counts["model"])):
+        return counts
+    rising, lowest = in_runs(counts, ["model"])
+    true = rising["tp"].to_numpy()
+    # A log has few positives: at most thresholds none is added.
+    added = np.flatnonzero(true[:-1] != true[1:])
+    kept = np.zeros(len(true), np.bool_)
+    kept[added] = step_of_recall(true[added]) != step_of_recall(true[added + 1])
+    kept[-1] = True
+    kept[lowest] = True
+    kept[lowest[1:] - 1] = True
+    return rising.select(_CELLS).filter(kept)

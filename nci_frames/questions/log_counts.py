@@ -1,0 +1,129 @@
+"""The counts of one comparison: by segments, by repeats, all together, and what is drawn from them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from nci_frames.base.errors import SchemaError
+from nci_frames.evaluation.arrays.few_thresholds import near_threshold
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.questions.repeats import area_support, mean_areas
+from nci_frames.questions.units import BUCKET, Drawn, without_keys
+from nci_frames.schemas import COUNTS, collect
+
+__all__ = ["LogCounts"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogCounts:
+    """The counts of a log, pooled once for all tables."""
+
+    #: By all keys.
+    every: pl.DataFrame
+    #: By segments and repeats; by repeats; and without keys.
+    apart: pl.DataFrame
+    by_repeat: pl.DataFrame
+    total: pl.DataFrame
+    segments: tuple[str, ...]
+    #: The keys of the folds, the repeats first.
+    folds: tuple[str, ...]
+    repeat: str | None
+    #: Whether rows were counted. Sums of weights have no binomial bounds and cannot be resampled.
+    whole: bool
+    drawn: Drawn
+
+    @classmethod
+    def of(
+        cls,
+        counts: pl.DataFrame,
+        unit_counts: pl.DataFrame | pl.LazyFrame | None,
+        *,
+        segments: Sequence[str],
+        fold: str | None,
+        repeat: str | None,
+    ) -> "LogCounts":
+        """Pool checked counts.
+
+        Raises
+        ------
+        SchemaError
+            If the counts lack one of the keys, or *unit_counts* are no counts or lack *repeat*.
+        """
+        keys = COUNTS.keys(counts.columns)
+        _check_keys(keys, segments=segments, fold=[fold], repeat=[repeat])
+        if any(name in counts.columns for name in COUNTS.derived):
+            # What rates add to counts is not additive.
+            counts = counts.drop(COUNTS.derived, strict=False)
+        over = [] if repeat is None else [repeat]
+        apart = without_keys(counts, [key for key in keys if key not in (*segments, *over)])
+        if unit_counts is None:
+            # Without buckets of units these are the same counts.
+            drawn = Drawn.of(counts if BUCKET in keys and BUCKET not in segments else apart, segments, repeat)
+        else:
+            by_unit = collect(unit_counts, COUNTS)
+            _check_keys(COUNTS.keys(by_unit.columns), repeat=[repeat])
+            drawn = Drawn.of(by_unit, segments, repeat)
+        by_repeat = drawn.by_repeat if drawn.counts is apart else without_keys(apart, segments)
+        total = drawn.total if drawn.counts is apart else without_keys(by_repeat, over)
+        return cls(
+            counts,
+            apart,
+            by_repeat,
+            total,
+            tuple(segments),
+            (*over, *([] if fold is None else [fold])),
+            repeat,
+            all(counts.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn")),
+            drawn,
+        )
+
+    @property
+    def judged(self) -> pl.DataFrame | None:
+        """The counts on which own best thresholds are chosen and judged; None if not divisible."""
+        return self.drawn.by_repeat if self.whole and self.drawn.enough else None
+
+    @property
+    def resampled(self) -> bool:
+        """Whether other logs can be drawn."""
+        return self.whole and self.drawn.resampled
+
+    @property
+    def by_segment(self) -> pl.DataFrame:
+        """The counts by segments, of all repeats together."""
+        return without_keys(self.apart, [] if self.repeat is None else [self.repeat])
+
+    def rates(self) -> pl.DataFrame:
+        """Return the rates of all rows; those of repeats are averaged."""
+        return self._weighed(compute_rates(self.total))
+
+    def segment_rates(self, threshold: float) -> pl.DataFrame:
+        """Return the rates by segments at a threshold, next to it, and at the lowest."""
+        # The rates of all rows would take as much memory as the counts, and longer than all tables of them.
+        return self._weighed(compute_rates(near_threshold(self.by_segment, threshold)))
+
+    def _weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
+        return self.drawn.weighed(rates) if self.whole else rates
+
+    def bounded(self, points: pl.DataFrame) -> pl.DataFrame:
+        """Add the bounds of rates to operating points, where rows were counted."""
+        return self.drawn.bounded(points) if self.whole else points
+
+    def areas(self, keys: Sequence[str], prevalence: Sequence[float]) -> pl.DataFrame:
+        """Return the areas by segments or of all rows, within each repeat and averaged."""
+        return mean_areas(self.apart if keys else self.by_repeat, prevalence, self._worth(keys), self.repeat)
+
+    def support(self) -> pl.DataFrame:
+        """Return the lowest prevalence at which PR-AUC is supported, within every repeat."""
+        return area_support(self.by_repeat, self._worth(()), self.repeat)
+
+    def _worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
+        over = [] if self.repeat is None else [self.repeat]
+        return self.drawn.worth([*keys, *over]) if self.whole else None
+
+
+def _check_keys(keys: Sequence[str], **named: Sequence[str | None]) -> None:
+    for option, names in named.items():
+        for name in names:
+            if name is not None and name not in keys:
+                raise SchemaError.missing_column(name, option, "the keys of the counts frame", keys)

@@ -1,0 +1,86 @@
+"""A comparison -> the ranked tables that every form of a report shows, in their order."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from nci_frames.evaluation.support.reasons import why_doubtful
+from nci_frames.questions.tables import Comparison
+from nci_frames.tables.cells import RankedCells, ranked_cells
+from nci_frames.tables.numbers import format_grid
+
+__all__ = ["Measure", "RankedTable", "doubt_of", "own_threshold_words", "ranked_tables"]
+
+#: What models are ranked by: F-beta of each model at its own best threshold, F-beta at the threshold of the
+#: comparison, or the area over all thresholds.
+Measure = Literal["own", "f_beta", "pr_auc"]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedTable:
+    """One ranked table: every row of a measure over prevalence or beta, and its names."""
+
+    #: The key of the table in the JSON report.
+    name: str
+    measure: Measure
+    over: Literal["prevalence", "beta"]
+    #: Heading, and the threshold of the models.
+    title: str
+    where: str
+    rows: pl.DataFrame
+
+    def cells(self, shown: int) -> RankedCells:
+        """Return the values and ranks at a few prevalences or betas."""
+        return ranked_cells(self.rows, over=self.over, shown=shown)
+
+
+def doubt_of(tables: Iterable[RankedTable], /) -> str | None:
+    """Say in a few words why the log does not support some of the values; None if it supports all of them."""
+    shown = (table.rows.drop_nulls("value") for table in tables)
+    return why_doubtful(pl.concat(rows.select("supported", "reason") for rows in shown))
+
+
+def own_threshold_words(comparison: Comparison, /) -> str:
+    """Return at which threshold each model is, and on which rows it is judged there."""
+    judged = "other" if "optimistic" in comparison.best.columns else "the same"
+    return f"each model at its own best threshold, judged on {judged} rows"
+
+
+def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
+    """Return the ranked tables of a report.
+
+    >>> import nci_frames as nf
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
+    >>> ranked_tables(comparison)[0].title
+    'F1 over prevalence'
+    """
+    beta, prevalence = comparison.main_beta, comparison.middle_prevalence
+    own, at = own_threshold_words(comparison), f"at threshold {comparison.threshold:g}"
+    over_prevalence = f"F{beta:g} over prevalence"
+    over_beta = f"F-beta over beta at prevalence η = {format_grid(prevalence)}"
+    best, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
+
+    def over_eta(name: str, measure: Measure, title: str, where: str, rows: pl.DataFrame) -> RankedTable:
+        return RankedTable(name, measure, "prevalence", title, where, _grouped(rows, comparison, measure))
+
+    areas = comparison.areas.filter(metric="pr_auc")
+    return (
+        over_eta("own_over_prevalence", "own", over_prevalence, own, best.filter(beta=beta)),
+        over_eta("f_beta_over_prevalence", "f_beta", over_prevalence, at, f_beta.filter(beta=beta)),
+        over_eta("pr_auc", "pr_auc", "PR-AUC over prevalence", "all thresholds", areas),
+        RankedTable("own_over_beta", "own", "beta", over_beta, own, best.filter(prevalence=prevalence)),
+        RankedTable(
+            "f_beta_over_beta", "f_beta", "beta", over_beta, at, f_beta.filter(prevalence=prevalence)
+        ),
+    )
+
+
+def _grouped(rows: pl.DataFrame, comparison: Comparison, measure: Measure) -> pl.DataFrame:
+    """Add the group of each model, where the models were compared with the best."""
+    if comparison.contenders is None:
+        return rows
+    groups = comparison.contenders.filter(measure=measure).select("model", "prevalence", "group")
+    return rows.join(groups, on=["model", "prevalence"], how="left", maintain_order="left")

@@ -1,0 +1,146 @@
+"""Counts by buckets of units -> bounds of operating points."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from nci_frames.base.arguments import LEAST_BUCKETS
+from nci_frames.counts.pooling import pool_counts
+from nci_frames.evaluation.rates.clusters import class_worth
+from nci_frames.evaluation.rates.intervals import Interval
+from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
+from nci_frames.schemas import COUNTS, RATES
+from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas.runs import values_of
+
+__all__ = ["BUCKET", "Drawn", "without_keys"]
+
+_BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
+_SHARES = ("positives_worth", "negatives_worth")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What is drawn from another log like this one: whole buckets of units, or rows."""
+
+    #: The counts by segments, repeats and, if there are any, by buckets of units.
+    counts: pl.DataFrame
+    segments: tuple[str, ...]
+    #: The key of the repeats of a cross-validation, in each of which every unit has its rows again.
+    repeat: str | None
+    #: The key of the buckets; None takes the rows as independent.
+    units: str | None
+    #: How many buckets there are; None where rows are drawn.
+    buckets: int | None
+    #: What rows are worth, by keys, once it is known; and the counts without some keys.
+    _worth: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
+    _pools: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, counts: pl.DataFrame, segments: Sequence[str], repeat: str | None = None) -> "Drawn":
+        """Return what can be drawn from counts: buckets, where they have the key of ``unit_buckets``."""
+        keys = COUNTS.keys(counts.columns)
+        units = BUCKET if BUCKET in keys and BUCKET not in (*segments, repeat) else None
+        apart = [key for key in segments if key in keys]
+        kept = [*apart, *(key for key in (repeat, units) if key is not None)]
+        return cls(
+            without_keys(counts, [key for key in keys if key not in kept]),
+            tuple(apart),
+            repeat,
+            units,
+            None if units is None else len(values_of(counts[units])),
+        )
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough buckets, or rows, to see how another log would differ."""
+        return self.buckets is None or self.buckets >= LEAST_BUCKETS
+
+    @property
+    def resampled(self) -> bool:
+        """Whether other logs can be drawn: not of the rows of several repeats, which belong to units."""
+        return self.enough and (self.repeat is None or self.units is not None)
+
+    @property
+    def by_repeat(self) -> pl.DataFrame:
+        """The counts with all segments pooled."""
+        return self._without(self.segments)
+
+    @property
+    def total(self) -> pl.DataFrame:
+        """The counts with all segments and repeats pooled."""
+        return self._without([*self.segments, *self._repeats])
+
+    @property
+    def by_segment(self) -> pl.DataFrame:
+        """The counts by segments; without units those of one repeat, since the others have the same rows."""
+        if self.repeat is None or self.units is not None:
+            return self._without(self._repeats)
+        first = pl.col(self.repeat).eq_missing(pl.col(self.repeat).sort().first())
+        return self.counts.filter(first).drop(self.repeat)
+
+    @property
+    def _repeats(self) -> list[str]:
+        return [] if self.repeat is None else [self.repeat]
+
+    @property
+    def _share(self) -> float:
+        """The share of all rows that one repeat has."""
+        return 1.0 if self.repeat is None else 1 / max(len(values_of(self.counts[self.repeat])), 1)
+
+    def worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
+        """Return how many independent rows a row is worth, by model and keys; None without units.
+
+        All repeats together are worth one of them at most.
+        """
+        known = [*self.segments, *self._repeats]
+        if self.units is None or not self.enough or not {*keys} <= {*known}:
+            return None
+        if tuple(keys) not in self._worth:
+            found = class_worth(self._without([key for key in known if key not in keys]), self.units)
+            most = 1.0 if self.repeat in keys else self._share
+            self._worth[tuple(keys)] = found.with_columns(pl.col(_SHARES).clip(upper_bound=most))
+        return self._worth[tuple(keys)]
+
+    def _without(self, keys: Sequence[str]) -> pl.DataFrame:
+        """Return the counts without some of the segments and the repeats, pooled once for all tables."""
+        gone = tuple(keys)
+        if gone not in self._pools:
+            # Two steps are shorter than one: what has fewer keys is made of what has more.
+            some = self.counts if len(gone) < 2 or gone == self.segments else self._without(gone[:-1])
+            left = gone if some is self.counts else gone[-1:]
+            self._pools[gone] = without_keys(some, left)
+        return self._pools[gone]
+
+    def worth_of_all(self, keys: Sequence[str]) -> pl.DataFrame | None:
+        """Return how many independent rows a row is worth, by model and keys; None if each is worth one."""
+        worth = self.worth(keys)
+        if worth is not None or self.repeat is None:
+            return worth
+        groups = self.counts.select("model", *keys).unique()
+        return groups.with_columns(pl.lit(self._share).alias(name) for name in _SHARES)
+
+    def weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
+        """Add to rates, by segments or of all, how many independent rows they are worth."""
+        worth = self.worth_of_all(RATES.keys(rates.columns))
+        return rates if worth is None else with_worth(rates, worth)
+
+    def bounded(
+        self, points: pl.DataFrame, *, interval: Interval = "wilson", level: float = 0.95
+    ) -> pl.DataFrame:
+        """Add bounds to operating points, by segments or of all; null where buckets cannot tell."""
+        if self.units is None:
+            return with_bounds(points, interval=interval, level=level)
+        by_segment = RATES.keys(points.columns)
+        if not self.enough or not set(by_segment) <= set(self.segments):
+            return points.with_columns(pl.lit(None, pl.Float64).alias(name) for name in _BOUNDS)
+        counts = self.by_segment if by_segment else self.total
+        return clustered_bounds(
+            points, counts, units=self.units, interval=interval, level=level, least_effect=1 / self._share
+        )
+
+
+def without_keys(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return counts with some keys pooled; the same counts if there are none."""
+    return pool_counts(counts, over=keys) if keys else counts

@@ -1,0 +1,193 @@
+"""Verdicts of a run and the history of its gates -> what a report and the history page say of them."""
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from nci_frames.base.messages import quantity
+from nci_frames.charts.trends import chart_trend
+from nci_frames.files.save_chart import chart_bytes
+from nci_frames.files.save_table import csv_text
+from nci_frames.tables.numbers import format_value
+
+__all__ = ["RunSummary", "run_summary", "segment_name", "written"]
+
+#: Trends that are drawn; those that failed last come first.
+_DRAWN = 24
+#: Runs that a trend shows.
+_RUNS = 90
+#: Verdicts that are listed.
+_ROWS = 200
+#: Verdicts and trends that a report shows; the history has more.
+_VERDICTS_REPORTED, _TRENDS_REPORTED = 12, 4
+#: The data of a trend.
+_DRAWN_COLUMNS = (
+    "run",
+    "sequence",
+    "model",
+    "metric",
+    "prevalence",
+    "value",
+    "lower",
+    "upper",
+    "limit_lower",
+    "limit_upper",
+    "verdict",
+)
+_ORDER = {"fail": 0, "undecided": 1, "pass": 2}
+_NUMBERS = (
+    "value",
+    "lower",
+    "upper",
+    "limit_lower",
+    "limit_upper",
+    "reference",
+    "prevalence",
+    "difference",
+    "difference_lower",
+    "difference_upper",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What a report and the history say of the run that made them."""
+
+    run: str
+    verdict: str
+    #: How many runs there are so far, and the last one whose gates passed.
+    number: int
+    last_good: str | None
+    #: The verdicts, the failed first, and how many there are of each.
+    verdicts: tuple[Mapping[str, Any], ...]
+    counted: Mapping[str, int]
+    #: A picture of each gate over the runs with its data, and how many gates have none.
+    trends: tuple[Mapping[str, str], ...]
+    hidden_trends: int
+
+    @property
+    def hidden_verdicts(self) -> int:
+        """How many verdicts are not listed."""
+        return sum(self.counted.values()) - len(self.verdicts)
+
+    @property
+    def reported(self) -> tuple[Mapping[str, Any], ...]:
+        """The verdicts that a report shows."""
+        return self.verdicts[:_VERDICTS_REPORTED]
+
+    @property
+    def reported_trends(self) -> tuple[Mapping[str, str], ...]:
+        """The trends that a report shows; one run alone has none."""
+        return self.trends[:_TRENDS_REPORTED] if self.number > 1 else ()
+
+
+def run_summary(
+    *, history: pl.DataFrame, runs: pl.DataFrame, verdicts: pl.DataFrame, last_good: str | None
+) -> RunSummary:
+    """Return what is said of a run.
+
+    Parameters
+    ----------
+    history
+        A row for each run, gate, model and segment.
+    runs
+        A row for each run, the last one that which is summarised.
+    verdicts
+        Those of that run.
+    last_good
+        The last run whose gates passed; None if there is none.
+    """
+    this = runs.row(-1, named=True)
+    found = verdicts["verdict"].to_list()
+    return RunSummary(
+        run=this["run"],
+        verdict=this["verdict"],
+        number=len(runs),
+        last_good=last_good,
+        verdicts=tuple(_verdict(row) for row in _worst_first(verdicts).head(_ROWS).to_dicts()),
+        counted={verdict: found.count(verdict) for verdict in _ORDER if verdict in found},
+        trends=tuple(_trends(history, verdicts)),
+        hidden_trends=max(0, _groups(verdicts).height - _DRAWN),
+    )
+
+
+def written(value: float | None) -> str:
+    """Write a number, nothing for null."""
+    return "" if value is None else format_value(value)
+
+
+def segment_name(segment: str | None) -> str:
+    """Write a segment, which is JSON, in words."""
+    if segment is None:
+        return "all rows"
+    return ", ".join(
+        f"{key} = {'missing' if value is None else value}" for key, value in json.loads(segment).items()
+    )
+
+
+def _worst_first(verdicts: pl.DataFrame) -> pl.DataFrame:
+    return verdicts.sort(pl.col("verdict").replace_strict(_ORDER, return_dtype=pl.Int8), maintain_order=True)
+
+
+def _groups(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Return what each picture is of; a champion is judged at several prevalences, each a picture."""
+    apart = pl.when(pl.col("kind") == "champion").then("prevalence").alias("apart")
+    return _worst_first(verdicts).select("gate", "segment", apart).unique(maintain_order=True)
+
+
+def _trends(history: pl.DataFrame, verdicts: pl.DataFrame) -> Iterator[dict[str, str]]:
+    """Yield the picture of each gate and segment, the failed first."""
+    recent = history.filter(pl.col("sequence") > pl.col("sequence").max() - _RUNS)
+    for gate, segment, apart in _groups(verdicts).head(_DRAWN).iter_rows():
+        same = (pl.col("gate") == gate) & pl.col("segment").eq_missing(pl.lit(segment, pl.String))
+        rows = recent.filter(same if apart is None else same & (pl.col("prevalence") == apart))
+        at = "" if apart is None else f", at prevalence {format_value(apart)}"
+        svg = chart_bytes(chart_trend(rows), "svg")
+        yield {
+            "gate": gate,
+            "place": segment_name(segment) + at,
+            "picture": base64.b64encode(svg).decode(),
+            "data": base64.b64encode(csv_text(rows.select(_DRAWN_COLUMNS)).encode()).decode(),
+            "says": f"{rows['metric'][0]} over {quantity(rows['sequence'].n_unique(), 'run')}",
+        }
+
+
+def _verdict(row: dict[str, Any]) -> dict[str, Any]:
+    numbers = {name: written(row[name]) for name in _NUMBERS}
+    limits = [
+        f"{sign} {numbers[name]}"
+        for name, sign in (("limit_lower", "≥"), ("limit_upper", "≤"))
+        if numbers[name]
+    ]
+    kind = {"change_threshold": "change ", "champion": "lead "}.get(row["kind"], "")
+    return {
+        **row,
+        **numbers,
+        "segment": segment_name(row["segment"]),
+        "promise": kind + " and ".join(limits) if limits else "",
+        "bounded": _bounded(numbers),
+        "note": "; ".join(_notes(row, numbers)),
+    }
+
+
+def _bounded(numbers: Mapping[str, str]) -> str:
+    bounds = f" ({numbers['lower']} to {numbers['upper']})" if numbers["lower"] else ""
+    return numbers["value"] + bounds
+
+
+def _notes(row: Mapping[str, Any], numbers: Mapping[str, str]) -> Iterator[str]:
+    """Yield what the value is compared with, and why the verdict is not another."""
+    if numbers["reference"]:
+        bounds = f"({numbers['difference_lower']} to {numbers['difference_upper']})"
+        change = f": a change of {numbers['difference']} {bounds}" if numbers["difference"] else ""
+        yield f"was {numbers['reference']}{change}"
+    if row["rival"] is not None:
+        yield f"the value is the lead over {row['rival']}"
+    if row["reason"] is not None:
+        yield row["reason"]
+    elif row["verdict"] == "undecided":
+        yield "the bounds contain the limit"

@@ -1,0 +1,188 @@
+"""A comparison -> a summary for other programs: JSON that docs/report.schema.json describes."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from nci_frames.questions.spread import fold_spread
+from nci_frames.questions.summary import TITLE, Summary, segment_areas, summarise
+from nci_frames.questions.tables import Comparison
+from nci_frames.questions.verdicts import Order, read_assumption, read_independence
+from nci_frames.schemas import SEGMENT_RANKS
+
+__all__ = ["SCHEMA_VERSION", "render_json"]
+
+#: Raised when a reader of the older form would misread the newer one.
+SCHEMA_VERSION = 1
+
+_SUPPORT = ("supported", "reason")
+_KEYS = {
+    "points": ("model", "threshold", "tp", "fp", "fn", "tn", "positives", "negatives", "tpr", "fpr"),
+    "pr_auc": ("model", "prevalence", "method", "value", "lower", "upper", "rank", "gap", *_SUPPORT),
+    "roc_auc": ("model", "value", "lower", "upper", "rank", "gap"),
+    "own_over_prevalence": (
+        "model",
+        "prevalence",
+        "threshold",
+        "value",
+        "optimistic",
+        "rank",
+        "gap",
+        *_SUPPORT,
+    ),
+    "own_over_beta": ("model", "beta", "threshold", "value", "optimistic", "rank", "gap", *_SUPPORT),
+    "f_beta_over_prevalence": ("model", "prevalence", "value", "rank", "gap", *_SUPPORT),
+    "f_beta_over_beta": ("model", "beta", "value", "rank", "gap", *_SUPPORT),
+    "shifts": (
+        "model",
+        "key",
+        "class",
+        "segments",
+        "rows",
+        "statistic",
+        "effect",
+        "farthest",
+        "adjusted",
+        "distinguishable",
+        "reason",
+    ),
+}
+
+
+def render_json(
+    comparison: Comparison, /, *, title: str = TITLE, facts: Sequence[tuple[str, str]] = ()
+) -> str:
+    """Return the summary as text. Equal arguments give equal text.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
+    >>> json.loads(render_json(comparison))["answers"][0]["verdicts"]["pr_auc"]["best"]
+    ['a']
+    """
+    summary = summarise(comparison)
+    content = {
+        "schema": SCHEMA_VERSION,
+        "title": title,
+        "prevalence": comparison.prevalence,
+        "beta": comparison.beta,
+        "threshold": comparison.threshold,
+        "off_scale": comparison.off_scale,
+        "observed_prevalence": comparison.observed_prevalence,
+        "segment_keys": comparison.segments,
+        "models": sorted(comparison.points["model"].unique()),
+        "answers": [dataclasses.asdict(answer) for answer in summary.answers],
+        "orders": {measure: _order(order) for measure, order in summary.orders.items()},
+        "main": {"prevalence": summary.prevalence, "beta": summary.beta},
+        "tables": _tables(comparison, summary),
+        "segments": [
+            {
+                "segment": names,
+                "prevalence": rows["prevalence"].first(),
+                "pr_auc": rows.select("model", "value", "rank", "gap", *_SUPPORT).to_dicts(),
+            }
+            for names, rows in segment_areas(comparison)
+        ],
+        "traffic": None
+        if summary.traffic is None
+        else summary.traffic.select("model", "prevalence", "value", "rank", "gap", *_SUPPORT).to_dicts(),
+        "segment_ranks": _segment_ranks(comparison),
+        "undefined": _undefined(comparison),
+        "assumption": read_assumption(comparison.shifts),
+        "independence": read_independence(
+            comparison.buckets,
+            weighted=comparison.weighted,
+            repeats=comparison.repeats,
+            unit_rows=comparison.unit_rows,
+        ),
+        "facts": [{"label": str(label), "value": str(value)} for label, value in facts],
+    }
+    return json.dumps(_plain(content), ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"
+
+
+def _order(order: Order) -> dict[str, Any]:
+    return {
+        "changes": bool(order.overtakings),
+        "exact": order.exact,
+        "leads": [
+            {
+                "models": lead.models,
+                "from": lead.start,
+                "to": lead.end,
+                "from_bounds": lead.start_bounds,
+                "supported": bool(lead.models),
+            }
+            for lead in order.leads
+        ],
+        "overtakings": [
+            {"winner": change.winner, "loser": change.loser, "between": [change.before, change.after]}
+            for change in order.overtakings
+        ],
+    }
+
+
+def _tables(comparison: Comparison, summary: Summary) -> dict[str, list[dict[str, Any]] | None]:
+    frames: dict[str, pl.DataFrame | None] = {
+        "points": comparison.points.sort("model"),
+        "roc_auc": comparison.areas.filter(metric="roc_auc"),
+        **{table.name: table.rows for table in summary.tables},
+        "shifts": comparison.shifts,
+    }
+    rows = {
+        name: None if frame is None else frame.select(_present(frame, _KEYS[name])).to_dicts()
+        for name, frame in frames.items()
+    }
+    return rows | {"spread": fold_spread(comparison)}
+
+
+def _present(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Return the keys; only the values of sums of weights are not judged on other rows."""
+    return [key for key in keys if key != "optimistic" or key in frame.columns]
+
+
+def _segment_ranks(comparison: Comparison) -> list[dict[str, Any]] | None:
+    """Return all segments, the worst first; their names are data, so they stand apart from the keys."""
+    ranks = comparison.segment_ranks
+    if ranks is None:
+        return None
+    return [
+        {
+            "segment": {name: row[name] for name in comparison.segments},
+            **{name: row[name] for name in SEGMENT_RANKS.fixed},
+        }
+        for row in ranks.to_dicts()
+    ]
+
+
+def _undefined(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return the groups without rates; the names of segments are data, so they stand apart from the keys."""
+    return [
+        {
+            "model": row["model"],
+            "segment": {name: row[name] for name in comparison.segments},
+            **{name: row[name] for name in ("positives", "negatives", "reason")},
+        }
+        for row in comparison.undefined.to_dicts()
+    ]
+
+
+def _plain(value: object) -> object:
+    """Turn what JSON cannot hold into what it can: infinities into words, NaN into null, dates into text."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            if math.isnan(value):
+                return None
+            return value if math.isfinite(value) else "infinity" if value > 0 else "-infinity"
+        case Mapping():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case _:
+            return str(value)

@@ -1,1 +1,0 @@
-"""A comparison -> pages: HTML, Markdown, JSON and terminal."""

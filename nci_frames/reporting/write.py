@@ -1,0 +1,114 @@
+"""A comparison -> one file: a page, Markdown, or JSON."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.files import file_kind, replacing
+from nci_frames.questions.summary import TITLE
+from nci_frames.questions.tables import Comparison
+from nci_frames.reporting.gates import RunSummary
+from nci_frames.reporting.html import render_report
+from nci_frames.reporting.json import render_json
+from nci_frames.reporting.markdown import render_markdown
+from nci_frames.schemas.checked import checked
+
+__all__ = ["REPORT_KINDS", "write_form", "write_report"]
+
+_RENDERERS: Mapping[str, Callable[..., str]] = MappingProxyType(
+    {"html": render_report, "md": render_markdown, "json": render_json}
+)
+REPORT_KINDS = tuple(_RENDERERS)
+#: What a form shows besides the comparison. Programs find the gates of a job in its verdicts.json.
+_SHOWN_IN: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"html": ("scenarios", "gates"), "md": ("gates",), "json": ()}
+)
+
+
+@checked
+def write_report(
+    comparison: Comparison,
+    /,
+    path: str | Path,
+    *,
+    title: str = TITLE,
+    facts: Sequence[tuple[str, str]] = (),
+    scenarios: Mapping[str, float] | None = None,
+) -> Path:
+    """Write a comparison as one self-contained HTML page, as Markdown, or as JSON.
+
+    The file is written beside its target and then moved over it: a reader sees the old report or the new
+    one, and a failure leaves the old one as it was. Equal arguments give equal bytes.
+
+    Parameters
+    ----------
+    comparison
+        The tables to show.
+    path
+        The file to write; its ending gives the format: ``.html`` is the page with charts and sliders, ``.md``
+        the answer and the ranked tables, ``.json`` a summary for programs. Folders above it are created if
+        missing.
+    title
+        Title of the report.
+    facts
+        Pairs of label and value about the data, e.g. files read and rows dropped.
+    scenarios
+        Prevalences by name, each in [0, 1]: the page has a button for each of those that it covers, before
+        the powers of ten and the log's own, and opens at the first of them.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Raises
+    ------
+    ParameterError
+        The path is a folder, or has another ending; or a scenario is not a prevalence.
+    SchemaError
+        The name of a model is null.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
+    >>> folder = getfixture("tmp_path")
+    >>> nf.write_report(comparison, folder / "report.html", facts=[("rows", "4")]).name
+    'report.html'
+    >>> text = nf.write_report(comparison, folder / "report.md", title="Four rows").read_text()
+    >>> text.splitlines()[0]
+    '# Four rows'
+    """
+    return write_form(comparison, path, title=title, facts=facts, scenarios=scenarios)
+
+
+def write_form(
+    comparison: Comparison,
+    path: str | Path,
+    *,
+    title: str,
+    facts: Sequence[tuple[str, str]],
+    scenarios: Mapping[str, float] | None,
+    gates: RunSummary | None = None,
+) -> Path:
+    """Write one form of a report as ``write_report`` does, with what the *gates* of a job say."""
+    kind = file_kind(path, REPORT_KINDS, what="report")
+    if comparison.points["model"].has_nulls():
+        raise SchemaError.unnamed_model()
+    with replacing(path, what="report") as file:
+        every = {"scenarios": _checked(scenarios), "gates": gates}
+        more = {name: every[name] for name in _SHOWN_IN[kind]}
+        content = _RENDERERS[kind](comparison, title=title, facts=facts, **more)
+        # A file's name, or an argument of a command, may hold bytes that are no text.
+        file.write_bytes(content.encode("utf-8", errors="backslashreplace"))
+    return Path(path)
+
+
+def _checked(scenarios: Mapping[str, float] | None) -> Mapping[str, float] | None:
+    for name, prevalence in (scenarios or {}).items():
+        if not 0 <= prevalence <= 1:
+            raise ParameterError.out_of_range(f"scenarios[{name!r}]", prevalence, "a prevalence in [0, 1]")
+    return scenarios

@@ -1,0 +1,107 @@
+"""A ranking -> the cells of a table: models as rows, a few values of the grid as columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.evaluation.support.reasons import why_doubtful
+
+__all__ = ["Cell", "RankedCells", "pick_evenly", "ranked_cells"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A model's value and rank at one value of the grid; both are None if there is no row."""
+
+    value: float | None = None
+    rank: int | None = None
+    #: Whether the log can tell the value; true where the ranking does not say.
+    supported: bool = True
+    #: 1: the model may be the best; 2: it may be the best of those that are left, and so on; None if unknown.
+    group: int | None = None
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether there is a value that the log does not support."""
+        return self.value is not None and not self.supported
+
+
+@dataclass(frozen=True, slots=True)
+class RankedCells:
+    """The content of a ranked table, in every format of a report."""
+
+    #: The values of the grid that have a column, ascending.
+    grid: tuple[float, ...]
+    #: The models and their cells, by rank in the first column; those without a rank there come last.
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    #: Why the log does not support some of the values, in a few words; None if it supports them all.
+    doubt: str | None = None
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models in the order of the rows."""
+        return tuple(model for model, _ in self.rows)
+
+    @property
+    def any_grouped(self) -> bool:
+        """Whether the models of a column are grouped by what may be the best."""
+        return any(cell.group is not None for _, row in self.rows for cell in row)
+
+
+def ranked_cells(ranking: pl.DataFrame, /, *, over: str, shown: int) -> RankedCells:
+    """Return the cells of one metric over "prevalence" or "beta".
+
+    Parameters
+    ----------
+    ranking
+        Rows of a ranking frame, one for each model and value of *over*; more are an error.
+    over
+        The column whose values have a column each.
+    shown
+        Maximum number of columns, taken from the grid at even steps with both of its ends.
+
+    Examples
+    --------
+    >>> ranking = pl.DataFrame({
+    ...     "model": ["a", "b"], "prevalence": [0.1, 0.1], "value": [0.7, 0.9], "rank": [2, 1],
+    ... })
+    >>> ranked_cells(ranking, over="prevalence", shown=6).rows
+    (('b', (Cell(value=0.9, rank=1, supported=True, group=None),)),
+    ('a', (Cell(value=0.7, rank=2, supported=True, group=None),)))
+    """
+    grid = pick_evenly(ranking[over].drop_nulls().unique().sort().to_list(), shown)
+    said = "supported" if "supported" in ranking.columns else pl.lit(value=True).alias("supported")
+    group = "group" if "group" in ranking.columns else pl.lit(None).alias("group")
+    rows = ranking.filter(pl.col(over).is_in(grid)).select("model", over, "value", "rank", said, group)
+    if rows.select(pl.struct("model", over).is_duplicated().any()).item():
+        raise ParameterError(
+            f"the ranking has several rows for one model and {over}",
+            hint="select one operating point, method, beta and value of each key before making the table",
+        )
+    cells = {
+        (model, at): Cell(value, rank, supported is not False, group)
+        for model, at, value, rank, supported, group in rows.iter_rows()
+    }
+    first = rows.filter(pl.col(over).is_in(grid[:1])).select("model", "rank")
+    names = rows.select(pl.col("model").unique()).join(first, on="model", how="left")
+    models = names.sort("rank", "model", nulls_last=True)["model"]
+    return RankedCells(
+        tuple(grid),
+        tuple((name, tuple(cells.get((name, at), Cell()) for at in grid)) for name in models),
+        why_doubtful(ranking.filter(pl.col(over).is_in(grid)).drop_nulls("value")),
+    )
+
+
+def pick_evenly(values: Sequence[float], shown: int) -> list[float]:
+    """Select at most *shown* of the values at even steps, both ends included.
+
+    >>> pick_evenly([1, 2, 3, 4, 5, 6, 7], 3)
+    [1, 4, 7]
+    """
+    if len(values) <= shown:
+        return list(values)
+    if shown < 2:
+        raise ParameterError.out_of_range("shown", shown, "2 or more, to hold both ends of the grid")
+    return [values[round(i * (len(values) - 1) / (shown - 1))] for i in range(shown)]

@@ -1,0 +1,286 @@
+"""Rankings -> Great Tables: models as rows, a few values of the grid as columns.
+
+Cells hold nothing but formatted numbers, which are trusted as HTML; names stand in unformatted cells,
+which Great Tables escapes.
+"""
+
+import html
+from collections.abc import Iterator
+
+import polars as pl
+from great_tables import GT, from_column, loc, style
+from great_tables import html as trusted
+
+from nci_frames import schemas
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import quantity
+from nci_frames.evaluation.support.reasons import why_doubtful
+from nci_frames.schemas.checked import checked
+from nci_frames.tables.cells import Cell, RankedCells, pick_evenly, ranked_cells
+from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group, format_value
+
+__all__ = [
+    "COLUMNS",
+    "cells_table",
+    "ranked_list",
+    "ranked_table",
+    "table_html",
+    "winner_table",
+]
+
+#: Columns of a table that a page has room for.
+COLUMNS = 6
+
+_SPANNERS = {"prevalence": "prevalence η", "beta": "β"}
+_NOTE = "Small number: rank, 1 is best. Bold: best. Shading: value from 0 to 1."
+_NOTE_GROUPED = "Letter: a may be the best of all, b the best of those that are left, and so on."
+_NOTE_DOUBTFUL = "Grey with ?: the log cannot tell this value at this prevalence ({})."
+_NOTE_UNDEFINED = f"{UNDEFINED} undefined: the rates behind it, or its own denominator, are empty."
+
+
+@checked
+def ranked_table(
+    ranking: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str,
+    over: str = "prevalence",
+    beta: float | None = None,
+    prevalence: float | None = None,
+    shown: int = COLUMNS,
+    title: str | None = None,
+) -> GT:
+    """Build the table of a metric's values and ranks: models as rows, a few prevalences or betas as columns.
+
+    Parameters
+    ----------
+    ranking
+        A ranking frame without keys, or with one value of each.
+    metric
+        The metric to show, e.g. ``pr_auc`` or ``f_beta``.
+    over
+        ``"prevalence"`` or ``"beta"``: what the columns are.
+    beta, prevalence
+        The value of the other variable, if the metric depends on it; it must be in the frame.
+    shown
+        At most so many columns, evenly taken from the grid with both of its ends.
+    title
+        Heading of the table.
+
+    Returns
+    -------
+    great_tables.GT
+        Rows in the order of their rank in the first column; undefined values are a dash.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> ranking = pl.DataFrame({
+    ...     "model": ["forest", "trees"], "metric": ["pr_auc"] * 2, "method": ["interpolated"] * 2,
+    ...     "prevalence": [0.01, 0.01], "value": [0.71, 0.0642], "rank": [1, 2], "gap": [0.0, 0.6458],
+    ... })
+    >>> "0.0642" in ranked_table(ranking, metric="pr_auc").as_raw_html()
+    True
+    """
+    if over not in _SPANNERS:
+        raise ParameterError.unknown_choice("over", over, tuple(_SPANNERS))
+    frame = schemas.collect(ranking, schemas.RANKING).filter(pl.col("metric") == metric)
+    for name, value in (("beta", beta), ("prevalence", prevalence)):
+        if value is not None and name != over:
+            frame = frame.filter((pl.col(name) / value - 1).abs() < 1e-9 if value else pl.col(name) == 0)
+    cells = None if over not in frame.columns else ranked_cells(frame, over=over, shown=shown)
+    if cells is None or not cells.grid:
+        raise ParameterError(
+            f"the ranking has no values of {metric!r} over {over} to show",
+            found=quantity(frame.height, "row")
+            + "".join(
+                f", {n} {v:g}" for n, v in (("beta", beta), ("prevalence", prevalence)) if v is not None
+            ),
+            hint="include this metric, prevalence and beta when computing the frame",
+        )
+    return _headed(cells_table(cells, metric=metric, over=over), title)
+
+
+def cells_table(cells: RankedCells, /, *, metric: str, over: str, noted: bool = True) -> GT:
+    """Build the table of cells that are already selected; *noted* says below it what its signs mean."""
+    grid = cells.grid
+    data = pl.DataFrame(
+        [
+            {"model": model, **{name: text for i, cell in enumerate(row) for name, text in _cell(cell, i)}}
+            for model, row in cells.rows
+        ]
+    )
+    columns = [f"c{i}" for i in range(len(grid))]
+    table = (
+        GT(data, rowname_col="model", id=f"nci-{metric.replace('_', '-')}-{over}")
+        .tab_stubhead("model")
+        .tab_spanner(_SPANNERS[over], columns=columns)
+        .cols_label({c: format_grid(at) for c, at in zip(columns, grid, strict=True)})
+        .cols_align("right", columns=columns)
+        .cols_hide([f"fill{i}" for i in range(len(grid))])
+        .fmt(str, columns=columns)
+    )
+    for i, column in enumerate(columns):
+        table = table.tab_style(style.fill(from_column(f"fill{i}")), loc.body(columns=column))
+    if not noted:
+        return table
+    table = table.tab_source_note(_NOTE)
+    if cells.any_grouped:
+        table = table.tab_source_note(_NOTE_GROUPED)
+    if cells.doubt is not None:
+        table = table.tab_source_note(_NOTE_DOUBTFUL.format(cells.doubt))
+    if any(cell.value is None for _, row in cells.rows for cell in row):
+        table = table.tab_source_note(_NOTE_UNDEFINED)
+    return table
+
+
+def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, title: str | None = None) -> GT:
+    """Build the list of models by rank, with their value and their distance to the best.
+
+    Parameters
+    ----------
+    ranking
+        A ranking frame with one row per model: one metric at one prevalence and beta.
+    value_title
+        Heading of the values.
+    title
+        Heading of the table.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> ranking = pl.DataFrame({
+    ...     "model": ["forest", "trees"], "metric": ["pr_auc"] * 2, "method": ["interpolated"] * 2,
+    ...     "prevalence": [0.01, 0.01], "value": [0.71, 0.64], "rank": [1, 2], "gap": [0.0, 0.07],
+    ... })
+    >>> "PR-AUC" in ranked_list(ranking, value_title="PR-AUC").as_raw_html()
+    True
+    """
+    rows = schemas.collect(ranking, schemas.RANKING).sort("rank", "model", nulls_last=True)
+    told = rows["supported"] if "supported" in rows.columns else [True] * len(rows)
+    doubts = [" ?" if said is False else "" for said in told]
+    data = pl.DataFrame(
+        {
+            "model": rows["model"],
+            "rank": [UNDEFINED if r is None else str(r) for r in rows["rank"]],
+            "value": [_number(v) + mark for v, mark in zip(rows["value"], doubts, strict=True)],
+            "gap": [_number(g) if g else "" for g in rows["gap"]],
+        },
+        schema=dict.fromkeys(("model", "rank", "value", "gap"), pl.String),
+    )
+    table = (
+        GT(data, rowname_col="model", id="nci-list")
+        .tab_stubhead("model")
+        .cols_label(rank="rank", value=trusted(_literal(value_title)), gap="behind best")
+        .cols_align("right", columns=["rank", "value", "gap"])
+        .fmt(str, columns=["value", "gap"])
+        .tab_style(
+            style.text(weight="bold"), loc.body(rows=[i for i, r in enumerate(rows["rank"]) if r == 1])
+        )
+    )
+    doubt = why_doubtful(rows.drop_nulls("value"))
+    return _headed(table if doubt is None else table.tab_source_note(_NOTE_DOUBTFUL.format(doubt)), title)
+
+
+def winner_table(
+    ranking: pl.DataFrame | pl.LazyFrame, /, *, shown: int = COLUMNS, title: str | None = None
+) -> GT:
+    """Build the table of the best models: betas as rows, prevalences as columns.
+
+    Parameters
+    ----------
+    ranking
+        A ranking frame of F-beta without keys, or with one value of each.
+    shown
+        At most so many rows and columns, evenly taken from the grids with both of their ends.
+    title
+        Heading of the table.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> ranking = pl.DataFrame({
+    ...     "model": ["forest", "trees"], "threshold": [0.5, 0.5], "metric": ["f_beta"] * 2,
+    ...     "prevalence": [0.01, 0.01], "beta": [1.0, 1.0], "value": [0.71, 0.64], "rank": [1, 2],
+    ...     "gap": [0.0, 0.07],
+    ... })
+    >>> "forest" in winner_table(ranking).as_raw_html()
+    True
+    """
+    frame = schemas.collect(ranking, schemas.RANKING)
+    etas, betas = (_columns(frame, over, shown) for over in ("prevalence", "beta"))
+    best = _told(frame).filter(pl.col("rank") == 1).sort("model").group_by("prevalence", "beta").agg("model")
+    winners = {(eta, beta): models for eta, beta, models in best.iter_rows()}
+    rows = [
+        {
+            "beta": format_grid(beta),
+            **{f"c{i}": _names(winners.get((eta, beta))) for i, eta in enumerate(etas)},
+        }
+        for beta in betas
+    ]
+    table = (
+        GT(pl.DataFrame(rows), rowname_col="beta", id="nci-winners")
+        .tab_stubhead("β")
+        .tab_spanner(_SPANNERS["prevalence"], columns=[f"c{i}" for i in range(len(etas))])
+        .cols_label({f"c{i}": format_grid(eta) for i, eta in enumerate(etas)})
+    )
+    return _headed(table, title)
+
+
+def _told(ranking: pl.DataFrame) -> pl.DataFrame:
+    """Return the values that the log supports."""
+    return ranking.filter("supported") if "supported" in ranking.columns else ranking
+
+
+def _names(models: list[str] | None) -> str:
+    if not models:
+        return UNDEFINED
+    return models[0] + (f" (a tie of {len(models)})" if len(models) > 1 else "")
+
+
+def table_html(table: GT, *, name: str, caption: str, rest: str = "", live: str | None = None) -> str:
+    """Return the bare table, with a caption in place of its heading, for a page that has its own style.
+
+    Of the caption, what comes before *rest* is what the page's controls may change; *live* names the element
+    that tells them how.
+    """
+    text = table.rm_header().with_id(name).as_raw_html()
+    start, end = text.index("<table", text.index("</style>")), text.rindex("</table>")
+    opening, body = text[start:end].split(">", 1)
+    told = "" if live is None else f' data-live="{html.escape(live)}"'
+    words = f"<span><span data-what>{html.escape(caption)}</span>{html.escape(rest)}</span>"
+    return f'{opening}{told} id="{html.escape(name)}"><caption>{words}</caption>{body}</table>'
+
+
+def _columns(frame: pl.DataFrame, over: str, shown: int) -> list[float]:
+    return pick_evenly(frame[over].drop_nulls().unique().sort().to_list(), shown)
+
+
+def _cell(cell: Cell, column: int) -> Iterator[tuple[str, str]]:
+    """Yield the text of one cell and its shade; translucent, so that it suits light and dark pages."""
+    number = _number(cell.value)
+    if cell.doubtful:
+        yield f"c{column}", f'<span style="opacity: 0.75">{number} ?</span>'
+        yield f"fill{column}", "rgba(0, 114, 178, 0)"
+        return
+    text = f"<strong>{number}</strong>" if cell.rank == 1 else number
+    rank = "" if cell.rank is None else f"<small>{cell.rank}</small>"
+    if cell.group is not None:
+        rank += f"<sup>{format_group(cell.group)}</sup>"
+    yield f"c{column}", text + rank
+    shade = 0.0 if cell.value is None else min(max(cell.value, 0.0), 1.0) * 0.42
+    yield f"fill{column}", f"rgba(0, 114, 178, {shade:.3f})"
+
+
+def _number(value: float | None) -> str:
+    """Write a value as text for people, with all its digits for the page."""
+    return UNDEFINED if value is None else f'<data value="{value!r}">{format_value(value)}</data>'
+
+
+def _headed(table: GT, title: str | None) -> GT:
+    return table if title is None else table.tab_header(trusted(_literal(title)))
+
+
+def _literal(text: str) -> str:
+    """Escape a heading, braces too, in which Great Tables would read its notation for units."""
+    return html.escape(text).replace("{", "&#123;").replace("}", "&#125;")

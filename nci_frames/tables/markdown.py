@@ -1,0 +1,58 @@
+"""Frames -> Markdown tables in which every name is text and none is markup."""
+
+import re
+
+import polars as pl
+
+from nci_frames.tables.names import printable
+
+__all__ = ["literal", "markdown_table"]
+
+_BY_BACKSLASH = "!#*.:@[]^_~"
+#: Renderers pair backslashes and pipes differently, site generators read braces before Markdown is read,
+#: and GitHub reads formulas between dollars: these are safer as references, which stand for text only.
+_BY_REFERENCE = "&<>|\\`{}$"
+
+
+class _Escapes(dict[int, str]):
+    """What each letter is written as; worked out when the letter is first met."""
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        if letter in _BY_BACKSLASH:
+            self[code] = f"\\{letter}"
+        elif letter in _BY_REFERENCE or (letter.isspace() and letter != " "):
+            self[code] = f"&#{code};"
+        else:
+            self[code] = printable(letter)
+        return self[code]
+
+
+_ESCAPES = _Escapes()
+_ENDS = re.compile("^ +| +$")
+
+
+def literal(text: str) -> str:
+    r"""Write a name so that Markdown shows just that name, in a cell and within a line.
+
+    >>> literal("random_forest"), literal("<b>|[x](y)")
+    ('random\\_forest', '&#60;b&#62;&#124;\\[x\\](y)')
+    """
+    escaped = text.translate(_ESCAPES)
+    # Blanks at the ends of a cell would be stripped.
+    return _ENDS.sub(lambda blanks: "&#32;" * len(blanks[0]), escaped)
+
+
+def markdown_table(frame: pl.DataFrame) -> str:
+    """Write a frame as a table: numbers to six digits and to the right, null as an empty cell."""
+    rules = ["---:" if dtype.is_numeric() else "---" for dtype in frame.dtypes]
+    cells = [_cells(column) for column in frame]
+    rows = [[literal(name) for name in frame.columns], rules, *zip(*cells, strict=True)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _cells(column: pl.Series) -> list[str]:
+    if column.dtype.is_float():
+        return ["" if value is None else f"{value:.6g}" for value in column]
+    texts = column.cast(pl.String)
+    return ["" if text is None else text if column.dtype.is_numeric() else literal(text) for text in texts]

@@ -1,0 +1,290 @@
+"""Messages, exit codes, and options that are named as the caller knows them."""
+
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import nci_frames as nf
+from nci_frames.base import errors
+from nci_frames.base.errors import NciFramesError
+from nci_frames.base.extras import require
+from nci_frames.base.files import replacing
+from nci_frames.base.messages import Call, Option
+from nci_frames.commands.cli import main
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def subclasses(kind: type[NciFramesError]) -> list[type[NciFramesError]]:
+    return [kind, *(sub for child in kind.__subclasses__() for sub in subclasses(child))]
+
+
+def test_every_error_has_the_exit_code_of_its_kind() -> None:
+    codes = {kind.__name__: kind.exit_code for kind in subclasses(NciFramesError)}
+    assert codes == {
+        "NciFramesError": 1,
+        "ParameterError": 2,
+        "UnknownMetricError": 2,
+        "MissingPackageError": 2,
+        "SourceError": 3,
+        "SchemaError": 3,
+        "InvalidRowsError": 3,
+        "OutputError": 4,
+        "LedgerError": 3,
+        "ConflictError": 5,
+    }
+
+
+def test_every_page_has_the_same_exit_codes() -> None:
+    meanings = {
+        0: "done",
+        1: "a bug",
+        2: "a wrong argument or setting",
+        3: "bad data",
+        4: "the output cannot",
+    }
+    meanings |= {5: "conflict with another run", 10: "a gate failed", 11: "a gate is undecided"}
+    meanings |= {130: "interrupted"}
+    page = (DOCS / "errors.md").read_text()
+    help_text = re.sub(r"\s+", " ", CliRunner().invoke(main, ["--help"]).output)
+    for code, meaning in meanings.items():
+        assert f"| {code} | {meaning}" in page
+        assert f"{code} {meaning}" in help_text
+        assert re.search(rf"^{code} +{re.escape(meaning)}", errors.__doc__ or "", re.MULTILINE)
+    for kind in subclasses(NciFramesError)[1:]:
+        assert re.search(rf"`{kind.__name__}`.*\| {kind.exit_code} \|", page)
+
+
+@pytest.mark.parametrize(
+    ("option", "in_python", "on_command_line", "in_job_file"),
+    [
+        (Option("positive", 1), "positive=1", "--positive 1", "columns.positive = 1"),
+        (
+            Option("on_invalid", "drop"),
+            "on_invalid='drop'",
+            "--on-invalid drop",
+            'columns.on_invalid = "drop"',
+        ),
+        (
+            Option("positive", "it's; rm -rf"),
+            'positive="it\'s; rm -rf"',
+            "--positive 'it'\"'\"'s; rm -rf'",
+            'columns.positive = "it\'s; rm -rf"',
+        ),
+        (Option("segments", "at"), "segments='at'", "--segments at", 'segments.keys = ["at"]'),
+        (Option("half_width"), "half_width", "--half-width", "half_width"),
+        (Call("sources()", "nci-frames ledger sources"), "sources()", *["nci-frames ledger sources"] * 2),
+    ],
+)
+def test_an_option_is_named_as_the_caller_knows_it(
+    option: Option | Call, in_python: str, on_command_line: str, in_job_file: str
+) -> None:
+    error = NciFramesError("what", where="here", found="this", hint=f"say {option} or {option}")
+    assert str(error).splitlines()[-1] == f"  hint:  say {in_python} or {in_python}"
+    assert error.hint == f"say {in_python} or {in_python}"
+    assert error.for_command_line().splitlines()[-1] == f"  hint:  say {on_command_line} or {on_command_line}"
+    assert error.for_job_file().splitlines()[-1] == f"  hint:  say {in_job_file} or {in_job_file}"
+    assert error.at("there").for_job_file() == error.for_job_file().replace(" here", " there")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301
+    both = errors.SourceError.all_of([error, NciFramesError("else", hint=error._marked_parts["hint"])])
+    assert str(both).count(in_python) == 4
+    assert both.for_command_line().count(on_command_line) == 4
+
+
+def test_the_same_problem_of_several_files_is_told_once() -> None:
+    column = errors.SchemaError("missing column", where="'a'", found="others", hint="name it")
+    other = errors.SourceError("unreadable", where="'b'")
+    nowhere = [NciFramesError("what"), NciFramesError("what")]
+    same = [column, column.at("'c'"), column.at("'d'")]
+    told = errors.SourceError.all_of(same)
+    assert type(told) is errors.SchemaError
+    assert str(told) == "missing column\n  where: 3 files: 'a', 'c', 'd'\n  found: others\n  hint:  name it"
+    several = str(errors.SourceError.all_of([column, other, *same[1:], *nowhere]))
+    assert several.startswith(
+        "the files of the source have 4 problems\n1. missing column\n  where: 3 files: "
+    )
+    assert "\n2. unreadable\n  where: 'b'\n3. what\n4. what" in several
+
+
+def test_a_name_from_data_is_no_option() -> None:
+    name = "\ue000a\ue001a=1\ue002--a 1\ue003a = 1\ue004"
+    error = nf.SchemaError.missing_column(name, "score", "here", [])
+    assert "--a" in str(error)
+    assert str(error).splitlines()[0] == error.for_command_line().splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["--score", "scor"], "did you mean 'score'? name the column with --score score"),
+        (["--label", "text"], "e.g. --positive yes;"),
+        ([], "fix the log, or skip these rows with --on-invalid drop"),
+    ],
+)
+def test_hints_of_the_command_name_its_options(tmp_path: Path, arguments: list[str], hint: str) -> None:
+    log = pl.DataFrame({"model": "a", "label": [1, 0, None], "score": 0.5, "text": ["yes", "no", "no"]})
+    log.write_parquet(tmp_path / "log.parquet")
+    out = ["--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(main, ["report", str(tmp_path / "log.parquet"), *out, *arguments])
+    assert done.exit_code in (2, 3)
+    assert hint in done.output
+
+
+def test_hints_name_only_options_that_the_command_has() -> None:
+    error = NciFramesError("what", hint=f"say {Option('on_invalid', 'drop')} or {Option('fold', 'f')}")
+    assert error.for_command_line({"on_invalid"}).endswith("say --on-invalid drop or fold='f'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("ledger append LEDGER LOG", "skip these rows with --on-invalid drop"),
+        ("ledger append LEDGER LOG --keep-going", "skip these rows with --on-invalid drop"),
+        ("ledger append LEDGER LOG --buckets 20", "name the column with --unit"),
+        (
+            "ledger append LEDGER LOG --segments text --segments text",
+            "as --fold or repeat, or among --segments",
+        ),
+        ("estimate LOG LOG", "skip these rows with --on-invalid drop"),
+        ("run JOB", 'skip these rows with columns.on_invalid = "drop"'),
+        ("check JOB/score.toml", "did you mean 'score'? name the column with columns.score"),
+        ("check JOB/dated.toml --until 2020-01-01", "no window begins before --until"),
+        (
+            "check JOB --until Monday",
+            "'Monday' is not a date. Write 2026-03-01, or 2026-03-01T13 for an hour.",
+        ),
+        (
+            "ledger read LEDGER --out x.csv --since 2026-03-02 --until 2026-03-01",
+            "--since must be before --until",
+        ),
+        ("report LOG --cost 200:nan", "must be finite and >= 0"),
+        ("report LOG --alerts 5", "e.g. --alerts 50 --volume 1000000"),
+        ("report LOG --scores a=score --scores a=score", "the model 'a' is given twice"),
+        ("report LOG --thresholds 0.5,0.2", "sort them, and give each of them once"),
+        ("report LOG --thresholds logit:1", "a grid has 2 to 65,535 thresholds"),
+        ("report LOG --prevalence ,", "'' is not a number"),
+        ("sql t --dialect duckdb --thresholds nan", "thresholds must be numbers"),
+        ("sql t --dialect duckdb --positive 1_0", "--positive 1_0 alone"),
+        ("sql t --dialect duckdb --positive yes", "add --negative, the other label"),
+        ("plan --delta 0.1", "--delta needs the expected rates, --tpr and --fpr"),
+        ("plan --half-width 0.1:0.3:lin:3", "--half-width is one number, or TPR,FPR."),
+    ],
+)
+def test_messages_name_what_the_command_takes(tmp_path: Path, arguments: str, told: str) -> None:
+    log = pl.DataFrame({"model": "a", "label": [1, 0, None], "score": 0.5, "text": ["yes", "no", "no"]})
+    log.write_parquet(tmp_path / "log.parquet")
+    job = 'name = "x"\nthresholds = [0.5, 0.6]\n[source]\npath = "log.parquet"\n'
+    (tmp_path / "job.toml").write_text(job)
+    (tmp_path / "score.toml").write_text(f'{job}[columns]\nscore = "scor"\n')
+    dated = job.replace("log.parquet", "{date:%Y-%m-%d}")
+    (tmp_path / "dated.toml").write_text(dated)
+    (tmp_path / "2026-03-01").mkdir()
+    log.write_parquet(tmp_path / "2026-03-01" / "log.parquet")
+    places = {"LEDGER": tmp_path / "ledger", "LOG": tmp_path / "log.parquet", "JOB": tmp_path}
+    for name, place in places.items():
+        arguments = arguments.replace(name, str(place))
+    out = ["--out", str(tmp_path / "out")] if arguments.startswith("report") else []
+    done = CliRunner().invoke(main, [*arguments.split(), *out])
+    assert done.exit_code in (2, 3)
+    assert told in done.output
+
+
+ONE = pl.DataFrame({"model": ["a"], "label": [True], "score": [0.5]})
+NULL = ONE.with_columns(score=pl.lit(None, pl.Float64))
+COUNTS = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [1], "fp": [0], "fn": [0], "tn": [0]})
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("nf.scan_predictions('log.parquet', score='p')", "\n  where: 'log.parquet'\n"),
+        (
+            "nf.count_confusion(nf.scan_predictions([NULL]))",
+            "list of 1 source\n  found: 1 row: score is null",
+        ),
+        ("nf.compute_rates(COUNTS.with_columns(tp=-COUNTS['tp']))", "(1 of 1 row)"),
+        ("nf.chart_roc(nf.compute_rates(COUNTS))", "found: 1 row, none with both rates"),
+        ("nf.count_confusion(nf.scan_predictions(ONE), thresholds=[0.5], memory_limit=1)", "has 1 value\n"),
+        ("nf.subsample_study(COUNTS, prevalence=0.5)", "found: 1 positive and 0 negatives"),
+    ],
+)
+def test_one_thing_is_named_in_the_singular(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ONE.write_parquet("log.parquet")
+    with pytest.raises(NciFramesError) as caught:
+        eval(call)  # noqa: S307 - the calls stand above
+    assert told in str(caught.value)
+
+
+def test_a_command_names_one_thing_in_the_singular(tmp_path: Path) -> None:
+    ledger, log, out = (str(tmp_path / name) for name in ("ledger", "log.parquet", "counts.csv"))
+    ONE.write_parquet(log)
+    assert CliRunner().invoke(main, ["ledger", "append", ledger, log, "--thresholds", "0.5"]).exit_code == 0
+    read = CliRunner().invoke(main, ["ledger", "read", ledger, "--out", out])
+    assert read.stdout == f"written: {out} (1 row)\n"
+    (tmp_path / "job.toml").write_text('name = "x"\nthresholds = [0.5]\n[source]\npath = "log.parquet"\n')
+    checked = CliRunner().invoke(main, ["check", str(tmp_path / "job.toml")])
+    assert "counted:  at 1 threshold, generation" in checked.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "estimate LOGS TRAFFIC",
+        pytest.param("report LOGS --format md --out OUT", marks=pytest.mark.thorough),
+        "ledger append LEDGER LOGS",
+    ],
+)
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_a_line_of_the_command(tmp_path: Path, command: str) -> None:
+    label = pl.Series([True, False] * 20)
+    log = pl.DataFrame({"model": "a", "label": label, "score": np.linspace(0.1, 0.9, 40)})
+    places = {name: tmp_path / name for name in ("LOGS", "TRAFFIC", "OUT", "LEDGER")}
+    places["LOGS"].mkdir()
+    percent = log.with_columns(pl.col("score") * 100)
+    (percent if command.startswith("ledger") else log).write_parquet(places["LOGS"] / "a.parquet")
+    log.write_parquet(places["LOGS"] / "_b.parquet")
+    log.drop("label").write_parquet(tmp_path / "TRAFFIC.parquet")
+    places["TRAFFIC"] = tmp_path / "TRAFFIC.parquet"
+    for name, place in places.items():
+        command = command.replace(name, str(place))
+    done = CliRunner().invoke(main, command.split())
+    assert done.exit_code == 0, done.output
+    told = done.stderr.splitlines()
+    assert told
+    assert [line for line in told if not line.startswith("warning: ")] == []
+
+
+def test_a_working_directory_that_is_gone_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    done = CliRunner().invoke(main, ["report", "log.parquet"])
+    assert done.exit_code == 2
+    assert "the working directory is gone" in done.output
+
+
+def test_a_missing_package_is_one_error() -> None:
+    with pytest.raises(nf.MissingPackageError, match="this needs it") as error:
+        require("nci_frames_has_no_such_module", extra="demo", what="this needs it")
+    assert (error.value.exit_code, error.value.hint) == (2, "pip install 'nci_frames[demo]'")
+
+
+def test_an_unwritable_place_is_an_output_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("older")
+    with (
+        pytest.raises(nf.OutputError, match="the output cannot be written") as error,
+        replacing(tmp_path / "file" / "table.csv"),
+    ):
+        pass
+    assert "File exists" in str(error.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -1,0 +1,128 @@
+"""The band of precision and its widest place; sub-samples against the adjusted curve."""
+
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.base.errors import ParameterError
+from nci_frames.charts.parts.theme import PALETTE
+from tests.chart_specs import panel_layer, panel_rows, without_data
+from tests.comparisons import HOSTILE
+
+GRID = [0.0, 0.001, 0.01, 0.1]
+
+
+def rates_of(models=("a", "b")):
+    counts = {"model": list(models), "threshold": 0.5, "fn": 20, "tn": 990}
+    places = range(len(models))
+    frame = pl.DataFrame(counts | {"tp": [80 + i for i in places], "fp": [10 + i for i in places]})
+    return nf.compute_rates(frame.cast({"fn": pl.Int64, "tn": pl.Int64}), interval="wilson")
+
+
+def frames(models=("a", "b")):
+    rates = rates_of(models)
+    return nf.precision_band(rates, prevalence=GRID), nf.max_precision_uncertainty(rates)
+
+
+def test_the_widest_place_is_marked_with_delta_and_its_prevalence():
+    band, widest = frames()
+    spec = nf.chart_precision_uncertainty(band, widest).to_dict()
+    marks = [row for row in panel_rows(spec) if row["label"]]
+    assert [(m["model"], m["delta"], m["at"]) for m in marks] == widest.select(
+        "model", "delta", "prevalence"
+    ).rows()
+    assert marks[0]["label"] == f"Δ = {marks[0]['delta']:.3g} at η = {marks[0]['at']:.3g}"
+    assert panel_layer(spec, "widest")["encoding"]["x"]["field"] == "at"
+
+
+def test_the_band_is_that_of_the_frame_without_prevalence_0():
+    band, widest = frames()
+    spec = nf.chart_precision_uncertainty(band, widest).to_dict()
+    curve = pl.DataFrame([row for row in panel_rows(spec) if row["value"] is not None])
+    columns = ["model", "prevalence", "value", "lower", "upper"]
+    assert curve.select(columns).equals(band.filter(pl.col("prevalence") > 0).select(columns))
+
+
+def test_an_undefined_width_leaves_the_curve():
+    band, widest = frames()
+    undefined = widest.with_columns(pl.lit(None, pl.Float64).alias(c) for c in ("delta", "prevalence"))
+    spec = nf.chart_precision_uncertainty(band, undefined).to_dict()
+    values = [row["value"] for row in panel_rows(spec) if row["value"] is not None]
+    assert values == band.filter(pl.col("prevalence") > 0)["value"].to_list()
+    assert {row["label"] for row in panel_rows(spec)} == {None, "Δ undefined"}
+
+
+def test_panels_have_the_colours_of_their_models_and_no_legend():
+    spec = nf.chart_precision_uncertainty(*frames()).to_dict()
+    colour = panel_layer(spec, "lines")["encoding"]["color"]
+    assert colour["scale"] == {"domain": ["a", "b"], "range": list(PALETTE[:2])}
+    assert colour["legend"] is None
+    assert spec["facet"]["field"] == "model"
+
+
+def test_the_observed_prevalence_is_marked():
+    spec = nf.chart_precision_uncertainty(*frames(), observed=0.5).to_dict()
+    assert {row["observed"] for row in panel_rows(spec) if row["label"]} == {0.5}
+    assert "observed 0.5" in spec["title"]["subtitle"]
+    assert panel_layer(spec, "lines")["encoding"]["x"]["scale"]["domain"][1] == 0.5
+
+
+def test_hostile_names_occur_only_as_data():
+    spec = nf.chart_precision_uncertainty(*frames(HOSTILE)).to_dict()
+    assert {row["model"] for row in panel_rows(spec)} == set(HOSTILE)
+    rest = repr(without_data(spec))
+    assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
+
+
+def test_frames_that_do_not_belong_together_are_refused():
+    band, widest = frames()
+    with pytest.raises(ParameterError, match=r"different models\n.*'b' in only one of them"):
+        nf.chart_precision_uncertainty(band, widest.head(1))
+    with pytest.raises(ParameterError, match="several rows for one model and prevalence"):
+        nf.chart_precision_uncertainty(pl.concat([band, band]), widest)
+    with pytest.raises(ParameterError, match="no precision to draw"):
+        nf.chart_precision_uncertainty(band.with_columns(value=pl.lit(None, pl.Float64)), widest)
+
+
+def study(models=("a", "b"), prevalence=0.5):
+    log = pl.concat(
+        pl.DataFrame({"model": name, "label": [i % 4 == 0 for i in range(80)]}).with_columns(
+            score=pl.Series([(i * 37 + k) % 29 / 29 + 0.3 * (i % 4 == 0) for i in range(80)])
+        )
+        for k, name in enumerate(models)
+    )
+    counts = nf.count_confusion(log, thresholds="exact")
+    return nf.subsample_study(counts, prevalence=prevalence, repeats=5)
+
+
+def test_sub_samples_are_shown_as_the_study_has_them():
+    frame = study()
+    spec = nf.chart_subsamples(frame).to_dict()
+    rows = pl.DataFrame(panel_rows(spec))
+    assert rows.height == frame["adjusted"].drop_nulls().len()
+    columns = ["model", "tpr", "adjusted", "min", "q25", "q75", "max"]
+    assert rows.select(columns).sort(columns).equals(frame.select(columns).drop_nulls().sort(columns))
+    for name, ends in {"range": ("min", "max"), "quartiles": ("q25", "q75")}.items():
+        encoding = panel_layer(spec, name)["encoding"]
+        assert (encoding["y"]["field"], encoding["y2"]["field"]) == ends
+    assert panel_layer(spec, "lines")["encoding"]["y"]["field"] == "adjusted"
+
+
+def test_the_tooltip_has_the_five_numbers_of_the_sub_samples():
+    tooltip = panel_layer(nf.chart_subsamples(study()).to_dict(), "targets")["encoding"]["tooltip"]
+    assert {"min", "q25", "mean", "q75", "max", "adjusted"} <= {t["field"] for t in tooltip}
+
+
+def test_hostile_names_of_sub_sampled_models_occur_only_as_data():
+    spec = nf.chart_subsamples(study(HOSTILE)).to_dict()
+    assert {row["model"] for row in panel_rows(spec)} == set(HOSTILE)
+    rest = repr(without_data(spec))
+    assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
+
+
+def test_sub_samples_of_two_prevalences_are_refused():
+    both = pl.concat([study(["a"], 0.4), study(["b"], 0.5)])
+    with pytest.raises(ParameterError, match=r"of one prevalence\n.*0\.4, 0\.5"):
+        nf.chart_subsamples(both)
+    with pytest.raises(ParameterError, match="several rows for one model and threshold"):
+        nf.chart_subsamples(pl.concat([study(), study()]))

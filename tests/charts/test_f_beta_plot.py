@@ -1,0 +1,134 @@
+"""The F-beta plot: its means, its winners with exact switches, and its tests."""
+
+import math
+
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.base.errors import ParameterError
+from tests.chart_specs import layer, outside_data, rows_of
+from tests.comparisons import HOSTILE
+
+BETAS = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, math.inf]
+ETA = 0.01
+
+
+def rates_of(models=("a", "b")):
+    folds = [
+        {"model": m, "fold": str(f), "threshold": 0.5, "tp": min(100, 60 + 20 * k + f), "fp": 1 + 20 * k}
+        for k, m in enumerate(models)
+        for f in range(4)
+    ]
+    frame = pl.DataFrame(folds)
+    return nf.compute_rates(frame.with_columns(fn=100 - pl.col("tp"), tn=1000 - pl.col("fp")))
+
+
+def frames(models=("a", "b")):
+    rates = rates_of(models)
+    pooled = nf.compute_rates(nf.pool_counts(rates, over="fold"))
+    comparisons = nf.compare_folds(rates, beta=BETAS, prevalence=ETA)
+    return comparisons, nf.winner_ranges(pooled, metric="f_beta", over="beta", prevalence=ETA)
+
+
+def test_means_and_deviations_are_those_of_the_folds():
+    comparisons, winners = frames()
+    rows = pl.DataFrame(rows_of(nf.chart_f_beta_plot(comparisons, winners).to_dict()))
+    inside = comparisons.filter(pl.col("beta").is_between(0.1, 10)).sort("model", "beta")
+    assert rows.select("model", "beta", "mean", "std").equals(inside.select("model", "beta", "mean", "std"))
+    assert (rows["upper"] - rows["mean"]).to_list() == pytest.approx(inside["std"].to_list())
+    assert rows["lower"].min() >= 0
+
+
+def test_the_switch_is_labelled_with_its_exact_beta():
+    comparisons, winners = frames()
+    spec = nf.chart_f_beta_plot(comparisons, winners).to_dict()
+    (switch,) = rows_of(spec, "switches")
+    assert switch["beta"] == winners["start"][1]
+    assert switch["label"] == f"β = {winners['start'][1]:.4g}"
+
+
+def test_close_switches_have_labels_on_lines_of_their_own():
+    comparisons, winners = frames()
+    three = pl.concat([winners.head(1)] * 4).with_columns(
+        model=pl.Series(["a", "b", "a", "b"]),
+        start=pl.Series([0.0, 1.0, 1.1, 6.0]),
+        end=pl.Series([1.0, 1.1, 6.0, math.inf]),
+    )
+    spec = nf.chart_f_beta_plot(comparisons, three).to_dict()
+    assert [row["line"] for row in rows_of(spec, "switches")] == [0, 1, 0]
+
+
+def test_a_change_of_threshold_alone_is_no_switch():
+    comparisons, winners = frames()
+    same = winners.with_columns(model=pl.lit("a"))
+    names = [part["name"] for part in nf.chart_f_beta_plot(comparisons, same).to_dict()["layer"]]
+    assert "winners" in names
+    assert "switches" not in names
+
+
+def test_the_winners_fill_the_axis_in_their_colours():
+    spec = nf.chart_f_beta_plot(*frames()).to_dict()
+    rows = rows_of(spec, "winners")
+    assert (rows[0]["first"], rows[-1]["last"]) == (0.25, 8.0)
+    assert rows[0]["last"] == rows[1]["first"]
+    assert rows[-1]["range"].endswith(" to ∞")
+    paint = layer(spec, "winners")["encoding"]["color"]
+    assert paint == layer(spec, "lines")["encoding"]["color"]
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_the_significance_bar_says_where_all_others_are_told_from_the_best(told):
+    comparisons, winners = frames()
+    comparisons = comparisons.with_columns(pl.col("distinguishable") & told)
+    rows = rows_of(nf.chart_f_beta_plot(comparisons, winners).to_dict(), "significance")
+    for row in rows:
+        there = comparisons.filter(pl.col("beta") == row["beta"])
+        best = there.filter(pl.col("mean") == pl.col("mean").max())["model"][0]
+        assert row["model"] == best
+        assert row["told"] == there.filter(pl.col("model") != best)["distinguishable"].all()
+        assert row["told"] is told
+    assert len(rows) == 6
+
+
+def test_curves_can_be_of_few_models_and_the_bars_are_of_all():
+    comparisons, winners = frames("abcd")
+    every = nf.chart_f_beta_plot(comparisons, winners).to_dict()
+    few = nf.chart_f_beta_plot(comparisons, winners.head(1), models=list("abcd"), shown=["c"]).to_dict()
+    assert {row["model"] for row in rows_of(few)} == {"c"}
+    assert rows_of(few, "significance") == rows_of(every, "significance")
+    colours = [layer(spec, "lines")["encoding"]["color"]["scale"] for spec in (every, few)]
+    named = [dict(zip(scale["domain"], scale["range"], strict=True)) for scale in colours]
+    assert named[1].items() < named[0].items()
+    with pytest.raises(ParameterError, match=r"none of the models to draw has a mean\n.*'x'"):
+        nf.chart_f_beta_plot(comparisons, winners, shown=["x"])
+
+
+def test_hostile_names_occur_only_as_data():
+    spec = nf.chart_f_beta_plot(*frames(HOSTILE)).to_dict()
+    assert {row["model"] for row in rows_of(spec)} == set(HOSTILE)
+    assert outside_data(spec, HOSTILE) == []
+
+
+def test_several_prevalences_must_be_chosen_between():
+    comparisons, winners = frames()
+    both = pl.concat([comparisons, comparisons.with_columns(prevalence=pl.lit(0.5))])
+    with pytest.raises(ParameterError, match=r"several prevalences\n.*0\.01, 0\.5"):
+        nf.chart_f_beta_plot(both, winners)
+    title = nf.chart_f_beta_plot(both, winners, prevalence=0.5).to_dict()["title"]["text"]
+    assert title == "F-beta plot at prevalence η = 0.5"
+
+
+def test_winners_over_prevalence_are_refused():
+    pooled = nf.compute_rates(nf.pool_counts(rates_of(), over="fold"))
+    wrong = nf.winner_ranges(pooled, metric="f_beta", over="prevalence", beta=1)
+    with pytest.raises(ParameterError, match=r"F-beta over beta\n.*f_beta over prevalence"):
+        nf.chart_f_beta_plot(frames()[0], wrong)
+
+
+def test_nothing_to_draw_is_refused():
+    comparisons, winners = frames()
+    with pytest.raises(ParameterError, match="no mean to draw"):
+        nf.chart_f_beta_plot(comparisons.with_columns(mean=pl.lit(None, pl.Float64)), winners)
+    with pytest.raises(ParameterError, match="needs at least two betas"):
+        nf.chart_f_beta_plot(comparisons.filter(pl.col("beta") == 1), winners)

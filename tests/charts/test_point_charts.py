@@ -1,0 +1,142 @@
+"""Charts of operating points: recall over precision, and over the share of rows that are called positive."""
+
+import math
+
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.base.errors import ParameterError
+from tests.chart_specs import layer, rows_of, without_data
+from tests.comparisons import HOSTILE
+
+ETA = 0.01
+
+
+def rates_of(models=("a", "b")):
+    rows = [
+        {"model": m, "threshold": t, "tp": 100 - 10 * i + k, "fp": round(400 / 4**i) + 5 * k}
+        for k, m in enumerate(models)
+        for i, t in enumerate((0.1, 0.3, 0.5, 0.7))
+    ]
+    frame = pl.DataFrame(rows)
+    return nf.compute_rates(frame.with_columns(fn=120 - pl.col("tp"), tn=1000 - pl.col("fp")))
+
+
+def projection_of(rates, metrics=("precision", "recall"), prevalence=(ETA,)):
+    return nf.project_rates(rates, metrics=list(metrics), prevalence=list(prevalence))
+
+
+def no_hostile_name(spec):
+    rest = repr(without_data(spec))
+    return not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
+
+
+def draw_tpr_ppv(rates):
+    return nf.chart_tpr_ppv(projection_of(rates), nf.decision_map(rates), prevalence=ETA)
+
+
+def test_every_point_is_shown_and_the_winners_are_ringed():
+    rates = rates_of()
+    spec = draw_tpr_ppv(rates).to_dict()
+    assert len(rows_of(spec, "points")) == rates.height
+    ringed = {(row["model"], row["threshold"]) for row in rows_of(spec, "winners")}
+    assert ringed == set(nf.decision_map(rates).select("model", "threshold").rows())
+    assert f"({len(ringed)} of {rates.height} points)" in spec["title"]["subtitle"]
+    assert layer(spec, "winners")["mark"]["size"] > layer(spec, "points")["mark"]["size"]
+
+
+def test_points_are_where_their_rates_put_them():
+    rates = rates_of()
+    row = rows_of(draw_tpr_ppv(rates).to_dict(), "points")[0]
+    tpr, fpr = rates.filter(model=row["model"], threshold=row["threshold"]).select("tpr", "fpr").row(0)
+    assert row["recall"] == tpr
+    assert row["precision"] == pytest.approx(ETA * tpr / (ETA * tpr + (1 - ETA) * fpr), rel=1e-12)
+
+
+def test_models_of_one_colour_have_shapes_of_their_own():
+    encoding = layer(draw_tpr_ppv(rates_of([f"m{i}" for i in range(20)])).to_dict(), "points")["encoding"]
+    pairs = zip(encoding["color"]["scale"]["range"], encoding["shape"]["scale"]["range"], strict=True)
+    assert len(set(pairs)) == 20
+    assert encoding["shape"]["title"] == encoding["color"]["title"]  # or there would be two legends
+
+
+def test_hostile_names_of_points_occur_only_as_data():
+    spec = draw_tpr_ppv(rates_of(HOSTILE)).to_dict()
+    assert {row["model"] for row in rows_of(spec, "points")} == set(HOSTILE)
+    assert no_hostile_name(spec)
+
+
+def test_infinite_thresholds_leave_valid_json():
+    rates = rates_of().with_columns(
+        threshold=pl.when(pl.col("threshold") == 0.1).then(-math.inf).otherwise("threshold")
+    )
+    assert "Infinity" not in draw_tpr_ppv(rates).to_json()
+
+
+def test_winners_of_other_rates_are_refused():
+    rates = rates_of()
+    with pytest.raises(ParameterError, match=r"not among the points\n.*'c' at 0\."):
+        nf.chart_tpr_ppv(projection_of(rates), nf.decision_map(rates_of(["c"])), prevalence=ETA)
+    with pytest.raises(ParameterError, match=r"no rows at prevalence 0\.5"):
+        nf.chart_tpr_ppv(projection_of(rates), nf.decision_map(rates), prevalence=0.5)
+
+
+def draw_pos_fraction(rates, prevalence=(0.01, 0.1), **options):
+    return nf.chart_pos_fraction(projection_of(rates, ["pos_fraction", "recall"], prevalence), **options)
+
+
+def test_the_share_of_positives_is_that_of_the_formula():
+    rates = rates_of(["a"])
+    rows = rows_of(draw_pos_fraction(rates, [0.1]).to_dict())
+    tpr, fpr = rates.sort("tpr")["tpr"], rates.sort("tpr")["fpr"]
+    assert [row["recall"] for row in rows] == tpr.to_list()
+    assert [row["pos_fraction"] for row in rows] == pytest.approx((0.1 * tpr + 0.9 * fpr).to_list())
+
+
+def test_each_curve_is_held_to_the_recall_with_the_fewest_positives():
+    rates = rates_of()
+    spec = draw_pos_fraction(rates, tpr=0.8).to_dict()
+    assert rows_of(spec, "fixed") == [{"recall": 0.8}]
+    held = pl.DataFrame(rows_of(spec, "held"))
+    rows = pl.DataFrame(rows_of(spec)).filter(pl.col("recall") >= 0.8)
+    least = rows.group_by("model", "prevalence").agg(pl.col("pos_fraction").min())
+    columns = ["model", "prevalence", "pos_fraction"]
+    assert held.select(columns).sort(columns).equals(least.select(columns).sort(columns))
+    assert held.height == 4
+
+
+def test_without_a_recall_to_hold_nothing_is_marked():
+    names = [part["name"] for part in draw_pos_fraction(rates_of(), tpr=None).to_dict()["layer"]]
+    assert names == ["lines", "points", "targets"]
+    with pytest.raises(ParameterError, match="tpr must be a rate"):
+        draw_pos_fraction(rates_of(), tpr=1.5)
+
+
+def test_precision_is_told_where_the_frame_has_it():
+    rates = rates_of()
+    with_precision = projection_of(rates, ["pos_fraction", "recall", "precision"])
+    spec = nf.chart_pos_fraction(with_precision).to_dict()
+    fields = [t["field"] for t in layer(spec, "targets")["encoding"]["tooltip"]]
+    assert fields[-1] == "precision"
+    rows = rows_of(spec)
+    assert len(rows) == len(rates)
+    assert all(row["precision"] == pytest.approx(ETA * row["recall"] / row["pos_fraction"]) for row in rows)
+
+
+def test_a_logarithmic_share_leaves_0_out():
+    nobody = pl.DataFrame(
+        {"model": ["a"], "threshold": [9.0], "tp": [0], "fp": [0], "fn": [120], "tn": [1000]}
+    )
+    rates = pl.concat([rates_of(["a"]), nf.compute_rates(nobody)], how="diagonal_relaxed")
+    spec = draw_pos_fraction(rates, log_x=True).to_dict()
+    scale = layer(spec, "lines")["encoding"]["x"]["scale"]
+    assert scale["type"] == "log"
+    assert scale["domain"] == [min(row["pos_fraction"] for row in rows_of(spec)), 1.0]
+    assert len(rows_of(draw_pos_fraction(rates).to_dict())) == len(rows_of(spec)) + 2
+
+
+def test_hostile_names_of_operating_characteristics_occur_only_as_data():
+    spec = draw_pos_fraction(rates_of(HOSTILE)).to_dict()
+    assert {row["model"] for row in rows_of(spec)} == set(HOSTILE)
+    assert no_hostile_name(spec)

@@ -1,0 +1,253 @@
+"""Segments side by side, and why they differ: what the specifications draw."""
+
+import datetime as dt
+import math
+
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.charts.parts.theme import PALETTE, PARTS
+from tests.chart_specs import panel_layer, panel_rows, without_data
+from tests.comparisons import HOSTILE
+
+GRID = [0.0, 0.001, 0.01, 0.1]
+
+
+def rates_of(segments=("us", "de", None), models=("a", "b"), key="country"):
+    """Rates that differ between segments; the prevalence of the k-th is (k+1)/(k+10)."""
+    rows = [
+        (model, segment, 80 - 5 * i % 70 - k, 10 + 9 * k + i, 20 + 5 * i % 70 + k, 900 - i)
+        for k, segment in enumerate(segments)
+        for i, model in enumerate(models)
+    ]
+    kinds = {"tp": pl.Int64, "fp": pl.Int64, "fn": pl.Int64, "tn": pl.Int64}
+    counts = pl.DataFrame(
+        rows,
+        schema={"model": pl.String, key: pl.Series(list(segments)).dtype, **kinds},
+        orient="row",
+    )
+    return nf.compute_rates(counts.with_columns(threshold=0.5))
+
+
+def precision(rates):
+    return nf.project_rates(rates, metrics="precision", prevalence=GRID)
+
+
+def lines_of(spec):
+    return [row for row in panel_rows(spec) if row["model"] is not None]
+
+
+def test_a_panel_for_each_segment_and_null_last_as_missing():
+    spec = nf.chart_segments(precision(rates_of()), segments="country").to_dict()
+    rows = pl.DataFrame(lines_of(spec))
+    assert rows.select("place", "segment").unique().sort("place")["segment"].to_list() == [
+        "de",
+        "us",
+        "missing",
+    ]
+    assert (spec["facet"]["field"], spec["facet"]["sort"]["field"]) == ("segment", "place")
+    assert set(rows["prevalence"]) == {0.001, 0.01, 0.1}
+    assert rows.height == 3 * 2 * 3
+
+
+def test_a_segment_called_missing_is_not_that_without_a_name():
+    spec = nf.chart_segments(precision(rates_of(("missing", None))), segments="country").to_dict()
+    assert {row["segment"] for row in panel_rows(spec)} == {"missing", "missing (null)"}
+
+
+@pytest.mark.parametrize(
+    ("segments", "names"),
+    [
+        ((10, 9, None), ["9", "10", "missing"]),
+        ((True, False), ["false", "true"]),
+        ((dt.date(2024, 2, 1), dt.date(2023, 12, 1)), ["2023-12-01", "2024-02-01"]),
+    ],
+)
+def test_segments_are_sorted_by_their_values(segments, names):
+    rates = rates_of(segments)
+    spec = nf.chart_segments(precision(rates), segments="country", observed=rates).to_dict()
+    rows = pl.DataFrame(panel_rows(spec), infer_schema_length=None)
+    assert rows.select("place", "segment").unique().sort("place")["segment"].to_list() == names
+
+
+def test_values_and_colours_are_those_of_the_frame():
+    projection = precision(rates_of())
+    spec = nf.chart_segments(projection, segments="country").to_dict()
+    drawn = sorted((r["model"], r["prevalence"], r["value"]) for r in lines_of(spec))
+    wanted = projection.filter(pl.col("prevalence") > 0).select("model", "prevalence", "value")
+    assert drawn == sorted(wanted.rows())
+    scale = panel_layer(spec, "lines")["encoding"]["color"]["scale"]
+    assert (scale["domain"], scale["range"]) == (["a", "b"], list(PALETTE[:2]))
+    tooltip = panel_layer(spec, "targets")["encoding"]["tooltip"]
+    assert [t["field"] for t in tooltip] == ["segment", "model", "prevalence", "value", "threshold"]
+    assert panel_layer(spec, "lines")["encoding"]["x"]["scale"]["type"] == "log"
+
+
+def test_each_segment_has_the_prevalence_that_was_observed_there():
+    rates = rates_of()
+    spec = nf.chart_segments(precision(rates), segments="country", observed=rates).to_dict()
+    marks = {row["segment"]: row["observed"] for row in panel_rows(spec) if row["observed"] is not None}
+    seen = dict(rates.select("country", "observed_prevalence").unique().rows())
+    assert marks == {"us": seen["us"], "de": seen["de"], "missing": seen[None]}
+    assert len(set(marks.values())) == 3
+    assert "observed" in spec["title"]["subtitle"]
+    bare = nf.chart_segments(precision(rates), segments="country").to_dict()
+    assert "observed" not in [part["name"] for part in bare["spec"]["layer"]]
+
+
+def test_areas_and_rankings_have_panels_too():
+    areas = nf.compute_areas(rates_of(), prevalence=GRID)
+    spec = nf.chart_segments(nf.rank_models(areas), segments="country", metric="pr_auc").to_dict()
+    assert spec["title"]["text"] == "PR-AUC by segment"
+    with pytest.raises(ParameterError, match=r"several metrics\n.*'pr_auc', 'roc_auc'\n.*metric="):
+        nf.chart_segments(areas, segments="country")
+
+
+def test_values_outside_0_and_1_have_an_axis_of_their_own():
+    spread = precision(rates_of()).with_columns(value=3 * pl.col("value") - 1)
+    y = panel_layer(nf.chart_segments(spread, segments="country").to_dict(), "lines")["encoding"]["y"]
+    assert "scale" not in y
+
+
+def test_too_many_segments_are_refused():
+    many = rates_of(tuple(f"s{i:02d}" for i in range(13)))
+    with pytest.raises(ParameterError, match=r"at most 12 segments\n.*13 values of 'country'\n.*select"):
+        nf.chart_segments(precision(many), segments="country")
+    twelve = precision(many).filter(pl.col("country") != "s12")
+    assert nf.chart_segments(twelve, segments="country", observed=many).to_dict()
+
+
+def test_what_has_no_panels_is_refused():
+    projection = precision(rates_of())
+    with pytest.raises(SchemaError, match=r"missing column 'contry'(.|\n)*did you mean 'country'"):
+        nf.chart_segments(projection, segments="contry")
+    with pytest.raises(SchemaError, match="missing column 'model'"):
+        nf.chart_segments(projection, segments="model")
+    with pytest.raises(ParameterError, match=r"several rows for one country, model and prevalence"):
+        nf.chart_segments(pl.concat([projection, projection]), segments="country")
+    with pytest.raises(ParameterError, match="no value to draw"):
+        nf.chart_segments(projection.with_columns(value=pl.lit(None, pl.Float64)), segments="country")
+
+
+def test_hostile_names_of_segments_and_models_occur_only_as_data():
+    rates = rates_of(HOSTILE, HOSTILE, key=HOSTILE[0])
+    spec = nf.chart_segments(precision(rates), segments=HOSTILE[0], observed=rates).to_dict()
+    assert {row["segment"] for row in panel_rows(spec)} == set(HOSTILE)
+    rest = repr(without_data(spec))
+    assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
+
+
+@pytest.mark.thorough
+def test_many_models_in_many_segments_are_thinned_to_the_size_of_a_panel():
+    many = rates_of(tuple(f"s{i:02d}" for i in range(12)), tuple(f"m{i:02d}" for i in range(60)))
+    grid = [10 ** (-4 + k / 14) for k in range(50)]
+    projection = nf.project_rates(many, metrics="precision", prevalence=grid)
+    spec = nf.chart_segments(projection, segments="country", observed=many).to_dict()
+    rows = lines_of(spec)
+    assert len(rows) <= 5_000 < projection.height
+    assert len({(row["segment"], row["model"]) for row in rows}) == 12 * 60
+    assert "drawn to within" in spec["title"]["subtitle"]
+
+
+def parts_of(rates, **options):
+    return nf.decompose_difference(rates, metric="precision", over="country", **options)
+
+
+def bars(spec):
+    return [row for row in panel_rows(spec) if row["part"] is not None]
+
+
+def totals(spec):
+    return [row for row in panel_rows(spec) if row["part"] is None and row["place"] > 0]
+
+
+def test_the_parts_of_a_bar_sum_to_its_diamond():
+    spec = nf.chart_decomposition(parts_of(rates_of(), reference="de")).to_dict()
+    for total in totals(spec):
+        place = (total["model"], total["segment"])
+        ours = [row["amount"] for row in bars(spec) if (row["model"], row["segment"]) == place]
+        assert len(ours) == 2
+        assert math.fsum(ours) == pytest.approx(total["difference"], abs=1e-12)
+        assert total["difference"] == pytest.approx(total["value"] - total["reference_value"])
+    assert {row["segment"] for row in totals(spec)} == {"us", "missing"}
+    x = panel_layer(spec, "parts")["encoding"]["x"]
+    assert (x["field"], x["stack"]) == ("amount", "zero")
+    assert panel_layer(spec, "total")["encoding"]["x"]["field"] == "difference"
+
+
+def test_the_reference_stands_above_the_others():
+    spec = nf.chart_decomposition(parts_of(rates_of(), reference="us")).to_dict()
+    (name,) = {row["segment"] for row in panel_rows(spec) if row["place"] == 0}
+    assert name == "us"
+    nameless = nf.chart_decomposition(parts_of(rates_of((None, "missing")))).to_dict()
+    assert {row["segment"]: row["place"] for row in panel_rows(nameless)} == {
+        "missing (null)": 0,
+        "missing": 1,
+    }
+
+
+def test_parts_have_colours_that_no_model_has():
+    spec = nf.chart_decomposition(parts_of(rates_of())).to_dict()
+    scale = panel_layer(spec, "parts")["encoding"]["color"]["scale"]
+    assert scale == {"domain": ["class balance", "model (TPR and FPR)"], "range": list(PARTS)}
+    assert not set(PARTS) & set(PALETTE)
+
+
+def test_what_has_no_decomposition_says_so():
+    rates = rates_of(("at", "de"))
+    missed = {"tp": 0, "fp": 0, "fn": pl.col("positives"), "tn": pl.col("negatives")}
+    in_de = pl.col("country") == "de"
+    nothing = nf.compute_rates(
+        rates.with_columns(
+            pl.when(in_de).then(cell).otherwise(name).alias(name) for name, cell in missed.items()
+        )
+    )
+    spec = nf.chart_decomposition(parts_of(nothing)).to_dict()
+    assert bars(spec) == []
+    assert {(row["note"], row["reason"]) for row in totals(spec)} == {
+        ("no decomposition", "the metric is undefined in the segment")
+    }
+
+
+def test_one_metric_and_one_key_are_drawn():
+    two = rates_of().with_columns(month=pl.lit("1"))
+    spec = nf.chart_decomposition(parts_of(two), over="country").to_dict()
+    assert spec["title"]["text"] == "Why segments differ in precision"
+    with pytest.raises(ParameterError, match=r"several keys\n.*'country', 'month'\n.*over="):
+        nf.chart_decomposition(parts_of(two))
+    with pytest.raises(SchemaError, match="missing column 'week'"):
+        nf.chart_decomposition(parts_of(two), over="week")
+    mixed = pl.concat([parts_of(two), parts_of(two).with_columns(metric=pl.lit("mcc"))])
+    with pytest.raises(ParameterError, match=r"parts of one metric\n.*'mcc', 'precision'"):
+        nf.chart_decomposition(mixed, over="country")
+    with pytest.raises(ParameterError, match=r"several rows for one country and model\n.*'month'"):
+        nf.chart_decomposition(
+            pl.concat([parts_of(two), parts_of(two).with_columns(month=pl.lit("2"))]), over="country"
+        )
+    with pytest.raises(ParameterError, match="at most 40 segments"):
+        nf.chart_decomposition(parts_of(rates_of(tuple(f"s{i}" for i in range(50)))))
+
+
+def test_hostile_names_of_decomposed_segments_occur_only_as_data():
+    rates = rates_of(HOSTILE, HOSTILE, key=HOSTILE[1])
+    parts = nf.decompose_difference(rates, metric="precision", over=HOSTILE[1])
+    spec = nf.chart_decomposition(parts).to_dict()
+    assert {row["segment"] for row in panel_rows(spec)} == set(HOSTILE)
+    rest = repr(without_data(spec))
+    assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("observed", [None, "rates"])
+def test_the_charts_are_values_without_infinity_or_nan(observed):
+    rates = rates_of()
+    seen = rates if observed else None
+    charts = [
+        lambda: nf.chart_segments(precision(rates), segments="country", observed=seen),
+        lambda: nf.chart_decomposition(parts_of(rates)),
+    ]
+    for draw in charts:
+        assert draw().to_dict() == draw().to_dict()
+        assert not {"NaN", "Infinity"} & set(draw().to_json().replace(":", " ").replace(",", " ").split())

@@ -1,0 +1,317 @@
+"""Charts of spaces and contests: what their specifications draw, and that names stay data."""
+
+import json
+import re
+from typing import Any
+
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.charts import MAX_ROWS
+from nci_frames.charts.parts.theme import PALETTE
+from nci_frames.evaluation.support.reasons import too_few
+from tests.chart_specs import layers, rows_of, without_data
+from tests.comparisons import HOSTILE
+
+MODELS = ("a", "b")
+
+
+def rates_of(models: tuple[str, ...] = MODELS) -> pl.DataFrame:
+    rows = [
+        (model, threshold, tp, fp)
+        for place, model in enumerate(models)
+        for threshold, tp, fp in (
+            ((0.3, 91, 100), (0.6, 75, 20)) if place % 2 else ((0.3, 90, 60), (0.6, 60, 1))
+        )
+    ]
+    counts = pl.DataFrame(rows, schema=["model", "threshold", "tp", "fp"], orient="row")
+    return nf.compute_rates(counts.with_columns(fn=100 - pl.col("tp"), tn=1000 - pl.col("fp")))
+
+
+def ranking(rates: pl.DataFrame) -> pl.DataFrame:
+    points = rates.filter(threshold=0.6)
+    return nf.rank_models(nf.project_rates(points, metrics="f_beta", prevalence=[0.0, 0.001, 0.1, 0.5]))
+
+
+def best(rates: pl.DataFrame) -> pl.DataFrame:
+    counts = rates.filter(threshold=0.6).select("model", "threshold", "tp", "fp", "fn", "tn")
+    return nf.probability_best(counts, metric="f_beta", prevalence=[0.001, 0.1, 0.5], repeats=40)
+
+
+def with_bounds(rates: pl.DataFrame) -> pl.DataFrame:
+    counts = rates.filter(threshold=0.6).select("model", "threshold", "tp", "fp", "fn", "tn")
+    bounded = nf.compute_rates(counts, interval="wilson")
+    return nf.project_rates(bounded, metrics="f_beta", prevalence=0.1, band=True)
+
+
+DRAW: dict[str, Any] = {
+    "contingency": nf.chart_contingency_space,
+    "map": lambda rates: nf.chart_decision_map(nf.decision_map(rates)),
+    "winners": lambda rates: nf.chart_winner_ranges(
+        nf.winner_ranges(rates, metric="f_beta", over="prevalence")
+    ),
+    "winners_beta": lambda rates: nf.chart_winner_ranges(
+        nf.winner_ranges(rates, metric="f_beta", over="beta", prevalence=0.01)
+    ),
+    "rank": lambda rates: nf.chart_rank_over_prevalence(ranking(rates)),
+    "best": lambda rates: nf.chart_probability_best(best(rates)),
+    "intervals": lambda rates: nf.chart_intervals(with_bounds(rates)),
+}
+
+
+@pytest.mark.parametrize("name", list(DRAW))
+def test_every_chart_has_a_title_a_description_and_a_colour_for_each_model(name: str) -> None:
+    spec = DRAW[name](rates_of()).to_dict()
+    assert spec["title"]["text"]
+    assert spec["title"]["subtitle"]
+    assert spec["description"].startswith(spec["title"]["text"])
+    coloured = [part for part in layers(spec).values() if "color" in part["encoding"]]
+    assert coloured
+    assert all(part["encoding"]["color"]["scale"]["domain"] == list(MODELS) for part in coloured)
+    assert [part for part in layers(spec).values() if "tooltip" in part["encoding"]]
+    # A chart is a value: the same frame gives the same chart.
+    assert spec == DRAW[name](rates_of()).to_dict()
+
+
+@pytest.mark.parametrize("name", list(DRAW))
+def test_names_of_models_are_data_alone(name: str) -> None:
+    hostile = (*MODELS, *HOSTILE)
+    spec = DRAW[name](rates_of(tuple(sorted(hostile)))).to_dict()
+    text = json.dumps(without_data(spec), ensure_ascii=False)
+    assert not [evil for evil in HOSTILE if evil in text]
+
+
+@pytest.mark.parametrize("name", list(DRAW))
+def test_the_specification_is_json_which_has_no_infinity(name: str) -> None:
+    assert not {"Infinity", "NaN"} & set(re.findall(r"\w+", DRAW[name](rates_of()).to_json()))
+
+
+def test_the_map_has_straight_borders_at_lambda() -> None:
+    decisions = nf.decision_map(rates_of())
+    spec = nf.chart_decision_map(decisions).to_dict()
+    rows = rows_of(spec, "bands")
+    # The map is cut where support ends; the bands of one model are not.
+    assert len(rows) == 2 * decisions.select(pl.col("model").rle_id().max() + 1).item()
+    (veil,) = decisions.filter(~pl.col("supported")).select("lambda_start").rows()
+    assert {row["lambda_start"] for row in rows_of(spec, "untold")} == set(veil)
+    for row in rows:
+        # On a border odds·beta² is 1/lambda.
+        if row["lambda_start"] > 0:
+            assert row["odds"] * row["beta_high"] ** 2 == pytest.approx(1 / row["lambda_start"])
+    encoding = layers(spec)["bands"]["encoding"]
+    assert encoding["x"]["scale"]["type"] == encoding["y"]["scale"]["type"] == "log"
+
+
+def test_winner_ranges_meet_and_fill_the_axis() -> None:
+    ranges = nf.winner_ranges(rates_of(), metric="f_beta", over="prevalence")
+    spec = nf.chart_winner_ranges(ranges).to_dict()
+    rows = rows_of(spec, "bars")
+    assert rows[0]["start"] == layers(spec)["bars"]["encoding"]["x"]["scale"]["domain"][0]
+    assert rows[-1]["end"] == 1.0
+    assert [row["end"] for row in rows[:-1]] == [row["start"] for row in rows[1:]]
+
+
+def test_the_order_of_the_rows_does_not_change_the_bar() -> None:
+    cells = {"tp": [60, 61], "fp": [1, 20], "fn": [40, 39], "tn": [999, 980]}
+    counts = pl.DataFrame({"model": ["a", "b"], "threshold": 0.5, **cells})
+    ranges = nf.winner_ranges(nf.compute_rates(counts), metric="f_beta", over="beta", prevalence=0.01)
+    assert ranges["end"][0] > 10
+    drawn = nf.chart_winner_ranges(ranges).to_dict()
+    assert [row["model"] for row in rows_of(drawn, "bars")] == ["a", "b"]
+    assert nf.chart_winner_ranges(ranges.reverse()).to_dict() == drawn
+
+
+def test_ranks_run_downwards_and_prevalence_0_has_no_place() -> None:
+    spec = nf.chart_rank_over_prevalence(ranking(rates_of())).to_dict()
+    assert layers(spec)["lines"]["encoding"]["y"]["scale"]["reverse"] is True
+    assert {row["prevalence"] for row in rows_of(spec, "lines")} == {0.001, 0.1, 0.5}
+
+
+def test_a_rank_of_a_value_that_the_log_does_not_support_is_dotted() -> None:
+    frame = ranking(rates_of()).with_columns(
+        supported=pl.col("prevalence") > 0.001, reason=pl.lit(too_few(900))
+    )
+    spec = nf.chart_rank_over_prevalence(frame).to_dict()
+    assert spec["title"]["subtitle"].endswith("; dotted: too few negatives")
+    solid = {row["prevalence"] for row in rows_of(spec, "lines") if row["rank"] is not None}
+    dotted = {row["prevalence"] for row in rows_of(spec, "untold") if row["rank"] is not None}
+    assert (solid, dotted) == ({0.1, 0.5}, {0.001, 0.1})
+
+
+def test_the_name_of_an_area_that_is_as_wide_everywhere_stands_in_the_middle() -> None:
+    grid = [1e-4, 1e-3, 1e-2, 0.1, 0.5]
+    frame = nf.probability_best(counts_of_one_winner(), metric="f_beta", prevalence=grid, repeats=20)
+    (name,) = rows_of(nf.chart_probability_best(frame).to_dict(), "probability_names")
+    assert (name["name"], name["prevalence"]) == ("a", pytest.approx(1e-2))
+
+
+def counts_of_one_winner() -> pl.DataFrame:
+    return pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [900, 100], "fp": [10, 900], "fn": [100, 900],
+         "tn": [9990, 9100]}
+    )  # fmt: skip
+
+
+def test_a_model_without_a_rank_leaves_a_gap() -> None:
+    frame = ranking(rates_of()).with_columns(
+        rank=pl.when(pl.col("model") == "a", pl.col("prevalence") == 0.1).then(None).otherwise("rank")
+    )
+    rows = rows_of(nf.chart_rank_over_prevalence(frame).to_dict(), "lines")
+    assert [row["rank"] for row in rows if row["model"] == "a" and row["prevalence"] == 0.1] == [None]
+    with pytest.raises(nf.ParameterError, match="no rank to draw"):
+        nf.chart_rank_over_prevalence(frame.with_columns(rank=pl.lit(None, pl.Int64)))
+
+
+@pytest.mark.parametrize(("name", "mark"), [("map", "bands"), ("winners", "bars")])
+def test_models_that_never_win_leave_the_others_their_colours(name: str, mark: str) -> None:
+    draw, frame = {
+        "map": (nf.chart_decision_map, nf.decision_map(rates_of())),
+        "winners": (
+            nf.chart_winner_ranges,
+            nf.winner_ranges(rates_of(), metric="f_beta", over="prevalence"),
+        ),
+    }[name]
+    spec = draw(frame, models=["0 never", "a", "b"]).to_dict()
+    scale = layers(spec)[mark]["encoding"]["color"]["scale"]
+    assert scale == {"domain": ["a", "b"], "range": list(PALETTE[1:3])}
+
+
+DRAW_OBSERVED: dict[str, Any] = {
+    "map": lambda rates, **o: nf.chart_decision_map(nf.decision_map(rates), **o),
+    "winners": lambda rates, **o: nf.chart_winner_ranges(
+        nf.winner_ranges(rates, metric="f_beta", over="prevalence"), **o
+    ),
+    "rank": lambda rates, **o: nf.chart_rank_over_prevalence(ranking(rates), **o),
+    "best": lambda rates, **o: nf.chart_probability_best(best(rates), **o),
+}
+
+
+@pytest.mark.parametrize("name", list(DRAW_OBSERVED))
+def test_the_observed_prevalence_is_marked_where_there_is_an_axis_of_it(name: str) -> None:
+    spec = DRAW_OBSERVED[name](rates_of(), observed=0.2).to_dict()
+    (mark,) = rows_of(spec, "rule")
+    place = mark.get("odds", mark.get("prevalence"))
+    assert place == pytest.approx(0.25 if name == "map" else 0.2)
+    assert mark["label"] == "observed 0.2"
+    assert "rule" not in layers(DRAW_OBSERVED[name](rates_of(), observed=0.0).to_dict())
+    with pytest.raises(nf.ParameterError, match="observed must be a prevalence"):
+        DRAW_OBSERVED[name](rates_of(), observed=2.0)
+
+
+def test_an_observed_prevalence_outside_the_map_is_not_marked() -> None:
+    spec = nf.chart_decision_map(nf.decision_map(rates_of()), observed=0.75).to_dict()
+    assert "rule" not in layers(spec)
+
+
+def test_odds_are_labelled_as_powers() -> None:
+    spec = nf.chart_decision_map(nf.decision_map(rates_of())).to_dict()
+    axis = layers(spec)["bands"]["encoding"]["x"]["axis"]
+    assert axis["values"] == pytest.approx([10.0**d for d in range(-6, 1)])
+    assert '"-6": "10⁻⁶"' in axis["labelExpr"]
+
+
+def test_a_line_for_each_metric() -> None:
+    found = nf.imbalance_sensitivity(["precision", "accuracy"], ratios=[2, 50])
+    lines = nf.chart_imbalance_sensitivity(found).to_dict()
+    assert layers(lines)["lines"]["encoding"]["color"]["title"] == "metric"
+    assert layers(lines)["lines"]["encoding"]["x"]["scale"]["domain"] == [2.0, 50.0]
+
+
+def test_what_cannot_be_drawn_says_so() -> None:
+    none = nf.imbalance_sensitivity("precision", ratios=2).clear()
+    with pytest.raises(nf.ParameterError, match="no sensitivity to draw"):
+        nf.chart_imbalance_sensitivity(none)
+    many = rates_of(tuple(f"m{place}" for place in range(MAX_ROWS)))
+    with pytest.raises(
+        nf.ParameterError, match=r"a chart shows at most 5,000 rows\n.*\n.*select operating points"
+    ):
+        nf.chart_contingency_space(many)
+    by_day = nf.decision_map(rates_of().with_columns(day=pl.lit("1")))
+    with pytest.raises(nf.ParameterError, match="the chart shows one comparison\n  found: the key 'day'"):
+        nf.chart_decision_map(by_day)
+    with pytest.raises(nf.ParameterError, match="no winner to draw"):
+        nf.chart_winner_ranges(nf.winner_ranges(rates_of().clear(), metric="accuracy", over="prevalence"))
+    two = nf.project_rates(rates_of(), metrics=["accuracy", "recall"], prevalence=[0.1, 0.2])
+    with pytest.raises(nf.ParameterError, match="a bump chart shows one metric"):
+        nf.chart_rank_over_prevalence(nf.rank_models(two.with_columns(pl.col("prevalence").fill_null(0.1))))
+    doubled = pl.concat([ranking(rates_of())] * 2)
+    with pytest.raises(nf.ParameterError, match="several rows for one model and prevalence"):
+        nf.chart_rank_over_prevalence(doubled)
+    with pytest.raises(nf.ParameterError, match="several rows for one model and prevalence"):
+        nf.chart_probability_best(pl.concat([best(rates_of())] * 2))
+
+
+def test_areas_of_models_of_one_colour_differ_in_depth() -> None:
+    names = [f"m{i}" for i in range(10)]
+    counts = pl.DataFrame(
+        {
+            "model": names,
+            "threshold": [0.5] * 10,
+            "tp": [40 + 5 * i for i in range(10)],
+            "fp": [10 + 20 * i for i in range(10)],
+            "fn": [60 - 5 * i for i in range(10)],
+            "tn": [990 - 20 * i for i in range(10)],
+        }
+    )
+    best = nf.probability_best(counts, prevalence=[0.01, 0.1], repeats=20)
+    encoding = layers(nf.chart_probability_best(best).to_dict())["areas"]["encoding"]
+    colours, depths = (encoding[channel]["scale"]["range"] for channel in ("color", "opacity"))
+    look = dict(zip(names, zip(colours, depths, strict=True), strict=True))
+    assert len(set(look.values())) == 10
+    assert look["m0"][0] == look["m8"][0]
+
+
+def test_the_bar_above_the_areas_shows_who_leads_and_where_nobody_can_tell() -> None:
+    places = [1e-4, 1e-3, 1e-2, 1e-1]
+    share = {"a": [1.0, 0.9, 0.3, 0.1], "b": [0.0, 0.1, 0.7, 0.9]}
+    best = pl.concat(
+        pl.DataFrame({"metric": "f_beta", "method": None, "prevalence": places, "beta": 1.0, "model": model,
+                      "value": 0.5, "probability": shares, "p_value": None, "distinguishable": None,
+                      "repeats": 100, "supported": True, "reason": None})
+        for model, shares in share.items()
+    ).cast({"repeats": pl.Int64})  # fmt: skip
+    ranks = {"a": [1, 1, 2, 2], "b": [2, 2, 1, 1]}
+    ranked = pl.concat(
+        pl.DataFrame({"model": model, "threshold": 0.5, "metric": "f_beta", "prevalence": places, "beta": 1.0,
+                      "value": 0.5, "rank": order, "gap": 0.0, "supported": [False, True, True, True],
+                      "reason": None})
+        for model, order in ranks.items()
+    ).cast({"rank": pl.Int64})  # fmt: skip
+    spec = nf.chart_probability_best(best, ranking=ranked).to_dict()
+    borders = [1e-4, 10**-3.5, 10**-2.5, 0.1]
+    bar = [(row["model"], row["start"], row["end"]) for row in rows_of(spec, "leaders")]
+    assert bar == [("a", *map(pytest.approx, borders[1:3])), ("b", *map(pytest.approx, borders[2:]))]
+    for name in ("unknown", "untold"):
+        ends = [(row["start"], row["end"]) for row in rows_of(spec, name)]
+        assert ends == [tuple(map(pytest.approx, borders[:2]))]
+    # The range in which the log cannot tell is too narrow for these words.
+    assert {row["name"] for row in rows_of(spec, "leader_names")} == {"a", "b"}
+    nowhere = nf.chart_probability_best(best, ranking=ranked.with_columns(supported=pl.lit(value=False)))
+    assert not {"leaders", "probability_names"} & set(layers(nowhere.to_dict()))
+    # A name in an area stands where the log can tell, and in the middle of the area.
+    assert {row["name"]: row["middle"] for row in rows_of(spec, "probability_names")} == {
+        "a": pytest.approx(0.45),
+        "b": pytest.approx(0.55),
+    }
+    drawn = [edge for row in rows_of(spec, "areas") for edge in (row["from"], row["to"])]
+    edges = [*((0.0, p) for p in share["a"]), *((a, 1.0) for a in share["a"])]
+    assert drawn == pytest.approx([edge for pair in edges for edge in pair])
+
+
+def test_intervals_are_those_of_the_table_the_highest_value_first() -> None:
+    table = with_bounds(rates_of())
+    spec = nf.chart_intervals(table).to_dict()
+    (rows,) = spec["datasets"].values()
+    expected = table.sort("value", descending=True)
+    shown = [(row["model"], row["value"], row["lower"], row["upper"]) for row in rows]
+    assert shown == expected.select("model", "value", "lower", "upper").rows()
+    assert spec["title"]["text"] == "F1 of each model, with its interval"
+    assert spec["title"]["subtitle"] == "at prevalence 0.1"
+    unsupported = table.with_columns(supported=pl.col("model") != "a")
+    (rows,) = nf.chart_intervals(unsupported).to_dict()["datasets"].values()
+    assert {row["model"]: row["supported"] for row in rows} == {"a": False, "b": True}
+    with pytest.raises(nf.ParameterError, match="several rows for one model"):
+        nf.chart_intervals(pl.concat([table, table.with_columns(prevalence=pl.lit(0.2))]))
+    with pytest.raises(nf.ParameterError, match="no value to draw"):
+        nf.chart_intervals(table.with_columns(value=pl.lit(None, pl.Float64)))

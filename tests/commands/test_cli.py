@@ -1,0 +1,400 @@
+"""The command line as a user meets it: in a process of its own where it matters, with real logs.
+
+What it says of wrong arguments is in ``tests/snapshots``.
+"""
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.folders import publishing
+from nci_frames.commands.cli import main
+from nci_frames.files.save_chart import CHART_KINDS
+from nci_frames.files.save_table import TABLE_KINDS
+from nci_frames.jobs.report import ReportJob, run_report
+from nci_frames.reporting.terminal import print_comparison
+from nci_frames.reporting.write import REPORT_KINDS
+from tests.comparisons import comparison
+from tests.hostile import NAMES
+from tests.logs import random_log
+
+COMMAND = [sys.executable, "-m", "nci_frames"]
+#: The quickest report, where its form is not what is tested.
+QUICK = ("-p", "0.1", "-b", "1", "--format", "json")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log.parquet"
+    random_log(400).write_parquet(path)
+    return path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+@pytest.mark.thorough
+def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = [
+        "--segments",
+        "country",
+        "--fold",
+        "fold",
+        "--out",
+        str(out),
+        "--prevalence",
+        "1e-4:0.5:log:10",
+    ]
+    done = subprocess.run(
+        [*COMMAND, "report", str(log), *options, "--beta", "0.25:4:log:5"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"},
+    )
+    told = done.stderr.splitlines()
+    assert [line for line in told if not line.startswith("import time:")] == []
+    imported = {line.rpartition("|")[2].strip() for line in told}
+    assert "scipy.special" in imported
+    assert not {"pandas", "scipy.stats", "sklearn"} & imported
+    assert "PR-AUC over prevalence" in done.stdout
+    assert "forest" in done.stdout
+    assert f"400 predictions counted; report: {out}/report.html" in done.stdout
+    assert sorted(path.name for path in out.iterdir()) == ["manifest.json", "report.html", "tables"]
+    tables = {path.stem for path in (out / "tables").iterdir()}
+    assert tables == {*TABLES, *SEGMENTED, "folds", "fold_areas"}
+    areas = pl.read_parquet(out / "tables/areas.parquet")
+    assert areas.filter(metric="pr_auc")["prevalence"].n_unique() == 10
+    assert 'id="spec-folds"' in (out / "report.html").read_text()
+
+
+#: What is written of a log without folds and segments, and what there is of segments besides.
+TABLES = (
+    "answer", "answer_winners", "area_errors", "area_nodes", "area_winners", "areas", "best",
+    "best_certainty", "best_points", "best_winners", "beta_winners", "certainty", "certified", "contenders",
+    "counts", "curve_projection", "curves", "decisions", "points", "precision_bands", "precision_uncertainty",
+    "projection", "rates", "support", "undefined", "winners",
+)  # fmt: skip
+SEGMENTED = (
+    "differences", "segment_areas", "segment_points", "segment_projection", "segment_ranks", "segment_sizes",
+    "shifts",
+)  # fmt: skip
+
+
+def written(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.thorough
+def test_every_format_that_is_asked_for_is_written(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = ["--out", str(out), "-p", "0.01,0.1", "-b", "1,2", "--title", "a title"]
+    formats = ["--format", "md, json", "--format", "html,md", "--tables", "csv", "--tables", "md"]
+    formats = [*formats, "--charts", "json"]
+    done = run("report", str(log), *options, *formats)
+    assert done.exit_code == 0, done.output
+    assert f"400 predictions counted; report: {out}/report.md" in done.output
+    tables = {f"tables/{name}.{kind}" for name in TABLES for kind in ("csv", "md")}
+    names = {Path(file).stem for file in written(out / "charts")}
+    assert names > {"p3", "f-own", "f-prevalence", "f-beta", "pr-auc", "decisions", "roc"}
+    charts = {f"charts/{name}.json" for name in names}
+    reports = {"report.html", "report.md", "report.json"}
+    assert written(out) == tables | reports | charts | {"manifest.json"}
+    assert (out / "report.md").read_text().startswith("# a title\n")
+    facts = {fact["label"]: fact["value"] for fact in json.loads((out / "report.json").read_text())["facts"]}
+    assert facts["rows counted"] == "400"
+
+
+@pytest.mark.parametrize(
+    ("option", "kinds"), [("--format", REPORT_KINDS), ("--tables", TABLE_KINDS), ("--charts", CHART_KINDS)]
+)
+def test_the_command_offers_every_format(option: str, kinds: tuple[str, ...]) -> None:
+    assert f"{option} [{'|'.join(kinds)}],..." in run("report", "--help").output
+
+
+@pytest.mark.thorough
+def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
+    names = [name for name in NAMES if name]
+    log = pl.DataFrame(
+        {
+            "model": [name for name in names[:8] for _ in range(len(names) + 1)],
+            "=country|<b>": [*names, None] * 8,
+            "label": [i % 3 == 0 for i in range(8 * (len(names) + 1))],
+            "score": [i % 7 / 7 for i in range(8 * (len(names) + 1))],
+        }
+    )
+    log.write_parquet(tmp_path / "log.parquet")
+    out = tmp_path / "out"
+    done = run(
+        "report", str(tmp_path / "log.parquet"), "--out", str(out), "--segments", "=country|<b>",
+        "-p", "0.01,0.1", "--format", "html,md,json", "--tables", "csv,md,parquet", "--charts", "svg,json",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    drawn, specified = ({path.stem for path in out.glob(f"charts/*.{kind}")} for kind in ("svg", "json"))
+    assert drawn == specified > {"p3", "f-own", "pr-auc", "decisions"}
+    assert sorted(json.loads((out / "report.json").read_text())["models"]) == sorted(names[:8])
+    assert "<script>alert" not in (out / "report.md").read_text() + (out / "charts/p3.svg").read_text()
+    header, *rows = csv.reader(
+        io.StringIO((out / "tables/segment_points.csv").read_bytes().decode(), newline="")
+    )
+    assert "'=country|<b>" in header
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@", "\t", "\r"))]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+def test_short_names_have_room_in_every_table(width: int) -> None:
+    console = Console(file=io.StringIO(), width=width)
+    print_comparison(comparison({"a": (0.82, 0.012), "b": (0.64, 0.004)}), console)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    rows = [line for line in lines if line.startswith("│")]
+    assert {line[1:3] for line in rows} == {"a ", "b "}
+    assert len(rows) == 2 * sum(line.startswith("┃model") for line in lines) > 0
+    assert all("…" not in line and len(line) <= width for line in lines)
+
+
+@pytest.mark.thorough
+def test_long_names_that_begin_alike_are_told_apart_at_80_columns() -> None:
+    names = [f"gradient boosted trees, depth 6, learning rate 0.{i}, on all columns" for i in range(3)]
+    console = Console(file=io.StringIO(), width=80)
+    print_comparison(comparison({name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(names)}), console)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    joined = "".join(line.split("│")[1].strip(" ") for line in text.splitlines() if line.count("│") > 2)
+    for name in names:
+        assert joined.replace(" ", "").count(name.replace(" ", "")) == 5
+
+
+def test_a_percentage_is_taken_for_a_slip(log: Path, tmp_path: Path) -> None:
+    done = run("report", str(log), "--out", str(tmp_path / "out"), "-p", "0.1,5")
+    assert done.exit_code == 2
+    assert "5.0 in '0.1,5' must be within [0, 1]. Did you mean 0.05?" in " ".join(done.output.split())
+    done = run("report", str(log), "-p", "500")
+    assert done.exit_code == 2
+    assert "must be within [0, 1]" in " ".join(done.output.split())
+    assert "Did you mean" not in done.output
+
+
+def test_a_folder_with_files_of_others_is_refused_before_anything_is_counted(
+    log: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "notes.txt").write_text("mine")
+    done = run("report", str(log), "--out", str(out), "-p", "0.1")
+    assert done.exit_code == 4
+    assert "holds files that no earlier run wrote" in done.output
+    assert "counted" not in done.output
+    assert (out / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.thorough
+def test_fewer_formats_leave_no_older_files(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = ["--out", str(out), *QUICK]
+    assert run("report", str(log), *options, "--format", "md", "--tables", "csv,parquet").exit_code == 0
+    assert {Path(name).suffix for name in written(out)} == {".json", ".md", ".csv", ".parquet"}
+    assert run("report", str(log), *options, "--tables", "csv").exit_code == 0
+    assert {Path(name).suffix for name in written(out)} == {".json", ".csv"}
+    assert sorted(tmp_path.iterdir()) == [log, out]
+
+
+@pytest.mark.parametrize("source", ["log.parquet", ".", "*.parquet", "**/*.parquet"])
+def test_a_report_is_not_written_over_its_log(log: Path, source: str) -> None:
+    before = log.read_bytes()
+    done = run("report", str(log.parent / source), "--out", str(log.parent))
+    assert done.exit_code == 2
+    assert "the output lies among the sources, or holds one of them" in done.output
+    assert [path.name for path in log.parent.iterdir()] == ["log.parquet"]
+    assert log.read_bytes() == before
+
+
+@pytest.mark.thorough
+def test_a_disk_that_fills_up_is_an_error_without_a_traceback(log: Path, tmp_path: Path) -> None:
+    """The folder that is checked before counting has room; the report then has not."""
+    code = """
+import resource, sys
+from nci_frames.base import folders
+from nci_frames.commands.cli import main
+folders._LEAST_BYTES = 1000
+# Python would keep bytecode that is cut off at the limit, for every process after this one.
+sys.dont_write_bytecode = True
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+main(sys.argv[2:])
+"""
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", code, "2_000", "report", str(log), "--out", str(out), *QUICK]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 4, done.stderr
+    assert "error: the output cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [log.name]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"formats": ["htm"]}, "formats must be one of 'html', 'md', 'json'\n  found: 'htm'"),
+        ({"formats": []}, "formats must be one or more of html, md, json"),
+        ({"tables": ["xlsx"]}, "tables must be one of 'parquet', 'csv', 'md'"),
+        ({"charts": ["gif"]}, "charts must be one of 'svg', 'png', 'json'"),
+    ],
+)
+def test_a_job_knows_its_formats(tmp_path: Path, options: dict[str, list[str]], message: str) -> None:
+    job = ReportJob(source="nothing", out=tmp_path / "out", prevalence=[0.1], beta=[1.0], **options)
+    with pytest.raises(ParameterError) as caught:
+        run_report(job)
+    assert message in str(caught.value)
+
+
+@pytest.mark.thorough
+def test_one_column_per_model(tmp_path: Path) -> None:
+    pl.DataFrame({"y": ["bad", "ok", "ok"], "f": [0.9, 0.2, 0.3], "g": [0.1, 0.2, 0.3]}).write_parquet(
+        tmp_path / "w.parquet"
+    )
+    # Without a name of its own a model has that of its column.
+    done = run(
+        "report", str(tmp_path / "w.parquet"), "--label", "y", "--positive", "bad", "--scores", "forest=f",
+        "--scores", "g", "--out", str(tmp_path / "out"), *QUICK,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert re.search(r"\bforest\b", done.output)
+    assert re.search(r"\bg\b", done.output)
+    assert "6 predictions counted" in done.output
+
+
+@pytest.mark.thorough
+def test_dropped_rows_are_reported(tmp_path: Path) -> None:
+    log = pl.DataFrame({"model": "a", "label": [1, 0, None], "score": [0.9, 0.1, 0.5]})
+    log.write_parquet(tmp_path / "log.parquet")
+    options = ["--on-invalid", "drop", "--out", str(tmp_path / "out"), *QUICK]
+    done = run("report", str(tmp_path / "log.parquet"), *options)
+    assert done.exit_code == 0
+    assert "warning: rows dropped from '" in done.output
+    assert "log.parquet': 1 (label is null)" in done.output
+
+
+def test_bad_logs_end_with_their_exit_code_and_leave_an_older_report_alone(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with publishing(out) as folder:
+        (folder / "report.html").write_text("older")
+    assert run("report", str(tmp_path / "nothing"), "--out", str(out)).exit_code == 3
+    (tmp_path / "bad.parquet").write_text("no")
+    assert run("report", str(tmp_path / "bad.parquet"), "--out", str(out)).exit_code == 3
+    pl.DataFrame({"model": "a", "label": [1], "score": [None]}).write_parquet(tmp_path / "null.parquet")
+    assert run("report", str(tmp_path / "null.parquet"), "--out", str(out)).exit_code == 3
+    assert written(out) == {"report.html", "manifest.json"}
+    assert (out / "report.html").read_text() == "older"
+    done = run(
+        "report", str(tmp_path / "null.parquet"), "--on-invalid", "drop", "--out", str(out / "report.html")
+    )
+    assert done.exit_code == 2
+    assert "the output must be a folder" in done.output
+
+
+def test_one_bad_column_and_two_have_the_same_exit_code(tmp_path: Path) -> None:
+    for number in (1, 2):
+        logs = tmp_path / str(number)
+        logs.mkdir()
+        random_log(20).write_parquet(logs / "good.parquet")
+        for bad in range(number):
+            random_log(20).drop("score").write_parquet(logs / f"bad{bad}.parquet")
+        done = run("report", str(logs), "--out", str(tmp_path / "out"))
+        assert done.exit_code == 3
+        for bad in range(number):
+            assert f"bad{bad}.parquet" in done.output
+        assert "missing column 'score'" in done.output
+
+
+def commands() -> list[str]:
+    assert isinstance(main, click.Group)
+    return list(main.commands)
+
+
+@pytest.mark.parametrize("command", [None, *commands()])
+def test_help_shows_an_example(command: str | None) -> None:
+    done = run(*([command] if command else []), "--help")
+    assert done.exit_code == 0
+    assert "Example:\n" in done.output
+    assert "nci-frames" in done.output
+
+
+@pytest.mark.thorough
+def test_a_name_from_the_data_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    log = pl.DataFrame({"model": "\x1b[2J[red]x[/red]", "label": [1, 0], "score": [0.9, 0.1]})
+    log.write_parquet(tmp_path / "log.parquet")
+    done = run("report", str(tmp_path / "log.parquet"), "--out", str(tmp_path / "out"), *QUICK)
+    assert done.exit_code == 0
+    assert "\x1b[2J" not in done.output
+    assert "[red]x[/red]" in done.output
+
+
+def test_a_plan_says_how_many_rows_are_needed() -> None:
+    done = run("plan", "--delta", "0.1", "--tpr", "0.6", "--fpr", "0.001")
+    assert done.exit_code == 0, done.output
+    assert "required rows, at confidence 0.95 of each rate" in done.output
+    (exact,) = (line for line in done.output.splitlines() if "exact" in line)
+    assert [part.strip() for part in exact.strip("│").split("│")][1:3] == ["269", "402,778"]
+    one, pair = (run("plan", "--half-width", width).output for width in ("0.05", "0.05,0.05"))
+    assert one == pair
+    assert "381" in one
+
+
+def test_a_plan_says_what_a_test_set_supports() -> None:
+    size = ["--positives", "100", "--negatives", "10000", "--tpr", "0.6"]
+    done = run("plan", *size, "--fpr", "0.001")
+    assert done.exit_code == 0, done.output
+    assert "lowest prevalence at which the test set supports precision" in done.output
+    assert "0.004149" in done.output
+    none = run("plan", *size, "--fpr", "0")
+    assert none.exit_code == 0
+    assert "the half-width of FPR" in none.output
+
+
+@pytest.mark.thorough
+def test_no_path_can_steer_the_terminal(log: Path, tmp_path: Path) -> None:
+    evil = "\x1b[2J\u202ex\u200b"
+    done = run("report", str(log), "--out", str(tmp_path / evil), *QUICK)
+    assert done.exit_code == 0
+    assert "\ufffd[2J\ufffdx\ufffd/report.json" in done.output.replace("\n", "")
+    failed = run("report", str(log), "--score", evil, "--out", str(tmp_path / "out"))
+    assert failed.exit_code == 3
+    for output in (done.output, failed.output):
+        assert not {letter for letter in output if not letter.isprintable()} - {"\n"}
+
+
+@pytest.mark.thorough
+def test_a_log_with_a_model_without_a_name_is_bad_data(log: Path, tmp_path: Path) -> None:
+    frame = pl.read_parquet(log)
+    unnamed = pl.when(pl.col("model") != "forest").then("model").alias("model")
+    frame.with_columns(unnamed).write_parquet(log)
+    for form in ("html", "md", "json"):
+        done = run(
+            "report", str(log), "--out", str(tmp_path / "out"), "--format", form, "-p", "0.1", "-b", "1"
+        )
+        assert done.exit_code == 3
+        assert "a model has no name" in done.output
+
+
+@pytest.mark.parametrize("name", ["x" * 4096, "x" * 4096 + "*", "x" * 300 + "/y"])
+def test_names_that_are_too_long(log: Path, tmp_path: Path, name: str) -> None:
+    missing = run("report", name, "--out", str(tmp_path / "out"))
+    assert missing.exit_code == 3
+    assert "no log matched the source" in missing.output
+    unwritable = run("report", str(log), "--out", name)
+    assert unwritable.exit_code == 4
+    assert "File name too long" in unwritable.output

@@ -1,0 +1,119 @@
+"""Ctrl-C at any time: exit code 130, no traceback, and nothing that changes in silence."""
+
+import ast
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.logs import random_log
+
+ROOT = Path(__file__).parents[2]
+REPORT = ["report", "log.parquet", "--out", "report", "--prevalence", "0.01,0.1"]
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """The command, as an installer writes it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, function = project["scripts"]["nci-frames"].split(":")
+    file = tmp_path / "nci-frames"
+    lines = [
+        f"#!{sys.executable}",
+        "import sys",
+        f"from {module} import {function}",
+        f"sys.exit({function}())",
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    file.chmod(0o755)
+    return file
+
+
+def interrupted(command: list[str], seconds: float, folder: Path) -> tuple[int, str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    # Python imports what environments put on its path before it runs a line of ours.
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    return process.returncode, told
+
+
+def of_interpreter(told: str) -> bool:
+    """Whether Python itself was interrupted: before the first line of the command, which cannot help it."""
+    late = re.search(r"nci_frames/(?!__init__|__main__|interrupts)\w", told)
+    return bool("Fatal Python error: init_" in told or ("Traceback" in told and not late))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("milliseconds", [0, 20, 50, 100, 150, 200, 250, 400])
+def test_an_interrupt_ends_the_command_cleanly(script: Path, tmp_path: Path, milliseconds: int) -> None:
+    random_log(2000).write_parquet(tmp_path / "log.parquet")
+    for _ in range(20):
+        code, told = interrupted(
+            [str(script), *REPORT, "--segments", "country"], milliseconds / 1000, tmp_path
+        )
+        # Before Python knows of interrupts, they end it.
+        early = code == -signal.SIGINT and not told
+        if not of_interpreter(told) and not (early and milliseconds >= 200):
+            break
+    assert (early and milliseconds < 200) or (code, told.splitlines()[-1:]) == (
+        130,
+        ["interrupted: no output is half-written"],
+    )
+    assert "Traceback" not in told
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.parquet", "nci-frames"]
+
+
+def printed(code: str) -> str:
+    """What a new Python prints that runs some code."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_start_imports_nothing_in_which_an_interrupt_would_be_noticed() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import nci_frames.__main__; print(set(sys.modules) - before)"
+    )
+    found = ast.literal_eval(printed(code))
+    assert found == {"nci_frames", "nci_frames.__main__", "nci_frames.base", "nci_frames.base.interrupts"}
+
+
+def test_interrupts_that_are_ignored_stay_ignored() -> None:
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    code += (
+        "from nci_frames.base.interrupts import *; leave_when_interrupted(); clean_up_when_interrupted(); "
+    )
+    code += "signal.raise_signal(signal.SIGINT); print('alive')"
+    assert printed(code) == "alive\n"
+
+
+@pytest.mark.thorough
+def test_a_full_disk_or_a_reader_that_has_gone_is_no_bug(tmp_path: Path) -> None:
+    """Standard output that cannot be written: exit code 4, with a message if somebody may still read it."""
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("needs /dev/full")
+    command = [sys.executable, "-m", "nci_frames", "plan", "--half-width", "0.05"]
+    # A terminal that does not know its width.
+    environment = os.environ | {"COLUMNS": "0"}
+    told = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert "exact" in told.stdout
+    with full.open("w") as lost:
+        done = subprocess.run(command, cwd=ROOT, stdout=lost, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 4
+    assert done.stderr.splitlines()[1:] == ["  where: 'standard output'", "  found: No space left on device"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    gone = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (gone.returncode, gone.stderr) == (4, "")

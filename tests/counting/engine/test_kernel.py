@@ -1,0 +1,189 @@
+"""Counts of logs, against a plain count by NumPy; what is dropped, refused and warned of."""
+
+import itertools
+import warnings
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.counting.count import tally_predictions
+from tests.logs import COUNTS, brute_force, random_log, small_logs
+
+# Logs and thresholds are drawn, whatever their scales.
+pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
+
+KEYS = [list(keys) for n in range(3) for keys in itertools.combinations(("segment", "day"), n)]
+
+
+@pytest.mark.parametrize("keys", KEYS, ids=str)
+@given(log=small_logs())
+def test_exact_counts_equal_brute_force(keys: list[str], log: pl.DataFrame) -> None:
+    counts = nf.count_confusion(log, thresholds="exact", by=keys)
+    assert counts.select("model", *keys, "threshold", *COUNTS).rows() == brute_force(log, keys, None)
+    assert counts["resolution"].unique().to_list() == ["exact"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("keys", KEYS, ids=str)
+@given(
+    log=small_logs(),
+    thresholds=st.lists(
+        st.one_of(st.sampled_from([0.1, 0.3, 0.5, 0.7, float("inf"), float("-inf")]), st.floats(-3, 3)),
+        min_size=1,
+        max_size=8,
+        unique=True,
+    ),
+)
+def test_counts_on_a_grid_equal_brute_force(
+    keys: list[str], log: pl.DataFrame, thresholds: list[float]
+) -> None:
+    thresholds = sorted(set(thresholds))
+    counts = nf.count_confusion(log, thresholds=thresholds, by=keys)
+    assert counts.select("model", *keys, "threshold", *COUNTS).rows() == brute_force(log, keys, thresholds)
+    assert counts["resolution"].unique().to_list() == ["grid"]
+
+
+def test_scores_are_compared_in_their_own_precision() -> None:
+    log = pl.DataFrame({"model": "a", "label": [True], "score": pl.Series([0.7], dtype=pl.Float32)})
+    assert float(log["score"][0]) < 0.7  # as Float64 the score would miss the threshold
+    assert nf.count_confusion(log, thresholds=[0.7])["tp"].item() == 1
+
+
+def test_counts_are_int64_and_sorted_with_null_as_a_key() -> None:
+    counts = nf.count_confusion(random_log(), thresholds=[0.0, 0.5])
+    assert counts.columns == ["model", "fold", "country", "threshold", *COUNTS, "resolution"]
+    assert [counts.schema[column] for column in COUNTS] == [pl.Int64] * 4
+    assert counts["country"].null_count() == 2 * 3 * 2  # models, folds, thresholds
+    assert_frame_equal(counts, counts.sort("model", "fold", "country", "threshold"))
+
+
+@pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.0, 0.5]], ids=str)
+def test_row_order_files_and_engine_make_no_difference(tmp_path: Path, thresholds: object) -> None:
+    log = random_log(2000)
+    expected = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
+    log.write_parquet(tmp_path / "whole.parquet", row_group_size=100)
+    for part in range(7):
+        log.sample(fraction=1, shuffle=True, seed=1)[part::7].write_parquet(tmp_path / f"part-{part}.parquet")
+    columns = {"fold": "fold", "segments": "country"}
+    parts = nf.scan_predictions(f"{tmp_path}/part-*.parquet", **columns)  # type: ignore[arg-type]
+    assert_frame_equal(nf.count_confusion(parts, thresholds=thresholds), expected)  # type: ignore[arg-type]
+    whole = nf.scan_predictions(tmp_path / "whole.parquet", **columns)  # type: ignore[arg-type]
+    for engine in ("in-memory", "streaming"):
+        with pl.Config() as config:
+            config.set_engine_affinity(engine)
+            assert_frame_equal(nf.count_confusion(whole, thresholds=thresholds), expected)  # type: ignore[arg-type]
+
+
+def test_weights_are_summed_in_float64() -> None:
+    log = pl.DataFrame(
+        {
+            "model": "a",
+            "label": [True, True, False, False] * 2,
+            "score": [0.9, 0.2, 0.8, 0.1] * 2,
+            # In Float32 the sum of the two is the larger one.
+            "weight": pl.Series([2.0**24] * 4 + [1.0] * 4, dtype=pl.Float32),
+        }
+    )
+    assert nf.count_confusion(log, thresholds=[0.5]).select(COUNTS).row(0) == (2**24 + 1,) * 4
+
+
+def test_a_class_may_be_missing() -> None:
+    log = pl.DataFrame({"model": "a", "label": [False, False], "score": [0.1, 0.9]})
+    row = nf.compute_rates(nf.count_confusion(log, thresholds=[0.5])).row(0, named=True)
+    assert (row["tpr"], row["fpr"], row["observed_prevalence"]) == (None, 0.5, 0.0)
+
+
+def test_dropped_rows_are_reported_by_reason() -> None:
+    log = pl.DataFrame(
+        {
+            "model": "a",
+            "label": [1, 0, None, 1, 1, 2],
+            "score": [0.9, 0.1, 0.5, None, float("nan"), 0.3],
+        }
+    )
+    scan = nf.scan_predictions(log, on_invalid="drop")
+    message = (
+        r"rows dropped from the DataFrame: 1 \(label is null\), 1 \(label is neither 0 nor 1\), "
+        r"1 \(score is null\), 1 \(score is NaN\)"
+    )
+    with pytest.warns(nf.InvalidRowsWarning, match=message):
+        counts = nf.count_confusion(scan, thresholds=[0.5])
+    assert counts.select(COUNTS).row(0) == (1, 0, 0, 1)
+    tally = tally_predictions(scan, thresholds=[0.5])
+    assert (tally.counted, sum(tally.dropped.values())) == (2, 4)
+    with pytest.warns(nf.InvalidRowsWarning, match=message):
+        rows = scan.collect().rows()
+    assert rows == [("a", True, 0.9), ("a", False, 0.1)]
+
+
+def test_infinite_scores_are_extreme_scores() -> None:
+    log = pl.DataFrame({"model": "a", "label": [True, False], "score": [float("inf"), float("-inf")]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        counts = nf.count_confusion(log, thresholds="exact")
+    assert counts.select("threshold", "tp", "fp").rows() == [(float("-inf"), 1, 1), (float("inf"), 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "message"),
+    [
+        ([], "thresholds must be 1 to 65,535 numbers\n  found: 0 of them"),
+        ([0.5, 0.1], "thresholds must be strictly ascending\n  found: 0.5 before 0.1, at position 0"),
+        ([0.1, np.inf, np.inf], "strictly ascending\n  found: inf twice, at position 1"),
+        ([0.1, 0.5, 0.5], "thresholds must be strictly ascending\n  found: 0.5 twice, at position 1"),
+        ([0.1, float("nan")], "thresholds must be numbers\n  found: NaN at position 1"),
+        ("all", "thresholds must be a list of numbers, an AutoThresholds or one of 'auto', 'exact'"),
+        ([["a"]], "thresholds must be a list of numbers"),
+        (np.zeros(70_000), "thresholds must be 1 to 65,535 numbers\n  found: 70,000 of them"),
+    ],
+    ids=["empty", "unsorted", "infinite twice", "duplicated", "NaN", "word", "nested", "too many"],
+)
+def test_bad_thresholds(thresholds: object, message: str) -> None:
+    with pytest.raises(nf.ParameterError) as error:
+        nf.count_confusion(random_log(10), thresholds=thresholds)  # type: ignore[arg-type]
+    assert message in str(error.value)
+
+
+def test_unknown_key() -> None:
+    with pytest.raises(nf.SchemaError, match="did you mean 'country'"):
+        nf.count_confusion(random_log(10), by="countries")
+
+
+@pytest.mark.parametrize("make", [nf.uniform_thresholds, nf.logit_thresholds])
+def test_grids_are_thresholds(make: object) -> None:
+    grid = make(1023)  # type: ignore[operator]
+    assert len(grid) == 1023
+    assert np.all(np.diff(grid) > 0)
+    with pytest.raises(nf.ParameterError, match="n must be within 2 to 65,535"):
+        make(1)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("models", [1, 3])
+@pytest.mark.parametrize("kind", ["row_id", "time"])
+def test_a_key_with_nearly_as_many_values_as_rows_is_named(models: int, kind: str) -> None:
+    rows = 60
+    values = {
+        "row_id": pl.int_range(rows, eager=True),
+        "time": pl.datetime_range(
+            datetime(2026, 1, 1), interval="1s", closed="left", eager=True, end=datetime(2026, 1, 1, 0, 1)
+        ),
+    }[kind]
+    one = pl.DataFrame({"label": [0, 1] * 30, "score": [0.5] * rows, "day": [1, 2, 3] * 20, kind: values})
+    log = pl.concat([one.with_columns(model=pl.lit(str(model))) for model in range(models)])
+    message = f"the key '{kind}' has 60 values for 60 rows of a model"
+    for frame in (
+        log,
+        log.lazy(),
+        nf.scan_predictions(log),
+        nf.scan_predictions(log, segments=["day", kind]),
+    ):
+        with pytest.warns(nf.NearlyUniqueKeyWarning, match=message):
+            nf.count_confusion(frame, thresholds=[0.5])
+        nf.count_confusion(frame, thresholds=[0.5], by="day")

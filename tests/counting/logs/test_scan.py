@@ -1,0 +1,513 @@
+"""What a log may look like, and what is said about a log that cannot be used."""
+
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.base.folders import check_apart
+from tests.logs import random_log
+
+LOG = random_log(60)
+COLUMNS: dict[str, Any] = {"fold": "fold", "segments": ["country"]}
+
+
+def sources(folder: Path) -> dict[str, Any]:
+    LOG[:20].write_parquet(folder / "b.parquet")
+    LOG[20:].write_parquet(folder / "c.parquet")
+    arrow_log = LOG.to_arrow()
+    return {
+        "folder": folder,
+        "text": str(folder),
+        "glob": f"{folder}/*.parquet",
+        "list of paths": [folder / "b.parquet", folder / "c.parquet"],
+        "URL": f"file://{folder}/",
+        "list of URLs": [f"file://{folder}/b.parquet", f"file://{folder}/c.parquet"],
+        "DataFrame": LOG,
+        "LazyFrame": LOG.lazy(),
+        "list of frames": [LOG[:30], LOG[30:].lazy()],
+        "pyarrow": arrow_log,
+        "pandas": pd.DataFrame(LOG.to_dict(as_series=False)),
+    }
+
+
+@pytest.mark.parametrize("kind", [
+    "folder", "text", "glob", "list of paths", "URL", "list of URLs", "DataFrame", "LazyFrame",
+    "list of frames", "pyarrow", "pandas",
+])  # fmt: skip
+def test_every_kind_of_source_gives_the_same_predictions(tmp_path: Path, kind: str) -> None:
+    scanned = nf.scan_predictions(sources(tmp_path)[kind], **COLUMNS).collect()
+    assert scanned.schema == {
+        "model": pl.String, "fold": pl.String, "country": pl.String, "label": pl.Boolean, "score": pl.Float64,
+    }  # fmt: skip
+    assert_frame_equal(scanned, LOG)
+
+
+@pytest.mark.thorough
+def test_a_relation_of_duckdb_is_a_source(tmp_path: Path) -> None:
+    # In a process of its own: DuckDB's module complains of its own leaks when a process ends.
+    LOG.write_parquet(tmp_path / "log.parquet")
+    code = (
+        "import sys, duckdb, nci_frames as nf; "
+        "relation = duckdb.read_parquet(sys.argv[1]); "
+        "nf.scan_predictions(relation, fold='fold', segments='country').collect().write_parquet(sys.argv[2])"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "log.parquet"), str(tmp_path / "out.parquet")]
+    subprocess.run(command, check=True, capture_output=True)
+    assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), LOG)
+
+
+def test_a_delta_table_is_what_its_log_says(tmp_path: Path) -> None:
+    table = tmp_path / "table"
+    LOG[:20].write_delta(table, delta_write_options={"partition_by": ["fold"]})
+    LOG[20:].write_delta(table, mode="append")
+    expected = nf.count_confusion(nf.scan_predictions(LOG, **COLUMNS), thresholds=[0.1, 0.5])
+    found = nf.count_confusion(nf.scan_predictions(table, **COLUMNS), thresholds=[0.1, 0.5])
+    assert_frame_equal(found, expected)
+    # A row that was overwritten is still in a file of the folder, but no longer in the table.
+    LOG[:30].write_delta(table, mode="overwrite")
+    found = nf.count_confusion(nf.scan_predictions([table], **COLUMNS), thresholds=[0.5])
+    assert found.select("tp", "fp", "fn", "tn").sum().sum_horizontal().item() == 30
+    with pytest.raises(nf.SchemaError, match=r"missing column 'clf' \(the model\)") as error:
+        nf.scan_predictions(table, model="clf")
+    assert "the Delta table" in str(error.value)
+
+
+def test_the_files_of_a_delta_table_are_not_read_without_its_log(tmp_path: Path) -> None:
+    pytest.importorskip("deltalake")
+    table = tmp_path / "lake" / "log"
+    LOG.write_delta(table, delta_write_options={"partition_by": ["fold"]})
+    LOG.head(5).write_delta(table, mode="overwrite", delta_write_options={"partition_by": ["fold"]})
+    named = (
+        table.parent,
+        f"{table}/*/*.parquet",
+        f"{table}/**",
+        f"{tmp_path}/*",
+        table / "fold=1",
+        [table.parent],
+    )
+    for source in named:
+        with pytest.raises(nf.SourceError, match="the files of a Delta table") as error:
+            nf.scan_predictions(source)
+        assert error.value.where == repr(str(table))
+    with pytest.raises(nf.SourceError, match="the files of a Delta table"):
+        nf.CountsLedger(tmp_path / "ledger").append(table)
+    for source in ([table, table], [str(table), table.as_uri()], table.as_uri()):
+        assert len(nf.scan_predictions(source).collect()) == 5
+    for path in table.rglob("*.parquet"):
+        path.unlink()
+    with pytest.raises(nf.SourceError, match="cannot be read") as error:
+        nf.count_confusion(nf.scan_predictions(table), thresholds=[0.5])
+    assert error.value.where == repr(str(table))
+
+
+def test_the_url_of_a_file_of_this_machine_is_its_path(tmp_path: Path) -> None:
+    folder = tmp_path / "a b%c[1]"
+    folder.mkdir()
+    LOG.write_csv(folder / "x.csv")
+    for url in (folder.as_uri(), f"{folder.as_uri()}/x.csv", f"FILE://localhost{folder.as_uri()[7:]}"):
+        assert len(nf.scan_predictions(url).collect()) == len(LOG)
+    assert len(nf.scan_predictions([folder.as_uri(), folder / "x.csv"]).collect()) == len(LOG)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(folder.as_uri(), thresholds=[0.5])
+    assert ledger.sources()["path"].to_list() == [f"{folder}/x.csv"]
+    with pytest.raises(nf.ParameterError, match="the output lies among the sources"):
+        check_apart([f"{folder.as_uri()}/x.csv"], folder)
+
+
+def test_files_beside_frames_are_checked_as_files_alone(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    table = LOG.select("model", "label", "score").to_arrow()
+    pq.write_table(table, path, write_page_checksum=True, compression="none", use_dictionary=False)
+    assert len(nf.scan_predictions([path, LOG, tmp_path, path]).collect()) == 2 * len(LOG)
+    column = pq.read_metadata(path).row_group(0).column(2)
+    whole = bytearray(path.read_bytes())
+    whole[column.data_page_offset + column.total_compressed_size - 9] ^= 1
+    path.write_bytes(whole)
+    scan = nf.scan_predictions([LOG.lazy(), path])
+    with pytest.raises(nf.SourceError, match="damaged") as error:
+        nf.count_confusion(scan, thresholds=[0.5])
+    assert error.value.where == repr(str(path))
+    LOG.write_parquet(path)
+    with pytest.raises(nf.SourceError, match="changed while it was read") as error:
+        nf.count_confusion(scan, thresholds=[0.5])
+    assert error.value.where == repr(str(path))
+    # Without checksums, and so that it cannot be decoded.
+    whole = bytearray(path.read_bytes())
+    whole[4:40] = b"\xff" * 36
+    path.write_bytes(whole)
+    with pytest.raises(nf.SourceError, match="cannot be read") as error:
+        nf.count_confusion(nf.scan_predictions([LOG, path]), thresholds=[0.5])
+    assert error.value.where == repr(str(path))
+
+
+@pytest.mark.parametrize("options", [{}, {"thresholds": "auto"}, {"thresholds": "exact"}], ids=str)
+def test_a_stream_that_the_labels_used_up_is_noticed_beside_other_rows(options: dict[str, Any]) -> None:
+    def scan() -> pl.LazyFrame:
+        stream = pl.scan_arrow_c_stream(pa.RecordBatchReader.from_stream(LOG.to_arrow()))
+        return nf.scan_predictions([stream, LOG], positive=1)
+
+    with pytest.raises(nf.SourceError, match="60 rows after 120"):
+        nf.count_confusion(scan(), **({"thresholds": [0.5]} | options))
+    with pytest.raises(nf.SourceError, match="60 of 120 rows"):
+        scan().collect()
+
+
+def test_a_decimal_of_more_digits_than_polars_has_is_an_error(tmp_path: Path) -> None:
+    wide = pa.array([1, 0], pa.decimal256(50, 3))
+    pq.write_table(pa.table({"model": ["a", "a"], "label": [1, 0], "score": wide}), tmp_path / "x.parquet")
+    with pytest.raises(nf.SourceError, match="precision") as error:
+        nf.scan_predictions(tmp_path)
+    assert error.value.where == repr(str(tmp_path / "x.parquet"))
+
+
+def test_an_error_of_a_frame_is_its_own(tmp_path: Path) -> None:
+    LOG.write_parquet(tmp_path / "x.parquet")
+    odd = LOG.lazy().with_columns(score=pl.lit("odd").cast(pl.Float64))
+    with pytest.raises(pl.exceptions.InvalidOperationError):
+        nf.count_confusion(nf.scan_predictions([tmp_path, odd]), thresholds=[0.5])
+
+
+def test_a_broken_delta_table(tmp_path: Path) -> None:
+    (tmp_path / "_delta_log").mkdir()
+    with pytest.raises(nf.SourceError, match="the Delta table cannot be read"):
+        nf.scan_predictions(tmp_path)
+
+
+def test_a_delta_table_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "_delta_log").mkdir()
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    with pytest.raises(nf.MissingPackageError, match="needs deltalake") as error:
+        nf.scan_predictions(tmp_path)
+    assert "pip install 'nci_frames[delta]'" in str(error.value)
+
+
+def test_hive_folders_are_texts(tmp_path: Path) -> None:
+    log = pl.DataFrame({"label": [0, 1], "score": [0.1, 0.9]})
+    for segment in ("01", "2", "a%20b", "__HIVE_DEFAULT_PARTITION__"):
+        folder = tmp_path / f"segment={segment}" / "model=m"
+        folder.mkdir(parents=True)
+        log.write_parquet(folder / "part.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    for source in (
+        tmp_path,
+        f"{tmp_path}/**/*.parquet",
+        sorted(tmp_path.rglob("*.parquet")),
+        f"file://{tmp_path}/",
+    ):
+        frame = nf.scan_predictions(source, segments="segment").collect()
+        assert set(frame["segment"]) == {"01", "2", "a b", None}
+        assert frame.schema["segment"] == pl.String
+        counts = nf.count_confusion(nf.scan_predictions(source, segments="segment"), thresholds=[0.5])
+        assert counts["segment"].to_list() == [None, "01", "2", "a b"]
+
+
+def test_one_column_per_model() -> None:
+    wide = pl.DataFrame({"y": [0, 1, 1], "a": [0.1, 0.2, 0.3], "b": [0.9, 0.8, 0.7], "day": [1, 1, 2]})
+    scores = {"first": "a", "second": "b"}
+    counts = nf.count_confusion(
+        nf.scan_predictions(wide, label="y", scores=scores, segments="day"), thresholds=[0.25], by=[]
+    )
+    assert counts.select("model", "tp", "fp", "fn", "tn").rows() == [
+        ("first", 1, 0, 1, 1),
+        ("second", 2, 1, 0, 0),
+    ]
+
+
+def test_columns_in_another_order_and_columns_that_nobody_needs(tmp_path: Path) -> None:
+    LOG[:30].with_columns(extra=1).write_parquet(tmp_path / "a.parquet")
+    LOG[30:].select(reversed(LOG.columns)).write_parquet(tmp_path / "b.parquet")
+    assert_frame_equal(nf.scan_predictions(tmp_path, **COLUMNS).collect(), LOG)
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive"),
+    [
+        ([True, False], None),
+        ([1, 0], None),
+        ([1.0, 0.0], None),
+        (["spam", "ham"], "spam"),
+        (pl.Series(["spam", "ham"], dtype=pl.Categorical), "spam"),
+        ([2, 1], 2),
+        ([2, 1], "2"),
+        ([-1, 1], -1),
+    ],
+    ids=str,
+)
+def test_labels(labels: Any, positive: Any) -> None:
+    log = pl.DataFrame({"model": "a", "label": labels, "score": [0.9, 0.1]})
+    assert nf.scan_predictions(log, positive=positive).collect()["label"].to_list() == [True, False]
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.Float16, pl.Decimal(10, 2), pl.Float32])
+def test_scores_of_any_number(dtype: Any) -> None:
+    log = pl.DataFrame({"model": "a", "label": [1, 0], "score": pl.Series([1, 0]).cast(dtype)})
+    kept = pl.Float32 if dtype in (pl.Float16, pl.Float32) else pl.Float64
+    assert nf.scan_predictions(log).collect().schema["score"] == kept
+
+
+def test_weight_and_unit() -> None:
+    log = LOG.with_columns(w=pl.lit(2), who=pl.int_range(pl.len()))
+    frame = nf.scan_predictions(log, weight="w", unit="who").collect()
+    assert frame.schema == {
+        "model": pl.String, "label": pl.Boolean, "score": pl.Float64, "weight": pl.Float64, "unit": pl.Int64,
+    }  # fmt: skip
+
+
+def log_with(**columns: Any) -> pl.DataFrame:
+    base: dict[str, Any] = {"model": ["a", "a", "a"], "label": [1, 0, 1], "score": [0.1, 0.2, 0.3]}
+    return pl.DataFrame(base | columns, strict=False)
+
+
+#: name -> (log, arguments, error, parts of the message); the log is written to one.parquet beside a good file
+BAD_ROWS: dict[str, tuple[pl.DataFrame, dict[str, Any], list[str]]] = {
+    "null score": (log_with(score=[0.1, None, 0.3]), {}, ["1 row: score is null"]),
+    "NaN score": (log_with(score=[0.1, float("nan"), float("nan")]), {}, ["2 rows: score is NaN"]),
+    "null label": (log_with(label=[1, None, 0]), {}, ["1 row: label is null"]),
+    "third label": (log_with(label=[1, 2, 0]), {}, ["1 row: label is neither 0 nor 1"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_invalid_rows_name_the_file(tmp_path: Path, name: str) -> None:
+    log, arguments, parts = BAD_ROWS[name]
+    log.write_parquet(tmp_path / "one.parquet")
+    log_with().write_parquet(tmp_path / "good.parquet")
+    scan = nf.scan_predictions(tmp_path, **arguments)
+    with pytest.raises(nf.InvalidRowsError) as error:
+        nf.count_confusion(scan, thresholds=[0.5])
+    message = str(error.value)
+    for part in [
+        *parts,
+        f"where: 1 of 2 files: '{tmp_path}/one.parquet'",
+        "hint:  fix the log, or skip these rows with on_invalid='drop'",
+    ]:
+        assert part in message
+    with pytest.raises(nf.InvalidRowsError, match=parts[0].split(": ")[1]):
+        scan.collect()
+
+
+def test_invalid_weight() -> None:
+    log = log_with(weight=[1.0, -1.0, float("inf")])
+    with pytest.raises(nf.InvalidRowsError, match=r"2 rows: weight is not a finite number >= 0"):
+        nf.count_confusion(log, thresholds=[0.5])
+
+
+BAD_LOGS: dict[str, tuple[Any, dict[str, Any], type[Exception], list[str]]] = {
+    "missing column": (
+        log_with().rename({"score": "scores"}), {}, nf.SchemaError,
+        ["missing column 'score' (the score)", "where: the DataFrame", "'scores'", "did you mean 'scores'?"],
+    ),
+    "unclear labels": (
+        log_with(label=["spam", "ham", "ham"]), {}, nf.ParameterError,
+        ["which label is the positive one", "column 'label' of the DataFrame", "'ham', 'spam'", "positive="],
+    ),
+    "third text label": (
+        log_with(label=["spam", "ham", "eggs"]), {"positive": "spam"}, nf.InvalidRowsError,
+        ["3 different labels", "'eggs', 'ham', 'spam'", "one against the rest"],
+    ),
+    "misspelt positive": (
+        log_with(label=["spam", "ham", "ham"]), {"positive": "Spam"}, nf.InvalidRowsError,
+        ["no row has the positive label 'Spam'", "'ham', 'spam'"],
+    ),
+    "positive of another type": (
+        log_with(), {"positive": "yes"}, nf.ParameterError,
+        ["positive='yes' is of another type than the labels", "Int64 labels"],
+    ),
+    "text score": (
+        log_with(score=["a", "b", "c"]), {}, nf.SchemaError,
+        ["column 'score' must be a number (the score)", "found: String"],
+    ),
+    "labels that are dates": (
+        log_with(label=[date(2026, 1, 1), date(2026, 1, 2), None]), {"positive": "2026-01-01"},
+        nf.SchemaError,
+        ["'label' must be a Boolean, number or String (the label)", "found: Date", "make it a Boolean"],
+    ),
+    "labels that are lists": (
+        log_with(label=[[1], [0], [1]]), {}, nf.SchemaError, ["column 'label' must be", "found: List(Int64)"],
+    ),
+    "labels that are bytes": (
+        log_with(label=[b"\xff", b"0", b"0"]), {}, nf.SchemaError,
+        ["column 'label' must be", "found: Binary"],
+    ),
+    "float key": (
+        log_with(age=[0.5, 1.5, 2.5]), {"segments": "age"}, nf.SchemaError,
+        ["column 'age' must be a String", "found: Float64", "bins"],
+    ),
+    "reserved name": (
+        log_with(value=[1, 2, 3]), {"segments": "value"}, nf.ParameterError,
+        ["'value' has a name that the tables need"],
+    ),
+    "key twice": (
+        log_with(fold=[1, 2, 3]), {"fold": "fold", "segments": "fold"}, nf.ParameterError,
+        ["'fold' is asked for twice"],
+    ),
+    "one column": (pd.Series([0.5]), {}, nf.SchemaError, ["the log must be a table", "found: pandas.Series"]),
+    "not a source": (3, {}, nf.ParameterError, ["source must be a string, a path"]),
+    "empty list": ([], {}, nf.ParameterError, ["source must be"]),
+    "on_invalid": (
+        log_with(), {"on_invalid": "ignore"}, nf.ParameterError,
+        ["on_invalid must be one of 'raise', 'drop'"],
+    ),
+    "no scores": (log_with(), {"scores": {}}, nf.ParameterError, ["scores must be at least one model"]),
+    "scores of two types": (
+        log_with(b=pl.Series([1, 2, 3], dtype=pl.Float32)), {"scores": {"a": "score", "b": "b"}},
+        nf.SchemaError,
+        ["must have one type", "'score' is Float64, 'b' is Float32"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_LOGS)
+def test_bad_logs(name: str) -> None:
+    log, arguments, kind, parts = BAD_LOGS[name]
+    with pytest.raises(kind) as error:
+        nf.scan_predictions(log, **arguments)
+    for part in parts:
+        assert part in str(error.value)
+
+
+def write_bad_files(folder: Path, name: str) -> None:
+    good = log_with()
+    good.write_parquet(folder / "good.parquet")
+    match name:
+        case "missing in one":
+            good.drop("score").write_parquet(folder / "odd.parquet")
+        case "type drift":
+            good.with_columns(pl.col("score").cast(pl.String)).write_parquet(folder / "odd.parquet")
+        case "empty file":
+            (folder / "odd.parquet").touch()
+        case "not Parquet":
+            (folder / "odd.parquet").write_text("model,label,score\na,1,0.5\n")
+        case "truncated":
+            whole = (folder / "good.parquet").read_bytes()
+            (folder / "odd.parquet").write_bytes(whole[: len(whole) // 2])
+        case "128 bits":
+            good.with_columns(id=pl.lit(1, pl.Int128)).write_parquet(folder / "odd.parquet")
+        case "no rows":
+            good.clear().write_parquet(folder / "good.parquet")
+        case "nothing there":
+            (folder / "good.parquet").rename(folder / "good.txt")
+        case "odd folders":
+            (folder / "day=1").mkdir()
+            good.write_parquet(folder / "day=1" / "odd.parquet")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "parts"),
+    [
+        ("missing in one", nf.SchemaError, ["missing column 'score'", "1 of 2 files", "odd.parquet'"]),
+        (
+            "type drift",
+            nf.SchemaError,
+            ["'score' has different types", "String in 1 file", "odd.parquet", "Float64"],
+        ),
+        ("empty file", nf.SourceError, ["odd.parquet'", "an empty file (0 bytes)"]),
+        ("not Parquet", nf.SourceError, ["odd.parquet'", "not a Parquet file"]),
+        ("truncated", nf.SourceError, ["odd.parquet'", "a truncated or damaged Parquet file"]),
+        (
+            "128 bits",
+            nf.SourceError,
+            ["odd.parquet'", "a column that pyarrow cannot read: Integers with more"],
+        ),
+        ("no rows", nf.SourceError, ["1 file without a row"]),
+        ("nothing there", nf.SourceError, ["a folder with 1 other file (.txt)", "logs end in .parquet"]),
+        ("odd folders", nf.SchemaError, ["do not all spell the same keys", "['day']"]),
+    ],
+)
+def test_bad_files(tmp_path: Path, name: str, kind: type[Exception], parts: list[str]) -> None:
+    write_bad_files(tmp_path, name)
+    with pytest.raises(kind) as error:
+        nf.scan_predictions(tmp_path)
+    for part in parts:
+        assert part in str(error.value)
+
+
+def test_all_bad_files_are_named_in_one_report(tmp_path: Path) -> None:
+    good = log_with()
+    for place in range(10):
+        good.write_parquet(tmp_path / f"{place}.parquet")
+    (tmp_path / "1.parquet").write_bytes(b"")
+    (tmp_path / "2.parquet").write_text("nothing")
+    good.drop("score").write_parquet(tmp_path / "3.parquet")
+    good.with_columns(pl.col("score").cast(pl.String)).write_parquet(tmp_path / "4.parquet")
+    good.with_columns(pl.col("label").cast(pl.String)).write_parquet(tmp_path / "5.parquet")
+    with pytest.raises(nf.SourceError, match="the files of the source have 4 problems") as error:
+        nf.scan_predictions(tmp_path)
+    for bad in range(1, 6):
+        assert f"{bad}.parquet" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [("nowhere/log.parquet", "no such file or folder"), ("nothing-*.parquet", "a glob that matches nothing")],
+)
+def test_nothing_matched(tmp_path: Path, path: str, found: str) -> None:
+    for source in (tmp_path / path, f"file://{tmp_path}/{path}"):
+        with pytest.raises(nf.SourceError, match=found):
+            nf.scan_predictions(source)
+    with pytest.raises(nf.SourceError, match="cannot be read as Parquet"):
+        nf.scan_predictions(f"unknown://{path}")
+
+
+@pytest.mark.parametrize("name", ["*", "^sc.*$"])
+@pytest.mark.parametrize("role", ["model", "label", "score", "weight", "unit", "fold", "scores"])
+def test_a_name_that_polars_takes_for_others_is_refused(name: str, role: str) -> None:
+    """Of a score named ``^sc.*$`` the column ``scale`` would be read."""
+    log = pl.DataFrame(
+        {"model": ["a", "a"], "label": [0, 1], "score": [0.1, 0.9], "scale": [0.9, 0.1], name: ["x", "y"]}
+    )
+    option: Any = {"m": name} if role == "scores" else name
+    with pytest.raises(nf.ParameterError, match="has a name that Polars takes for a pattern of names"):
+        nf.scan_predictions(log, segments=(), **{role: option})
+    # Beside those that are read it does no harm.
+    assert nf.scan_predictions(log, segments=()).collect().columns == ["model", "label", "score"]
+
+
+def test_a_model_that_utf8_cannot_hold_is_refused() -> None:
+    log = pl.DataFrame({"label": [0, 1], "p": [0.1, 0.9]})
+    with pytest.raises(nf.ParameterError, match="a model of scores must be a text that UTF-8 can hold"):
+        nf.scan_predictions(log, scores={"\udcff": "p"})
+
+
+@pytest.mark.parametrize("source", ["", ["log.parquet", ""]])
+def test_an_empty_name_is_not_the_folder_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str | list[str]
+) -> None:
+    """As of a variable of the shell that is not set."""
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.1, 0.9]}).write_parquet("log.parquet")
+    with pytest.raises(nf.SourceError, match="an empty name"):
+        nf.scan_predictions(source)
+    assert nf.scan_predictions(".").collect().height == 2
+
+
+def test_hostile_names_do_not_reach_the_terminal() -> None:
+    log = pl.DataFrame({"\x1b[31mmodel": ["a"], "label": [1], "score": [0.5]})
+    with pytest.raises(nf.SchemaError) as error:
+        nf.scan_predictions(log)
+    assert "\x1b" not in str(error.value)
+    assert r"\x1b[31mmodel" in str(error.value)
+
+
+def test_a_changed_scan_is_counted_as_it_is() -> None:
+    scan = nf.scan_predictions(LOG, **COLUMNS).filter(pl.col("country") == "de")
+    counts = nf.count_confusion(scan, thresholds=[0.0], by=[])
+    assert (
+        counts.select(pl.sum_horizontal("tp", "fp", "fn", "tn").sum()).item()
+        == (LOG["country"] == "de").sum()
+    )
+
+
+def test_arrow_tables_of_other_libraries() -> None:
+    table = pa.table({"model": pa.array(["a"]).dictionary_encode(), "label": [True], "score": [0.5]})
+    assert nf.scan_predictions(table).collect().rows() == [("a", True, 0.5)]

@@ -1,0 +1,426 @@
+"""Exact counts in a file: those of ``count_confusion``, whatever fits into memory, and never half a file."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.counting.engine.blocks import Block, gather
+from nci_frames.counting.out_of_memory import pieces, result_file
+from nci_frames.counting.out_of_memory.restoring import load_between
+from nci_frames.counting.out_of_memory.spilling import Spill
+from nci_frames.demo import write_synthetic_logs
+from tests.exact_files import LOG, shrink
+from tests.logs import once, random_log
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink(monkeypatch, held=300, counted=120)
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("exact") / "exact.parquet"
+
+
+SCORES = st.one_of(
+    st.sampled_from([0.0, -0.0, 0.25, 0.5, 1.0, float("inf"), -float("inf")]),
+    st.floats(-2, 2, width=32),
+)
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "a", "a", "b", None]),
+        st.sampled_from([1, 2, None]),
+        st.sampled_from([True, False]),
+        SCORES,
+        st.sampled_from([0.0, 0.1, 0.3, 1.0, 2.5]),
+    ),
+    min_size=1,
+    max_size=90,
+)
+#: Rows of all kinds, but valid; some of them are spoiled afterwards.
+COLUMNS = {
+    "model": pl.String,
+    "day": pl.Int64,
+    "label": pl.Boolean,
+    "score": pl.Float64,
+    "weight": pl.Float64,
+}
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+def recorded(function: Any) -> tuple[Any, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = function()
+    return result, [str(one.message) for one in caught]
+
+
+@given(data=st.data(), rows=ROWS)
+def test_the_file_has_the_counts_of_count_confusion(data: st.DataObject, rows: Any, target: Path) -> None:
+    dtype = data.draw(st.sampled_from([pl.Float32, pl.Float64]))
+    log = pl.DataFrame(rows * data.draw(st.integers(1, 3)), schema=COLUMNS, orient="row")
+    log = log.cast({"score": dtype})
+    weight = data.draw(st.sampled_from([None, "weight"]))
+    spoiled = data.draw(st.sampled_from([0, 5, 1]))
+    if spoiled:
+        bad = pl.int_range(pl.len()) % spoiled == 0
+        log = log.with_columns(score=pl.when(bad).then(pl.lit(float("nan"), dtype)).otherwise("score"))
+    by = data.draw(st.sampled_from([None, [], ["day"]]))
+    scan = nf.scan_predictions(log, segments=["day"], weight=weight, on_invalid="drop")
+    expected, told = recorded(lambda: nf.count_confusion(scan, thresholds="exact", by=by))
+    held, step = data.draw(st.sampled_from([20, 60, 10**6])), data.draw(st.integers(1, 4))
+    runs = 2 * (len(log) // max(held, 16) + 1)
+    counted = step * (runs + data.draw(st.integers(1, 5)))
+    valid = log.filter(pl.col("score").is_not_nan()).with_columns(pl.col("score") + 0)
+    groups = ["model", *(["day"] if by is None else by)]
+    tied = valid.group_by([*groups, "score"]).len()["len"].max()
+    with pytest.MonkeyPatch.context() as patch:
+        shrink(patch, held=held, counted=counted, step=step)
+        if weight is not None and (tied or 0) > counted:
+            with pytest.raises(nf.ParameterError, match="rows of one group and score"):
+                nf.sink_exact_counts(scan, target, by=by)
+            return
+        _, told_of_file = recorded(lambda: nf.sink_exact_counts(scan, target, by=by))
+    found = pl.read_parquet(target)
+    assert_frame_equal(found, expected, check_exact=True)
+    # -0.0 equals 0.0, but has other bits.
+    assert found["threshold"].to_numpy().tobytes() == expected["threshold"].to_numpy().tobytes()
+    assert told_of_file == told
+    assert names(target.parent) == [target.name]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.usefixtures("tiny")
+def test_a_large_group_is_divided(target: Path, weighted: bool) -> None:
+    log = random_log(2000)
+    if weighted:
+        # Sums of weights depend on the order of the rows of each score.
+        log = log.with_columns(weight=np.random.default_rng(1).random(len(log)))
+    expected = nf.count_confusion(log, thresholds="exact", by="country")
+    assert log.group_by("model", "country").len()["len"].min() > 120
+    nf.sink_exact_counts(log, target, by="country")
+    found = pl.read_parquet(target)
+    assert_frame_equal(found, expected, check_exact=True)
+    assert np.signbit(log.filter(score=0.0)["score"].to_numpy()).any()
+    assert found["threshold"].to_numpy().tobytes() == expected["threshold"].to_numpy().tobytes()
+
+
+@pytest.mark.usefixtures("tiny")
+def test_one_score_with_more_rows_than_fit(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = []
+
+    def load(*given: Any) -> Any:
+        rows = load_between(*given)
+        loaded.append(len(rows[0]))
+        return rows
+
+    monkeypatch.setattr(pieces, "load_between", load)
+    log = pl.DataFrame(
+        {"model": "a", "label": [True, False] * 500, "score": [0.5] * 900 + [0.1] * 50 + [0.9] * 50}
+    )
+    nf.sink_exact_counts(log, target)
+    counts = pl.read_parquet(target)
+    assert_frame_equal(counts, nf.count_confusion(log, thresholds="exact"))
+    assert counts.select("tp", "fp", "fn", "tn").row(1) == (475, 475, 25, 25)
+    assert 0 < max(loaded) <= 120
+    with pytest.raises(nf.ParameterError, match="do not fit into memory") as error:
+        nf.sink_exact_counts(log.with_columns(weight=1.0), target)
+    assert "900 rows together, and 120 fit" in str(error.value)
+
+
+def test_too_many_blocks_for_pieces_that_fit(monkeypatch: pytest.MonkeyPatch, target: Path) -> None:
+    shrink(monkeypatch, held=20, counted=40)
+    with pytest.raises(nf.ParameterError, match=r"a group of 1,0.* rows in .* runs: .* and 40 fit"):
+        nf.sink_exact_counts(LOG, target, by=[])
+
+
+def test_what_fits_needs_no_disk(monkeypatch: pytest.MonkeyPatch, target: Path) -> None:
+    monkeypatch.setattr(Spill, "write", None)
+    nf.sink_exact_counts(LOG, target)
+    assert_frame_equal(pl.read_parquet(target), nf.count_confusion(LOG, thresholds="exact"))
+
+
+@pytest.mark.usefixtures("tiny")
+def test_keys_of_every_type(target: Path) -> None:
+    keys = {
+        "integer": pl.Series([1, 2, None], dtype=pl.Int16),
+        "unsigned": pl.Series([1, 2**64 - 1, None], dtype=pl.UInt64),
+        "binary": pl.Series([b"a", b"", None]),
+        "boolean": pl.Series([True, False, None]),
+        "date": pl.Series([date(2026, 1, 2), date(2025, 1, 2), None]),
+        "moment": pl.Series([datetime(2026, 1, 2, tzinfo=UTC), datetime(1969, 1, 2, tzinfo=UTC), None]),
+        "time": pl.Series([time(1), time(2), None]),
+        "duration": pl.Series([timedelta(1), timedelta(2), None]),
+        "enum": pl.Series(["z", "a", None], dtype=pl.Enum(["z", "a"])),
+        "category": pl.Series(["z", "a", None], dtype=pl.Categorical),
+        "nothing": pl.Series([None, None, None]),
+        "na\0me": pl.Series(["x", "\0", None]),
+    }
+    rows = np.random.default_rng(0).integers(0, 3, (len(keys), 240))
+    drawn = {name: values.gather(mine) for (name, values), mine in zip(keys.items(), rows, strict=True)}
+    log = LOG.head(240).select("model", "label", "score", **drawn)
+    for name in keys:
+        expected = nf.count_confusion(log, thresholds="exact", by=name)
+        nf.sink_exact_counts(log, target, by=name)
+        assert_frame_equal(pl.read_parquet(target), expected)
+    wide = log.with_columns(wide=pl.col("integer").cast(pl.Int128))
+    with pytest.raises(nf.SchemaError, match="column 'wide' must be of a type that Parquet has"):
+        nf.sink_exact_counts(wide, target)
+    with pytest.warns(nf.NearlyUniqueKeyWarning):
+        nf.sink_exact_counts(log.with_columns(row=pl.int_range(240)), target, by="row")
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_stream_is_read_once(target: Path) -> None:
+    scan = nf.scan_predictions(once(LOG), fold="fold", segments="country")
+    nf.sink_exact_counts(scan, target)
+    assert_frame_equal(pl.read_parquet(target), nf.count_confusion(LOG, thresholds="exact"))
+    with pytest.raises(nf.SourceError, match="gives other rows when it is read again"):
+        nf.sink_exact_counts(scan, target)
+
+
+def test_a_log_without_rows(target: Path) -> None:
+    invalid = LOG.with_columns(score=pl.lit(None, pl.Float64))
+    scan = nf.scan_predictions(invalid, fold="fold", segments="country", on_invalid="drop")
+    with pytest.warns(nf.InvalidRowsWarning):
+        nf.sink_exact_counts(scan, target)
+    with pytest.warns(nf.InvalidRowsWarning):
+        assert_frame_equal(pl.read_parquet(target), nf.count_confusion(scan, thresholds="exact"))
+    with pytest.raises(nf.SourceError, match="the log has no rows"):
+        nf.sink_exact_counts(LOG.clear().lazy(), target)
+    with pytest.raises(nf.InvalidRowsError, match="score is null"):
+        nf.sink_exact_counts(invalid, target)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_reader_needs_only_the_row_groups_of_a_model(target: Path) -> None:
+    few = pl.DataFrame({"model": [f"few {k}" for k in range(9)], "label": True, "score": 0.5})
+    log = pl.concat([LOG.select("model", "label", "score"), few])
+    nf.sink_exact_counts(log, target)
+    file = pq.ParquetFile(target, page_checksum_verification=True)
+    models = [
+        (group.statistics.min, group.statistics.max)
+        for place in range(file.num_row_groups)
+        for group in [file.metadata.row_group(place).column(0)]
+    ]
+    assert [low for low, high in models if low != high] == ["few 0"]
+    assert len(models) > 10
+    assert_frame_equal(pl.DataFrame(file.read()), nf.count_confusion(log, thresholds="exact"))
+    content = bytearray(target.read_bytes())
+    thresholds = file.metadata.row_group(3).column(1)
+    content[thresholds.data_page_offset + thresholds.total_compressed_size - 1] ^= 1
+    target.write_bytes(content)
+    with pytest.raises(OSError, match="CRC"):
+        pq.ParquetFile(target, page_checksum_verification=True).read()
+
+
+def stopped(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.fixture(params=["no name", "a name"])
+def unfinished(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a file has until it is whole: some file systems have only files with names."""
+    if request.param == "a name":
+        monkeypatch.setattr("nci_frames.base.files._open_nameless", lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("place", "name"), [(Spill, "write"), (Spill, "totals"), (result_file._Waiting, "write")], ids=str
+)
+@pytest.mark.usefixtures("tiny", "unfinished")
+def test_an_interrupt_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Any, name: str
+) -> None:
+    file = tmp_path / "new" / "exact.parquet"
+    nf.sink_exact_counts(LOG, file)
+    before, threads = file.read_bytes(), threading.active_count()
+    monkeypatch.setattr(place, name, stopped)
+    with pytest.raises(KeyboardInterrupt):
+        nf.sink_exact_counts(LOG.head(500), file)
+    assert file.read_bytes() == before
+    assert names(file.parent) == ["exact.parquet"]
+    assert threading.active_count() == threads
+
+
+@pytest.mark.usefixtures("unfinished")
+@pytest.mark.parametrize("held", [300, 10**6], ids=["while rows are sorted", "while counts are written"])
+def test_a_full_disk_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
+) -> None:
+    file = tmp_path / "exact.parquet"
+    file.write_text("old")
+    shrink(monkeypatch, held=held, counted=held)
+    # Python would keep bytecode that is cut off at the limit, for every process after this one.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
+    try:
+        with pytest.raises(nf.OutputError, match="the output cannot be written") as error:
+            nf.sink_exact_counts(LOG, file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert str(file) in str(error.value)
+    assert file.read_text() == "old"
+    assert names(tmp_path) == ["exact.parquet"]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_too_small_a_disk_is_known_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = type("Usage", (), {"free": 2000 * 8 - 1})
+    monkeypatch.setattr("shutil.disk_usage", lambda _: free)
+    with pytest.raises(nf.OutputError, match="the disk of the output is too small") as error:
+        nf.sink_exact_counts(LOG, tmp_path / "exact.parquet")
+    assert "1.6e-05 GB are needed" in str(error.value)
+    assert not names(tmp_path)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import pytest
+from tests.exact_files import LOG, shrink
+from nci_frames.counting.out_of_memory import result_file
+from nci_frames.counting.out_of_memory.spilling import Spill
+import nci_frames as nf
+place, name = (Spill, "write") if sys.argv[2] == "spill" else (result_file._Waiting, "write")
+done, left = getattr(place, name), int(sys.argv[3])
+def killed(*given):
+    global left
+    done(*given)
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+setattr(place, name, killed)
+shrink(pytest.MonkeyPatch(), held=300, counted=120)
+nf.sink_exact_counts(LOG, Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("moment", [("spill", "3"), ("write", "5")], ids=str)
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files have names from the beginning")
+def test_a_kill_leaves_nothing(tmp_path: Path, moment: tuple[str, str]) -> None:
+    file = tmp_path / "exact.parquet"
+    file.write_text("old")
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(file), *moment], cwd=ROOT, check=False, timeout=60
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert file.read_text() == "old"
+    assert names(tmp_path) == ["exact.parquet"]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Iterator[Path]:
+    LOG.write_parquet(tmp_path / "log.parquet")
+    yield tmp_path / "log.parquet"
+    assert_frame_equal(pl.read_parquet(tmp_path / "log.parquet"), LOG)
+
+
+@pytest.mark.parametrize("name", ["log.parquet", "link.parquet", "symbolic.parquet", "new/../log.parquet"])
+def test_a_file_of_the_log_is_no_target(files: Path, name: str) -> None:
+    (files.parent / "link.parquet").hardlink_to(files)
+    (files.parent / "symbolic.parquet").symlink_to(files)
+    (files.parent / "new").mkdir()
+    scan = nf.scan_predictions(files, fold="fold", segments="country")
+    with pytest.raises(nf.ParameterError, match="the output would replace a file of the log"):
+        nf.sink_exact_counts(scan, files.parent / name)
+    nf.sink_exact_counts(scan, files.parent / "exact.parquet")
+    expected = nf.count_confusion(scan, thresholds="exact")
+    assert_frame_equal(pl.read_parquet(files.parent / "exact.parquet"), expected)
+
+
+def test_a_target_that_cannot_be_written_is_known_before_reading(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.parquet").mkdir()
+    stream = once(LOG)
+    for name, error, told in (
+        ("file/exact.parquet", nf.OutputError, "the output cannot be written"),
+        ("folder.parquet", nf.ParameterError, "the path of a file must be a file"),
+        ("exact.csv", nf.ParameterError, "must end in one of .parquet"),
+        ("long" * 100 + ".parquet", nf.OutputError, "the output cannot be written"),
+    ):
+        with pytest.raises(error, match=told):
+            nf.sink_exact_counts(stream, tmp_path / name)
+    nf.sink_exact_counts(stream, tmp_path / "exact.parquet")
+    assert len(pl.read_parquet(tmp_path / "exact.parquet")) > 0
+
+
+def test_limits_that_are_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "exact.parquet"
+    with pytest.raises(nf.ParameterError, match="memory_limit must be at least") as error:
+        nf.sink_exact_counts(LOG, file, memory_limit=3.9e8)
+    assert f"390,000,000 bytes, and {pl.thread_pool_size()} threads" in str(error.value)
+    for wrong in (0, -1):
+        with pytest.raises(nf.ParameterError, match="memory_limit must be a number of bytes above 0"):
+            nf.sink_exact_counts(LOG, file, memory_limit=wrong)
+    monkeypatch.setattr("nci_frames.counting.out_of_memory.room._GROUP", 10**12)
+    with pytest.raises(nf.ParameterError, match="the groups leave too little memory") as error:
+        nf.sink_exact_counts(LOG, file)
+    assert "has 3 values" in str(error.value)
+    assert not names(tmp_path)
+
+
+MEASURED = """
+import sys
+from pathlib import Path
+import nci_frames as nf
+count = nf.sink_exact_counts
+# Not of this process alone would be ru_maxrss, which begins with the memory of the one that started it.
+peak = lambda: 1024 * int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+before = peak()
+scan = nf.scan_predictions(sys.argv[1], fold="fold", segments="segment")
+count(scan, sys.argv[2], by=[], memory_limit=5.6e8)
+print(peak() - before)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of the memory is not known")
+def test_memory_stays_within_the_limit(tmp_path: Path) -> None:
+    write_synthetic_logs(tmp_path / "log", rows=8_000_000)
+    environment = os.environ | {"POLARS_MAX_THREADS": "2"}
+    target = tmp_path / "exact.parquet"
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, str(tmp_path / "log"), str(target)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    # In memory, the counts alone are 320 MB, and the rows another 72.
+    assert pl.scan_parquet(target).select(pl.len()).collect().item() > 7_900_000
+    assert int(done.stdout) < 5.6e8
+
+
+def test_a_group_without_rows_in_any_block_is_empty() -> None:
+    """It may have been met by a batch that is not in a block yet."""
+    block = Block(np.array([0, 2]), np.array([0.1, 0.2]), np.array([True, False]), None)
+    for part in ([1], [1, 2]):
+        rows = gather([block], np.array(part))
+        assert (rows.groups, len(rows.numbers), len(rows.scores), len(rows.labels)) == (len(part), 0, 0, 0)

@@ -1,0 +1,305 @@
+"""A database counts what ``count_confusion`` counts, bit for bit."""
+
+import io
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+import sqlglot
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.base.typing import Dialect
+from nci_frames.commands.cli import main
+from nci_frames.counting import sql as sql_module
+from tests.postgres import MISSING, Server, running_server
+from tests.sql_logs import BAD, GRID, counted, log_of, near
+
+
+def in_duckdb(log: pl.DataFrame, sql: str) -> pl.DataFrame:
+    with duckdb.connect() as connection:
+        connection.register("log", log.to_arrow())
+        return connection.sql(sql).pl()
+
+
+@pytest.fixture(params=[32, 0], ids=["one step", "two steps"])
+def steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thresholds searched in one step, and in two as many thresholds are."""
+    monkeypatch.setattr(sql_module, "_FEW", request.param)
+
+
+@pytest.mark.usefixtures("steps")
+@pytest.mark.parametrize(("dtype", "words"), [(np.float32, "float32"), (np.float64, "float64")])
+def test_duckdb_counts_the_same(dtype: type[np.floating], words: Any) -> None:
+    log = log_of(near(GRID, dtype))
+    sql = nf.counting_sql("log", thresholds=GRID, dialect="duckdb", segments="country", score_type=words)
+    counts = nf.read_counts(in_duckdb(log, sql), thresholds=GRID)
+    assert_frame_equal(counts, counted(log), check_exact=True)
+
+
+# A grid that is drawn may well lie elsewhere than the scores.
+@pytest.mark.filterwarnings("ignore::nci_frames.OutsideGridWarning")
+@pytest.mark.thorough
+@given(
+    scores=st.lists(st.floats(allow_nan=False), min_size=1, max_size=40),
+    grid=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=19, unique=True),
+    few=st.sampled_from([0, 32]),
+)
+def test_duckdb_counts_any_scores_at_any_thresholds(scores: list[float], grid: list[float], few: int) -> None:
+    grid = sorted(set(grid))
+    log = log_of(np.array([*scores, *grid]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sql_module, "_FEW", few)
+        sql = nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments="country")
+    assert_frame_equal(
+        nf.read_counts(in_duckdb(log, sql), thresholds=grid), counted(log, grid), check_exact=True
+    )
+
+
+@pytest.mark.filterwarnings("ignore::nci_frames.OutsideGridWarning")
+def test_many_thresholds_that_are_one_in_single_precision() -> None:
+    grid = [0.3 + 3e-9 * place for place in range(60)]
+    log = log_of(near(grid[::20], np.float32))
+    sql = nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments="country", score_type="float32")
+    counts = nf.read_counts(in_duckdb(log, sql), thresholds=grid)
+    assert_frame_equal(counts, counted(log, grid), check_exact=True)
+
+
+@pytest.mark.usefixtures("steps")
+def test_keys_may_have_the_names_of_what_is_in_the_query() -> None:
+    keys = {"placed": "a", "part": 1, "edges": "b", "t0": 2, "logged": "c"}
+    log = log_of(near(GRID, np.float64)).with_columns(pl.lit(value).alias(key) for key, value in keys.items())
+    sql = nf.counting_sql("log", thresholds=GRID, dialect="duckdb", segments=list(keys))
+    counts = nf.read_counts(in_duckdb(log, sql), thresholds=GRID)
+    expected = nf.count_confusion(nf.scan_predictions(log, segments=list(keys)), thresholds=GRID)
+    assert_frame_equal(counts, expected, check_exact=True, check_dtypes=False)
+
+
+def test_results_of_several_nights_add_up() -> None:
+    log = log_of(near(GRID, np.float64))
+    sql = nf.counting_sql("log", thresholds=GRID, dialect="duckdb", segments="country")
+    parts = [in_duckdb(part, sql) for part in (log[:300], log[300:])]
+    assert_frame_equal(nf.read_counts(pl.concat(parts), thresholds=GRID), counted(log), check_exact=True)
+    merged = nf.merge_counts(*(nf.read_counts(part, thresholds=GRID) for part in parts))
+    assert_frame_equal(merged, counted(log), check_exact=True)
+
+
+def test_weights_are_summed() -> None:
+    log = log_of(near(GRID, np.float64))
+    log = log.with_columns(weight=pl.Series(np.random.default_rng(2).integers(0, 9, len(log)) / 4))
+    sql = nf.counting_sql("log", thresholds=GRID, dialect="duckdb", segments="country", weight="weight")
+    scan = nf.scan_predictions(log, segments="country", weight="weight")
+    # Quarters add up without rounding, in any order.
+    expected = nf.count_confusion(scan, thresholds=GRID)
+    assert_frame_equal(nf.read_counts(in_duckdb(log, sql), thresholds=GRID), expected, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("labels", "options"),
+    [
+        ([True, False], {"positive": True}),
+        (["bad", "it's good"], {"positive": "bad", "negative": "it's good"}),
+        ([2, 7], {"positive": 2, "negative": 7}),
+        ([0, 1], {"positive": 0}),
+    ],
+)
+def test_labels_of_any_type(labels: list[Any], options: dict[str, Any]) -> None:
+    log = log_of(near(GRID, np.float64))
+    named = log.with_columns(label=pl.Series([labels[value] for value in 1 - log["label"]]))
+    sql = nf.counting_sql("log", thresholds=GRID, dialect="duckdb", segments="country", **options)
+    expected = log if labels[0] == options["positive"] else log.with_columns(1 - pl.col("label"))
+    assert_frame_equal(
+        nf.read_counts(in_duckdb(named, sql), thresholds=GRID), counted(expected), check_exact=True
+    )
+
+
+@pytest.mark.usefixtures("steps")
+def test_rows_that_are_not_valid_are_an_error_or_a_warning() -> None:
+    increments = in_duckdb(
+        BAD, nf.counting_sql("log", thresholds=[0.5], dialect="duckdb", segments="country")
+    )
+    with pytest.raises(nf.InvalidRowsError, match="5 rows: no valid label"):
+        nf.read_counts(increments, thresholds=[0.5])
+    with pytest.warns(nf.InvalidRowsWarning, match="not counted in the increments: 5 "):
+        counts = nf.read_counts(increments, thresholds=[0.5], on_invalid="drop")
+    assert counts.select("tp", "fp", "fn", "tn").row(0) == (1, 0, 0, 1)
+
+
+@pytest.fixture(scope="module")
+def server() -> Any:
+    if MISSING:
+        pytest.skip(MISSING)
+    with running_server() as server:
+        yield server
+
+
+def in_postgres(server: Server, log: pl.DataFrame, sql: str, types: str) -> pl.DataFrame:
+    server.run(f"DROP TABLE IF EXISTS log; CREATE TABLE log ({types});")
+    rows = (
+        log.write_csv(include_header=False, null_value="NULL")
+        .replace("inf", "Infinity")
+        .replace("nan", "NaN")
+    )
+    server.run(f"COPY log FROM STDIN WITH (FORMAT csv, NULL 'NULL');\n{rows}\\.\n")
+    table = server.run(f"{sql};")
+    kinds = {"model": pl.String, "country": pl.String, "threshold": pl.Float64}
+    return pl.read_csv(io.StringIO(table), schema_overrides=kinds)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("dtype", "words", "kind"), [(np.float32, "float32", "real"), (np.float64, "float64", "double precision")]
+)
+def test_postgres_counts_the_same(server: Server, dtype: type[np.floating], words: Any, kind: str) -> None:
+    scores = near(GRID, dtype)
+    # PostgreSQL refuses what underflows in its type.
+    log = log_of(scores[(scores == 0) | (np.abs(scores) >= np.finfo(dtype).tiny)])
+    sql = nf.counting_sql("log", thresholds=GRID, dialect="postgres", segments="country", score_type=words)
+    increments = in_postgres(server, log, sql, f"model text, country text, label int, score {kind}")
+    assert_frame_equal(nf.read_counts(increments, thresholds=GRID), counted(log), check_exact=True)
+
+
+@pytest.mark.thorough
+def test_postgres_finds_the_rows_that_are_not_valid(server: Server) -> None:
+    sql = nf.counting_sql("log", thresholds=[0.5], dialect="postgres", segments="country")
+    types = "model text, country text, label int, score double precision"
+    assert in_postgres(server, BAD, sql, types)["invalid"].sum() == 5
+
+
+@pytest.mark.parametrize("dialect", get_args(Dialect))
+def test_every_dialect_can_read_its_query(dialect: Any) -> None:
+    sql = nf.counting_sql(
+        "db.log",
+        thresholds=[i / 63 for i in range(64)],
+        dialect=dialect,
+        segments='odd "name`',
+        positive="a'b\\",
+        negative="c",
+    )
+    parsed = sqlglot.parse_one(sql, read=dialect)
+    assert [column.alias_or_name for column in parsed.expressions] == [
+        "model", 'odd "name`', "threshold", "positives", "negatives", "invalid",
+    ]  # fmt: skip
+    literals = {node.this for node in parsed.find_all(sqlglot.exp.Literal) if node.is_string}
+    assert "a'b\\" in literals
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dialect": "mysql"}, "dialect must be one of"),
+        ({"thresholds": [0.5, float("inf")]}, "thresholds must be finite"),
+        ({"table": "log; DROP TABLE log"}, "table must be a table or a function"),
+        ({"table": "SELECT * FROM log"}, "table must be a table or a function"),
+        ({"segments": ["\udcff"]}, "must be a text that UTF-8 can hold"),
+        ({"table": "SELECT 1 UNION SELECT 2"}, "table must be a table or a function"),
+        ({"table": "log WHERE label = 1"}, "table must be a table or a function"),
+        ({"table": ""}, "table must be a table or a function"),
+        ({"positive": "yes"}, "both of its values"),
+        ({"positive": "yes", "negative": "yes"}, "negative must be another value than positive"),
+        ({"positive": "yes", "negative": 0}, "negative must be of the type of positive"),
+        ({"segments": "threshold"}, "name that the tables need"),
+        ({"segments": ["country", "country"]}, "twice"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    known = {"table": "log", "thresholds": [0.5], "dialect": "duckdb", **options}
+    with pytest.raises(nf.ParameterError, match=message):
+        nf.counting_sql(known.pop("table"), **known)
+
+
+INCREMENTS = pl.DataFrame(
+    {"model": ["a", "a"], "threshold": [None, 0.5], "positives": [1, 2], "negatives": [3, 4]}
+)
+
+
+def test_types_of_other_engines_are_read() -> None:
+    expected = nf.read_counts(INCREMENTS)
+    for dtype in (pl.Int32, pl.UInt8, pl.Decimal(38, 0)):
+        other = INCREMENTS.with_columns(
+            pl.col("positives", "negatives").cast(dtype), pl.col("model").cast(pl.Categorical)
+        )
+        assert_frame_equal(nf.read_counts(other), expected)
+    assert (
+        nf.read_counts(INCREMENTS.with_columns(pl.col("positives").cast(pl.Float64))).schema["tp"]
+        == pl.Float64
+    )
+    assert_frame_equal(nf.read_counts(INCREMENTS.lazy()), expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"positives": pl.lit(-1)}, nf.SchemaError, "'positives' of .* must be .*>= 0"),
+        (
+            {"positives": pl.lit(None, pl.Int64)},
+            nf.SchemaError,
+            "'positives' of .* given in every row",
+        ),
+        ({"positives": pl.lit(2**64 - 1, pl.UInt64)}, nf.SchemaError, "64 bits"),
+        ({"positives": pl.lit("1")}, nf.SchemaError, "'positives' must be Int64"),
+        ({"threshold": pl.lit(float("nan"))}, nf.SchemaError, "'threshold' of .* not NaN"),
+        ({"threshold": pl.lit(None, pl.Float64)}, nf.ParameterError, "needed"),
+    ],
+)
+def test_increments_that_are_not_valid_are_refused(
+    change: dict[str, pl.Expr], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        nf.read_counts(INCREMENTS.with_columns(**change))
+
+
+def test_thresholds_must_be_those_of_the_increments() -> None:
+    with pytest.raises(nf.ParameterError, match="lack some"):
+        nf.read_counts(INCREMENTS, thresholds=[0.4])
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "message"),
+    [
+        ([0.5, 0.4], "strictly ascending\n  found: 0.5 before 0.4, at position 0"),
+        ([0.4, 0.4], "strictly ascending\n  found: 0.4 twice, at position 0"),
+        ([float("nan")], "thresholds must be numbers\n  found: NaN at position 0"),
+        ([], "thresholds must be 1 to 65,535 numbers\n  found: 0 of them"),
+        (range(70_000), "thresholds must be 1 to 65,535 numbers\n  found: 70,000 of them"),
+    ],
+)
+def test_thresholds_are_checked_as_those_of_counting(thresholds: Sequence[float], message: str) -> None:
+    for call in (
+        lambda: nf.read_counts(INCREMENTS, thresholds=thresholds),
+        lambda: nf.counting_sql("log", thresholds=thresholds, dialect="duckdb"),
+    ):
+        with pytest.raises(nf.ParameterError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("thresholds", ["uniform:5", "0:1:lin:5", "0,0.25,0.5,0.75,1"])
+def test_the_command_prints_the_query(thresholds: str) -> None:
+    command = ["sql", "log", "--dialect", "duckdb", "--thresholds", thresholds, "--segments", "country"]
+    told = CliRunner().invoke(main, command)
+    grid = [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert told.exit_code == 0, told.output
+    assert (
+        told.output == nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments=["country"]) + "\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["log; x"], "must be a table or a function"),
+        (["log", "--thresholds", "exact"], "--thresholds must be a list of numbers"),
+        (["log", "--thresholds", "0:1:lin"], "start:stop:lin:count or numbers"),
+        (["log", "--thresholds", "0,nan"], "thresholds must be numbers"),
+    ],
+)
+def test_what_the_command_does_not_take(options: list[str], message: str) -> None:
+    told = CliRunner().invoke(main, ["sql", *options, "--dialect", "duckdb"])
+    assert told.exit_code == 2
+    assert message in told.output

@@ -1,0 +1,257 @@
+"""The logs of the demonstration are held-out predictions of every row."""
+
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from sklearn import datasets
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+import nci_frames as nf
+from nci_frames.base.errors import MissingPackageError, ParameterError
+from nci_frames.demo import TASKS, write_demo_logs
+
+ROWS = {"digits": 1797, "breast_cancer": 569, "wine": 178}
+
+
+def read(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(folder, hive_partitioning=True)
+
+
+def files_in(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def real(real_logs: Path) -> pl.DataFrame:
+    return read(real_logs)
+
+
+@pytest.mark.thorough
+def test_real_logs_are_one_file_for_each_data_set_and_model(real_logs: Path, real: pl.DataFrame) -> None:
+    models = real["model"].unique().to_list()
+    assert len(models) >= 8
+    assert files_in(real_logs) == {
+        f"dataset={name}/model={model}/part-0.parquet" for name in ROWS for model in models
+    }
+
+
+@pytest.mark.thorough
+def test_real_logs_have_the_promised_columns(real_logs: Path) -> None:
+    paths = list(real_logs.rglob("*.parquet"))
+    assert paths
+    for path in paths:
+        frame = pl.read_parquet(path, hive_partitioning=False)
+        assert frame.schema == {
+            "repeat": pl.String,
+            "fold": pl.String,
+            "segment": pl.String,
+            "unit": pl.Int64,
+            "label": pl.Int8,
+            "score": pl.Float64,
+        }
+        assert frame.null_count().sum_horizontal().item() == 0
+        assert frame["score"].is_between(0, 1).all()
+
+
+@pytest.mark.thorough
+def test_every_row_is_predicted_once_in_each_repeat(real: pl.DataFrame) -> None:
+    seen = real.group_by("dataset", "model", pl.col("fold").str.head(2).alias("repeat")).agg(
+        pl.len().cast(pl.Int64).alias("rows"), pl.col("unit").sort()
+    )
+    assert set(seen["repeat"]) == {"r1", "r2"}
+    for row in seen.iter_rows(named=True):
+        assert row["unit"] == list(range(ROWS[row["dataset"]]))
+
+
+@pytest.mark.thorough
+def test_folds_are_stratified_and_the_same_for_all_models(real: pl.DataFrame) -> None:
+    folds = real.group_by("dataset", "model", "fold").agg(
+        pl.len().cast(pl.Int64).alias("rows"), pl.col("label").cast(pl.Int64).sum().alias("positives")
+    )
+    assert set(folds["fold"]) == {f"r{repeat}f{fold}" for repeat in (1, 2) for fold in range(1, 6)}
+    spread = folds.group_by("dataset", "model").agg(
+        rows=pl.col("rows").max() - pl.col("rows").min(),
+        positives=pl.col("positives").max() - pl.col("positives").min(),
+    )
+    assert spread["rows"].max() == 1
+    assert spread["positives"].max() == 1
+    by_unit = real.group_by("dataset", "unit", pl.col("fold").str.head(2).alias("repeat"))
+    assert by_unit.agg(pl.col("fold").n_unique())["fold"].max() == 1
+
+
+@pytest.mark.thorough
+def test_the_two_repeats_are_cut_differently(real: pl.DataFrame) -> None:
+    cuts = real.filter(model="logistic_regression").select(
+        "dataset",
+        "unit",
+        repeat=pl.col("fold").str.slice(1, 1),
+        fold=pl.col("fold").str.slice(3, 1),
+    )
+    both = cuts.pivot(on="repeat", index=["dataset", "unit"], values="fold")
+    same = both.group_by("dataset").agg((pl.col("1") == pl.col("2")).cast(pl.Float64).mean().alias("share"))
+    # Independent cuts into five agree on a fifth of the rows.
+    assert same["share"].is_between(0.05, 0.4).all()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("name", "loader", "positive", "measure"),
+    [
+        ("digits", datasets.load_digits, 8, lambda data: data.data.mean(axis=1)),
+        ("breast_cancer", datasets.load_breast_cancer, 0, lambda data: data.data[:, 0]),
+        ("wine", datasets.load_wine, 2, lambda data: data.data[:, 0]),
+    ],
+)
+def test_labels_and_segments_are_those_of_the_data(real, name, loader, positive, measure) -> None:
+    data = loader()
+    frame = real.filter(dataset=name)
+    unit = frame["unit"].to_numpy()
+    np.testing.assert_array_equal(frame["label"].to_numpy(), (data.target == positive)[unit])
+
+    low, middle, high = TASKS[name].segments
+    measured = frame.with_columns(measured=pl.Series(measure(data)[unit]))
+    ranges = {
+        segment: measured.filter(segment=segment)["measured"].to_numpy() for segment in (low, middle, high)
+    }
+    assert set(frame["segment"]) == set(ranges)
+    assert ranges[low].max() < ranges[middle].min()
+    assert ranges[middle].max() < ranges[high].min()
+    # Equal values stay together, so terciles of few values are not quite equal.
+    for values in ranges.values():
+        assert abs(len(values) / len(frame) - 1 / 3) < 0.02
+
+
+@pytest.mark.thorough
+def test_every_model_ranks_well_and_no_two_are_alike(real: pl.DataFrame) -> None:
+    for name in ROWS:
+        scores = {}
+        for (model,), frame in real.filter(dataset=name).group_by("model"):
+            label, score = frame["label"].to_numpy(), frame["score"].to_numpy()
+            # The weakest measured is the decision tree on the digits, 0.90.
+            assert roc_auc_score(label, score) > 0.85, (name, model)
+            scores[model] = frame.sort("fold", "unit")["score"].to_numpy()
+        for a, b in combinations(scores, 2):
+            assert np.abs(scores[a] - scores[b]).max() > 0.1, (name, a, b)
+
+
+@pytest.mark.thorough
+def test_models_differ_in_their_decisions_at_one_half(real: pl.DataFrame) -> None:
+    decided = real.filter(dataset="digits").with_columns(positive=pl.col("score") >= 0.5)
+    rates = decided.group_by("model", "label").agg(pl.col("positive").cast(pl.Float64).mean())
+    tpr, fpr = (rates.filter(label=label)["positive"] for label in (1, 0))
+    # From an extra-trees forest that is too timid to a naive Bayes that is far too bold.
+    assert tpr.min() < 0.65
+    assert tpr.max() > 0.95
+    assert fpr.min() < 0.001
+    assert fpr.max() > 0.2
+
+
+@pytest.mark.thorough
+def test_ranks_change_with_prevalence_on_real_logs(real_logs: Path) -> None:
+    counts = nf.count_confusion(nf.scan_predictions(real_logs / "dataset=digits"), thresholds="exact")
+    comparison = nf.compare_models(counts, prevalence=[1e-4, 0.01, 0.5])
+    for table, metric in ((comparison.areas, "pr_auc"), (comparison.projection, "f_beta")):
+        rows = table.filter(metric=metric)
+        orders = {tuple(group.sort("rank", "model")["model"]) for group in rows.partition_by("prevalence")}
+        assert len(orders) > 1, metric
+    precision = comparison.projection.filter(metric="precision")
+    assert len({tuple(g.sort("rank", "model")["model"]) for g in precision.partition_by("prevalence")}) == 1
+
+
+@pytest.mark.thorough
+def test_counts_of_the_real_logs_equal_numpy(real_logs: Path, real: pl.DataFrame) -> None:
+    scan = nf.scan_predictions(real_logs, fold="fold", segments=["dataset", "segment"])
+    counts = nf.count_confusion(scan, thresholds=[0.1, 0.5, 0.9])
+    assert counts.select(pl.sum_horizontal("tp", "fp", "fn", "tn").sum()).item() == 3 * len(real)
+    keys = ["model", "fold", "dataset", "segment"]
+    log = real.partition_by(keys, as_dict=True)
+    for (*key, threshold), group in counts.partition_by(*keys, "threshold", as_dict=True).items():
+        rows = log[tuple(key)]
+        label, said = rows["label"].to_numpy() == 1, rows["score"].to_numpy() >= threshold
+        expected = (said & label).sum(), (said & ~label).sum(), (~said & label).sum(), (~said & ~label).sum()
+        assert group.select("tp", "fp", "fn", "tn").row(0) == expected
+
+
+@pytest.mark.thorough
+def test_areas_of_the_real_logs_equal_scikit_learn(real_logs: Path, real: pl.DataFrame) -> None:
+    counts = nf.count_confusion(nf.scan_predictions(real_logs, segments="dataset"), thresholds="exact")
+    areas = nf.compute_areas(counts, prevalence=[1e-4, 1e-3, 0.01, 0.1, 0.5])
+    assert len(areas) == real["model"].n_unique() * len(ROWS) * 6
+    for row in areas.iter_rows(named=True):
+        rows = real.filter(model=row["model"], dataset=row["dataset"])
+        label, score = rows["label"].to_numpy(), rows["score"].to_numpy()
+        if row["metric"] == "roc_auc":
+            assert row["value"] == pytest.approx(roc_auc_score(label, score), abs=1e-12)
+            continue
+        weight = np.where(
+            label, row["prevalence"] / label.mean(), (1 - row["prevalence"]) / (1 - label.mean())
+        )
+        expected = average_precision_score(label, score, sample_weight=weight)
+        assert row["value"] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.thorough
+def test_real_logs_are_repeatable_and_replaced(real: pl.DataFrame, tmp_path: Path) -> None:
+    stale = tmp_path / "dataset=wine" / "model=decision_tree" / "part-0.parquet"
+    stale.parent.mkdir(parents=True)
+    stale.write_bytes(b"of an earlier run")
+    write_demo_logs(tmp_path, datasets="wine")
+    keys = ["dataset", "model", "fold", "unit"]
+    assert_frame_equal(read(tmp_path).sort(keys), real.filter(dataset="wine").sort(keys), check_exact=True)
+    assert len(files_in(tmp_path)) == real["model"].n_unique()
+
+
+@pytest.mark.thorough
+def test_a_file_that_cannot_be_put_in_place_leaves_nothing_behind(tmp_path: Path) -> None:
+    first = tmp_path / "dataset=wine" / "model=logistic_regression" / "part-0.parquet"
+    first.mkdir(parents=True)
+    with pytest.raises(ParameterError, match=r"part-0\.parquet"):
+        write_demo_logs(tmp_path, datasets=("wine",))
+    assert files_in(tmp_path) == set()
+
+
+def test_without_scikit_learn_the_error_says_what_to_install(tmp_path, monkeypatch) -> None:
+    for module in [name for name in sys.modules if name.split(".")[0] == "sklearn"] + ["sklearn"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingPackageError) as caught:
+        write_demo_logs(tmp_path)
+    assert caught.value.hint == "pip install 'nci_frames[demo]'"
+    assert "sklearn" in (caught.value.found or "")
+    assert files_in(tmp_path) == set()
+
+
+@pytest.mark.thorough
+def test_importing_the_module_imports_no_learning_library() -> None:
+    code = "import sys, nci_frames.demo; print({'sklearn', 'scipy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_unknown_data_set_is_named_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(
+        ParameterError, match=r"datasets must be one of 'digits', 'breast_cancer', 'wine'"
+    ) as caught:
+        write_demo_logs(tmp_path, datasets=("wine", "digit"))
+    assert caught.value.found == "'digit'"
+    assert caught.value.hint == "did you mean 'digits'?"
+    assert files_in(tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"datasets": ()}, "datasets must be one or more names"),
+        ({"seed": -1}, "seed must be a whole number from 0 to 4,294,967,295"),
+        ({"seed": 2**32}, "seed must be a whole number"),
+        ({"seed": 0.5}, "seed must be a whole number"),
+    ],
+)
+def test_real_logs_refuse_bad_arguments(tmp_path, options, message) -> None:
+    with pytest.raises(ParameterError, match=message):
+        write_demo_logs(tmp_path, **options)

@@ -1,0 +1,363 @@
+"""Synthetic logs follow their laws, whose rates and areas are known."""
+
+import math
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import polars as pl
+import pytest
+from numpy.polynomial import Polynomial
+from numpy.typing import NDArray
+from polars.testing import assert_frame_equal
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.demo import ScoreLaw, synthetic_laws, write_synthetic_logs
+
+
+def files_in(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def graded_panels(nodes: int = 24, levels: int = 60) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Gauss-Legendre nodes and weights on panels of [0, 1] that halve towards both ends."""
+    half = np.concatenate([[0.0], 0.5 ** np.arange(levels, 0, -1)])
+    edges = np.concatenate([half, 1.0 - half[-2::-1]])
+    edges = np.unique(edges)
+    x, w = np.polynomial.legendre.leggauss(nodes)
+    width = np.diff(edges)[:, None]
+    return (edges[:-1, None] + width * (x + 1) / 2).ravel(), (width * w / 2).ravel()
+
+
+def density(x: NDArray[np.float64], a: float, b: float) -> NDArray[np.float64]:
+    return a * b * x ** (a - 1) * (1 - x**a) ** (b - 1)
+
+
+def test_rates_are_survival_functions_of_the_law() -> None:
+    law = ScoreLaw(positive=(2.0, 3.0), negative=(0.5, 1.5))
+    t = np.array([[-1.0, 0.0, 0.25], [0.64, 1.0, 7.0]])
+    expected_tpr = [[1, 1, (15 / 16) ** 3], [(1 - 0.64**2) ** 3, 0, 0]]
+    expected_fpr = [[1, 1, 0.5**1.5], [0.2**1.5, 0, 0]]
+    np.testing.assert_allclose(law.tpr(t), expected_tpr, rtol=1e-14)
+    np.testing.assert_allclose(law.fpr(t), expected_fpr, rtol=1e-14)
+    assert law.tpr(0.25).shape == ()
+    assert law.tpr(0.25).dtype == np.float64
+
+
+@pytest.mark.parametrize(("b_positive", "b_negative"), [(1, 1), (1, 2), (1.2, 8.0), (3.0, 2.5)])
+def test_roc_auc_with_equal_a_is_a_ratio(b_positive: float, b_negative: float) -> None:
+    # X^a has survival (1-z)^b in both classes, as the minima of b uniforms: which is the smaller?
+    law = ScoreLaw(positive=(0.7, b_positive), negative=(0.7, b_negative))
+    assert law.roc_auc() == pytest.approx(b_negative / (b_positive + b_negative), abs=1e-12)
+
+
+@pytest.mark.parametrize(("a_positive", "a_negative"), [(1, 1), (5, 1), (1.3, 0.4), (0.5, 2)])
+def test_roc_auc_with_unit_b_is_a_ratio(a_positive: float, a_negative: float) -> None:
+    law = ScoreLaw(positive=(a_positive, 1.0), negative=(a_negative, 1.0))
+    assert law.roc_auc() == pytest.approx(a_positive / (a_positive + a_negative), abs=1e-12)
+
+
+def test_roc_auc_with_whole_shapes_is_the_integral_of_a_polynomial() -> None:
+    x = Polynomial([0, 1])
+    tpr, fpr = (1 - x**4) ** 2, (1 - x) ** 5
+    area = -(tpr * fpr.deriv()).integ()
+    law = ScoreLaw(positive=(4, 2), negative=(1, 5))
+    assert law.roc_auc() == pytest.approx(area(1) - area(0), abs=1e-12)
+
+
+@pytest.mark.parametrize("prevalence", [1e-9, 1e-4, 0.1, 0.5, 0.9, 1 - 1e-9])
+def test_pr_auc_has_closed_forms_where_fpr_is_a_power_of_tpr(prevalence: float) -> None:
+    odds = prevalence / (1 - prevalence)
+    # Precision at recall t is eta t / (eta t + (1-eta) t^k), where k = b- / b+.
+    square = ScoreLaw(positive=(1.7, 1.5), negative=(1.7, 3.0))
+    assert square.pr_auc(prevalence) == pytest.approx(-odds * math.log(prevalence), rel=1e-9)
+    cube = ScoreLaw(positive=(0.6, 0.9), negative=(0.6, 2.7))
+    expected = math.sqrt(odds) * math.atan(1 / math.sqrt(odds))
+    assert cube.pr_auc(prevalence) == pytest.approx(expected, rel=1e-9)
+    blind = ScoreLaw(positive=(2.0, 5.0), negative=(2.0, 5.0))
+    assert blind.pr_auc(prevalence) == pytest.approx(prevalence, rel=1e-12)
+
+
+@pytest.mark.parametrize("prevalence", [1e-4, 0.01, 0.5])
+@pytest.mark.parametrize("model", range(8))
+def test_areas_agree_with_an_integral_over_the_threshold(model: int, prevalence: float) -> None:
+    law = synthetic_laws(8)[f"model_{model:02d}"]
+    x, w = graded_panels()
+    tpr, fpr = law.tpr(x), law.fpr(x)
+    assert law.roc_auc() == pytest.approx(w @ (tpr * density(x, *law.negative)), abs=1e-10)
+    # Beyond the last node both rates vanish, FPR first, so precision is 1 there.
+    positive, all_positive = prevalence * tpr, prevalence * tpr + (1 - prevalence) * fpr
+    precision = np.divide(positive, all_positive, out=np.ones_like(x), where=all_positive > 0)
+    expected = w @ (precision * density(x, *law.positive))
+    assert law.pr_auc(prevalence) == pytest.approx(expected, abs=1e-10)
+
+
+def true_area(law: ScoreLaw, eta: float | None) -> float:
+    """Integrate precision (or, without eta, 1 - FPR) over recall with mpmath, along u = recall^(1/8)."""
+    (ap, bp), (an, bn) = law.positive, law.negative
+
+    def height(u: Any) -> Any:
+        recall = u**8
+        x = (1 - recall ** (mpmath.mpf(1) / bp)) ** (mpmath.mpf(1) / ap)
+        fpr = (1 - x**an) ** bn
+        value = 1 - fpr if eta is None else eta * recall / (eta * recall + (1 - eta) * fpr)
+        return value * 8 * u**7
+
+    with mpmath.workdps(30):
+        return float(mpmath.quad(height, [0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.9999, 1]))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", synthetic_laws(4))
+def test_true_areas_equal_another_integration(name: str) -> None:
+    law = synthetic_laws(4)[name]
+    assert law.roc_auc() == pytest.approx(true_area(law, None), abs=1e-8)
+    for eta in (1e-4, 0.01, 0.5):
+        assert law.pr_auc(eta) == pytest.approx(true_area(law, eta), abs=1e-8)
+    assert (law.pr_auc(0), law.pr_auc(1)) == (0, 1)
+
+
+def test_pr_auc_has_analytic_limits_and_refuses_what_is_no_prevalence() -> None:
+    law = synthetic_laws(1)["model_00"]
+    assert law.pr_auc(0) == 0.0
+    assert law.pr_auc(1) == 1.0
+    for prevalence in (-0.1, 1.1, math.nan):
+        with pytest.raises(ParameterError, match=r"prevalence must be in \[0, 1\]"):
+            law.pr_auc(prevalence)
+
+
+def test_areas_of_extreme_laws_stay_finite() -> None:
+    nearly_perfect = ScoreLaw(positive=(50.0, 0.02), negative=(0.02, 50.0))
+    assert nearly_perfect.roc_auc() == pytest.approx(1.0, abs=1e-12)
+    assert nearly_perfect.pr_auc(1e-6) == pytest.approx(1.0, abs=1e-6)
+    hopeless = ScoreLaw(positive=nearly_perfect.negative, negative=nearly_perfect.positive)
+    assert hopeless.roc_auc() == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(0.0, 1.0), (1.0, -2.0), (math.inf, 1.0), (math.nan, 1.0), (1.0,)])
+def test_laws_refuse_impossible_shapes(shape) -> None:
+    with pytest.raises(ParameterError, match="negative must be two positive finite numbers"):
+        ScoreLaw(positive=(1.0, 1.0), negative=shape)
+
+
+def test_sample_follows_the_law_and_uses_one_number_for_each_score() -> None:
+    law = synthetic_laws(4)["model_03"]
+    labels = np.arange(200_000) % 4 == 0
+    rng, twin = np.random.default_rng(7), np.random.default_rng(7)
+    scores = law.sample(rng, labels)
+    twin.random(labels.size)
+    assert rng.random() == twin.random()
+    assert scores.dtype == np.float64
+    assert ((scores >= 0) & (scores <= 1)).all()
+    # Kolmogorov's statistic stays below 1.95 with probability 0.999 (asymptotically; the seed is fixed).
+    for is_positive, survival in ((True, law.tpr), (False, law.fpr)):
+        drawn = np.sort(scores[labels == is_positive])
+        steps = np.arange(drawn.size + 1) / drawn.size
+        cdf = 1 - survival(drawn)
+        distance = max(np.abs(cdf - steps[1:]).max(), np.abs(cdf - steps[:-1]).max())
+        assert distance * math.sqrt(drawn.size) < 1.95
+
+
+def test_laws_keep_their_names_and_are_all_distinct() -> None:
+    laws = synthetic_laws(120)
+    assert list(laws) == [f"model_{i:02d}" for i in range(120)]
+    assert len(set(laws.values())) == 120
+    assert list(laws.items())[:3] == list(synthetic_laws(3).items())
+    with pytest.raises(ParameterError, match="n must be a whole number >= 1"):
+        synthetic_laws(0)
+
+
+def test_roc_curves_of_any_two_laws_cross() -> None:
+    laws = synthetic_laws(20).values()
+    fpr = np.concatenate([np.logspace(-12, -1, 200), np.linspace(0.1, 1, 2000, endpoint=False)[1:]])
+    late = 1 - np.logspace(-1, -9, 200)
+    fpr = np.concatenate([fpr, late])
+
+    def tpr_at(law: ScoreLaw) -> NDArray[np.float64]:
+        a, b = law.negative
+        return law.tpr((1 - fpr ** (1 / b)) ** (1 / a))
+
+    for one, other in combinations(map(tpr_at, laws), 2):
+        difference = one - other
+        assert difference.min() < 0 < difference.max()
+
+
+def test_pr_auc_ranks_change_with_prevalence() -> None:
+    laws = synthetic_laws(8)
+
+    def ranked(prevalence: float) -> list[str]:
+        return sorted(laws, key=lambda model: laws[model].pr_auc(prevalence), reverse=True)
+
+    balanced, rare = ranked(0.5), ranked(0.001)
+    assert balanced[0] != rare[0]
+    by_roc_auc = sorted(laws, key=lambda model: laws[model].roc_auc())
+    # The best where positives are rare is the worst by ROC-AUC.
+    assert rare[0] == by_roc_auc[0]
+
+
+@pytest.fixture(scope="module")
+def synthetic(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    folder = tmp_path_factory.mktemp("synthetic")
+    return pl.read_parquet(write_synthetic_logs(folder, rows=1_000_003, models=4, prevalence=0.2, files=3))
+
+
+@pytest.mark.thorough
+def test_synthetic_log_has_exactly_the_rows_asked_for(synthetic: pl.DataFrame) -> None:
+    assert synthetic.schema == {
+        "model": pl.String,
+        "fold": pl.String,
+        "segment": pl.String,
+        "unit": pl.Int64,
+        "label": pl.Boolean,
+        "score": pl.Float64,
+    }
+    assert synthetic.height == 1_000_003
+    assert synthetic.null_count().sum_horizontal().item() == 0
+    counted = dict(synthetic["model"].value_counts().iter_rows())
+    assert counted == {"model_00": 250_001, "model_01": 250_001, "model_02": 250_001, "model_03": 250_000}
+    assert set(synthetic["fold"]) == {f"fold_{i}" for i in range(10)}
+    assert set(synthetic["segment"]) == {f"segment_{i:02d}" for i in range(20)}
+
+
+@pytest.mark.thorough
+def test_all_models_score_the_same_units(synthetic: pl.DataFrame) -> None:
+    units = synthetic.group_by("unit").agg(
+        pl.col("model").n_unique().cast(pl.Int64), pl.col("fold", "segment", "label").n_unique()
+    )
+    assert units.select(pl.col("fold", "segment", "label").max()).row(0) == (1, 1, 1)
+    assert units.sort("unit")["model"].to_list() == [4] * 250_000 + [3]
+
+
+@pytest.mark.thorough
+def test_counted_rates_are_within_four_sigma_of_the_law(synthetic: pl.DataFrame) -> None:
+    thresholds = np.array([0.05, 0.2, 0.4, 0.5, 0.7, 0.9, 0.99])
+    for model, law in synthetic_laws(4).items():
+        frame = synthetic.filter(model=model)
+        for is_positive, rate in ((True, law.tpr(thresholds)), (False, law.fpr(thresholds))):
+            scores = frame.filter(label=is_positive)["score"].to_numpy()
+            counted = (scores[:, None] >= thresholds).mean(axis=0)
+            sigma = np.sqrt(rate * (1 - rate) / scores.size)
+            # Rates too near to 0 or 1 for the normal law get five more events.
+            assert (np.abs(counted - rate) <= 4 * sigma + 5 / scores.size).all(), (model, is_positive)
+
+
+@pytest.mark.thorough
+def test_counted_areas_are_those_of_the_law(synthetic: pl.DataFrame) -> None:
+    for model, law in synthetic_laws(4).items():
+        frame = synthetic.filter(model=model)
+        label, score = frame["label"].to_numpy(), frame["score"].to_numpy()
+        # Hanley and McNeil: sigma is below sqrt(A(1-A)/min(positives, negatives)), here 0.001.
+        assert roc_auc_score(label, score) == pytest.approx(law.roc_auc(), abs=4e-3)
+        assert average_precision_score(label, score) == pytest.approx(law.pr_auc(0.2), abs=8e-3)
+
+
+@pytest.mark.thorough
+def test_classes_folds_and_segments_are_independent_and_have_their_shares(synthetic: pl.DataFrame) -> None:
+    units = synthetic.filter(model="model_00")
+    n = units.height
+    assert abs(units["label"].mean() - 0.2) < 4 * math.sqrt(0.2 * 0.8 / n)
+    sizes = units["fold"].value_counts()["count"]
+    assert sizes.max() - sizes.min() <= 1
+    for key, groups in (("fold", 10), ("segment", 20)):
+        shares = units.group_by(key).agg(
+            pl.len().cast(pl.Int64).alias("rows"), pl.col("label").mean().alias("prevalence")
+        )
+        sigma = math.sqrt(0.2 * 0.8 / (n / groups))
+        assert ((shares["prevalence"] - 0.2).abs() < 4.5 * sigma).all()
+        assert ((shares["rows"] - n / groups).abs() < 4.5 * math.sqrt(n / groups)).all()
+    cells = units.group_by("fold", "segment").len()
+    assert cells.height == 200
+    assert ((cells["len"].cast(pl.Int64) - n / 200).abs() < 5 * math.sqrt(n / 200)).all()
+
+
+@pytest.mark.thorough
+def test_scores_of_two_models_are_independent_given_the_label(synthetic: pl.DataFrame) -> None:
+    for is_positive in (True, False):
+        wide = (
+            synthetic.filter(label=is_positive).pivot(on="model", index="unit", values="score").drop_nulls()
+        )
+        scores = wide.drop("unit").to_numpy()
+        off_diagonal = np.corrcoef(scores, rowvar=False)[np.triu_indices(4, 1)]
+        assert (np.abs(off_diagonal) < 4.5 / math.sqrt(wide.height)).all()
+
+
+def test_rows_do_not_depend_on_the_files_and_the_same_seed_repeats_them(tmp_path: Path) -> None:
+    options = {"rows": 10_007, "models": 3, "folds": 4, "segments": 5, "seed": 11}
+    one = pl.read_parquet(write_synthetic_logs(tmp_path / "one", files=1, **options))
+    seven = pl.read_parquet(write_synthetic_logs(tmp_path / "seven", files=7, **options))
+    assert len(files_in(tmp_path / "seven")) == 7
+    assert_frame_equal(one, seven, check_exact=True)
+    again = pl.read_parquet(write_synthetic_logs(tmp_path / "seven", files=7, **options))
+    assert_frame_equal(one, again, check_exact=True)
+    shorter = pl.read_parquet(write_synthetic_logs(tmp_path / "shorter", **(options | {"rows": 500})))
+    assert_frame_equal(one.head(500), shorter, check_exact=True)
+    other = pl.read_parquet(write_synthetic_logs(tmp_path / "other", **(options | {"seed": 12})))
+    assert not one["score"].equals(other["score"])
+    assert not one["label"].equals(other["label"])
+
+
+def test_every_file_holds_all_models(tmp_path: Path) -> None:
+    write_synthetic_logs(tmp_path, rows=600, models=5, files=4)
+    assert files_in(tmp_path) == {f"part-0000{k}.parquet" for k in range(4)}
+    for path in tmp_path.iterdir():
+        assert pl.read_parquet(path)["model"].n_unique() == 5
+
+
+@pytest.mark.thorough
+def test_files_have_some_millions_of_rows_unless_told(tmp_path: Path) -> None:
+    write_synthetic_logs(tmp_path, rows=2_600_000, models=2, dtype="float32")
+    rows = [pl.scan_parquet(path).select(pl.len()).collect().item() for path in sorted(tmp_path.iterdir())]
+    assert rows == [1_300_000] * 2
+
+
+def test_float32_scores_are_the_rounded_float64_scores(tmp_path: Path) -> None:
+    double = pl.read_parquet(write_synthetic_logs(tmp_path / "double", rows=5_000))
+    single = pl.read_parquet(write_synthetic_logs(tmp_path / "single", rows=5_000, dtype="float32"))
+    assert single.schema["score"] == pl.Float32
+    assert_frame_equal(double.with_columns(pl.col("score").cast(pl.Float32)), single, check_exact=True)
+
+
+@pytest.mark.parametrize("prevalence", [0, 1])
+def test_logs_of_one_class_have_no_row_of_the_other(tmp_path: Path, prevalence: int) -> None:
+    log = pl.read_parquet(write_synthetic_logs(tmp_path, rows=50_000, prevalence=prevalence))
+    assert log["label"].unique().to_list() == [bool(prevalence)]
+
+
+def test_the_smallest_log_is_one_row(tmp_path: Path) -> None:
+    log = pl.read_parquet(write_synthetic_logs(tmp_path, rows=1))
+    assert log.select("model", "fold", "unit").rows() == [("model_00", "fold_0", 0)]
+
+
+def test_a_folder_with_files_of_another_log_is_refused(tmp_path: Path) -> None:
+    write_synthetic_logs(tmp_path, rows=100, files=3)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ParameterError, match="the folder contains Parquet files of another log") as caught:
+        write_synthetic_logs(tmp_path, rows=100, files=2)
+    assert "part-00002.parquet" in (caught.value.found or "")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rows": 0}, "rows must be a whole number >= 1"),
+        ({"rows": 1e6}, "rows must be a whole number >= 1"),
+        ({"models": 0}, "models must be a whole number >= 1"),
+        ({"folds": 0}, "folds must be a whole number >= 1"),
+        ({"segments": -3}, "segments must be a whole number >= 1"),
+        ({"prevalence": -0.01}, r"prevalence must be in \[0, 1\]"),
+        ({"prevalence": 1.01}, r"prevalence must be in \[0, 1\]"),
+        ({"prevalence": math.nan}, r"prevalence must be in \[0, 1\]"),
+        ({"files": 0}, "files must be a whole number from 1 to 13"),
+        ({"files": 14}, "files must be a whole number from 1 to 13"),
+        ({"dtype": "float16"}, "dtype must be one of 'float64', 'float32'"),
+        ({"seed": -1}, "seed must be a whole number from 0"),
+    ],
+)
+def test_synthetic_logs_refuse_bad_arguments(tmp_path, options, message) -> None:
+    with pytest.raises(ParameterError, match=message):
+        write_synthetic_logs(tmp_path / "log", **({"rows": 100} | options))
+    assert not (tmp_path / "log").exists()

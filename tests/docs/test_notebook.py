@@ -1,0 +1,59 @@
+"""The notebook runs, and what its cells show is a comparison, charts and a table."""
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import altair as alt
+import pytest
+from great_tables import GT
+
+import nci_frames as nf
+
+NOTEBOOK = Path(__file__).parents[2] / "examples" / "notebook.py"
+
+
+@pytest.mark.thorough
+def test_every_cell_shows_what_it_makes() -> None:
+    shown, made = runpy.run_path(str(NOTEBOOK))["app"].run()
+    kinds = [type(output) for output in shown if isinstance(output, nf.Comparison | alt.LayerChart | GT)]
+    assert kinds == [nf.Comparison, alt.LayerChart, alt.LayerChart, alt.LayerChart, GT]
+    areas = made["comparison"].areas.filter(metric="pr_auc")
+    best = areas.filter(rank=1).sort("prevalence")["model"].to_list()
+    # The point of the notebook: who is best depends on the prevalence.
+    assert best[0] != best[-1]
+
+
+@pytest.mark.thorough
+def test_the_notebook_becomes_a_page_that_holds_all_outputs(tmp_path: Path) -> None:
+    # marimo keeps what it found beside the notebook, so it gets one of its own.
+    notebook, page = tmp_path / "notebook.py", tmp_path / "notebook.html"
+    notebook.write_text(NOTEBOOK.read_text())
+    command = [
+        sys.executable,
+        "-m",
+        "marimo",
+        "--yes",
+        "export",
+        "html",
+        str(notebook),
+        "--output",
+        str(page),
+    ]
+    done = subprocess.run([*command, "--no-include-code"], capture_output=True, text=True, check=False)
+    # The command fails if a cell does.
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    for part in ("Best by PR-AUC", "vegalite", "F-beta over", "nci-pr-auc-prevalence"):
+        assert part in text, part
+
+
+@pytest.mark.thorough
+def test_a_cell_that_fails_would_be_seen(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    text = NOTEBOOK.read_text()
+    assert "nf.chart_p3(comparison.projection" in text
+    broken.write_text(text.replace("nf.chart_p3(comparison.projection", "nf.chart_p3(comparison.areas"))
+    with pytest.raises(nf.SchemaError, match="projection"):
+        runpy.run_path(str(broken))["app"].run()

@@ -1,0 +1,412 @@
+"""A prevalence for each segment: the same as a loop over the segments, each at its own number."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.commands.cli import main
+from nci_frames.jobs.small_segments import (
+    field_with_small_pooled,
+    small_segments,
+    with_small_pooled,
+)
+from nci_frames.questions.summary import segment_areas, summarise
+from nci_frames.reporting.html import render_report
+from nci_frames.reporting.json import render_json
+from nci_frames.reporting.markdown import render_markdown
+from tests.logs import random_log
+
+COUNTS = nf.pool_counts(nf.count_confusion(random_log(900), thresholds=[-0.5, 0.0, 0.5]), over="fold")
+RATES = nf.compute_rates(COUNTS)
+(KEY,) = nf.schemas.COUNTS.keys(COUNTS.columns)
+SEGMENTS = COUNTS[KEY].unique().sort().to_list()
+ETAS = dict(zip(SEGMENTS, np.geomspace(1e-4, 0.3, len(SEGMENTS)).tolist(), strict=True))
+FIELD = pl.DataFrame(
+    {KEY: pl.Series(SEGMENTS, dtype=COUNTS.schema[KEY]), "prevalence": ETAS.values()}
+).with_columns(share=pl.int_range(1, pl.len() + 1).cast(pl.Float64))
+
+CALLS: dict[str, Callable[[pl.DataFrame, Any], pl.DataFrame]] = {
+    "project_rates": lambda frame, eta: nf.project_rates(
+        frame,
+        metrics=["precision", "f_beta", "recall", nf.expected_cost(c_fn=20)],
+        prevalence=eta,
+        beta=[0.5, 2],
+    ),
+    "project_in_parts": lambda frame, eta: pl.concat(
+        nf.project_in_parts(frame, metrics="precision", prevalence=eta, rows=2)
+    ),
+    "precision_band": lambda frame, eta: nf.precision_band(
+        nf.compute_rates(frame, interval="wilson"), prevalence=eta
+    ),
+    "rank_models": lambda frame, eta: nf.rank_models(
+        nf.project_rates(frame, metrics="f_beta", prevalence=eta), by=[KEY, "metric", "beta", "threshold"]
+    ),
+    "compute_areas": lambda frame, eta: nf.compute_areas(frame, prevalence=eta),
+    "best points": lambda frame, eta: nf.select_operating_points(frame, metric="f_beta", prevalence=eta),
+    "precise points": lambda frame, eta: nf.select_operating_points(frame, precision=0.9, prevalence=eta),
+    "points within alerts": lambda frame, eta: nf.select_operating_points(
+        frame, alerts=1, volume=50, prevalence=eta, interpolate=True
+    ),
+    "bootstrap": lambda frame, eta: nf.bootstrap(
+        frame, metric=["precision", "pr_auc"], prevalence=eta, repeats=20
+    ),
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", CALLS)
+def test_each_segment_is_judged_at_its_prevalence(name: str) -> None:
+    call = CALLS[name]
+    one_by_one = pl.concat(
+        call(part, ETAS[value])
+        for (value,), part in RATES.partition_by(KEY, as_dict=True, maintain_order=True).items()
+    )
+    order = [
+        column for column in ("model", KEY, "threshold", "metric", "beta") if column in one_by_one.columns
+    ]
+    wanted = one_by_one.sort(order)
+    assert len(wanted)
+    for given in (FIELD.sample(fraction=1, shuffle=True, seed=1), FIELD.lazy(), {KEY: ETAS}):
+        assert_frame_equal(call(RATES, given).sort(order), wanted, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def test_a_key_of_another_type_is_matched_as_text() -> None:
+    numbered = {value: place for place, value in enumerate(SEGMENTS)}
+    rates = RATES.with_columns(pl.col(KEY).replace_strict(numbered, return_dtype=pl.Int32))
+    texts = FIELD.with_columns(pl.col(KEY).replace_strict(numbered).cast(pl.String))
+    found = nf.project_rates(rates, metrics="precision", prevalence=texts)
+    wanted = nf.project_rates(RATES, metrics="precision", prevalence=FIELD)
+    assert found[KEY].dtype == pl.Int32
+    assert found["value"].to_list() == wanted["value"].to_list()
+
+
+def test_models_may_have_prevalences_of_their_own() -> None:
+    """As ``estimate_prevalence`` returns them, whose further columns play no part."""
+    models = RATES["model"].unique().sort()
+    given = pl.DataFrame({"model": models, "prevalence": np.linspace(0.1, 0.2, len(models)), "lower": 0.0})
+    found = nf.project_rates(RATES, metrics="precision", prevalence=given)
+    for model, eta in zip(models, given["prevalence"], strict=True):
+        alone = nf.project_rates(RATES.filter(model=model), metrics="precision", prevalence=eta)
+        assert_frame_equal(found.filter(model=model), alone)
+
+
+def test_differences_are_split_at_the_prevalences_of_the_field() -> None:
+    points = RATES.filter(threshold=0.0)
+    found = nf.decompose_difference(points, metric="precision", over=KEY, prevalence=FIELD)
+    by_hand = points.join(FIELD.drop("share"), on=KEY, nulls_equal=True)
+    wanted = nf.decompose_difference(by_hand, metric="precision", over=KEY, prevalence="selected")
+    assert_frame_equal(found, wanted)
+    assert set(found["prevalence"]) == set(list(ETAS.values())[1:])
+
+
+def traffic(at: float, model: str, metric: str) -> float:
+    """The metric of a log with the prevalences and shares of the field, cell by cell."""
+    tp = fp = fn = tn = 0.0
+    for value, eta, share in FIELD.iter_rows():
+        row = RATES.filter(pl.col(KEY).eq_missing(pl.lit(value)), threshold=at, model=model).row(
+            0, named=True
+        )
+        tp += share * eta * row["tpr"]
+        fn += share * eta * (1 - row["tpr"])
+        fp += share * (1 - eta) * row["fpr"]
+        tn += share * (1 - eta) * (1 - row["fpr"])
+    total = tp + fp + fn + tn
+    values = {
+        "precision": tp / (tp + fp) if tp + fp else np.nan,
+        "recall": tp / (tp + fn),
+        "f_beta": 2 * tp / (2 * tp + fp + fn),
+        "accuracy": (tp + tn) / total,
+        "pos_fraction": (tp + fp) / total,
+    }
+    return values[metric]
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall", "f_beta", "accuracy", "pos_fraction"])
+def test_a_roll_up_is_that_of_the_traffic(metric: str) -> None:
+    table = nf.roll_up(RATES, over=KEY, metrics=metric, prevalence=FIELD)
+    assert len(table) == 2 * 3 * 3  # models, thresholds, averages
+    each = nf.project_rates(RATES, metrics=metric, prevalence=FIELD)
+    weights = FIELD.select(KEY, weight=pl.col("share") * pl.col("prevalence"))
+    for row in table.iter_rows(named=True):
+        at = {"model": row["model"], "threshold": row["threshold"]}
+        mine = each.filter(**at).join(weights, on=KEY, nulls_equal=True).drop_nulls("value")
+        if row["average"] == "micro":
+            wanted = traffic(row["threshold"], row["model"], metric)
+            mix = (FIELD["share"] * FIELD["prevalence"]).sum() / FIELD["share"].sum()
+            # Recall does not depend on the prevalence.
+            assert row["prevalence"] == pytest.approx(mix)
+        elif row["average"] == "macro":
+            wanted = mine["value"].mean()
+        else:
+            weight = mine["weight"].sum()
+            wanted = (mine["value"] * mine["weight"]).sum() / weight if weight else None
+        assert (row["value"] is None) == (wanted is None or np.isnan(wanted))
+        assert row["value"] is None or row["value"] == pytest.approx(wanted, rel=1e-12), row
+
+
+def test_the_log_as_its_own_field_changes_nothing() -> None:
+    rates = RATES.filter(pl.col("model") == RATES["model"].min())
+    rows = rates.group_by(KEY).agg(
+        prevalence=pl.col("observed_prevalence").first(),
+        share=(pl.col("positives") + pl.col("negatives")).first().cast(pl.Float64),
+    )
+    numbers = ["average", "threshold", "value"]
+    found = nf.roll_up(rates, over=KEY, metrics="f_beta", prevalence=rows).select(numbers)
+    wanted = nf.roll_up(rates, over=KEY, metrics="f_beta").select(numbers)
+    assert_frame_equal(found, wanted)
+
+
+def test_without_shares_the_traffic_is_unknown() -> None:
+    table = nf.roll_up(RATES, over=KEY, metrics="precision", prevalence=FIELD.drop("share"))
+    known = table.group_by("average").agg(pl.col("value").is_not_null().any()).sort("average")
+    assert known.rows() == [("macro", True), ("micro", False), ("weighted", False)]
+
+
+def test_a_segment_whose_rates_are_unknown_leaves_the_traffic_unknown() -> None:
+    part = RATES.filter(threshold=0.0, model=RATES["model"][0])
+    broken = part.with_columns(
+        tpr=pl.when(pl.col(KEY) == SEGMENTS[-1]).then(None).otherwise("tpr"),
+        tp=pl.when(pl.col(KEY) == SEGMENTS[-1]).then(0).otherwise("tp"),
+        fn=pl.when(pl.col(KEY) == SEGMENTS[-1]).then(0).otherwise("fn"),
+        positives=pl.when(pl.col(KEY) == SEGMENTS[-1]).then(0).otherwise("positives"),
+    ).with_columns(observed_prevalence=pl.col("positives") / (pl.col("positives") + pl.col("negatives")))
+    micro = nf.roll_up(broken, over=KEY, metrics=["recall", "fpr"], prevalence=FIELD).filter(average="micro")
+    assert micro.filter(metric="recall")["value"].to_list() == [None]
+    assert micro.filter(metric="fpr")["value"].null_count() == 0
+    assert micro["skipped"].to_list() == [1, 1]
+
+
+BAD = {
+    "no segment column": (FIELD.select("prevalence"), SchemaError, "needs the columns of its segments"),
+    "no prevalence": (FIELD.select(KEY), SchemaError, "it lacks 'prevalence'"),
+    "unknown column": (FIELD.rename({KEY: "cuontry"}), SchemaError, "missing column 'cuontry'"),
+    "missing segment": (FIELD.head(1), ParameterError, "a segment has no prevalence"),
+    "extra segment": (
+        pl.concat([FIELD, FIELD.head(1).with_columns(pl.lit("atlantis").alias(KEY))]),
+        ParameterError,
+        "not judged(.|\n)*atlantis",
+    ),
+    "duplicate": (pl.concat([FIELD, FIELD.head(1)]), ParameterError, "more than one prevalence"),
+    "too large": (FIELD.with_columns(prevalence=1.5), ParameterError, r"within \[0, 1\]"),
+    "null": (FIELD.with_columns(prevalence=pl.lit(None, pl.Float64)), ParameterError, r"within \[0, 1\]"),
+    "NaN": (FIELD.with_columns(prevalence=float("nan")), ParameterError, r"within \[0, 1\]"),
+    "text": (FIELD.with_columns(prevalence=pl.lit("a")), SchemaError, "'prevalence' must be Float64"),
+    "negative share": (FIELD.with_columns(share=-1.0), ParameterError, "shares of the traffic"),
+    "no share": (FIELD.with_columns(share=0.0), ParameterError, "shares of the traffic"),
+    "list as key": (
+        FIELD.with_columns(pl.concat_list(pl.col(KEY)).alias(KEY)),
+        SchemaError,
+        "must be String",
+    ),
+    "two keys": ({KEY: ETAS, "other": {"a": 0.1}}, ParameterError, "one key"),
+    "mixed values": ({KEY: {"at": 0.1, 3: 0.2}}, ParameterError, "of one type"),
+    "flat": ({"at": 0.1}, ParameterError, "prevalence must be"),
+    "empty": ({}, ParameterError, "one key"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("call", ["project_rates", "compute_areas", "best points", "bootstrap"])
+def test_an_unclear_field_is_refused(name: str, call: str) -> None:
+    given, error, text = BAD[name]
+    with pytest.raises(error, match=text):
+        CALLS[call](RATES, given)
+
+
+def test_a_roll_up_can_be_ranked() -> None:
+    table = nf.roll_up(RATES, over=KEY, metrics="precision", prevalence=FIELD)
+    ranked = nf.rank_models(table)
+    assert len(ranked) == len(table)
+    assert {"segments", "skipped"}.isdisjoint(ranked.columns)
+    for row in ranked.iter_rows(named=True):
+        rivals = table.filter(average=row["average"], threshold=row["threshold"])["value"].drop_nulls()
+        assert row["rank"] == (None if row["value"] is None else 1 + (rivals > row["value"]).sum())
+
+
+@pytest.fixture(scope="module")
+def comparison() -> nf.Comparison:
+    return nf.compare_models(
+        COUNTS, prevalence=FIELD, threshold=0.0, beta=[0.5, 1.0], segments=KEY, repeats=20
+    )
+
+
+def test_a_comparison_judges_each_segment_at_its_prevalence(comparison: nf.Comparison) -> None:
+    points = nf.select_operating_points(RATES, threshold=0.0)
+    projection = nf.project_rates(
+        points,
+        metrics=["precision", "recall", "f_beta", "accuracy", "pos_fraction"],
+        prevalence=FIELD,
+        beta=[0.5, 1.0],
+    )
+    tables = comparison.tables
+    for name, wanted in {
+        "field_projection": projection,
+        "field_areas": nf.compute_areas(COUNTS, prevalence=FIELD),
+    }.items():
+        assert_frame_equal(tables[name], nf.rank_models(wanted), rel_tol=1e-12)
+    assert_frame_equal(comparison.field, FIELD, check_row_order=False)
+    mix = (FIELD["share"] * FIELD["prevalence"]).sum() / FIELD["share"].sum()
+    assert comparison.prevalence[0] == FIELD["prevalence"].min()
+    assert comparison.prevalence[-1] == FIELD["prevalence"].max()
+    assert any(eta == pytest.approx(mix, rel=1e-14) for eta in comparison.prevalence)
+    micro = tables["field_averages"].filter(average="micro", metric="f_beta", beta=1.0)
+    assert sorted(micro["model"]) == sorted(COUNTS["model"].unique())
+    for model, value in micro.select("model", "value").iter_rows():
+        assert value == pytest.approx(traffic(0.0, model, "f_beta"))
+
+
+def test_a_report_shows_segments_at_their_prevalence(comparison: nf.Comparison) -> None:
+    summary = summarise(comparison)
+    assert summary.traffic is not None
+    areas = segment_areas(comparison)
+    assert {names[KEY] for names, _ in areas} == set(SEGMENTS)
+    for names, rows in areas:
+        assert rows["prevalence"].unique().to_list() == [ETAS[names[KEY]]]
+    text = render_markdown(comparison)
+    assert "PR-AUC of every segment at its own prevalence in the field." in text
+    assert "All traffic, with the shares and prevalences of its segments, at threshold 0:" in text
+    content = json.loads(render_json(comparison))
+    schema = json.loads((Path(__file__).parents[3] / "docs" / "report.schema.json").read_text())
+    jsonschema.validate(content, schema)
+    assert [row["value"] for row in content["traffic"]] == summary.traffic["value"].to_list()
+    told = {entry["segment"][KEY]: entry["prevalence"] for entry in content["segments"]}
+    assert told == ETAS
+
+
+@pytest.mark.thorough
+def test_a_page_shows_segments_at_their_prevalence(comparison: nf.Comparison) -> None:
+    page = render_report(comparison)
+    assert "Each segment is evaluated at its own prevalence in the field." in page
+    assert "All traffic" in page
+
+
+@pytest.mark.thorough
+def test_without_shares_a_report_has_no_traffic() -> None:
+    bare = nf.compare_models(COUNTS, prevalence={KEY: ETAS}, threshold=0.0, segments=KEY, repeats=20)
+    assert summarise(bare).traffic is None
+    assert "All traffic" not in render_markdown(bare)
+    assert json.loads(render_json(bare))["traffic"] is None
+
+
+def test_a_field_without_its_segments_is_refused() -> None:
+    with pytest.raises(SchemaError, match="missing column 'country'"):
+        nf.compare_models(COUNTS, prevalence=FIELD, threshold=0.0)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_file_of_prevalences_on_the_command_line(tmp_path: Path, ending: str) -> None:
+    log = random_log(300).with_columns(pl.col("country").fill_null("fr")).drop("fold")
+    log.write_parquet(tmp_path / "log.parquet")
+    given = FIELD.with_columns(pl.col(KEY).fill_null("fr"))
+    file = tmp_path / f"field.{ending}"
+    given.write_csv(file) if ending == "csv" else given.write_parquet(file)
+    arguments = [str(tmp_path / "log.parquet"), "--prevalence", str(file), "--beta", "1", "--threshold", "0"]
+    done = CliRunner().invoke(
+        main, ["report", *arguments, "--out", str(tmp_path / "out"), "--format", "json"]
+    )
+    assert done.exit_code == 0, done.output
+    found = pl.read_parquet(tmp_path / "out" / "tables" / "field_areas.parquet").filter(metric="pr_auc")
+    told = dict(found.select(KEY, "prevalence").iter_rows())
+    assert told == dict(given.select(KEY, "prevalence").iter_rows())
+
+
+@pytest.mark.parametrize("shares", [True, False])
+def test_small_segments_have_a_prevalence_together(shares: bool) -> None:
+    """One of two tiers of a country is small; so are both of another country."""
+    sizes = {("at", "x"): (400, 50), ("at", "y"): (100, 5), ("de", "x"): (30, 2), ("de", "y"): (70, 4)}
+    sizes |= {("fr", "x"): (300, 60), ("fr", "y"): (200, 40)}
+    counts = pl.DataFrame(
+        [
+            {"model": "a", "country": country, "tier": tier, "threshold": 0.5, "tp": hits, "fp": 0, "fn": 0,
+             "tn": rows - hits}
+            for (country, tier), (rows, hits) in sizes.items()
+        ]
+    )  # fmt: skip
+    given = {"at": (0.01, 0.5), "de": (0.1, 0.3), "fr": (0.02, 0.2)}
+    field = pl.DataFrame([(c, eta, share) for c, (eta, share) in given.items()], orient="row",
+                         schema=["country", "prevalence", "share"])  # fmt: skip
+    small = small_segments(counts, ["country", "tier"], positives=10)
+    found = field_with_small_pooled(
+        field if shares else field.drop("share"), counts, small, ["country", "tier"]
+    )
+    assert found["country"].to_list() == ["at", "fr", "other"]
+    assert found["prevalence"][:2].to_list() == [0.01, 0.02]
+    at, de = (0.5 * 100 / 500, 0.3) if shares else (100, 100)
+    assert found["prevalence"][2] == pytest.approx((0.01 * at + 0.1 * de) / (at + de))
+    if shares:
+        assert found["share"].to_list() == pytest.approx([0.4, 0.2, 0.4])
+    pooled = with_small_pooled(counts, small)
+    nf.compute_areas(pooled, prevalence=found)
+    # Segments that are none of the log are refused as before.
+    with pytest.raises(ParameterError, match="a segment that is not judged"):
+        field_with_small_pooled(field.with_columns(country=pl.lit("us")).head(1), counts, small, ["country"])
+
+
+@pytest.mark.thorough
+def test_small_segments_and_a_file_of_prevalences_on_the_command_line(tmp_path: Path) -> None:
+    log = random_log(900).with_columns(pl.col("country").fill_null("fr")).drop("fold")
+    log.write_parquet(tmp_path / "log.parquet")
+    given = FIELD.with_columns(pl.col(KEY).fill_null("fr"))
+    given.write_csv(tmp_path / "field.csv")
+    positives = log.filter(label=True).group_by(KEY, "model").len().group_by(KEY).agg(pl.col("len").max())
+    least = int(positives["len"].sort()[-1])
+    few = positives.filter(pl.col("len") < least)[KEY].to_list()
+    assert 1 <= len(few) < len(positives)
+    arguments = [str(tmp_path / "log.parquet"), "--prevalence", str(tmp_path / "field.csv"), "--beta", "1"]
+    arguments += ["--threshold", "0", "--min-positives", str(least), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(main, ["report", *arguments, "--format", "json"])
+    assert done.exit_code == 0, done.output
+    found = pl.read_parquet(tmp_path / "out/tables/field_areas.parquet").filter(metric="pr_auc")
+    told = dict(found.select(KEY, "prevalence").iter_rows())
+    pooled = given.filter(pl.col(KEY).is_in(few))
+    mean = (pooled["prevalence"] * pooled["share"]).sum() / pooled["share"].sum()
+    rest = dict(given.filter(~pl.col(KEY).is_in(few)).select(KEY, "prevalence").iter_rows())
+    assert told == {**rest, "other": pytest.approx(mean)}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("country,prevalence\nat,lots\n", "a prevalence that is no number"),
+        ("country,prevalence\nat,\n", "a prevalence that is no number"),
+        ("country,eta\nat,0.1\n", "lacks the column 'prevalence'"),
+        ("prevalence\n0.1\n", "lacks a column of segments"),
+        ("country,prevalence\nat,0.1\n", "a segment has no prevalence"),
+        (None, "cannot be read"),
+    ],
+)
+def test_a_bad_file_of_prevalences_is_refused(tmp_path: Path, content: str | None, told: str) -> None:
+    random_log(60).write_parquet(tmp_path / "log.parquet")
+    if content is not None:
+        (tmp_path / "field.csv").write_text(content)
+    arguments = [
+        str(tmp_path / "log.parquet"),
+        "-p",
+        str(tmp_path / "field.csv"),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    done = CliRunner().invoke(main, ["report", *arguments])
+    assert done.exit_code in (2, 3)
+    assert told in done.output
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.thorough
+def test_a_threshold_that_was_not_counted_leaves_points_undefined() -> None:
+    found = nf.compare_models(COUNTS, prevalence=FIELD, threshold=0.25, segments=KEY, repeats=20)
+    assert found.field_projection is not None
+    assert found.field_projection["value"].null_count() == len(found.field_projection)
+    assert found.field_areas is not None
+    assert found.field_areas["value"].null_count() == 0

@@ -1,0 +1,285 @@
+"""The prevalence of traffic: formulas, coverage, and the test of whether it is a mixture."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, softmax
+from scipy.stats import norm
+
+import nci_frames as nf
+from nci_frames.commands.cli import main
+from nci_frames.evaluation.prevalence.estimates import estimates
+from nci_frames.evaluation.prevalence.fit import misfits
+from nci_frames.evaluation.prevalence.mixtures import Mixtures
+from tests.traffic import EDGES, law, simulated
+
+
+def test_two_bins_are_the_formula_of_rogan_and_gladen() -> None:
+    labelled = pl.DataFrame(
+        {"model": "a", "threshold": [0.5], "tp": [90], "fp": [50], "fn": [10], "tn": [950]}
+    )
+    traffic = pl.DataFrame({"model": "a", "threshold": [0.5], "above": [1300], "below": [8700]})
+    for method in ("em", "adjusted_count", "matching"):
+        found = nf.estimate_prevalence(labelled, traffic, method=method)  # type: ignore[arg-type]
+        assert found["prevalence"].item() == pytest.approx((0.13 + 0.95 - 1) / (0.9 + 0.95 - 1), abs=1e-9)
+
+
+bins = st.lists(st.tuples(*[st.integers(20, 200)] * 3), min_size=2, max_size=8)
+
+
+def mixture_of(rows: list[tuple[int, int, int]], times: int = 1) -> Mixtures:
+    positives, negatives, traffic = (times * np.array(column) for column in zip(*rows, strict=True))
+    # Another group with more bins changes nothing.
+    longer = np.arange(20, 20 + len(rows) + 2)
+    return Mixtures.of([(positives, negatives, traffic), (longer, longer[::-1], longer)])
+
+
+def laws_of(mixture: Mixtures) -> list[Any]:
+    """Return the shares of the bins that the first group has."""
+    return [law[0, mixture.used[0]] for law in mixture.laws]
+
+
+def estimate(mixture: Mixtures, method: str) -> tuple[float, float, float] | None:
+    prevalence, lower, upper = (float(side[0]) for side in estimates(mixture, method, 1.96))
+    return None if np.isnan(prevalence) else (prevalence, lower, upper)
+
+
+@given(bins)
+def test_em_is_the_maximum_of_the_likelihood(rows: list[tuple[int, int, int]]) -> None:
+    mixture = mixture_of(rows)
+    p, n, t = laws_of(mixture)
+    result = estimate(mixture, "em")
+    if result is None:
+        return
+
+    def loss(eta: float) -> float:
+        return -float(mixture.rows[2][0] * t @ np.log(eta * p + (1 - eta) * n))
+
+    best = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
+    assert loss(result[0]) <= best.fun + 1e-6
+
+
+@given(bins)
+def test_matching_is_the_least_squared_distance(rows: list[tuple[int, int, int]]) -> None:
+    mixture = mixture_of(rows)
+    p, n, t = laws_of(mixture)
+    result = estimate(mixture, "matching")
+    if result is None:
+        return
+
+    def distance(eta: float) -> float:
+        return float(((t - eta * p - (1 - eta) * n) ** 2 / (p + n)).sum())
+
+    best = minimize_scalar(distance, bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
+    assert distance(result[0]) <= best.fun + 1e-9
+
+
+@given(bins)
+def test_the_interval_holds_the_estimate_and_narrows_with_rows(rows: list[tuple[int, int, int]]) -> None:
+    few, many = (estimate(mixture_of(rows, times), "matching") for times in (1, 100))
+    if few is None:
+        return
+    assert many is not None
+    assert 0 <= few[1] <= few[0] <= few[2] <= 1
+    assert many[2] - many[1] <= few[2] - few[1] + 1e-9
+    statistic, freedom = misfits(mixture_of(rows))
+    assert statistic[0] >= 0
+    assert freedom[0] in (len(rows) - 2, len(rows) - 1)
+
+
+@pytest.mark.parametrize("method", ["em", "adjusted_count", "matching"])
+@pytest.mark.parametrize(("eta", "rows"), [(1e-3, 10_000), (0.1, 10_000), (0.1, 1_000_000)])
+def test_intervals_cover(method: Any, eta: float, rows: int) -> None:
+    found = nf.estimate_prevalence(*simulated(eta, rows=rows, repeats=400), method=method)
+    assert found["supported"].mean() > 0.98  # type: ignore[operator]
+    covered = (
+        found.filter("supported").select((pl.col("lower") <= eta) & (eta <= pl.col("upper"))).mean().item()
+    )
+    assert 0.92 <= covered <= 0.985
+    if eta == 0.1:
+        assert found["prevalence"].mean() == pytest.approx(eta, abs=0.003)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(4))
+def test_the_fit_statistic_is_the_likelihood_ratio(seed: int) -> None:
+    """Against a general optimiser over both laws and the prevalence."""
+    rng = np.random.default_rng(seed)
+    p, n = np.array([0.1, 0.15, 0.2, 0.25, 0.3]), np.array([0.5, 0.3, 0.15, 0.04, 0.01])
+    shares = (p, n, rng.dirichlet(np.ones(5)) * 0.2 + 0.8 * (0.3 * p + 0.7 * n))
+    logs = [rng.multinomial(size, law) for size, law in zip((60, 80, 200), shares, strict=True)]
+
+    def log_likelihood(laws: list[Any]) -> float:
+        some = [rows > 0 for rows in logs]
+        return float(
+            sum((rows[at] * np.log(law[at])).sum() for rows, law, at in zip(logs, laws, some, strict=True))
+        )
+
+    def loss(x: Any) -> float:
+        one, other, eta = softmax(x[:5]), softmax(x[5:10]), expit(x[10])
+        return -log_likelihood([one, other, eta * one + (1 - eta) * other])
+
+    best = min(minimize(loss, rng.normal(size=11), method="BFGS").fun for _ in range(4))
+    free = log_likelihood([rows / rows.sum() for rows in logs])
+    statistic, freedom = misfits(Mixtures.of([(logs[0], logs[1], logs[2])]))
+    assert statistic[0] == pytest.approx(2 * (free + best), abs=1e-4)
+    assert freedom[0] == 3
+
+
+@pytest.mark.thorough
+def test_the_fit_test_sees_a_few_positives_that_score_higher() -> None:
+    """A fifth of 1 % of the rows, 20 of 10,000, score above nearly all of the reference."""
+    changed = 0.8 * law(2.0) + 0.2 * law(4.5)
+    found = nf.estimate_prevalence(*simulated(0.01, rows=10_000, repeats=150, field=changed), level=1 - 1e-12)
+    # With bins at sevenths of the positives alone the test saw 10 % of them.
+    assert (found["fit_p_value"] < 0.05).mean() >= 0.6  # type: ignore[operator]
+    for eta in (1e-4, 0.01):
+        same = nf.estimate_prevalence(*simulated(eta, rows=10_000, repeats=300))
+        assert 0.01 <= (same["fit_p_value"] < 0.05).mean() <= 0.09  # type: ignore[operator]
+
+
+def test_the_fit_test_is_seldom_wrong_and_sees_other_positives() -> None:
+    found = nf.estimate_prevalence(*simulated(0.1, rows=100_000, repeats=400))
+    assert 0.02 <= (found["fit_p_value"] < 0.05).mean() <= 0.085  # type: ignore[operator]
+    changed = 0.8 * law(2.0) + 0.2 * law(4.5)
+    found = nf.estimate_prevalence(*simulated(0.1, rows=100_000, repeats=100, field=changed))
+    refused = found.filter(~pl.col("supported"))
+    assert len(refused) >= 80
+    assert refused["prevalence"].null_count() == len(refused)
+    assert refused["reason"].str.contains("no mixture").all()
+
+
+def test_keys_that_only_one_side_has() -> None:
+    reference, traffic = simulated(0.2, rows=10_000, repeats=3)
+    shared = nf.estimate_prevalence(nf.pool_counts(reference, over="segment"), traffic)
+    assert shared["segment"].to_list() == [0, 1, 2]
+    whole = nf.estimate_prevalence(reference, traffic, by=[])
+    assert whole.columns[:2] == ["model", "prevalence"]
+    assert whole["prevalence"].item() == pytest.approx(0.2, abs=0.02)
+    lacking = nf.estimate_prevalence(reference.filter(pl.col("segment") < 2), traffic)
+    assert lacking["supported"].to_list() == [True, True, False]
+    assert "the reference has no counts" in lacking["reason"][2]
+
+
+def test_what_cannot_be_estimated_has_a_reason() -> None:
+    labelled = pl.DataFrame(
+        {"model": "a", "threshold": [0.5], "tp": [50], "fp": [500], "fn": [50], "tn": [500]}
+    )
+    traffic = pl.DataFrame({"model": "a", "threshold": [0.5], "above": [500], "below": [500]})
+    found = nf.estimate_prevalence(labelled, traffic)
+    assert found.select("prevalence", "lower", "supported").row(0) == (None, None, False)
+    assert "do not separate" in found["reason"].item()
+    few = labelled.with_columns(tp=pl.lit(4, pl.Int64), fn=pl.lit(4, pl.Int64))
+    assert "fewer than 10 positives" in nf.estimate_prevalence(few, traffic)["reason"].item()
+    with pytest.raises(nf.SchemaError, match="country"):
+        nf.estimate_prevalence(labelled, traffic, by="country")
+    with pytest.raises(nf.ParameterError, match="weights"):
+        nf.estimate_prevalence(
+            labelled.with_columns(pl.col("tp", "fp", "fn", "tn").cast(pl.Float64) / 2), traffic
+        )
+    with pytest.raises(nf.SchemaError, match="two rows of one group have the same threshold"):
+        nf.estimate_prevalence(labelled, pl.concat([traffic, traffic]))
+
+
+def test_keys_of_other_types_are_an_error() -> None:
+    reference, traffic = simulated(0.2, rows=10_000, repeats=3)
+    texts = traffic.with_columns(pl.col("segment").cast(pl.String))
+    with pytest.raises(nf.SchemaError, match="'segment' must be String"):
+        nf.estimate_prevalence(reference, texts)
+    small = traffic.with_columns(pl.col("segment").cast(pl.Int8))
+    found = nf.estimate_prevalence(reference, small)
+    assert found["supported"].all()
+    rates = nf.compute_rates(reference.filter(threshold=EDGES[50]), interval="wilson")
+    with pytest.raises(nf.SchemaError, match="'segment' must be"):
+        nf.project_traffic(rates, found.with_columns(pl.col("segment").cast(pl.String)), metrics="precision")
+
+
+def test_scores_are_counted_without_labels() -> None:
+    rng = np.random.default_rng(3)
+    log = pl.DataFrame(
+        {"model": rng.choice(["a", "b"], 500), "country": rng.choice(["x", "y"], 500), "p": rng.random(500)}
+    )
+    scan = nf.scan_predictions(log, score="p", label=None, segments="country")
+    assert scan.collect_schema().names() == ["model", "country", "score"]
+    assert len(scan.collect()) == 500
+    counts = nf.count_scores(scan, thresholds=[0.25, 0.75])
+    for model, country, threshold, above, below in counts.rows():
+        mine = log.filter(model=model, country=country)["p"]
+        assert (above, below) == ((mine >= threshold).sum(), (mine < threshold).sum())
+    assert nf.count_scores(scan, thresholds="exact", by=[])["threshold"].len() == 500
+    labelled = log.rename({"p": "score"}).with_columns(label=1)
+    assert nf.count_scores(labelled, thresholds=[0.25, 0.75]).equals(counts)
+    assert nf.count_scores(labelled.drop("label"), thresholds=[0.25, 0.75]).equals(counts)
+
+
+def test_rows_without_labels_are_not_taken_for_negatives() -> None:
+    log = pl.DataFrame({"model": "a", "score": [0.1, 0.9]})
+    scan = nf.scan_predictions(log, label=None)
+    with pytest.raises(nf.SchemaError, match="no labels"):
+        nf.count_confusion(scan, thresholds=[0.5])
+    with pytest.raises(nf.ParameterError, match="positive"):
+        nf.scan_predictions(log, label=None, positive=1)
+    with pytest.raises(nf.InvalidRowsError, match="null"):
+        nf.count_scores(pl.DataFrame({"model": "a", "score": [0.1, None]}), thresholds=[0.5])
+
+
+def test_the_command_estimates_by_segment(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    for name, eta in (("labelled", 0.2), ("traffic", 0.05)):
+        label = rng.random(20_000) < eta
+        scores = norm.cdf(rng.normal(2.0 * label, 1))
+        log = pl.DataFrame({"model": "a", "country": "x", "label": label, "score": scores})
+        (log if name == "labelled" else log.drop("label")).write_parquet(tmp_path / f"{name}.parquet")
+    paths = [str(tmp_path / f"{name}.parquet") for name in ("labelled", "traffic")]
+    told = CliRunner().invoke(main, ["estimate", *paths, "--segments", "country"])
+    assert told.exit_code == 0, told.output
+    (row,) = [line for line in told.output.splitlines() if line.startswith("│")]
+    prevalence, lower, upper = (float(cell.strip(" │")) for cell in row.split("│")[3:6])
+    assert lower < 0.05 < upper
+    assert prevalence == pytest.approx(0.05, abs=0.005)
+    # Before anything is read.
+    early = CliRunner().invoke(main, ["estimate", "nowhere", "nowhere", "--level", "95"])
+    assert (early.exit_code, "--level must be between 0 and 1" in early.output) == (2, True)
+    refused = CliRunner().invoke(main, ["estimate", *paths[::-1]])
+    assert refused.exit_code == 3
+    assert "missing column 'label'" in refused.output
+
+
+def test_quapy_estimates_the_same() -> None:
+    """EM and the adjusted count of QuaPy, from the posteriors and decisions of rows in the same bins."""
+    why = "the oracle QuaPy is not installed: pip install quapy"
+    aggregative = pytest.importorskip("quapy.method.aggregative", reason=why)
+    functional = pytest.importorskip("quapy.functional", reason=why)
+    rng = np.random.default_rng(4)
+    for eta in (0.005, 0.1, 0.6):
+        shares_p, shares_n = np.array([0.1, 0.2, 0.7]), np.array([0.85, 0.13, 0.02])
+        positives, negatives = rng.multinomial(2000, shares_p), rng.multinomial(8000, shares_n)
+        traffic = rng.multinomial(5000, eta * shares_p + (1 - eta) * shares_n)
+        reached = {name: rows[::-1].cumsum()[::-1][1:] for name, rows in
+                   {"tp": positives, "fp": negatives, "above": traffic}.items()}  # fmt: skip
+        place = {"model": "a", "threshold": [0.3, 0.6]}
+        labelled = pl.DataFrame(
+            {**place, "tp": reached["tp"], "fp": reached["fp"],
+             "fn": 2000 - reached["tp"], "tn": 8000 - reached["fp"]}
+        )  # fmt: skip
+        field = pl.DataFrame({**place, "above": reached["above"], "below": 5000 - reached["above"]})
+        found = nf.estimate_prevalence(labelled, field)
+        assert found["fit_statistic"].null_count() == 0  # all three bins were used
+        p, n = positives / 2000, negatives / 8000
+        posterior = np.repeat(p / (p + 4 * n), traffic)
+        both = np.stack([1 - posterior, posterior], axis=1)
+        theirs, _ = aggregative.EMQ.EM(np.array([0.8, 0.2]), both, epsilon=1e-7)
+        assert found["prevalence"].item() == pytest.approx(theirs[1], abs=1e-5)
+        found = nf.estimate_prevalence(labelled, field, method="adjusted_count")
+        at = np.argmax(reached["tp"] / 2000 - reached["fp"] / 8000)
+        theirs = functional.solve_adjustment_binary(
+            reached["above"][at] / 5000, reached["tp"][at] / 2000, reached["fp"][at] / 8000
+        )
+        assert found["prevalence"].item() == pytest.approx(theirs, abs=1e-9)

@@ -1,0 +1,362 @@
+"""Values within the repeats of a cross-validation and their means: tables, resampled logs, comparisons."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.commands.cli import main as command
+from nci_frames.jobs import counting_units
+from nci_frames.jobs.report import ReportJob, run_report
+from nci_frames.questions.answers import answer_question
+from nci_frames.questions.questions import Question
+from nci_frames.questions.spread import fold_spread
+from nci_frames.questions.tables import Comparison
+from nci_frames.questions.verdicts import read_independence
+from tests.logs import repeated_log
+from tests.oracles import areas_by_hand
+
+ETAS = [0.02, 0.2, 0.5]
+
+
+def counted(by: list[str], thresholds: Any = "exact", rows: pl.DataFrame | None = None) -> pl.DataFrame:
+    bucketed = nf.unit_buckets(repeated_log() if rows is None else rows, buckets=64)
+    return nf.count_confusion(bucketed, thresholds=thresholds, by=by)
+
+
+OPTIONS: dict[str, Any] = {"prevalence": ETAS, "beta": [1.0], "threshold": 1.5, "repeats": 40}
+
+
+@cache
+def compared(*, units: bool = True) -> Comparison:
+    counts = counted(["repeat", "fold", *(["bucket"] if units else [])])
+    return nf.compare_models(counts, repeat="repeat", fold="fold", **OPTIONS)
+
+
+def test_areas_are_taken_within_each_repeat_and_averaged() -> None:
+    areas = nf.average_over(nf.compute_areas(counted(["repeat"]), prevalence=ETAS), over="repeat")
+    assert len(areas) == 2 * (len(ETAS) + 1)
+    for row in areas.iter_rows(named=True):
+        each = areas_by_hand(row["metric"], row["model"], row["prevalence"])
+        assert row["value"] == pytest.approx(np.mean(each), abs=1e-12)
+        assert row["std"] == pytest.approx(np.std(each, ddof=1), abs=1e-12)
+        assert (row["repeats"], row["skipped"]) == (3, 0)
+    # The scores of the repeats have different scales, so all rows together are another thing.
+    together = nf.compute_areas(counted([]), prevalence=ETAS)
+    assert (areas["value"] - together["value"]).abs().min() > 0.01  # type: ignore[operator]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("units", [True, False])
+def test_answers_average_over_repeats_like_the_report(units: bool) -> None:
+    counts = counted(["repeat", "fold", *(["bucket"] if units else [])])
+    tables = compared(units=units)
+
+    def ask(**options: Any) -> pl.DataFrame:
+        question = Question(prevalence=0.2, **options)
+        models = answer_question(question, tables, counts, repeat="repeat", repeats=200).models
+        return models.sort("model")
+
+    area = ask(metric="pr_auc")
+    for model, value in area.select("model", "value").iter_rows():
+        assert value == pytest.approx(np.mean(areas_by_hand("pr_auc", model, 0.2)), abs=1e-12)
+    own, fixed = ask(), ask(threshold=1.5)
+    best = tables.best.filter(prevalence=0.2, beta=1.0).sort("model")
+    names = ["model", "value", "lower", "upper", "rank", "supported"]
+    assert_frame_equal(own.select(names), best.select(names))
+    at = tables.projection.filter(metric="f_beta", prevalence=0.2, beta=1.0).sort("model")
+    assert_frame_equal(fixed.select(names), at.select(names))
+    for table in (area, own, fixed):
+        # Rows of repeats belong to units; without these nothing can be drawn or told.
+        told = table.filter(pl.col("rank") > 1)["distinguishable"]
+        assert told.null_count() == (0 if units else len(told))
+    assert area["lower"].null_count() == (0 if units else 2)
+    if units:
+        assert (area["lower"] < area["value"]).all()
+        assert (area["value"] < area["upper"]).all()
+
+
+@pytest.mark.thorough
+def test_the_range_in_which_a_model_leads_is_that_of_the_averages() -> None:
+    counts = counted(["repeat", "fold", "bucket"])
+    question = Question(prevalence=0.2)
+    answer = answer_question(question, compared(), counts, repeat="repeat", repeats=200)
+    best = compared().best.filter(rank=1, beta=1.0).sort("prevalence")
+    leaders = dict(best.select("prevalence", "model").iter_rows())
+    assert len(leaders) == len(ETAS)
+    assert dict(answer.winners.select("start", "model").iter_rows()) == leaders
+
+
+def test_values_that_are_undefined_or_absent_are_skipped_and_counted() -> None:
+    table = pl.DataFrame(
+        {
+            "model": ["a", "a", "a", "b"], "repeat": ["1", "2", "3", "1"], "threshold": 0.5,
+            "metric": "precision", "prevalence": 0.1, "beta": pl.Series([None] * 4, dtype=pl.Float64),
+            "value": [0.2, None, 0.6, None], "supported": [True, False, True, None],
+            "reason": [None, "why", None, None],
+        }
+    )  # fmt: skip
+    found = nf.average_over(table.lazy(), over=["repeat"])
+    assert found.drop("model", "threshold", "metric", "prevalence", "beta").rows() == [
+        (0.4, pytest.approx(np.std([0.2, 0.6], ddof=1)), 2, 1, False, "why"),
+        (None, None, 0, 3, None, None),
+    ]
+
+
+def test_thresholds_that_differ_are_refused_unless_there_is_one_of_each() -> None:
+    points = nf.project_rates(nf.compute_rates(counted(["repeat"])), metrics="recall", prevalence=0.1)
+    with pytest.raises(ParameterError, match="values at different thresholds cannot be averaged"):
+        nf.average_over(points, over="repeat")
+    grid = nf.compute_rates(counted(["repeat"], [0.5, 1.5]))
+    each = nf.average_over(nf.project_rates(grid, metrics="recall", prevalence=0.1), over="repeat")
+    assert each.select("model", "threshold", "repeats").rows() == [
+        (model, at, 3) for model in "ab" for at in (0.5, 1.5)
+    ]
+    # The recall at a threshold is the mean over the repeats, and so that of all rows together.
+    pooled = nf.compute_rates(counted([], [0.5, 1.5]))
+    assert each["value"].to_list() == pytest.approx(pooled["tpr"].to_list(), abs=1e-12)
+    own = nf.select_operating_points(nf.compute_rates(counted(["repeat"])), metric="youden_j")
+    chosen = nf.average_over(nf.project_rates(own, metrics="recall", prevalence=0.1), over="repeat")
+    assert chosen["threshold"].to_list() == [None, None]
+
+
+def test_a_key_that_is_not_there() -> None:
+    areas = nf.compute_areas(counted(["repeat"]), prevalence=0.1)
+    with pytest.raises(SchemaError, match="'day'"):
+        nf.average_over(areas, over="day")
+
+
+@pytest.mark.parametrize(
+    ("metric", "options"), [("pr_auc", {}), ("f_beta", {"threshold": 1.5}), ("roc_auc", {})]
+)
+def test_resampled_logs_draw_units_with_all_their_repeats(metric: str, options: dict[str, Any]) -> None:
+    counts = counted(["repeat", "bucket"])
+    found = nf.probability_best(
+        counts, metric=metric, prevalence=0.2, units="bucket", over="repeat", repeats=30, **options
+    )
+    # Each repeat for itself has the same draws of buckets, since they do not depend on the models.
+    each = [
+        nf.probability_best(part.drop("repeat"), metric=metric, prevalence=0.2, units="bucket", repeats=30,
+                            **options)
+        for part in counts.partition_by("repeat")
+    ]  # fmt: skip
+    means = np.mean([table["value"].to_numpy() for table in each], axis=0)
+    assert found["value"].to_numpy() == pytest.approx(means, abs=1e-12)
+    assert found.columns == each[0].columns
+    assert "repeat" not in found.columns
+
+
+def test_identical_models_stay_identical_over_repeats() -> None:
+    rows = repeated_log().filter(model="a")
+    twins = pl.concat([rows, rows.with_columns(model=pl.lit("twin"))])
+    counts = counted(["repeat", "bucket"], rows=twins)
+    found = nf.compare_best(
+        counts, metric="pr_auc", prevalence=0.2, units="bucket", over="repeat", repeats=100
+    )
+    assert found["p_value"].to_list() == [1.0, 1.0]
+    assert not found["distinguishable"].any()
+
+
+@pytest.mark.parametrize("function", [nf.probability_best, nf.compare_best])
+def test_repeats_need_units(function: Any) -> None:
+    with pytest.raises(ParameterError, match="over needs units"):
+        function(counted(["repeat", "bucket"]), metric="pr_auc", prevalence=0.2, over="repeat")
+    with pytest.raises(SchemaError, match="'day'"):
+        function(counted(["bucket"]), metric="pr_auc", prevalence=0.2, units="bucket", over="day")
+
+
+def test_values_of_different_thresholds_are_not_averaged() -> None:
+    points = nf.select_operating_points(
+        nf.compute_rates(counted(["repeat"])), metric="youden_j"
+    ).with_columns(bucket=pl.lit(0))
+    many = pl.concat([points.with_columns(bucket=pl.lit(place)) for place in range(20)])
+    with pytest.raises(ParameterError, match="different thresholds or prevalences"):
+        nf.probability_best(many, prevalence=0.2, units="bucket", over="repeat", repeats=10)
+
+
+@pytest.mark.thorough
+def test_a_comparison_averages_areas_over_repeats() -> None:
+    comparison = compared()
+    assert comparison.repeats == 3
+    assert comparison.buckets == counted(["bucket"])["bucket"].n_unique()
+    areas = comparison.areas.filter(metric="pr_auc")
+    assert len(areas) == 2 * len(ETAS)
+    for row in areas.iter_rows(named=True):
+        each = areas_by_hand("pr_auc", row["model"], row["prevalence"])
+        assert row["value"] == pytest.approx(np.mean(each), abs=1e-12)
+        assert row["std"] == pytest.approx(np.std(each, ddof=1), abs=1e-12)
+    certain = comparison.certainty
+    assert certain is not None
+    joined = certain.filter(metric="pr_auc").join(comparison.areas, on=["model", "metric", "prevalence"])
+    assert len(joined) > 0
+    assert joined["value"].to_list() == pytest.approx(joined["value_right"].to_list(), abs=1e-12)
+    # Rates at one threshold are the means over the repeats, so ranges and ranks agree with each other.
+    rates = nf.compute_rates(counted(["repeat"]))
+    by_repeat = nf.select_operating_points(rates, threshold=1.5)
+    mean = by_repeat.group_by("model").agg(pl.col("tpr", "fpr").mean()).sort("model")
+    assert_frame_equal(comparison.points.select("model", "tpr", "fpr").sort("model"), mean)
+
+
+def test_own_best_thresholds_are_chosen_and_judged_within_each_repeat() -> None:
+    best = compared().best
+    fitted = nf.cross_fit(counted(["repeat", "bucket"]), prevalence=ETAS, units="bucket")
+    wanted = (
+        fitted.group_by("model", "prevalence")
+        .agg(pl.col("value", "optimistic").mean(), std=pl.col("value").std())
+        .sort("model", "prevalence")
+    )
+    found = best.select("model", "prevalence", "value", "optimistic", "std").sort("model", "prevalence")
+    assert_frame_equal(found, wanted, check_column_order=False)
+
+
+@pytest.mark.thorough
+def test_folds_show_their_spread() -> None:
+    comparison = compared()
+    assert comparison.fold_areas is not None
+    assert comparison.folds is not None
+    areas = nf.compute_areas(counted(["repeat", "fold"]), prevalence=list(comparison.main_prevalences))
+    wanted = areas.group_by("model", "metric", "prevalence").agg(
+        pl.col("value").mean(), pl.col("value").std().alias("std"), repeats=pl.len().cast(pl.Int64)
+    )
+    found = comparison.fold_areas.select(wanted.columns)
+    assert_frame_equal(found, wanted, check_row_order=False)
+    assert set(found["repeats"]) == {12}
+    assert set(comparison.folds["folds"]) == {12}
+
+
+def test_without_units_bounds_are_those_of_one_repeat_and_there_are_no_tests() -> None:
+    comparison = compared(units=False)
+    assert comparison.certainty is comparison.contenders is comparison.best_certainty is None
+    assert len(comparison.points) == 2
+    for row in comparison.points.iter_rows(named=True):
+        hits, rows = row["tp"] / 3, row["positives"] / 3
+        z = 1.959963984540054
+        middle = (hits + z * z / 2) / (rows + z * z)
+        half = z / (rows + z * z) * np.sqrt(hits * (rows - hits) / rows + z * z / 4)
+        assert (row["tpr_lower"], row["tpr_upper"]) == pytest.approx((middle - half, middle + half))
+    told = read_independence(None, repeats=3)
+    assert "3 repeats" in told
+    assert "no unit" in told.lower()
+
+
+@pytest.mark.thorough
+def test_repeats_are_no_further_rows_of_the_log() -> None:
+    """A log whose repeats are copies of the first says what the first says."""
+    first = repeated_log(1)
+    copies = pl.concat([first.with_columns(repeat=pl.lit(f"r{place}")) for place in range(3)])
+    once = nf.compare_models(counted(["bucket"], rows=first), **OPTIONS)
+    thrice = nf.compare_models(counted(["repeat", "bucket"], rows=copies), repeat="repeat", **OPTIONS)
+    assert_frame_equal(thrice.support, once.support)
+    shared = ("model", "metric", "prevalence", "value", "lower", "upper", "supported", "reason", "rank")
+    for name in ("areas", "projection", "area_nodes"):
+        columns = [column for column in shared if column in getattr(once, name).columns]
+        assert_frame_equal(getattr(thrice, name).select(columns), getattr(once, name).select(columns))
+    bounds = ["tpr", "tpr_lower", "tpr_upper", "fpr", "fpr_lower", "fpr_upper"]
+    assert_frame_equal(thrice.points.select(bounds), once.points.select(bounds))
+    assert once.certainty is not None
+    assert thrice.certainty is not None
+    assert_frame_equal(thrice.certainty, once.certainty)
+
+
+def test_a_key_of_repeats_that_is_not_there() -> None:
+    with pytest.raises(SchemaError, match="'repeat'"):
+        nf.compare_models(counted(["bucket"]), prevalence=0.1, repeat="repeat")
+    with pytest.raises(SchemaError, match="'repeat'"):
+        nf.compare_models(
+            counted(["repeat"]), prevalence=0.1, repeat="repeat", unit_counts=counted(["bucket"])
+        )
+
+
+def report(folder: Path, *options: str) -> tuple[str, dict[str, Any], str]:
+    """Return what a report says: the terminal, the JSON, the Markdown."""
+    repeated_log().write_parquet(folder / "log.parquet")
+    asked = ["report", str(folder / "log.parquet"), "--out", str(folder / "out"), "--format", "md,json",
+             "--prevalence", "0.02,0.2,0.5", "--beta", "1", "--threshold", "1.5", *options]  # fmt: skip
+    result = CliRunner().invoke(command, asked)
+    assert result.exit_code == 0, result.output
+    read = {kind: (folder / f"out/report.{kind}").read_text("utf-8") for kind in ("json", "md")}
+    return " ".join(result.output.split()), json.loads(read["json"]), read["md"]
+
+
+@pytest.mark.thorough
+def test_a_report_averages_over_repeats_and_shows_their_spread(tmp_path: Path) -> None:
+    said, content, page = report(tmp_path, "--repeat", "repeat", "--fold", "fold", "--unit", "unit")
+    for text in (said, content["independence"], page):
+        assert "Rows are scored in 3 repeats" in text
+    rows = [row for row in content["tables"]["pr_auc"] if row["prevalence"] == 0.2]
+    assert [row["model"] for row in rows] == ["a", "b"]
+    for row in rows:
+        wanted = np.mean(areas_by_hand("pr_auc", row["model"], 0.2))
+        assert row["value"] == pytest.approx(wanted, abs=1e-12)
+    spread = content["tables"]["spread"]
+    assert spread == fold_spread(compared())
+    assert page.count("SD of repeats") == 1
+
+
+@pytest.mark.thorough
+def test_rows_scored_several_times_are_found_without_a_key_of_repeats(tmp_path: Path) -> None:
+    repeated_log().drop("fold").write_parquet(tmp_path / "log.parquet")
+    found = run_report(
+        ReportJob(
+            str(tmp_path / "log.parquet"), tmp_path / "out", [0.2], [1.0], threshold=1.5,
+            columns={"unit": "unit"}, formats=["json"],
+        )
+    )  # fmt: skip
+    assert found.comparison.unit_rows == 3
+    said = json.loads((tmp_path / "out/report.json").read_text("utf-8"))["independence"]
+    assert "Every unit has 3 rows of each model" in said
+    assert "n is the number of units, not of rows" in said
+
+
+def test_units_with_unequal_rows_or_labels_are_no_repeats() -> None:
+    one = (pl.col("unit") == 3) & (pl.col("repeat") == "r0")
+    other_label = pl.when(one).then(~pl.col("label")).otherwise("label").alias("label")
+    for rows, repeated in (
+        (repeated_log(), 3),
+        (repeated_log(1), None),
+        (repeated_log().slice(1), None),
+        (repeated_log().with_columns(other_label), None),
+    ):
+        assert counting_units.unit_sizes(nf.scan_predictions(rows)).repeated == repeated
+
+
+@pytest.mark.thorough
+def test_a_large_log_is_counted_by_repeats_and_buckets_in_a_pass_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    repeated_log().write_parquet(tmp_path / "log.parquet")
+    monkeypatch.setattr(counting_units, "EXACT_ROWS", 1)
+    predictions = nf.scan_predictions(tmp_path / "log.parquet", repeat="repeat", fold="fold", unit="unit")
+    found = counting_units.count_for_comparison(
+        predictions, nf.auto_thresholds(prevalence=[0.1], also=[1.5]), []
+    )
+    assert found.by_unit is not None
+    assert {"repeat", "bucket"} <= set(found.by_unit.columns)
+    comparison = nf.compare_models(found.tally.counts, unit_counts=found.by_unit, repeat="repeat", **OPTIONS)
+    assert comparison.certainty is not None
+    value = comparison.areas.filter(metric="pr_auc")["value"].to_list()
+    assert value == pytest.approx(compared().areas.filter(metric="pr_auc")["value"].to_list(), abs=0.02)
+
+
+def test_a_value_that_is_there_twice_is_refused() -> None:
+    """The number of skipped values was -2, and the standard deviation too small."""
+    rates = nf.compute_rates(counted(["fold"], [1.5]))
+    values = nf.project_rates(rates, metrics="f_beta", prevalence=[0.1, 0.2])
+    twice = pl.concat([values, values.filter(prevalence=0.2)])
+    with pytest.raises(ParameterError, match=r"several rows for one value(.|\n)*prevalence 0\.2(.|\n)*fold"):
+        nf.average_over(twice, over="fold")
+
+
+def test_infinite_values_have_no_spread() -> None:
+    rates = nf.compute_rates(counted(["fold"], [1.5])).head(2)
+    values = nf.project_rates(rates, metrics="lr_plus", prevalence=0.1).with_columns(model=pl.lit("a"))
+    values = values.with_columns(fold=pl.Series(["1", "2"]), value=pl.Series([1.0, np.inf]))
+    assert nf.average_over(values, over="fold").select("value", "std").row(0) == (np.inf, None)

@@ -1,0 +1,160 @@
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from tests.logs import random_log
+
+RATES = nf.compute_rates(
+    pl.DataFrame(
+        {
+            "model": ["a", "a", "b"],
+            "fold": ["1", "2", None],
+            "threshold": [0.5, 0.5, 0.7],
+            "tp": [60, 50, 0],
+            "fp": [1, 2, 0],
+            "fn": [40, 50, 3],
+            "tn": [999, 998, 4],
+        }
+    )
+)
+NAMES = ["precision", "recall", "f_beta", "accuracy", "pos_fraction"]
+
+
+def test_columns_order_and_grid() -> None:
+    table = nf.project_rates(RATES, metrics=NAMES, prevalence=[0.5, 0.001], beta=[2, 1])
+    assert table.schema == {
+        "model": pl.String, "fold": pl.String, "threshold": pl.Float64, "metric": pl.String,
+        "prevalence": pl.Float64, "beta": pl.Float64, "value": pl.Float64,
+        "supported": pl.Boolean, "reason": pl.String,
+    }  # fmt: skip
+    assert len(table) == 3 * 2 * (4 + 2)
+    assert table.equals(table.sort(table.columns[:-3]))
+    betas = dict(table.group_by("metric").agg(pl.col("beta").unique().sort()).rows())
+    assert betas["f_beta"] == [1.0, 2.0]
+    assert betas["precision"] == [None]
+    assert nf.project_rates(RATES.lazy(), metrics=NAMES, prevalence=(0.5, 0.001), beta=(2, 1)).equals(table)
+
+
+def test_the_p3_curve_of_the_paper() -> None:
+    """Fig. 1: TPR 0.6 and FPR 0.001; precision is eta·TPR / (eta·TPR + (1-eta)·FPR)."""
+    row = RATES.filter(model="a", fold="1")
+    table = nf.project_rates(row, metrics="ppv", prevalence=[1e-4, 1e-3, 1e-2, 1e-1])
+    expected = [0.6 * eta / (0.6 * eta + 0.001 * (1 - eta)) for eta in (1e-4, 1e-3, 1e-2, 1e-1)]
+    assert table["value"].to_list() == pytest.approx(expected, rel=1e-14)
+    assert table["metric"].unique().to_list() == ["precision"]
+
+
+def test_at_the_observed_prevalence_the_projection_is_the_count() -> None:
+    table = nf.project_rates(RATES, metrics=["precision", "accuracy"], prevalence="observed")
+    precision = table.filter(metric="precision")
+    assert precision["value"].to_list() == [pytest.approx(60 / 61), pytest.approx(50 / 52), None]
+    assert precision["prevalence"].to_list() == [100 / 1100, 100 / 1100, 3 / 7]
+    accuracy = table.filter(metric="accuracy")["value"].to_list()
+    assert accuracy == pytest.approx([1059 / 1100, 1048 / 1100, 4 / 7])
+
+
+def test_called_metrics_carry_what_they_fix() -> None:
+    table = nf.project_rates(
+        RATES.filter(model="a", fold="1"),
+        metrics=[nf.f_beta(beta=2), nf.precision(prevalence=0.01), nf.recall().alias("found")],
+        prevalence=[0.1, 0.2],
+    )
+    assert table.select("metric", "prevalence", "beta").rows() == [
+        ("f_beta", 0.1, 2.0),
+        ("f_beta", 0.2, 2.0),
+        ("found", None, None),
+        ("precision", 0.01, None),
+    ]
+    own = RATES.with_columns(eta=0.2)
+    named = nf.project_rates(own, metrics=[nf.precision(prevalence=pl.col("eta"))], prevalence=0.5)
+    assert named["prevalence"].to_list() == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"prevalence": 1.5}, r"prevalence must be within \[0, 1\]\n  found: 1.5"),
+        ({"prevalence": [0.1, -0.1]}, r"prevalence must be within \[0, 1\]\n  found: -0.1"),
+        ({"prevalence": float("nan")}, "found: nan"),
+        ({"prevalence": []}, "prevalence must be at least one number"),
+        ({"prevalence": "obs"}, "'observed', 'selected'"),
+        ({"prevalence": ["x"]}, "found: 'x'"),
+        ({"beta": -1}, "beta must be a number >= 0"),
+        ({"beta": [float("nan")]}, "beta must be a number >= 0"),
+        ({"metrics": "precison"}, "unknown metric 'precison'(.|\n)*did you mean 'precision'"),
+        ({"metrics": []}, "metrics must be at least one metric"),
+        ({"metrics": ["precision", "ppv"]}, "two metrics have the label 'precision'"),
+        (
+            {"metrics": [nf.precision(prevalence=pl.col("eta"))]},
+            "'precision' reads a column that the rates lack(.|\n)*'eta'",
+        ),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(nf.NciFramesError, match=message):
+        nf.project_rates(RATES, **{"metrics": NAMES, "prevalence": 0.1} | arguments)
+
+
+def test_other_frames_are_refused() -> None:
+    with pytest.raises(nf.SchemaError, match="not a rates frame: it lacks 'positives'"):
+        nf.project_rates(RATES.drop("positives"), metrics="recall", prevalence=0.1)
+    with pytest.raises(nf.SchemaError, match="column 'tpr' must be Float64"):
+        nf.project_rates(RATES.with_columns(tpr=pl.lit("x")), metrics="recall", prevalence=0.1)
+
+
+def test_numpy_grids() -> None:
+    table = nf.project_rates(RATES, metrics="precision", prevalence=np.array([0.1, 0.2]), beta=np.float32(1))  # type: ignore[arg-type]
+    assert table["prevalence"].unique().sort().to_list() == [0.1, 0.2]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("rows", [1, 7, 20, 1_000_000])
+def test_parts_are_the_whole_and_keep_to_their_size(rows: int) -> None:
+    rates = nf.compute_rates(nf.count_confusion(random_log(), thresholds=[-0.5, 0.0, 0.5, 1.0]))
+    grid: dict[str, Any] = {"metrics": NAMES, "prevalence": [0.001, 0.1, 0.5], "beta": [0.5, 2]}
+    parts = list(
+        nf.project_in_parts(rates.sample(fraction=1, shuffle=True, seed=1).lazy(), **grid, rows=rows)
+    )
+    assert_frame_equal(pl.concat(parts), nf.project_rates(rates, **grid))
+    of_one_point = 3 * (4 + 2)
+    assert max(map(len, parts)) <= max(rows, of_one_point)
+    assert len(parts) == math.ceil(len(rates) / max(1, rows // of_one_point))
+
+
+def test_parts_are_made_when_they_are_asked_for_but_checked_at_once() -> None:
+    with pytest.raises(nf.ParameterError, match="rows must be a whole number >= 1\n  found: 0"):
+        nf.project_in_parts(RATES, metrics="precision", prevalence=0.1, rows=0)
+    with pytest.raises(nf.UnknownMetricError, match="unknown metric 'precison'"):
+        nf.project_in_parts(RATES, metrics="precison", prevalence=0.1)
+    assert list(nf.project_in_parts(RATES.clear(), metrics="precision", prevalence=0.1)) == []
+
+
+def test_rates_are_sorted_whatever_the_order_of_the_counts() -> None:
+    counts = nf.count_confusion(random_log(), thresholds=[-0.5, 0.0, 0.5])
+    for seed in range(5):
+        shuffled = counts.sample(fraction=1, shuffle=True, seed=seed)
+        assert nf.compute_rates(shuffled).equals(nf.compute_rates(counts))
+    # Whole groups in another order.
+    assert nf.compute_rates(counts.sort("model", descending=True, maintain_order=True)).equals(
+        nf.compute_rates(counts)
+    )
+
+
+def test_a_projection_that_would_not_fit_in_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = nf.compute_rates(nf.count_confusion(random_log(), thresholds="exact"), interval="wilson")
+    many = np.linspace(1e-6, 0.9, 100_000).tolist()
+    monkeypatch.setattr("nci_frames.base.memory.machine_memory", lambda: 1e9)
+    for project in (
+        lambda: nf.project_rates(rates, metrics="precision", prevalence=many),
+        lambda: nf.precision_band(rates, prevalence=many),
+    ):
+        with pytest.raises(nf.ParameterError, match=r"the limit is 0.5 GB\n.*100,000 combinations") as caught:
+            project()
+        assert "project_in_parts" in str(caught.value)
+    parts = nf.project_in_parts(rates, metrics="precision", prevalence=many)
+    assert next(iter(parts)).height == 1_000_000

@@ -1,0 +1,195 @@
+"""Certified decision maps: against comparisons at single prevalences, support, and what they promise."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.reporting.html import render_report
+from tests.chart_specs import layers, rows_of
+
+GRID = np.linspace(-2, 5, 60).tolist()
+RANGE = ["lambda_start", "lambda_end"]
+
+
+def units_log(shifts: list[float], rows: tuple[int, int], seed: int = 0) -> pl.DataFrame:
+    """Models that score the same units, positives shifted."""
+    rng = np.random.default_rng(seed)
+    label = np.repeat([True, False], rows)
+    common = rng.normal(size=len(label))
+    return pl.concat(
+        pl.DataFrame(
+            {"model": f"m{place}", "unit": np.arange(len(label)), "label": label,
+             "score": 0.8**0.5 * common + 0.2**0.5 * rng.normal(size=len(label)) + shift * label}
+        )
+        for place, shift in enumerate(shifts)
+    )  # fmt: skip
+
+
+def buckets_of(log: pl.DataFrame, thresholds: Any = GRID) -> pl.DataFrame:
+    return nf.count_confusion(nf.unit_buckets(log, buckets=64), thresholds=thresholds)
+
+
+def ranges_of(table: pl.DataFrame) -> list[tuple[float, float, str, tuple[str, ...]]]:
+    """A row per range, with its models."""
+    rows = table.group_by(*RANGE, "verdict", maintain_order=True).agg("model")
+    return [(a, b, verdict, tuple(m for m in models if m)) for a, b, verdict, models in rows.rows()]
+
+
+def test_a_clear_winner_is_certified_up_to_where_support_ends() -> None:
+    counts = buckets_of(units_log([1.0, 2.0], (500, 8000)))
+    found = nf.certify_decision_map(counts, units="bucket", repeats=200)
+    lowest = nf.lowest_supported_prevalence(nf.pool_counts(counts, over="bucket"), metric="f_beta")
+    border = (1 - lowest["prevalence"]) / lowest["prevalence"]
+    ranges = ranges_of(found)
+    assert ranges[0][0] == 0
+    assert ranges[-1][1] == np.inf
+    assert [left[1] for left in ranges[:-1]] == [right[0] for right in ranges[1:]]
+    assert ranges[-2][2:] == ("certified", ("m1",))
+    assert ranges[-1][2:] == ("unknown", ())
+    assert ranges[-1][0] == pytest.approx(border.max())
+    assert found.filter(verdict="unknown")["reason"].item().startswith("this log cannot tell: its negatives")
+    assert found.filter(pl.col("verdict") != "unknown")["reason"].null_count() == len(found) - 1
+
+
+@pytest.mark.parametrize("units", ["bucket", None])
+def test_ranges_have_the_models_that_a_comparison_at_each_prevalence_keeps(units: str | None) -> None:
+    counts = buckets_of(units_log([1.2, 1.5, 1.8], (300, 4000), seed=3))
+    counts = counts if units else nf.pool_counts(counts, over="bucket")
+    found = nf.certify_decision_map(counts, units=units, repeats=300)
+    table = ranges_of(found)
+    assert {verdict for _, _, verdict, _ in table} >= {"several", "unknown"}
+    places = [0.0, *np.geomspace(0.05, table[-1][0] * 0.95, 7).tolist()]
+    at_each = nf.compare_best(
+        counts, metric="f_beta", threshold="own", units=units, repeats=300,
+        prevalence=[1 / (1 + place) for place in places],
+    )  # fmt: skip
+    for place in places:
+        kept = at_each.filter(pl.col("prevalence") == 1 / (1 + place), distinguishable=False)[
+            "model"
+        ].to_list()
+        (models,) = [models for a, b, _, models in table if a <= place < b]
+        assert kept
+        # All at once excludes fewer than one at a time.
+        assert set(models) >= set(kept)
+
+
+def test_equal_models_are_several_everywhere() -> None:
+    log = units_log([1.5], (200, 3000))
+    twice = pl.concat([log, log.with_columns(model=pl.lit("twin"))])
+    found = nf.certify_decision_map(buckets_of(twice), units="bucket", repeats=100)
+    assert [(verdict, models) for *_, verdict, models in ranges_of(found)] == [
+        ("several", ("m0", "twin")),
+        ("unknown", ()),
+    ]
+
+
+def test_one_model_is_certified_where_it_is_supported_and_few_rows_are_unknown() -> None:
+    alone = nf.certify_decision_map(buckets_of(units_log([1.5], (200, 3000))), units="bucket", repeats=100)
+    assert [row[2:] for row in ranges_of(alone)] == [("certified", ("m0",)), ("unknown", ())]
+    few = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [3, 4], "fp": [1, 2], "fn": [2, 1], "tn": [50, 49]}
+    )
+    found = nf.certify_decision_map(few)
+    assert ranges_of(found) == [(0.0, np.inf, "unknown", ())]
+    assert found["reason"].item() is not None
+
+
+def test_support_that_never_ends_is_followed_to_infinity() -> None:
+    """The highest score is shared by more than a hundred negatives: no threshold has fewer."""
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [600, 500], "fp": [4000, 200],
+         "fn": [400, 500], "tn": [96_000, 99_800], "resolution": "exact"}
+    )  # fmt: skip
+    assert nf.lowest_supported_prevalence(counts, metric="f_beta")["prevalence"].to_list() == [0.0, 0.0]
+    table = ranges_of(nf.certify_decision_map(counts))
+    assert [row[2:] for row in table] == [
+        ("certified", ("a",)),
+        ("several", ("a", "b")),
+        ("certified", ("b",)),
+    ]
+    border = nf.decision_map(nf.compute_rates(counts))["lambda_start"][1]
+    assert table[0][1] < border < table[2][0]
+    assert table[-1][1] == np.inf
+
+
+def test_exact_counts_of_buckets_and_groups_of_keys() -> None:
+    logs = [units_log([1.0, 2.0], (300, 4000), seed).with_columns(day=pl.lit(seed)) for seed in (1, 2)]
+    counts = nf.count_confusion(
+        nf.unit_buckets(nf.scan_predictions(pl.concat(logs), segments="day", unit="unit"), buckets=32),
+        thresholds="exact",
+    )
+    found = nf.certify_decision_map(counts, units="bucket", repeats=100)
+    assert found["day"].unique().to_list() == [1, 2]
+    for day in (1, 2):
+        mine = ranges_of(found.filter(day=day))
+        assert ("certified", ("m1",)) in [row[2:] for row in mine]
+        assert mine[0][0] == 0
+        assert mine[-1][1] == np.inf
+
+
+def test_the_same_call_gives_the_same_map_and_an_empty_frame_an_empty_one() -> None:
+    counts = buckets_of(units_log([1.2, 1.5], (200, 3000)))
+    options: dict[str, Any] = {"units": "bucket", "repeats": 100}
+    assert nf.certify_decision_map(counts, **options).equals(
+        nf.certify_decision_map(counts.sample(fraction=1, shuffle=True, seed=2).lazy(), **options)
+    )
+    empty = nf.certify_decision_map(nf.pool_counts(counts, over="bucket").clear())
+    assert empty.is_empty()
+    assert empty.columns == ["lambda_start", "lambda_end", "verdict", "model", "reason"]
+    with pytest.raises(ParameterError, match="repeats"):
+        nf.certify_decision_map(counts, units="bucket", repeats=10)
+    with pytest.raises(SchemaError, match="bucket"):
+        nf.certify_decision_map(nf.pool_counts(counts, over="bucket"), units="bucket")
+
+
+@pytest.mark.thorough
+def test_equal_models_are_certified_in_few_logs() -> None:
+    wrong = 0
+    for seed in range(15):
+        counts = buckets_of(units_log([1.5, 1.5], (100, 1500), seed))
+        found = nf.certify_decision_map(counts, units="bucket", repeats=200)
+        wrong += bool((found["verdict"] == "certified").any())
+    # 0.05 and less than four standard errors.
+    assert wrong <= 3
+
+
+def test_the_chart_is_solid_where_a_model_is_certified_and_hides_what_nobody_knows() -> None:
+    counts = buckets_of(units_log([1.2, 1.5, 1.8], (300, 4000), seed=3))
+    certified = nf.certify_decision_map(counts, units="bucket", repeats=200)
+    decisions = nf.decision_map(nf.compute_rates(nf.pool_counts(counts, over="bucket")))
+    spec = nf.chart_decision_map(decisions, certified=certified).to_dict()
+    assert "nobody knows" in spec["title"]["subtitle"]
+    table = ranges_of(certified)
+    for verdict in ("several", "unknown"):
+        wanted = {a for a, _, kind, _ in table if kind == verdict}
+        assert {row["lambda_start"] for row in rows_of(spec, verdict)} == wanted != set()
+    assert "untold" not in layers(spec)
+    # Tooltips name all models that may be the best, range by range.
+    targets = rows_of(spec, "targets")
+    assert {row["verdict"] for row in targets} == {row[2] for row in table}
+    for row in targets:
+        (mine,) = [r for r in table if r[0] <= row["lambda_start"] < r[1]]
+        assert row["verdict"] == mine[2]
+        assert row["may be best"] == (", ".join(mine[3]) or None)
+    plain = nf.chart_decision_map(decisions).to_dict()
+    assert rows_of(plain, "bands") == rows_of(spec, "bands")
+    with pytest.raises(ParameterError, match="the key 'day'"):
+        nf.chart_decision_map(decisions, certified=certified.with_columns(day=pl.lit(1)))
+
+
+@pytest.mark.thorough
+def test_a_comparison_has_the_certified_map_of_its_log_and_a_report_draws_it() -> None:
+    counts = buckets_of(units_log([1.0, 2.0], (300, 3000)))
+    pooled = nf.pool_counts(counts, over="bucket")
+    for given, units in ((counts, "bucket"), (pooled, None)):
+        found = nf.compare_models(given, prevalence=[0.01, 0.1], repeats=200, threshold=GRID[30])
+        assert found.certified is not None
+        assert found.certified.equals(nf.certify_decision_map(given, units=units, repeats=200))
+    report = render_report(found)
+    assert "solid: certified; pale: one of several; grey: nobody knows" in report
+    weighted = pooled.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5)
+    assert nf.compare_models(weighted, prevalence=[0.01, 0.1], threshold=GRID[30]).certified is None

@@ -1,0 +1,165 @@
+"""Thresholds chosen on one half and judged on the other: against brute force and the truth."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from scipy.stats import norm
+
+import nci_frames as nf
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.resampling.samplers import samplers_of
+from tests.logs import random_log
+
+
+def log_of_two(rows: int = 300) -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    label = rng.random(rows) < 0.2
+    return pl.concat(
+        pl.DataFrame(
+            {"model": model, "unit": np.arange(rows) // 2, "label": label,
+             "score": np.round(rng.normal(label * shift), 1)}
+        )
+        for model, shift in (("a", 1.5), ("b", 0.7))
+    )  # fmt: skip
+
+
+def values_of(metric: str, tp: Any, fp: Any, rows: tuple[int, int], eta: float, beta: float) -> Floats:
+    """Return the metric at each threshold; NaN where it is undefined."""
+    points = pl.DataFrame({"tpr": np.asarray(tp) / rows[0], "fpr": np.asarray(fp) / rows[1]})
+    points = points.with_columns(prevalence=pl.lit(eta), beta=pl.lit(beta))
+    return (
+        points.select(getattr(nf, metric)().cast(pl.Float64).fill_null(float("nan"))).to_series().to_numpy()
+    )
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("metric", "sign"), [("f_beta", 1), ("youden_j", 1), ("error_rate", -1), ("precision", 1)]
+)
+@pytest.mark.parametrize("units", [None, "bucket"])
+def test_against_brute_force(metric: str, sign: int, units: str | None) -> None:
+    scan = nf.unit_buckets(log_of_two(), buckets=40)
+    counts = nf.count_confusion(scan, by=[] if units is None else "bucket")
+    etas, betas = [0.001, 0.2, 1.0], [0.5, 1.0]
+    found = nf.cross_fit(
+        counts, metric=metric, prevalence=etas, beta=betas, repeats=3, seed=7, units=units
+    ).sort("model")
+    samplers = list(samplers_of(whole_counts(counts), units))
+    assert len(samplers) == 2
+    for given in samplers:
+        mine = found.filter(model=given.histogram.group["model"].item())
+        assert set(mine["prevalence"]) in ({None}, set(etas))
+        # For F-beta some bins are merged, which draws other halves.
+        sampler = given.condensed() if metric == "f_beta" else given
+        whole = sampler.histogram
+        rows = int(whole.positives.sum()), int(whole.negatives.sum())
+        for row in mine.iter_rows(named=True):
+            eta, beta = row["prevalence"] or 0.5, row["beta"] or 1.0
+            values = []
+            for positives, negatives in sampler.halves(3, 7):
+                sides = [(positives, negatives), (whole.positives - positives, whole.negatives - negatives)]
+                judged = np.zeros(2)
+                for one, other in (sides, sides[::-1]):
+                    size = int(one[0].sum()), int(one[1].sum())
+                    flagged = (np.cumsum(one_class)[:-1] for one_class in one)
+                    tried = sign * values_of(metric, *flagged, size, eta, beta)
+                    place = int(np.nanargmax(tried))
+                    # Of thresholds that differ by rounding only, any may be chosen.
+                    alike = np.flatnonzero(tried >= tried[place] - 1e-12)
+                    place = int(alike[0])
+                    judged += [np.cumsum(other[0])[place], np.cumsum(other[1])[place]]
+                values.append(values_of(metric, *judged[:, None], rows, eta, beta).item())
+            assert row["value"] == pytest.approx(np.nanmean(values), abs=1e-12)
+            flagged = (np.cumsum(of_class)[:-1] for of_class in (whole.positives, whole.negatives))
+            best = sign * values_of(metric, *flagged, rows, eta, beta)
+            assert sign * row["optimistic"] == pytest.approx(np.nanmax(best))
+
+
+@pytest.mark.parametrize("units", [None, "bucket"])
+def test_halves_are_halves(units: str | None) -> None:
+    counts = nf.count_confusion(
+        nf.unit_buckets(log_of_two(301), buckets=40), thresholds=[0.0, 1.0], by=units or []
+    )
+    first, second = samplers_of(whole_counts(counts), units)
+    for (p, n), (q, m) in zip(first.halves(20, 1), second.halves(20, 1), strict=True):
+        assert (p <= first.histogram.positives).all()
+        assert (n >= 0).all()
+        if units is None:
+            assert (p.sum(), n.sum()) == (
+                first.histogram.positives.sum() // 2,
+                first.histogram.negatives.sum() // 2,
+            )
+        else:
+            # Both models have scored the same rows of the same units.
+            assert (p.sum(), n.sum()) == (q.sum(), m.sum())
+
+
+def test_a_group_does_not_depend_on_the_others() -> None:
+    counts = nf.count_confusion(log_of_two().drop("unit"), thresholds="exact")
+    both = nf.cross_fit(counts, prevalence=[0.01, 0.1])
+    alone = nf.cross_fit(counts.filter(model="b"), prevalence=[0.01, 0.1])
+    assert_frame_equal(both.filter(model="b"), alone)
+    assert_frame_equal(nf.cross_fit(counts.sample(fraction=1, shuffle=True), prevalence=[0.01, 0.1]), both)
+
+
+def test_rows_that_are_repeated_leak_unless_their_unit_is_known() -> None:
+    """Every row three times: halves of rows have the same rows, halves of units do not."""
+    log = random_log(200).select("label", "score").with_row_index("unit").with_columns(model=pl.lit("a"))
+    thrice = pl.concat([log] * 3).with_columns(pl.col("unit").cast(pl.Int64))
+    counts = nf.count_confusion(nf.unit_buckets(thrice, buckets=200))
+    once = nf.cross_fit(nf.count_confusion(nf.unit_buckets(log.cast({"unit": pl.Int64}), buckets=200)),
+                        prevalence=0.01, repeats=100, units="bucket")  # fmt: skip
+    by_unit = nf.cross_fit(counts, prevalence=0.01, repeats=100, units="bucket")
+    by_row = nf.cross_fit(nf.pool_counts(counts, over="bucket"), prevalence=0.01, repeats=100)
+    assert by_unit["value"].item() == pytest.approx(once["value"].item())
+    assert by_unit["optimistic"].item() == pytest.approx(by_row["optimistic"].item())
+    assert by_row["value"].item() > by_unit["value"].item()
+
+
+def test_too_few_rows_have_a_reason() -> None:
+    log = pl.DataFrame({"model": "a", "label": [1, 0, 0], "score": [0.9, 0.1, 0.2]})
+    row = nf.cross_fit(nf.count_confusion(log), prevalence=0.1).row(0, named=True)
+    assert (row["value"], row["optimistic"], row["repeats"]) == (None, 1.0, 0)
+    assert row["reason"] == "a class has fewer than two rows"
+    none = pl.DataFrame({"model": "a", "label": [0, 0, 0], "score": [0.9, 0.1, 0.2]})
+    row = nf.cross_fit(nf.count_confusion(none), prevalence=0.1).row(0, named=True)
+    assert (row["value"], row["optimistic"], row["threshold"]) == (None, None, None)
+
+
+def test_precision_without_a_positive_decision_is_undefined() -> None:
+    counts = pl.DataFrame({"model": "a", "threshold": [9.0], "tp": [0], "fp": [0], "fn": [5], "tn": [7]})
+    row = nf.cross_fit(counts, metric="precision", prevalence=0.1).row(0, named=True)
+    assert (row["value"], row["repeats"]) == (None, 0)
+    assert row["reason"] == "undefined in every half"
+
+
+def test_few_buckets_and_unranked_metrics_are_refused() -> None:
+    counts = nf.count_confusion(nf.unit_buckets(log_of_two(), buckets=10))
+    with pytest.raises(nf.ParameterError, match="too few values of 'bucket'"):
+        nf.cross_fit(counts, units="bucket")
+    with pytest.raises(nf.ParameterError, match="cannot be ranked"):
+        nf.cross_fit(nf.pool_counts(counts, over="bucket"), metric="pos_fraction")
+
+
+@pytest.mark.thorough
+def test_the_bias_is_small_where_the_optimistic_value_is_not() -> None:
+    """F1 of 100 positives and 10,000 negatives, normal scores, against the truth at each log's threshold."""
+    logs, rng = 150, np.random.default_rng(5)
+    label = np.arange(10_100) < 100
+    log = pl.concat(
+        pl.DataFrame({"model": f"{n:03}", "label": label, "score": rng.normal(label * 3.0)})
+        for n in range(logs)
+    )
+    found = nf.cross_fit(nf.count_confusion(log, thresholds="exact"), prevalence=[1e-4, 1e-3])
+    eta = found["prevalence"].to_numpy()
+    tpr, fpr = (norm.sf(found["threshold"].to_numpy() - shift) for shift in (3.0, 0.0))
+    truth = 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
+    for at, optimism in ((1e-4, 0.1), (1e-3, 0.04)):
+        here = eta == at
+        bias = (found["value"].to_numpy() - truth)[here].mean()
+        assert abs(bias) <= 0.015
+        assert (found["optimistic"].to_numpy() - truth)[here].mean() > optimism

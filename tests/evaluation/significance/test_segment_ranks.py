@@ -1,0 +1,420 @@
+"""Ranks of segments against plain Python, and the rates of their false findings."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from scipy.stats import false_discovery_control, fisher_exact, norm
+
+import nci_frames as nf
+from nci_frames.evaluation.significance.corrections import benjamini_hochberg
+from nci_frames.evaluation.significance.propagation import p_values, propagated
+from nci_frames.questions.answers import answer_question
+from nci_frames.questions.questions import Question
+from nci_frames.questions.worst_segments import segment_lines, worst_segments
+from nci_frames.reporting.terminal import print_answer
+from nci_frames.tables.numbers import format_value
+from tests.logs import random_log
+
+EDGES = np.linspace(-3, 5, 41)
+AT = float(EDGES[26])
+
+
+def law(mean: float) -> np.ndarray[Any, Any]:
+    return np.diff(norm.cdf(np.concatenate([[-np.inf], EDGES, [np.inf]]), mean))
+
+
+def segments(
+    count: int, *, seed: int, bad: tuple[int, ...] = (), rows: tuple[int, int] = (400, 8000)
+) -> pl.DataFrame:
+    """Segments of one model with the same scores; the positives of some score lower."""
+    rng = np.random.default_rng(seed)
+    columns: dict[str, list[Any]] = {name: [] for name in ("tp", "fp", "fn", "tn")}
+    for segment in range(count):
+        for reached, missed, size, mean in (
+            ("tp", "fn", rows[0], 1.2 if segment in bad else 2.0),
+            ("fp", "tn", rows[1], 0.0),
+        ):
+            total = int(rng.integers(size // 2, 2 * size))
+            hits = rng.multinomial(total, law(mean))[::-1].cumsum()[::-1][1:]
+            columns[reached].extend(hits)
+            columns[missed].extend(total - hits)
+    place = {"segment": np.repeat(np.arange(count), len(EDGES)), "threshold": np.tile(EDGES, count)}
+    return pl.DataFrame({"model": "a", **place, **columns})
+
+
+def f1(tpr: float, fpr: float, eta: float) -> float:
+    return 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
+
+
+def test_every_number_by_hand() -> None:
+    counts = segments(5, seed=1)
+    other = segments(5, seed=2).with_columns(model=pl.lit("b"))
+    found = nf.rank_segments(
+        pl.concat([counts, other]), segments="segment", threshold=AT, prevalence=0.02, model="b"
+    )
+    cells = {row["segment"]: row for row in other.filter(threshold=AT).iter_rows(named=True)}
+    rival = {row["segment"]: row for row in counts.filter(threshold=AT).iter_rows(named=True)}
+    assert not found["shifted"].any()
+    assert found["due_to_rates"].is_sorted()
+    for row in found.iter_rows(named=True):
+        here = cells[row["segment"]]
+        rest = {
+            name: sum(cell[name] for segment, cell in cells.items() if segment != row["segment"])
+            for name in ("tp", "fp", "fn", "tn")
+        }
+
+        def rates(cell: dict[str, Any]) -> tuple[float, float, float]:
+            positives, negatives = cell["tp"] + cell["fn"], cell["fp"] + cell["tn"]
+            return cell["tp"] / positives, cell["fp"] / negatives, positives / (positives + negatives)
+
+        (tpr, fpr, eta), (rest_tpr, rest_fpr, rest_eta) = rates(here), rates(rest)
+        assert row["value"] == pytest.approx(f1(tpr, fpr, 0.02))
+        assert row["own_value"] == pytest.approx(f1(tpr, fpr, eta))
+        assert row["rest_value"] == pytest.approx(f1(rest_tpr, rest_fpr, rest_eta))
+        assert row["difference"] == pytest.approx(row["own_value"] - row["rest_value"])
+        assert row["due_to_prevalence"] + row["due_to_rates"] == pytest.approx(row["difference"])
+        by_rates = f1(tpr, fpr, rest_eta) - row["rest_value"] + row["own_value"] - f1(rest_tpr, rest_fpr, eta)
+        assert row["due_to_rates"] == pytest.approx(by_rates / 2)
+        theirs = f1(*rates(rival[row["segment"]])[:2], 0.02)
+        assert row["rank"] == (1 if row["value"] >= theirs else 2)
+        assert row["gap"] == pytest.approx(max(theirs - row["value"], 0.0))
+        assert row["observed_prevalence"] == eta
+        for name in ("", "own_", "due_to_prevalence_", "due_to_rates_"):
+            point = row[f"{name}value" if name in ("", "own_") else name[:-1]]
+            assert row[f"{name}lower"] < point < row[f"{name}upper"]
+        shares = {
+            name: [
+                other.filter(segment=row["segment"])[name],
+                other.filter(pl.col("segment") != row["segment"]),
+            ]
+            for name in ("tp", "fp")
+        }
+        of_class = "tp" if row["class"] == "positive" else "fp"
+        total = here["tp"] + here["fn"] if of_class == "tp" else here["fp"] + here["tn"]
+        all_rest = rest["tp"] + rest["fn"] if of_class == "tp" else rest["fp"] + rest["tn"]
+        by_threshold = shares[of_class][1].group_by("threshold").agg(pl.col(of_class).sum()).sort("threshold")
+        distance = (shares[of_class][0] / total - by_threshold[of_class] / all_rest).abs().max()
+        # Cells of scores have fewer borders than there are thresholds.
+        assert 0.7 * distance <= row["effect"] <= distance + 1e-12  # type: ignore[operator]
+
+
+@pytest.mark.thorough
+def test_the_best_model_of_all_is_the_champion_and_folds_are_pooled() -> None:
+    worse = segments(4, seed=1, bad=(0, 1, 2, 3)).with_columns(model=pl.lit("a"))
+    counts = pl.concat([worse, segments(4, seed=2).with_columns(model=pl.lit("b"))])
+    asked: dict[str, Any] = {"segments": "segment", "threshold": AT, "prevalence": 0.02}
+    found = nf.rank_segments(counts, **asked)
+    assert found["model"].unique().to_list() == ["b"]
+    assert found["rank"].to_list() == [1] * 4
+    folds = pl.concat([counts.with_columns(fold=pl.lit(fold)) for fold in ("1", "2")])
+    double = counts.with_columns(pl.col("tp", "fp", "fn", "tn") * 2)
+    assert nf.rank_segments(folds, **asked).equals(nf.rank_segments(double, **asked))
+    assert nf.rank_segments(counts, **asked | {"threshold": {"a": AT, "b": AT}}).equals(found)
+
+
+def test_segments_with_few_positives_are_listed_without_numbers() -> None:
+    counts = segments(6, seed=3)
+    few = counts.filter(segment=2).with_columns(tp=pl.lit(3), fn=pl.lit(9), segment=pl.lit(9))
+    counts = pl.concat([counts, few], how="vertical_relaxed")
+    found = nf.rank_segments(counts, segments="segment", threshold=AT, prevalence=0.02)
+    last = found.row(-1, named=True)
+    assert (last["segment"], last["positives"], last["supported"]) == (9, 12, False)
+    assert last["reason"] == "fewer than 20 positives"
+    empty = found.select("value", "own_value", "^due.*$", "p_value", "^shift.*$", "effect", "rank", "class")
+    assert empty.row(-1) == (None,) * len(empty.columns)
+    assert empty.head(-1).null_count().row(0) == (0,) * len(empty.columns)
+    shown = nf.rank_segments(counts, segments="segment", threshold=AT, prevalence=0.02, min_positives=12)
+    assert shown["value"].null_count() == 0
+
+
+def test_bad_segments_do_not_flag_the_others() -> None:
+    """Four of forty: if the rest held them, the other segments would differ from it."""
+    bad = (3, 5, 8, 11)
+    findings = []
+    for seed in range(3):
+        found = nf.rank_segments(
+            segments(40, seed=seed, bad=bad, rows=(2000, 8000)), segments="segment", threshold=AT
+        )
+        assert set(found["segment"].head(4)) == set(bad)
+        assert set(found.filter("shifted")["segment"]) >= set(bad)
+        findings.append(len(found.filter("shifted")) - 4)
+    assert sum(findings) <= 2
+
+
+@pytest.mark.thorough
+def test_false_findings_are_as_rare_as_promised() -> None:
+    logs, false, held, tests = 24, {"shifted": 0, "distinguishable": 0}, 0, 0
+    truth = f1(norm.sf(AT - 2), norm.sf(AT), 0.02)
+    for seed in range(logs):
+        found = nf.rank_segments(
+            segments(20, seed=seed, rows=(80, 2000)), segments="segment", threshold=AT, prevalence=0.02
+        )
+        for name in false:
+            false[name] += bool(found[name].any())
+        held += int(found.select(pl.lit(truth).is_between("lower", "upper").sum()).item())
+        held += int(
+            found.select(pl.lit(0.0).is_between("due_to_rates_lower", "due_to_rates_upper").sum()).item()
+        )
+        tests += 2 * len(found)
+    # Without a difference all findings are false, so they are as rare as with Holm's correction.
+    assert all(count / logs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / logs) for count in false.values())
+    assert held / tests == pytest.approx(0.95, abs=0.02)
+
+
+def test_exact_counts_and_counts_on_a_grid_agree() -> None:
+    log = random_log(2000).with_columns(score=pl.col("score").round(1))
+    scan = nf.scan_predictions(log.drop("fold"), segments="country")
+    grid = log["score"].unique().sort().to_list()
+    exact, on_grid = (
+        nf.rank_segments(
+            nf.count_confusion(scan, thresholds=thresholds),
+            segments="country",
+            threshold=grid[len(grid) // 2],
+            min_positives=5,
+        )
+        for thresholds in ("exact", grid)
+    )
+    assert len(exact) > 1
+    assert exact.drop("supported", "reason").equals(on_grid.drop("supported", "reason"))
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=30))
+def test_adjusted_p_values_are_those_of_scipy(given_: list[float | None]) -> None:
+    p = np.array([np.nan if value is None else value for value in given_])
+    expected = p.copy()
+    tested = ~np.isnan(p)
+    if tested.any():
+        expected[tested] = false_discovery_control(p[tested])
+    np.testing.assert_allclose(benjamini_hochberg(p), expected)
+
+
+def test_bounds_of_a_difference_are_newcombes_and_its_p_value_belongs_to_them() -> None:
+    """Newcombe (1998), method 10, table II: 56/70 against 48/80."""
+    rates, trials = np.array([[56 / 70], [48 / 80]]), np.array([[70.0], [80.0]])
+
+    def difference(of: Any) -> Any:
+        return of[0] - of[1]
+
+    value, lower, upper = (side.item() for side in propagated(difference, rates, trials, 1.959964))
+    assert (round(value, 4), round(lower, 4), round(upper, 4)) == (0.2, 0.0524, 0.3339)
+    p_value = p_values(difference, rates, trials).item()
+    z = -norm.ppf(p_value / 2)
+    _, at_zero, _ = propagated(difference, rates, trials, z)
+    assert at_zero.item() == pytest.approx(0, abs=1e-9)
+    assert p_value == pytest.approx(fisher_exact([[56, 14], [48, 32]]).pvalue, abs=0.005)
+    undefined = propagated(lambda of: np.where(of[0] > 0.7, np.nan, of[0]), rates, trials, 1.96)
+    assert np.isnan(undefined[0]).all()
+
+
+@pytest.mark.thorough
+def test_a_report_shows_the_worst_segments(tmp_path: Path) -> None:
+    counts = segments(14, seed=5, bad=(3,)).with_columns(model=pl.lit("a"))
+    few = counts.filter(segment=2).with_columns(tp=pl.lit(3), fn=pl.lit(9), segment=pl.lit(99))
+    counts = pl.concat([counts, few], how="vertical_relaxed")
+    asked: dict[str, Any] = {
+        "prevalence": [0.001, 0.02],
+        "segments": "segment",
+        "threshold": AT,
+        "repeats": 20,
+    }
+    comparison = nf.compare_models(counts, **asked)
+    ranks = nf.rank_segments(
+        counts, segments="segment", threshold=AT, prevalence=comparison.middle_prevalence
+    )
+    assert comparison.segment_ranks is not None
+    assert comparison.segment_ranks.equals(ranks)
+    found = worst_segments(comparison)
+    assert found is not None
+    assert (found.rows[0]["segment"], len(found.rows), found.total) == (3, 12, 15)
+    assert found.sentence == (
+        "In 1 of 14 segments it is significantly worse than in the rest; in 1 the scores differ from the "
+        "rest; 1 more cannot be judged: fewer than 20 positives."
+    )
+    for form in ("html", "md"):
+        nf.write_report(comparison, tmp_path / f"report.{form}")
+        text = (tmp_path / f"report.{form}").read_text(encoding="utf-8")
+        assert found.sentence in text.replace("\\", "")
+        assert ("The first 12 of 15 segments are shown." in text) == (form == "md")
+    nf.write_report(comparison, tmp_path / "report.json")
+    listed = json.loads((tmp_path / "report.json").read_text())["segment_ranks"]
+    assert [row.pop("segment") for row in listed] == [{"segment": value} for value in ranks["segment"]]
+    assert listed == ranks.drop("segment").to_dicts()
+    first, worst, *others = segment_lines(comparison)
+    assert first == f"segments, a at threshold {AT:g}: i{found.sentence[1:-1]}"
+    row = ranks.row(0, named=True)
+    own, rest, part = (format_value(row[name]) for name in ("own_value", "rest_value", "due_to_rates"))
+    told = f"F1 {own}, in the rest {rest}; due to the model {part} (95 %: "
+    assert worst.startswith(f"- segment = 3: significantly worse; {told}")
+    assert len(others) == 2
+    assert all("not significantly worse" in line for line in others)
+    console = Console(width=80, record=True, file=io.StringIO())
+    question = Question(prevalence=0.02, threshold=AT)
+    print_answer(answer_question(question, comparison, counts), console, comparison)
+    shown = console.export_text()
+    assert "segment = 3: significantly worse" in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert (
+        nf.compare_models(counts.with_columns(pl.col("tp", "fp", "fn", "tn") / 2), **asked).segment_ranks
+        is None
+    )
+    assert worst_segments(nf.compare_models(counts, **asked | {"threshold": 0.05})) is None
+    one = nf.compare_models(counts.filter(segment=3), **asked)
+    assert one.segment_ranks is None
+
+
+def test_segments_of_which_none_can_be_judged(tmp_path: Path) -> None:
+    counts = segments(3, seed=5, rows=(8, 8000))
+    comparison = nf.compare_models(counts, prevalence=[0.001, 0.02], segments="segment", threshold=AT)
+    found = worst_segments(comparison)
+    assert found is not None
+    assert found.rows == ()
+    assert found.sentence == "None of 3 segments can be judged: fewer than 20 positives."
+    nf.write_report(comparison, tmp_path / "report.html")
+    assert found.sentence in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def by_users(count: int, *, seed: int, users: int = 300, copies: int = 6, buckets: int = 64) -> pl.DataFrame:
+    """Counts by bucket of one model, alike in all segments; the rows of a user have nearly one score."""
+    rng = np.random.default_rng(seed)
+    size = count * users
+    segment, bucket, positive = (
+        np.arange(size) // users,
+        rng.integers(0, buckets, size),
+        rng.random(size) < 0.3,
+    )
+    rows = 1 + rng.poisson(copies - 1, size)
+    user = np.repeat(np.arange(size), rows)
+    score = rng.normal(2.0 * positive, 1)[user] + rng.normal(0, 0.1, len(user))
+    reached = np.searchsorted(EDGES, score, side="right")
+    cells = np.zeros((2, count, buckets, len(EDGES) + 1), np.int64)
+    np.add.at(cells, (positive[user].astype(int), segment[user], bucket[user], reached), 1)
+    above = cells[..., ::-1].cumsum(axis=-1)[..., ::-1]
+    hits, total = above[..., 1:].reshape(2, -1), np.repeat(above[..., 0].reshape(2, -1), len(EDGES), axis=1)
+    places = np.indices((count, buckets, len(EDGES))).reshape(3, -1)
+    return pl.DataFrame(
+        {
+            "model": "a", "segment": places[0], "bucket": places[1], "threshold": EDGES[places[2]],
+            "tp": hits[1], "fp": hits[0], "fn": total[1] - hits[1], "tn": total[0] - hits[0],
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.thorough
+def test_with_units_false_findings_are_rare_and_intervals_hold() -> None:
+    """Rows of a user have nearly one score: as independent rows they are findings where there is nothing."""
+    logs, found = 10, {"units": 0, "rows": 0}
+    held = {"units": 0, "rows": 0}
+    truth = f1(norm.sf(AT - 2), norm.sf(AT), 0.1)
+    tests = 0
+    for seed in range(logs):
+        counts = by_users(8, seed=seed)
+        asked: dict[str, Any] = {"segments": "segment", "threshold": AT, "prevalence": 0.1}
+        tables = {
+            "units": nf.rank_segments(counts, units="bucket", **asked),
+            "rows": nf.rank_segments(counts, **asked),
+        }
+        for name, table in tables.items():
+            assert table["value"].null_count() == 0
+            found[name] += bool((table["shifted"] | table["distinguishable"]).any())
+            held[name] += int(table.select(pl.lit(truth).is_between("lower", "upper").sum()).item())
+            zero = pl.lit(0.0)
+            held[name] += int(
+                table.select(zero.is_between("due_to_rates_lower", "due_to_rates_upper").sum()).item()
+            )
+        tests += 2 * len(tables["units"])
+    # Two tests, each with an error of 5 % in logs without a difference.
+    assert found["units"] / logs <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / logs)
+    assert found["rows"] / logs > 0.8
+    assert held["units"] / tests == pytest.approx(0.952, abs=0.05)
+    assert held["rows"] / tests < 0.75
+
+
+@pytest.mark.thorough
+def test_whole_units_are_counted() -> None:
+    once = by_users(4, seed=7, users=250, copies=1)
+    cells = pl.col("tp", "fp", "fn", "tn")
+    asked: dict[str, Any] = {"segments": "segment", "threshold": AT, "prevalence": 0.1}
+    alone, four = (
+        nf.rank_segments(counts, units="bucket", **asked).sort("segment")
+        for counts in (once, once.with_columns(cells * 4))
+    )
+    # Each row four times: the same values, and bounds as wide, which as independent rows were half as wide.
+    assert four["value"].to_list() == pytest.approx(alone["value"].to_list())
+    for name in ("own", "due_to_rates", "due_to_prevalence"):
+        wide, like = (t[f"{name}_upper"] - t[f"{name}_lower"] for t in (four, alone))
+        assert (wide / like).to_list() == pytest.approx([1.0] * 4, rel=0.25)
+        as_rows = nf.rank_segments(once.with_columns(cells * 4), **asked).sort("segment")
+        narrow = as_rows[f"{name}_upper"] - as_rows[f"{name}_lower"]
+        assert (narrow / like).to_list() == pytest.approx([0.5] * 4, rel=0.25)
+    assert four["positives"].to_list() == [4 * rows for rows in alone["positives"]]
+    # Of about 75 positives, each four times, are too few where 120 are asked for, which 300 rows are not.
+    few = nf.rank_segments(once.with_columns(cells * 4), units="bucket", min_positives=120, **asked)
+    assert few["value"].null_count() == 4
+    assert set(few["reason"]) == {"the positives are worth fewer than 120 independent ones"}
+    assert (
+        nf.rank_segments(once.with_columns(cells * 4), min_positives=120, **asked)["value"].null_count() == 0
+    )
+
+
+@pytest.mark.thorough
+def test_comparisons_by_units_rank_segments_by_units() -> None:
+    counts = by_users(3, seed=7, users=200)
+    comparison = nf.compare_models(
+        counts, prevalence=[0.1, 0.3], segments="segment", threshold=AT, repeats=20
+    )
+    expected = nf.rank_segments(
+        counts,
+        segments="segment",
+        threshold=AT,
+        prevalence=comparison.middle_prevalence,
+        units="bucket",
+    )
+    assert comparison.segment_ranks is not None
+    assert comparison.segment_ranks.equals(expected)
+
+
+def test_units_must_be_a_key_of_their_own() -> None:
+    counts = by_users(3, seed=1, users=30, copies=1)
+    asked: dict[str, Any] = {"segments": "segment", "threshold": AT}
+    with pytest.raises(nf.SchemaError, match="'user'"):
+        nf.rank_segments(counts, units="user", **asked)
+    with pytest.raises(nf.ParameterError, match="cannot be the units"):
+        nf.rank_segments(counts, units="segment", **asked)
+    with pytest.raises(nf.ParameterError, match="too few values"):
+        nf.rank_segments(counts.filter(pl.col("bucket") < 10), units="bucket", **asked)
+
+
+def test_bad_arguments() -> None:
+    counts = segments(3, seed=0)
+    with pytest.raises(nf.SchemaError, match="missing column 'week'"):
+        nf.rank_segments(counts, segments="week", threshold=AT)
+    with pytest.raises(nf.ParameterError, match="all rows have the same segment"):
+        nf.rank_segments(counts.filter(segment=1), segments="segment", threshold=AT)
+    with pytest.raises(nf.ParameterError, match="threshold was not counted"):
+        nf.rank_segments(counts, segments="segment", threshold=0.05)
+    with pytest.raises(nf.ParameterError, match="model must be"):
+        nf.rank_segments(counts, segments="segment", threshold=AT, model="z")
+    with pytest.raises(nf.ParameterError, match="a model has no threshold"):
+        nf.rank_segments(counts, segments="segment", threshold={"b": AT})
+    with pytest.raises(nf.ParameterError, match="cannot be ranked"):
+        nf.rank_segments(counts, segments="segment", threshold=AT, metric="pos_fraction")
+    with pytest.raises(nf.ParameterError, match="area under a curve"):
+        nf.rank_segments(counts, segments="segment", threshold=AT, metric="pr_auc")
+    with pytest.raises(nf.ParameterError, match="min_positives"):
+        nf.rank_segments(counts, segments="segment", threshold=AT, min_positives=0)
+    with pytest.raises(nf.ParameterError, match="at least one key"):
+        nf.rank_segments(counts, segments=[], threshold=AT)
+    with pytest.raises(nf.ParameterError, match="sums of weights"):
+        nf.rank_segments(
+            counts.with_columns(pl.col("tp", "fp", "fn", "tn") * 1.5), segments="segment", threshold=AT
+        )
+    empty = nf.rank_segments(counts.clear(), segments="segment", threshold=AT)
+    assert empty.columns == nf.rank_segments(counts, segments="segment", threshold=AT).columns

@@ -1,0 +1,424 @@
+"""Which prevalences a log supports: the rule against brute force, the flags, and simulated logs."""
+
+import io
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from scipy.stats import norm
+
+import nci_frames as nf
+from nci_frames.evaluation.support.reasons import too_few
+from nci_frames.questions.figures import report_charts
+from nci_frames.questions.summary import summarise
+from nci_frames.reporting.html import render_report
+from nci_frames.reporting.json import render_json
+from nci_frames.reporting.markdown import render_markdown
+from nci_frames.reporting.terminal import print_comparison
+from tests.chart_specs import rows_of
+
+ETAS = np.geomspace(1e-6, 0.9, 60).tolist()
+
+
+def lowest_by_hand(tp: Any, fp: Any, positives: int, negatives: int) -> float | None:
+    """Search a fine grid of odds for the lowest from which on the rule of curves holds."""
+    tpr, best = np.asarray(tp) / positives, math.inf
+    for odds in np.geomspace(1e-7, 1e6, 8000):
+        found = negatives * odds * tpr
+        half = (np.asarray(tp) >= 10) & (found >= 25) & (found >= np.asarray(fp))
+        if half.any():
+            best = odds
+            break
+    return None if positives < 10 else best / (1 + best)
+
+
+@pytest.mark.thorough
+@given(
+    bins=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 400)), min_size=1, max_size=12),
+    rest=st.integers(1, 300),
+)
+def test_the_lowest_prevalence_of_curves_is_that_of_a_search(bins: list[tuple[int, int]], rest: int) -> None:
+    tp, fp = (np.cumsum(rows) for rows in zip(*bins, strict=True))
+    positives, negatives = int(tp[-1]) + 1, int(fp[-1]) + rest
+    counts = pl.DataFrame(
+        {"model": "a", "threshold": -np.arange(len(bins)) * 1.0, "tp": tp, "fp": fp, "fn": positives - tp,
+         "tn": negatives - fp}
+    )  # fmt: skip
+    found = nf.lowest_supported_prevalence(counts, metric="pr_auc")
+    wanted = lowest_by_hand([*tp, positives], [*fp, negatives], positives, negatives)
+    if wanted is None:
+        assert found.row(0)[1:] == (
+            "pr_auc",
+            None,
+            "this log cannot tell the value: it has fewer than 10 positives",
+        )
+        return
+    # A weak model may be supported below: then the early thresholds cannot add a tenth to the area.
+    lowest = found["prevalence"].item()
+    assert lowest <= wanted * 1.01
+    if lowest < wanted * 0.99:
+        solid = (tp >= 10) & (fp >= 25)
+        odds = lowest / (1 - lowest)
+        true = np.append(tp[solid], positives) / positives
+        false = np.append(fp[solid], negatives) / negatives
+        early = true[0]
+        area = (np.diff(true) * odds * true[1:] / (odds * true[1:] + false[1:])).sum()
+        assert early <= 0.1 * area * (1 + 1e-9)
+
+
+def point(tp: int, fp: int, positives: int = 100, negatives: int = 10_000) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"model": ["a"], "threshold": [0.5], "tp": [tp], "fp": [fp], "fn": [positives - tp],
+         "tn": [negatives - fp]}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tp", "fp", "lowest"),
+    [(60, 0, 25 / 6025), (60, 99, 25 / 6025), (60, 100, 0.0), (100, 3, 25 / 10025), (0, 100, None)],
+)
+def test_the_lowest_prevalence_of_a_point_by_hand(tp: int, fp: int, lowest: float | None) -> None:
+    found = nf.lowest_supported_prevalence(point(tp, fp), metric="precision", threshold=0.5)
+    assert found["prevalence"].item() == (None if lowest is None else pytest.approx(lowest))
+    assert (found["reason"].item() is None) == (lowest is not None)
+
+
+@given(tp=st.integers(1, 100), fp=st.integers(0, 300), negatives=st.integers(400, 10**7))
+def test_where_a_point_is_supported_precision_is_known_to_a_tenth(tp: int, fp: int, negatives: int) -> None:
+    """The standard error of precision by chance in the negatives, by the delta method."""
+    rates = nf.compute_rates(point(tp, fp, negatives=negatives))
+    table = nf.project_rates(rates, metrics="precision", prevalence=ETAS)
+    for eta, precision, supported in table.select("prevalence", "value", "supported").iter_rows():
+        found = negatives * eta / (1 - eta) * tp / 100
+        error = precision * math.sqrt(fp) / (found + fp)
+        assert not supported or error <= 0.1 * precision * (1 + 1e-9)
+
+
+def test_flags_agree_with_the_lowest_prevalence_and_are_monotone() -> None:
+    rng = np.random.default_rng(3)
+    label = rng.random(20_000) < 0.05
+    log = pl.DataFrame({"model": "a", "label": label, "score": rng.normal(label * 2.0)})
+    counts = nf.count_confusion(log, thresholds=[1.0, 2.5])
+    areas = nf.compute_areas(counts, prevalence=ETAS)
+    gain = nf.pr_gain_auc(counts, prevalence=ETAS)
+    points = nf.project_rates(nf.compute_rates(counts), metrics=["precision", "npv"], prevalence=ETAS)
+    for table, metric, options in (
+        (areas.filter(metric="pr_auc"), "pr_auc", {}),
+        (gain, "pr_gain_auc", {}),
+        (points.filter(metric="precision", threshold=2.5), "precision", {"threshold": 2.5}),
+        (points.filter(metric="npv", threshold=2.5), "npv", {"threshold": 2.5}),
+    ):
+        lowest = nf.lowest_supported_prevalence(counts, metric=metric, **options)["prevalence"].item()
+        assert table["supported"].to_list() == [eta >= lowest for eta in ETAS]
+        assert table["reason"].is_null().to_list() == table["supported"].to_list()
+    assert 0 < nf.lowest_supported_prevalence(counts, metric="pr_auc")["prevalence"].item() < 0.05
+    assert areas.filter(metric="roc_auc")["supported"].to_list() == [True]
+
+
+def test_reasons_say_how_many_negatives_are_needed() -> None:
+    rates = nf.compute_rates(point(60, 0))
+    table = nf.project_rates(rates, metrics="precision", prevalence=[0.0, 1e-4, 1e-3, 0.1])
+    # 25 true positives at TPR 0.6 come with 25/0.6·(1-eta)/eta negatives.
+    assert table["reason"].to_list() == [
+        "this log cannot tell the value: no number of negatives would be enough",
+        too_few(25 / 0.6 * 9999),
+        too_few(25 / 0.6 * 999),
+        None,
+    ]
+    assert "about 400,000 negatives" in table["reason"][1]
+    enough = nf.compute_rates(point(60, 0, negatives=420_000))
+    assert nf.project_rates(enough, metrics="precision", prevalence=1e-4)["supported"].item()
+
+
+def test_what_does_not_depend_on_prevalence_or_fpr_is_supported_everywhere() -> None:
+    rates = nf.compute_rates(point(60, 0))
+    names = ["recall", "specificity", "youden_j", "accuracy", "npv"]
+    table = nf.project_rates(rates, metrics=names, prevalence=[1e-6, 0.5])
+    assert table["supported"].all()
+    hidden = nf.precision(prevalence=1e-6).alias("mine")
+    assert nf.project_rates(rates, metrics=hidden, prevalence=0.5).select("supported", "reason").row(0) == (
+        None, "the prevalence is unknown, since the expression hides it",
+    )  # fmt: skip
+    fixed = nf.project_rates(rates, metrics=nf.precision(prevalence=1e-6), prevalence=0.5)
+    assert fixed["supported"].to_list() == [False]
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ((0, 1, 0, 99), "there are no positives"),
+        ((1, 0, 9, 0), "there are no negatives"),
+        ((0, 0, 9, 10), "this log cannot tell the value: no positive reaches the threshold"),
+    ],
+)
+def test_groups_that_support_nothing_say_why(cells: tuple[int, ...], reason: str) -> None:
+    tp, fp, fn, tn = cells
+    counts = pl.DataFrame({"model": "a", "threshold": 0.5, "tp": tp, "fp": fp, "fn": fn, "tn": tn})
+    table = nf.project_rates(nf.compute_rates(counts), metrics="precision", prevalence=0.1)
+    assert table.select("supported", "reason").row(0) == (False, reason)
+    found = nf.lowest_supported_prevalence(counts, metric="precision", threshold=0.5)
+    assert found.select("prevalence", "reason").row(0) == (None, reason)
+
+
+def test_winners_and_maps_are_cut_where_support_ends() -> None:
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": [0.5, 0.5], "tp": [60, 80], "fp": [1, 20], "fn": [40, 20],
+         "tn": [9999, 9980]}
+    )  # fmt: skip
+    rates = nf.compute_rates(counts)
+    ranges = nf.winner_ranges(rates, metric="f_beta", over="prevalence")
+    border = nf.lowest_supported_prevalence(counts, metric="f_beta", threshold=0.5).filter(model="a")
+    assert ranges["supported"].to_list() == [False, *[True] * (len(ranges) - 1)]
+    assert ranges["end"][0] == border["prevalence"].item()
+    assert ranges["reason"][0] == "this log cannot tell: its negatives are too few below prevalence 0.0041"
+    whole = nf.decision_map(rates)
+    assert whole["supported"].to_list() == [*[True] * (len(whole) - 1), False]
+    assert whole["lambda_start"].to_list()[-1] == pytest.approx(6000 / 25)
+    over_beta = nf.winner_ranges(rates, metric="f_beta", over="beta", prevalence=1e-4)
+    assert not over_beta["supported"].any()
+    assert nf.winner_ranges(rates, metric="accuracy", over="prevalence")["supported"].all()
+
+
+def test_unknown_requests_are_refused() -> None:
+    with pytest.raises(nf.ParameterError, match="it is an area over all of them"):
+        nf.lowest_supported_prevalence(point(60, 0), metric="pr_auc", threshold=0.5)
+    with pytest.raises(nf.ParameterError, match="belongs to a range of prevalence"):
+        nf.lowest_supported_prevalence(point(60, 0), metric="mean_pr_auc")
+
+
+@pytest.mark.parametrize("shift", [1.5, 2.33, 3.0])
+def test_supported_areas_are_unbiased_and_others_are_not(shift: float) -> None:
+    """Normal scores, 174 positives and 1,623 negatives: the mean of PR-AUC over logs, and its truth."""
+    rng, logs = np.random.default_rng(int(shift * 10)), 150
+    label = np.repeat([True, False], [174, 1623])
+    score = rng.normal(size=(logs, len(label))) + shift * label
+    log = pl.DataFrame(
+        {"model": np.repeat([f"{n:03}" for n in range(logs)], len(label)), "label": np.tile(label, logs),
+         "score": score.ravel()}
+    )  # fmt: skip
+    etas = [1e-4, 1e-3, 0.01, 0.03, 0.05, 0.1, 0.2]
+    areas = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=etas)
+    share = (np.arange(100_000) + 0.5) / 100_000
+    fpr = norm.sf(shift + norm.ppf(1 - share))
+    for eta in etas:
+        truth = float(np.mean(share / (share + (1 - eta) / eta * fpr)))
+        found = areas.filter(metric="pr_auc", prevalence=eta)
+        supported = found.filter("supported")["value"]
+        if len(supported) > logs / 2:
+            assert abs(supported.mean() / truth - 1) < 0.06  # type: ignore[operator]
+        if eta == 1e-4:
+            assert supported.is_empty()
+            assert found["value"].mean() > 1.5 * truth  # type: ignore[operator]
+        if eta >= 0.1:
+            assert len(supported) > 0.9 * logs
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("expected", [1, 2, 5])
+def test_bounds_of_resampled_precision_hold_with_few_false_positives(expected: int) -> None:
+    """TPR 0.6, 100 positives and 10,000 negatives, prevalence 0.001; percentiles cover 63 to 91 %."""
+    rng, logs, eta, tpr = np.random.default_rng(expected), 200, 1e-3, 0.6
+    tp, fp = rng.binomial(100, tpr, logs), rng.binomial(10_000, expected / 10_000, logs)
+    counts = pl.DataFrame(
+        {"model": [f"{n:03}" for n in range(logs)], "threshold": 0.5, "tp": tp, "fp": fp, "fn": 100 - tp,
+         "tn": 10_000 - fp}
+    )  # fmt: skip
+    table = nf.bootstrap(counts, metric="precision", prevalence=eta, repeats=200)
+    truth = eta * tpr / (eta * tpr + (1 - eta) * expected / 10_000)
+    assert table.select(pl.lit(truth).is_between("lower", "upper").mean()).item() >= 0.93
+    assert set(table["interval"]) == {"band"}
+    enough = nf.bootstrap(point(60, 200), metric=["precision", "recall"], prevalence=eta, repeats=200)
+    assert set(enough["interval"]) == {"percentile"}
+
+
+def test_areas_without_support_have_the_bounds_of_the_band() -> None:
+    counts = small_log()
+    metrics = ["pr_auc", "pr_gain_auc", "roc_auc"]
+    table = nf.bootstrap(counts, metric=metrics, prevalence=[1e-4, 0.3], repeats=50)
+    gain = table.filter(metric="pr_gain_auc", prevalence=1e-4)
+    assert gain.select("lower", "upper", "interval").null_count().row(0) == (2, 2, 2)
+    table = table.filter(pl.col("metric") != "pr_gain_auc")
+    lowest = table.filter(metric="pr_auc", prevalence=1e-4)
+    band = nf.compute_areas(counts, prevalence=1e-4, interval="simultaneous").filter(metric="pr_auc")
+    assert lowest.select("lower", "upper").equals(band.select("lower", "upper"))
+    assert set(lowest["interval"]) == {"band"}
+    assert lowest["reason"].str.starts_with("this log cannot tell the value: about ").all()
+    rest = table.filter(pl.col("prevalence").ne_missing(1e-4))
+    assert rest.select("lower", "upper", "interval").null_count().row(0) == (0, 0, 0)
+    assert rest["supported"].all()
+
+
+def small_log() -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    label = np.repeat([True, False], [174, 1623])
+    logs = [
+        pl.DataFrame({"model": model, "label": label, "score": rng.normal(size=len(label)) + shift * label})
+        for model, shift in (("good", 3.0), ("fair", 2.0))
+    ]
+    return nf.count_confusion(pl.concat(logs), thresholds="exact")
+
+
+@pytest.mark.thorough
+def test_no_form_of_a_report_states_what_the_log_cannot_tell() -> None:
+    """The demonstration's size: 174 positives and 1,623 negatives say nothing of one in 10,000."""
+    compared = nf.compare_models(small_log(), prevalence=[1e-4, 0.01, 0.1, 0.5], threshold=1.0, repeats=50)
+    answers = summarise(compared).answers
+    lowest, highest = answers[0].verdicts["pr_auc"], answers[-1].verdicts["pr_auc"]
+    assert lowest.reason is not None
+    assert lowest.reason.startswith("this log cannot tell the value: about ")
+    assert lowest.probability is None
+    assert highest.reason is None
+    assert highest.probability is not None
+    value = compared.areas.filter(metric="pr_auc", prevalence=1e-4)["value"].max()
+    console = Console(file=io.StringIO(), width=160)
+    print_comparison(compared, console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert f"best by PR-AUC:\n  at 10⁻⁴: {lowest.reason}" in text
+    assert f"{value:.4f}  ?" in text
+    assert f"{value:.4f}  1" not in text
+    # Resampled logs lack the same negatives, so their probabilities are covered there.
+    (cover,) = rows_of(report_charts(compared)["probability"].to_dict(), "untold")
+    assert cover["end"] < 0.1
+    markdown = render_markdown(compared)
+    assert "| PR-AUC | this log cannot tell the value\\: about " in markdown
+    assert "From 10⁻⁴ to 0.0" in markdown
+    order = json.loads(render_json(compared))["orders"]["pr_auc"]
+    assert [lead["supported"] for lead in order["leads"]] == [False, True]
+    assert order["leads"][0]["models"] == []
+    assert "?: this log cannot tell the value (too few negatives)" in compared._repr_html_()
+    table = nf.ranked_table(compared.areas, metric="pr_auc").as_raw_html()
+    assert "Grey with ?: the log cannot tell this value at this prevalence (too few negatives)" in table
+
+
+def test_legends_name_the_reason_that_the_values_have() -> None:
+    """Eight positives are too few for PR-AUC anywhere; a threshold above all of them finds none."""
+    few = "fewer than 10 positives"
+    rates = pl.DataFrame(
+        {"model": ["a"] * 2 + ["b"] * 2, "threshold": [0.5, 0.9] * 2, "tp": [7, 0, 6, 0], "fp": [4, 1, 30, 2]}
+    ).with_columns(fn=8 - pl.col("tp"), tn=900 - pl.col("fp"))
+    areas = nf.rank_models(nf.compute_areas(rates, prevalence=[0.01, 0.5]))
+    assert f"; dotted: {few}" in str(nf.chart_pr_auc_over_prevalence(areas).to_dict()["title"])
+    ranks = nf.chart_rank_over_prevalence(areas.filter(metric="pr_auc")).to_dict()["title"]
+    assert f"; dotted: {few}" in str(ranks)
+    assert f"at this prevalence ({few})." in nf.ranked_table(areas, metric="pr_auc").as_raw_html()
+    points = nf.project_rates(nf.compute_rates(rates), metrics="f_beta", prevalence=0.001)
+    both = "hollow: too few negatives, or no positive reaches the threshold"
+    shown = points.filter((pl.col("model") == "a") | (pl.col("threshold") == 0.5))
+    shown = shown.with_columns(model=pl.col("model") + pl.col("threshold").cast(pl.String))
+    assert both in str(nf.chart_intervals(shown).to_dict()["title"])
+
+
+@pytest.mark.thorough
+def test_every_form_of_a_report_names_the_reason_of_its_question_marks() -> None:
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [7, 6], "fp": [4, 30], "fn": [1, 2], "tn": [896, 870]}
+    )
+    compared = nf.compare_models(counts, prevalence=[0.1, 0.5], repeats=20)
+    why = "fewer than 10 positives"
+    console = Console(file=io.StringIO(), width=160)
+    print_comparison(compared, console)
+    forms = {
+        "terminal": console.file.getvalue(),  # type: ignore[attr-defined]
+        "markdown": render_markdown(compared),
+        "html": render_report(compared),
+        "notebook": compared._repr_html_(),
+    }
+    for form, text in forms.items():
+        assert re.search(rf"cannot tell (the|this)\s+value \([^()]*{why}[^()]*\)", text), form
+        assert "has too few negatives" not in text, form
+
+
+def test_lines_are_dotted_and_ranges_pale_where_the_log_cannot_tell() -> None:
+    counts = small_log()
+    areas = nf.compute_areas(counts, prevalence=np.geomspace(1e-4, 0.5, 20).tolist())
+    spec = nf.chart_pr_auc_over_prevalence(areas).to_dict()
+    solid = pl.DataFrame(rows_of(spec, "lines"))
+    dotted = pl.DataFrame(rows_of(spec, "untold"))
+    assert solid.drop_nulls("value").height == areas.filter("supported", metric="pr_auc").height
+    # The two lines of a model meet in one point.
+    both = solid.join(dotted, on=["model", "prevalence"]).drop_nulls(["value", "value_right"])
+    assert sorted(both["model"]) == ["fair", "good"]
+    assert "dotted: too few negatives" in str(spec["title"])
+    decisions = nf.decision_map(nf.compute_rates(counts))
+    rows = rows_of(nf.chart_decision_map(decisions).to_dict(), "untold")
+    assert {row["lambda_start"] for row in rows} == {
+        decisions.filter(~pl.col("supported"))["lambda_start"].min()
+    }
+    ranges = nf.winner_ranges(nf.compute_rates(counts), metric="f_beta", over="prevalence")
+    (pale,) = rows_of(nf.chart_winner_ranges(ranges).to_dict(), "untold")
+    assert pale["end"] == ranges.filter("supported")["start"].min()
+
+
+@pytest.mark.parametrize(
+    ("metric", "threshold"), [("pr_auc", None), ("precision", 2.0), ("pr_gain_auc", None)]
+)
+def test_rows_that_occur_twice_do_not_double_the_resolution(metric: str, threshold: float | None) -> None:
+    rng = np.random.default_rng(0)
+    label = rng.random(3000) < 0.05
+    once = pl.DataFrame(
+        {"model": "a", "unit": np.arange(3000), "label": label, "score": rng.normal(label * 2, 1).round(3)}
+    )
+    counts = [
+        nf.count_confusion(nf.unit_buckets(rows), thresholds="exact")
+        for rows in (once, pl.concat([once] * 2))
+    ]
+    asked: dict[str, Any] = {"metric": metric, "threshold": threshold}
+    by_units = [nf.lowest_supported_prevalence(frame, **asked, units="bucket") for frame in counts]
+    by_rows = [nf.lowest_supported_prevalence(nf.pool_counts(f, over="bucket"), **asked) for f in counts]
+    assert by_units[0]["prevalence"].item() == pytest.approx(by_units[1]["prevalence"].item(), rel=0.1)
+    assert by_units[0]["prevalence"].item() == pytest.approx(by_rows[0]["prevalence"].item(), rel=0.1)
+    assert by_rows[1]["prevalence"].item() < 0.7 * by_rows[0]["prevalence"].item()
+
+
+def test_supported_counts_units_in_every_table_that_takes_them() -> None:
+    rng = np.random.default_rng(2)
+    label = rng.random(2000) < 0.1
+    once = pl.DataFrame(
+        {"model": "a", "unit": np.arange(2000), "label": label, "score": rng.normal(label * 2, 1).round(2)}
+    )
+    counts = nf.count_confusion(nf.unit_buckets(pl.concat([once] * 3)), thresholds="exact")
+    pooled = nf.pool_counts(counts, over="bucket")
+    # Between what a third of the rows supports and what all of them would.
+    limits = [
+        nf.lowest_supported_prevalence(frame, metric="pr_auc", units=units)["prevalence"].item()
+        for frame, units in ((pooled, None), (counts, "bucket"))
+    ]
+    between = float(np.sqrt(limits[0] * limits[1]))
+    assert limits[0] < 0.6 * limits[1]
+    asked: dict[str, Any] = {"prevalence": between}
+    for units, frame, wanted in ((None, pooled, True), ("bucket", counts, False)):
+        area = nf.compute_areas(frame, units=units, **asked).filter(metric="pr_auc")
+        drawn = nf.bootstrap(frame, metric="pr_auc", repeats=20, units=units, **asked)
+        best = nf.probability_best(frame, metric="pr_auc", repeats=20, units=units, **asked)
+        for table in (area, drawn, best):
+            assert table["supported"].to_list() == [wanted]
+            assert table["reason"].is_null().to_list() == [wanted]
+    point = {"metric": "precision", "threshold": 2.5}
+    at = [
+        nf.lowest_supported_prevalence(frame, units=units, **point)["prevalence"].item()  # type: ignore[arg-type]
+        for frame, units in ((pooled, None), (counts, "bucket"))
+    ]
+    middle = float(np.sqrt(at[0] * at[1]))
+    rates = nf.compute_rates(counts, interval="wilson", units="bucket")
+    chosen = nf.select_operating_points(rates, threshold=2.5)
+    assert chosen["effective_negatives"].item() == pytest.approx(chosen["negatives"].item() / 3, rel=0.1)
+    assert not nf.project_rates(chosen, metrics="precision", prevalence=middle)["supported"].item()
+    drawn = nf.bootstrap(
+        counts, metric="precision", prevalence=middle, threshold=2.5, repeats=20, units="bucket"
+    )
+    assert not drawn["supported"].item()
+    best = nf.probability_best(
+        counts, metric="precision", prevalence=middle, threshold=2.5, repeats=20, units="bucket"
+    )
+    assert (best["supported"].item(), best["reason"].item()) == tuple(drawn.row(0)[-2:])
+    rows_of_both = nf.probability_best(
+        pooled, metric="precision", prevalence=middle, threshold=2.5, repeats=20
+    )
+    assert rows_of_both["supported"].item()

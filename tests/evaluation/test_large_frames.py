@@ -1,0 +1,147 @@
+"""Exact counts of many rows: some rows or groups at a time give what all give at once, in less memory."""
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal, assert_series_equal
+
+import nci_frames as nf
+from nci_frames.counts import pooling
+from nci_frames.counts.score_scale import share_off_scale
+from nci_frames.evaluation.arrays.few_thresholds import near_threshold
+from nci_frames.evaluation.arrays.histograms import histograms
+from nci_frames.evaluation.rates import rates
+from nci_frames.schemas.runs import rows_where, values_of
+from tests.logs import random_log
+
+#: Bytes of a row of counts: threshold, tp, fp, fn, tn.
+ROW = 40
+
+
+def distinct_scores(models: int, rows: int) -> pl.DataFrame:
+    """Counts of models in two segments each, every row with a score of its own."""
+    rng = np.random.default_rng(3)
+    size = models * rows
+    log = pl.DataFrame({
+        "model": np.repeat([f"m{model:02d}" for model in range(models)], rows),
+        "country": np.tile(["at", "de"], size // 2),
+        "label": rng.random(size) < 0.05,
+        "score": rng.random(size),
+    })  # fmt: skip
+    return nf.count_confusion(log, thresholds="exact")
+
+
+def numpy_peak(function: Callable[[], object]) -> int:
+    """Return the most bytes that NumPy and Python held at a time, besides what there was before."""
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("at_a_time", [1, 60, 1 << 18])
+def test_groups_are_pooled_some_at_a_time(monkeypatch: pytest.MonkeyPatch, at_a_time: int) -> None:
+    log = random_log(600)
+    monkeypatch.setattr(pooling, "_ROWS_AT_A_TIME", at_a_time)
+    for over, by in (("fold", ["country"]), ("country", ["fold"]), (["fold", "country"], [])):
+        pooled = nf.pool_counts(nf.count_confusion(log, thresholds="exact"), over=over)
+        assert_frame_equal(pooled, nf.count_confusion(log, thresholds="exact", by=by))
+
+
+def test_sums_of_weights_do_not_depend_on_how_many_groups_are_pooled_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weight = np.random.default_rng(1).exponential(size=500)
+    counts = nf.count_confusion(random_log(500).with_columns(weight=weight), thresholds="exact")
+    whole = nf.pool_counts(counts, over="fold")
+    monkeypatch.setattr(pooling, "_ROWS_AT_A_TIME", 1)
+    assert nf.pool_counts(counts, over="fold").equals(whole)
+
+
+def test_rates_are_computed_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = random_log(300)
+    one_class = log.filter(~pl.col("label")).with_columns(model=pl.lit("no positives"))
+    counts = nf.count_confusion(pl.concat([log, one_class]), thresholds="exact").rechunk()
+    whole = nf.compute_rates(counts)
+    assert whole["tpr"].null_count()
+    monkeypatch.setattr(rates, "_ROWS_AT_A_TIME", 7)
+    assert_frame_equal(nf.compute_rates(counts), whole, check_exact=True)
+
+
+def test_pooling_takes_little_memory_besides_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = distinct_scores(16, 2_000)
+    monkeypatch.setattr(pooling, "_ROWS_AT_A_TIME", 1_000)
+    result = nf.pool_counts(counts, over="country").height * ROW
+    assert numpy_peak(lambda: nf.pool_counts(counts, over="country")) < 1.6 * result
+
+
+def test_histograms_are_made_one_at_a_time() -> None:
+    counts = distinct_scores(16, 2_000)
+    found = histograms(counts)
+    assert len(found) == 32
+    assert numpy_peak(lambda: [len(histogram.positives) for histogram in found]) < counts.height * ROW / 4
+    in_chunks = histograms(pl.concat([counts[:7_000], counts[7_000:]], rechunk=False))
+    for one, other in zip(found, in_chunks, strict=True):
+        assert one.group.equals(other.group)
+        for name in ("thresholds", "positives", "negatives"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.0, 0.5, 2.0]], ids=str)
+def test_rows_near_several_thresholds_are_those_near_each(thresholds: object) -> None:
+    counts = nf.count_confusion(random_log(200), thresholds=thresholds)  # type: ignore[arg-type]
+    both = near_threshold(counts, -0.001, 0.4)
+    each = pl.concat([near_threshold(counts, -0.001), near_threshold(counts, 0.4)]).unique()
+    assert_frame_equal(both, each, check_row_order=False)
+
+
+def test_rows_that_follow_each_other_are_found_as_others_are() -> None:
+    counts = nf.count_confusion(random_log(90), thresholds="exact")
+    for condition in (pl.col("model") == "forest", pl.col("tp") > 3, pl.lit(value=False)):
+        assert_frame_equal(rows_where(counts, condition), counts.filter(condition))
+    assert rows_where(counts, pl.col("tp") >= 0) is counts
+
+
+@pytest.mark.thorough
+def test_a_comparison_neither_groups_all_rows_nor_writes_their_resolution_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = distinct_scores(2, 2_000)
+    judged, taken = [], []
+    column = pl.DataFrame.get_column
+
+    def of_scale(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+        judged.append(frame.height)
+        return share_off_scale(frame, keys)
+
+    def get_column(frame: pl.DataFrame, name: str, **options: Any) -> pl.Series:
+        taken.append((name, frame.height))
+        return column(frame, name, **options)
+
+    monkeypatch.setattr("nci_frames.questions.compare.share_off_scale", of_scale)
+    monkeypatch.setattr(pl.DataFrame, "get_column", get_column)
+    nf.compare_models(counts, prevalence=[0.05, 0.1], segments="country", repeats=2)
+    assert judged
+    assert max(judged) <= 2 * 7
+    # One text stands for all rows, until it is asked for as a column.
+    assert max(rows for name, rows in taken if name == "tp") >= counts.height
+    assert not [rows for name, rows in taken if name == "resolution" and rows >= counts.height / 2]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[], [None], ["b", "b", "a", None, "b", None], [0.0, -0.0, float("nan"), 1.0, float("nan")], [2, 2, 1]],
+    ids=str,
+)
+def test_the_values_of_a_column_are_those_of_its_runs(values: list[Any]) -> None:
+    column = pl.Series("key", values)
+    assert_series_equal(values_of(column), column.unique().sort())
+    # More rows are compared by their bits.
+    many = pl.concat([column] * 5_000).sort()
+    assert_series_equal(values_of(many), many.unique().sort())

@@ -1,0 +1,389 @@
+"""Gates: verdicts from bounds, and a test that may be looked at every night."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import integrate, stats
+from statsmodels.stats.proportion import proportion_confint
+
+import nci_frames as nf
+from nci_frames.jobs.gates.difference import difference, shared_area_correlation, shared_correlation
+from nci_frames.jobs.gates.judge import Reference, judge_gates, overall
+from nci_frames.jobs.gates.measure import Measurement, measure
+from nci_frames.jobs.gates.sequential import log_martingale
+from nci_frames.jobs.gates.verdicts import chat_line
+from nci_frames.jobs.job_file.model import Job
+
+
+def counts(*groups: tuple[str, str, int, int, int, int]) -> pl.DataFrame:
+    """One threshold, 0.5: model, country, tp, fp, fn, tn."""
+    schema = {"model": pl.String, "country": pl.String} | dict.fromkeys(("tp", "fp", "fn", "tn"), pl.Int64)
+    frame = pl.DataFrame(groups, schema=schema, orient="row")
+    return frame.with_columns(threshold=pl.lit(0.5), resolution=pl.lit("grid"))
+
+
+def judged(
+    gate: dict,
+    *groups,
+    reference: pl.DataFrame | None = None,
+    shared: pl.DataFrame | None = None,
+    scenarios: dict | None = None,
+) -> list[dict]:
+    """Verdicts on *groups*; *shared*: the counts of rows that the reference has, too."""
+    job = Job.model_validate(
+        {
+            "name": "x",
+            "source": {"path": "x"},
+            "segments": {"keys": ["country"]},
+            "scenarios": scenarios or {},
+            "gates": [{"name": "gate", "metric": "recall"} | gate],
+        }
+    )
+    frame = groups[0] if groups and isinstance(groups[0], pl.DataFrame) else counts(*groups)
+
+    def by(keys, scope):
+        return frame.sort("model") if "country" in keys else nf.pool_counts(frame, over="country")
+
+    def of_both(keys, scope):
+        rows = counts() if shared is None else shared
+        return rows if "country" in keys else nf.pool_counts(rows, over="country")
+
+    before = None if reference is None else Reference(reference, of_both)
+    return judge_gates(job, by, before).to_dicts()
+
+
+def good_run(gate: dict, *groups, **options) -> pl.DataFrame:
+    """Verdicts on *groups* as a reference of a later run."""
+    rows = pl.DataFrame(judged(gate, *groups, **options), infer_schema_length=None)
+    return rows.with_columns(pl.col("segment").cast(pl.String))
+
+
+ARRIVED = pl.DataFrame({"arrival": ["new", "new"]})
+MANY = ("a", "de", 800, 10, 200, 990)
+FEW = ("a", "at", 3, 10, 1, 990)
+
+
+@pytest.mark.parametrize(
+    ("limits", "verdict"),
+    [
+        ({"lower": 0.7}, "pass"),
+        ({"lower": 0.8}, "undecided"),
+        ({"lower": 0.9}, "fail"),
+        ({"upper": 0.9}, "pass"),
+        ({"upper": 0.8}, "undecided"),
+        ({"upper": 0.7}, "fail"),
+        ({"lower": 0.7, "upper": 0.9}, "pass"),
+        ({"lower": 0.79, "upper": 0.9}, "undecided"),
+        ({"lower": 0.1, "upper": 0.2}, "fail"),
+    ],
+)
+def test_a_value_is_judged_on_its_bounds(limits, verdict):
+    (row,) = judged({"value_threshold": limits}, MANY)
+    assert row["verdict"] == verdict
+    # Wilson's interval of 800 of 1000.
+    assert (row["value"], round(row["lower"], 4), round(row["upper"], 4)) == (0.8, 0.7741, 0.8236)
+
+
+def test_few_positives_are_undecided_whatever_the_value():
+    rows = judged(
+        {"segments": ["country"], "min_positives": 5, "value_threshold": {"lower": 0.99}}, MANY, FEW
+    )
+    assert [(row["segment"], row["verdict"]) for row in rows] == [
+        ('{"country": "at"}', "undecided"),
+        ('{"country": "de"}', "fail"),
+    ]
+    assert rows[0]["reason"] == "4 positives, fewer than 5"
+
+
+def test_a_model_without_rows_and_no_rows_at_all_are_undecided():
+    rows = judged({"models": ["b"], "value_threshold": {"lower": 0.1}}, MANY)
+    assert [(row["model"], row["verdict"], row["reason"]) for row in rows] == [
+        ("b", "undecided", "the model has no rows")
+    ]
+    (row,) = judged({"value_threshold": {"lower": 0.1}})
+    assert row["reason"] == "there are no rows"
+
+
+def test_precision_at_a_scenario_and_per_segment():
+    (row,) = judged(
+        {"metric": "precision", "scenario": "EU", "value_threshold": {"lower": 0.01}},
+        MANY,
+        scenarios={"EU": 0.001},
+    )
+    expected = 0.001 * 0.8 / (0.001 * 0.8 + 0.999 * 0.01)
+    assert row["value"] == pytest.approx(expected)
+    assert row["prevalence"] == 0.001
+    markets = {"by": "country", "prevalence": {"de": 0.5}}
+    rows = judged(
+        {"metric": "precision", "scenario": "m", "segments": ["country"], "value_threshold": {"lower": 0.5}},
+        MANY,
+        FEW,
+        scenarios={"m": markets},
+    )
+    assert [(row["prevalence"], row["verdict"]) for row in rows] == [(None, "undecided"), (0.5, "pass")]
+    assert rows[0]["reason"] == "scenario m has no prevalence for country = at"
+
+
+@pytest.mark.parametrize(
+    ("change", "then", "verdict"),
+    [
+        ({"absolute": 0.05}, 800, "pass"),
+        ({"absolute": 0.05}, 840, "undecided"),
+        ({"absolute": 0.05}, 950, "fail"),
+        ({"relative": 0.1}, 950, "fail"),
+        ({"relative": 0.3}, 950, "pass"),
+        ({"absolute": 0.05, "direction": "lower_is_better"}, 950, "pass"),
+        ({"absolute": 0.05, "direction": "lower_is_better"}, 650, "fail"),
+    ],
+)
+def test_a_change_is_judged_on_the_bounds_of_the_difference(change, then, verdict):
+    gate = {"change_threshold": change}
+    before = good_run(gate, ("a", "de", then, 10, 1000 - then, 990))
+    (row,) = judged(gate, MANY, reference=before)
+    assert row["verdict"] == verdict
+    assert row["reference"] == then / 1000
+    assert row["difference"] == pytest.approx((800 - then) / 1000)
+    assert row["difference_lower"] < row["difference"] < row["difference_upper"]
+    (first,) = judged(gate, MANY)
+    assert (first["verdict"], first["reason"]) == ("undecided", "no good run before to compare with")
+
+
+def test_a_change_of_the_scenario_is_no_change_of_the_model():
+    gate = {"metric": "precision", "scenario": "EU", "change_threshold": {"absolute": 0.05}}
+    before = good_run(gate, MANY, scenarios={"EU": 0.01})
+    (row,) = judged(gate, MANY, reference=before, scenarios={"EU": 0.001})
+    assert (row["verdict"], row["reason"]) == ("undecided", "the prevalence was 0.01 in the last good run")
+
+
+def test_a_change_of_windows_that_share_rows_has_narrower_bounds():
+    """900 of 1000 then; 1,680 of 2,000 now, of which 1,000 are the same rows: a fall by 0.06."""
+    gate = {"change_threshold": {"absolute": 0.04}}
+    old = ("a", "de", 900, 10, 100, 990)
+    then = good_run(gate, old)
+    now = ("a", "de", 1680, 20, 320, 1980)
+    (apart,) = judged(gate, now, reference=then)
+    (nested,) = judged(gate, now, reference=then, shared=counts(old))
+    assert (apart["verdict"], nested["verdict"]) == ("undecided", "fail")
+    # The very same rows: whatever the number, it is no chance.
+    same = {"change_threshold": {"absolute": 0.0}}
+    (again,) = judged(same, MANY, reference=good_run(same, MANY), shared=counts(MANY))
+    assert again["verdict"] == "pass"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("old_share", [0.1, 0.5, 0.9])
+def test_bounds_of_a_change_of_nested_windows_hold_as_often_as_they_say(old_share):
+    """Against the true difference, in 2,000 pairs of logs of which one contains the other."""
+    rng = np.random.default_rng(7)
+    total, old = 1000, int(1000 * old_share)
+    then, new = rng.binomial(old, 0.85, 2000), rng.binomial(total - old, 0.75, 2000)
+    truth = (old * 0.85 + (total - old) * 0.75) / total - 0.85
+    held = [0, 0]
+    intervals = [
+        np.array([found / rows, *proportion_confint(found, rows, method="wilson")]).T.tolist()
+        for found, rows in ((then + new, total), (then, old))
+    ]
+    for hits, more, *both in zip(then, new, *intervals, strict=True):
+        sides = [dict(zip(("value", "lower", "upper"), side, strict=True)) for side in both]
+        before = {"tp": hits, "positives": old, "fp": 0, "negatives": 0}
+        now = before | {"tp": hits + more, "positives": total}
+        for place, correlation in enumerate((0.0, shared_correlation(before, now, before))):
+            bounds = difference(*sides, correlation=correlation)
+            held[place] += bounds["lower"] <= truth <= bounds["upper"]
+    apart, nested = held
+    assert 0.935 < nested / 2000 < 0.975
+    assert apart >= nested
+    if old_share == 0.9:
+        assert apart / 2000 > 0.99
+
+
+#: Scores of positives and of negatives lie around 1.5 and 0, on a grid.
+EDGES = np.linspace(-4, 6, 41)
+
+
+def normal_log(rng: np.random.Generator, positives: int, negatives: int, distance: float = 1.5) -> np.ndarray:
+    """How many positives and negatives of a log lie in each bin."""
+    scores = rng.normal(distance, 1, positives), rng.normal(0, 1, negatives)
+    edges = [*EDGES, np.inf]
+    return np.array([np.histogram(np.maximum(own, EDGES[0]), edges)[0] for own in scores])
+
+
+def as_counts(bins: np.ndarray) -> pl.DataFrame:
+    tp, fp = bins[:, ::-1].cumsum(axis=1)[:, ::-1]
+    cells = {"tp": tp, "fp": fp, "fn": tp[0] - tp, "tn": fp[0] - fp}
+    return pl.DataFrame({"model": "a", "country": "de", "threshold": EDGES, "resolution": "grid"} | cells)
+
+
+def test_a_change_of_areas_of_windows_that_share_rows_has_narrower_bounds():
+    rng = np.random.default_rng(0)
+    old, new = normal_log(rng, 900, 9000), normal_log(rng, 100, 1000)
+    gate = {"metric": "pr_auc", "prevalence": 0.3, "change_threshold": {"absolute": 0.02}}
+    then = good_run(gate, as_counts(old))
+    (apart,) = judged(gate, as_counts(old + new), reference=then)
+    (nested,) = judged(gate, as_counts(old + new), reference=then, shared=as_counts(old))
+    assert (apart["verdict"], nested["verdict"]) == ("undecided", "pass")
+    widths = [row["difference_upper"] - row["difference_lower"] for row in (apart, nested)]
+    assert widths[1] < 0.4 * widths[0]
+    # The very same rows: whatever the number, it is no chance.
+    (again,) = judged(gate, as_counts(old), reference=then, shared=as_counts(old))
+    assert [again[f"difference{name}"] for name in ("", "_lower", "_upper")] == [0, 0, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["pr_auc", "roc_auc"])
+@pytest.mark.parametrize("old_share", [0.0, 0.5, 0.9])
+def test_bounds_of_a_change_of_areas_hold_as_often_as_they_say(metric, old_share):
+    """Of two separate nights (no row is shared), and of windows of which one contains the other."""
+    rng, logs = np.random.default_rng(3), 300
+    what = Measurement(metric, 0.3, 1.0, 0.0, "wilson", 0.95)
+
+    def area(bins):
+        return measure(as_counts(bins).drop("country"), [], what).row(0, named=True)
+
+    none = {"positives": 0, "negatives": 0, "lower": 0.0, "upper": 0.0}
+    held = [0, 0]
+    for _ in range(logs):
+        share = old_share or 1.0
+        old = normal_log(rng, int(200 * share), int(2000 * share))
+        new = normal_log(rng, int(200 * (1 - old_share)), int(2000 * (1 - old_share)))
+        then, now = area(old), area(new + old if old_share else new)
+        for place, shared in enumerate((none, then if old_share else none)):
+            bounds = difference(now, then, correlation=shared_area_correlation(shared, now, then))
+            held[place] += bounds["lower"] <= 0 <= bounds["upper"]
+    apart, nested = (number / logs for number in held)
+    print(f"{metric}, {old_share:.0%} shared: {apart:.1%} as if none were, {nested:.1%}")  # noqa: T201
+    # Three standard errors below 0.95.
+    assert 0.95 - 3 * math.sqrt(0.95 * 0.05 / logs) < nested <= apart
+    if old_share:
+        assert apart > 0.98
+
+
+@pytest.mark.parametrize(
+    ("rivals", "verdict", "nearest"),
+    [
+        ([("b", "de", 600, 10, 400, 990)], "pass", "b"),
+        ([("b", "de", 795, 10, 205, 990)], "undecided", "b"),
+        ([("b", "de", 600, 10, 400, 990), ("c", "de", 900, 10, 100, 990)], "fail", "c"),
+        ([("b", "de", 0, 0, 0, 990)], "undecided", "b"),
+        ([], "undecided", None),
+    ],
+)
+def test_a_champion_must_be_ahead_of_every_rival(rivals, verdict, nearest):
+    gate = {"metric": "f_beta", "champion": {"model": "a", "prevalence": [0.2]}}
+    (row,) = judged(gate, MANY, *rivals)
+    assert row["verdict"] == verdict
+    assert (row["model"], row["rival"]) == ("a", nearest)
+    if nearest is None:
+        assert row["reason"] == "no rival"
+
+
+def test_what_is_better_when_lower_leads_when_lower():
+    gate = {"metric": "fpr", "champion": {"model": "a", "prevalence": [0.2]}}
+    (row,) = judged(gate, ("a", "de", 800, 10, 200, 990), ("b", "de", 800, 100, 200, 900))
+    assert (row["verdict"], row["value"]) == ("pass", pytest.approx(0.09))
+    change = {"metric": "fpr", "change_threshold": {"absolute": 0.01}}
+    before = good_run(change, ("a", "de", 800, 10, 200, 990))
+    (row,) = judged(change, ("a", "de", 800, 100, 200, 900), reference=before)
+    assert (row["verdict"], row["limit_upper"], row["limit_lower"]) == ("fail", 0.01, None)
+
+
+@pytest.mark.parametrize(("least", "verdict"), [(0.9, "fail"), (1e-3, "undecided"), (1e-7, "pass")])
+def test_an_area_that_the_log_does_not_support_is_judged_on_the_band_of_its_curve(least, verdict):
+    rng = np.random.default_rng(0)
+    gate = {"metric": "pr_auc", "prevalence": 1e-5, "value_threshold": {"lower": least}}
+    counts = as_counts(normal_log(rng, 200, 2000))
+    (row,) = judged(gate, counts)
+    band = nf.compute_areas(counts, prevalence=1e-5, interval="simultaneous").filter(metric="pr_auc")
+    assert not band["supported"].item()
+    assert row["verdict"] == verdict
+    assert (row["lower"], row["upper"]) == band.select("lower", "upper").row(0)
+
+
+def test_verdicts_come_to_one_that_sets_the_exit_code():
+    def table(*rows):
+        schema = ["verdict", "severity", "undecided"]
+        return pl.DataFrame(rows, schema=dict.fromkeys(schema, pl.String), orient="row")
+
+    assert overall(table()) == "pass"
+    assert overall(table(("fail", "warn", "warn"), ("undecided", "block", "warn"))) == "pass"
+    assert overall(table(("undecided", "block", "fail"), ("pass", "block", "warn"))) == "undecided"
+    assert overall(table(("undecided", "block", "fail"), ("fail", "block", "warn"))) == "fail"
+
+
+def test_the_chat_message_is_one_line_whatever_the_names():
+    name = "evil\n\x1b[31m\u202eb"
+    gate = {"value_threshold": {"lower": 0.9}}
+    rows = judged(gate, (name, "de", 800, 10, 200, 990))
+    line = chat_line("job", "run-1", pl.DataFrame(rows, infer_schema_length=None), ARRIVED, "out/report.html")
+    assert line.isprintable()
+    assert line.startswith("job run-1: FAIL (0 passed, 1 failed, 0 undecided); gate: evil")
+    assert line.endswith("0.8 [0.7741, 0.8236], promised >= 0.9 out/report.html")
+    long = pl.DataFrame([rows[0] | {"gate": "g" * 700}], infer_schema_length=None)
+    told = chat_line("job", "run-1", long, ARRIVED, "out/report.html")
+    assert told.endswith("ggg... out/report.html")
+    assert len(told) == 600 + len("... out/report.html")
+
+
+@pytest.mark.parametrize(("hits", "rest", "limit"), [(0, 0, 0.8), (7, 5, 0.8), (60, 40, 0.8), (3, 997, 0.01)])
+def test_the_martingale_is_the_mixture_that_it_says(hits, rest, limit):
+    """Against quadrature of the likelihood ratio over Jeffreys' prior below the limit."""
+
+    def weighed(share):
+        ratio = hits * math.log(share / limit) + rest * math.log((1 - share) / (1 - limit))
+        return math.exp(ratio) * stats.beta.pdf(share, 0.5, 0.5)
+
+    mixture = integrate.quad(weighed, 0, limit, limit=200, points=[limit / 2])[0]
+    expected = mixture / stats.beta.cdf(limit, 0.5, 0.5)
+    assert float(log_martingale(hits, rest, limit, below=True)) == pytest.approx(math.log(expected), abs=1e-6)
+    other = float(log_martingale(rest, hits, 1 - limit, below=False))
+    assert other == pytest.approx(math.log(expected), abs=1e-6)
+
+
+@pytest.mark.parametrize("logs", [300, pytest.param(4000, marks=pytest.mark.slow)])
+def test_looking_every_night_raises_false_alarms_of_the_ordinary_test_alone(logs):
+    """The promise is just kept: recall 0.8, 50 positives a night, 200 nights, at confidence 0.95."""
+    rng = np.random.default_rng(0)
+    hits = rng.binomial(50, 0.8, (logs, 200)).cumsum(axis=1)
+    rows = 50 * np.arange(1, 201)
+    z = stats.norm.ppf(0.975)
+    share = hits / rows
+    middle = (share + z * z / (2 * rows)) / (1 + z * z / rows)
+    half = z * np.sqrt(share * (1 - share) / rows + z * z / (4 * rows**2)) / (1 + z * z / rows)
+    outside = ((middle + half < 0.8) | (middle - half > 0.8)).any(axis=1).mean()
+    alarms = (log_martingale(hits, rows - hits, 0.8, below=True) >= math.log(20)).any(axis=1).mean()
+    assert outside > 0.35
+    assert alarms <= 0.05
+    broken = (middle + half < 0.8).any(axis=1).mean()
+    exact = (stats.binom.cdf(hits, rows, 0.8) <= 0.05).any(axis=1).mean()
+    print(  # noqa: T201
+        f"{logs:,} logs of 200 nights: either side {outside:.1%}, the broken side {broken:.1%}, "
+        f"exact {exact:.1%}, sequential {alarms:.1%}"
+    )
+    if logs == 4000:
+        page = (Path(__file__).parents[3] / "docs" / "jobs.md").read_text(encoding="utf-8")
+        table = page[page.index("| logs with a false alarm") :]
+        told = [float(number) for number in re.findall(r"\| ([\d.]+) % \|", table)]
+        found = [100 * share for share in (outside, broken, exact, alarms)]
+        assert told == pytest.approx(found, abs=0.5)
+    # It is no test that never speaks: where recall fell to 0.7, it does so within days.
+    fallen = rng.binomial(50, 0.7, (300, 200)).cumsum(axis=1)
+    found = log_martingale(fallen, rows - fallen, 0.8, below=True) >= math.log(20)
+    assert np.median(found.argmax(axis=1)) < 10
+    assert found.any(axis=1).all()
+
+
+def test_a_sequential_gate_fails_passes_and_waits():
+    def verdict(tp, limits, metric="recall", fp=10):
+        gate = {"sequential": True, "metric": metric, "value_threshold": limits}
+        return judged(gate, ("a", "de", tp, fp, 1000 - tp, 1000 - fp))[0]["verdict"]
+
+    assert verdict(800, {"lower": 0.7}) == "pass"
+    assert verdict(800, {"lower": 0.9}) == "fail"
+    # An interval of one look, 0.774 to 0.824, would fail it.
+    assert verdict(800, {"lower": 0.825}) == "undecided"
+    assert verdict(800, {"upper": 0.04}, "fpr") == "pass"
+    assert verdict(800, {"upper": 0.001}, "fpr", fp=20) == "fail"

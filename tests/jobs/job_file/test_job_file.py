@@ -1,0 +1,288 @@
+"""The job file: what it may say, what is refused and how; and the dates in the paths of logs."""
+
+import json
+import random
+import re
+import tomllib
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import jsonschema
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.jobs.job_file.loading import job_schema, read_job
+from nci_frames.jobs.job_file.windows import check_template, find_windows
+from tests.small_jobs import SMALL, small_job, write_nights
+
+ROOT = Path(__file__).parents[3]
+GATE = SMALL + '[[gates]]\nname = "a"\n'
+KEYS = '[segments]\nkeys = ["country"]\n'
+TEMPLATE = (ROOT / "nci_frames" / "jobs" / "job.toml").read_text(encoding="utf-8")
+
+
+def refused(tmp_path: Path, text: str) -> str:
+    job = tmp_path / "job.toml"
+    job.write_text(text, encoding="utf-8")
+    with pytest.raises(nf.ParameterError) as error:
+        read_job(job)
+    assert error.value.exit_code == 2
+    return str(error.value)
+
+
+def test_the_published_schema_is_current_and_takes_the_template() -> None:
+    published = (ROOT / "docs" / "job.schema.json").read_text(encoding="utf-8")
+    assert published == job_schema(), "write docs/job.schema.json again, from job_schema()"
+    schema = json.loads(published)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(tomllib.loads(TEMPLATE), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(tomllib.loads(TEMPLATE) | {"gatess": []}, schema)
+
+
+def test_the_template_is_a_job(tmp_path: Path) -> None:
+    job = read_job(small_job(tmp_path, text=TEMPLATE)).job
+    assert job.counting_settings().keys == ["model", "country"]
+    assert 0.5 in job.counting_settings().thresholds  # type: ignore[operator]
+    assert job.gates[0].name == "forest finds most"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("treshold = 3\n" + SMALL, r"treshold: unknown key; did you mean 'thresholds'\?"),
+        (SMALL + "[segments]\nkey = []\n", r"segments.key: unknown key; did you mean 'keys'\?"),
+        (SMALL + "[zzzzzz]\n", "zzzzzz: unknown key; known are version, name, source"),
+        (SMALL.replace('name = "small"', 'name = "../x"'), "name: string should match"),
+        (SMALL.replace("[0.01, 0.1]", "[2.0]"), r"report.prevalence\[1\]: .*or equal to 1 \(found 2"),
+        (SMALL.replace("[0.01, 0.1]", '"1:2:3"'), "report.prevalence: it must be start:stop:round"),
+        (SMALL.replace("[0.01, 0.1]", '"1e-4:1e999:log:30"'), "report.prevalence: .*both finite"),
+        (SMALL.replace("[0.01, 0.1]", '"1e-4:0.5:log:1000000000"'), "count a whole number from 2 to 100,000"),
+        (SMALL.replace("[0.01, 0.1]", '"-1e308:1e308:lin:3"'), "too far apart"),
+        (SMALL + "[columns]\nweight = 'w'\n", "columns.weight: a job cannot take weighted logs"),
+        (SMALL + "[scenarios]\nm = { by = 'x' }\n", "give either prevalence or table"),
+        (SMALL + "[scenarios]\nm = { by = 'x', prevalence = { a = 0.1 } }\n", "'x' is not among segm"),
+        (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", "[1.0, 0.5]"), "thresholds must be strictly ascending"),
+        (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", '"logit:1"'), "a grid has 2 to 65,535 thresholds"),
+        (SMALL.replace("[0.0, 0.25, 0.5, 0.75]", '"best"'), "thresholds are .*exact.*logit:501"),
+        (GATE, r"gates\[1\]: give one of value_threshold, change"),
+        (GATE + 'sevrity="x"\nvalue_threshold={lower=1}', r"gates\[1\].sevrity.*'severity'"),
+        (GATE + 'scenario="EU"\nvalue_threshold={lower=1}', "there is no scenario 'EU'"),
+        (GATE + 'segments=["x"]\nvalue_threshold={lower=1}', "'x' is not among segments"),
+        (GATE + 'sequential=true\nvalue_threshold={lower=1}', "sequential needs a value"),
+        (GATE + 'value_threshold={lower=0.2, upper=0.1}', "lower must not be above upper"),
+        (GATE + 'metric="recal"\nvalue_threshold={lower=0.5}', r"metric: unknown metric.*'recall'"),
+        (GATE + 'metric="doolittle"\nvalue_threshold={lower=0.5}', "metric: doolittle has no bounds"),
+        (GATE + 'metric="mean_pr_auc"\nvalue_threshold={lower=0.5}', "mean_pr_auc has no bounds"),
+        (GATE + 'metric="recall"\nvalue_threshold={lower=80}', "80 is no value of recall, which is 0 to 1"),
+        (GATE + 'value_threshold={lower=nan}', "lower: input should be a finite number"),
+        (GATE + 'metric="posfrac"\nchange_threshold={absolute=0.1}', "neither better nor worse"),
+        (SMALL + "source2 = 1\n[output]\nledger = ''\nfolder = ''\nmetrics_file = ''\n", "4 problems"),
+        (SMALL.replace("[0.01, 0.1]", "{}"), "report.prevalence: input should be a list "),
+        (SMALL.replace("[source]", "columns = 'x'\n[source]"), "columns: input should be a table"),
+        (SMALL.replace('["json"]', '"json"'), r"formats: input should be a list \(found 'json'\)"),
+        (SMALL.replace("logs/{date:%Y-%m-%d}/*.parquet", ""), "source.path: string should have at least 1"),
+        (SMALL.replace("[report]", "lookback = 1000000000\n[report]"), "lookback: .* 100000000"),
+        ("name = ", "not TOML"),
+        ("a = " + "[" * 5000, "not TOML"),
+    ],
+)  # fmt: skip
+def test_a_wrong_setting_is_named(tmp_path: Path, wrong: str, told: str) -> None:
+    with pytest.raises(nf.ParameterError, match=told):
+        read_job(small_job(tmp_path, text=wrong))
+
+
+CHAMPION = 'champion = {model = "a", prevalence = [0.1]}\n'
+SHARE = "sequential = true\nvalue_threshold = {lower = 0.5}\n"
+RECALL = 'metric = "recall"\nvalue_threshold = {lower = 0.5}\n'
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (GATE + CHAMPION + "prevalence = 0.1\n", "omit scenario and prevalence"),
+        (GATE + CHAMPION + 'scenario = "EU"\n[scenarios]\nEU = 0.1\n', "omit scenario and prevalence"),
+        (GATE + CHAMPION + 'models = ["b"]\n', "omit models"),
+        (GATE + CHAMPION.replace("0.1", "0.1, 0.1"), "champion.prevalence: 0.1 is given twice"),
+        (GATE + SHARE + 'metric = "recall"\nwindow = "last"\n', 'omit window = "last"'),
+        (GATE + SHARE + 'metric = "precision"\n', "sequential needs a value_threshold of recall or fpr"),
+        (GATE + RECALL + "threshold = nan\n", r"gates\[1\].threshold: a threshold is a number"),
+        (GATE + RECALL + 'models = ["a", "a"]\n', r"gates\[1\].models: 'a' is given twice"),
+        (GATE + RECALL + 'segments = ["c", "c"]\n' + KEYS, r"gates\[1\].segments: 'c' is given twice"),
+        (SMALL + KEYS.replace('"]', '", "country"]'), "segments.keys: 'country' is given twice"),
+        (SMALL + KEYS.replace("country", "score"), "segments.keys: the segment 'score' has a name that"),
+        (SMALL.replace("/*.parquet", "/{date:%H}"), "source.path: a path has one {date:...} at most"),
+        (
+            SMALL.replace(":%Y-%m-%d", ""),
+            "source.path: the date of a path needs a format, and a brace after it",
+        ),
+        (SMALL.replace("%Y", "%y"), "source.path: the date of a path must be a day or an hour"),
+        (
+            SMALL.replace('"logs/{date:%Y-%m-%d}/*.parquet"', "[]"),
+            "found: source.path: list should have at",
+        ),
+        (SMALL.replace("formats", "threshold = nan\nformats"), "report.threshold: a threshold is a number"),
+        (SMALL.replace('["json"]', '["json", "json"]'), "report.formats: 'json' is given twice"),
+        (SMALL + '[scenarios]\n"" = 0.1\n', "string should have at least 1 character"),
+        (SMALL + "[scenarios]\nEU = 5\n", r"1 problem\n.*\n.*scenarios.EU: input .* equal to 1 \(found 5\)$"),
+    ],
+)
+def test_settings_that_would_have_no_effect_are_refused(tmp_path: Path, wrong: str, told: str) -> None:
+    assert re.search(told, refused(tmp_path, wrong), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("metric", "of_class"),
+    [
+        ("recall", "positives"),
+        ("sensitivity", "positives"),
+        ("fpr", "negatives"),
+        ("false_alarm_rate", "negatives"),
+    ],
+)
+def test_sequential_gates_take_any_name_of_a_rate(tmp_path: Path, metric: str, of_class: str) -> None:
+    job = small_job(tmp_path, text=GATE + SHARE + f'metric = "{metric}"\n')
+    assert read_job(job).job.gates[0].of_class == of_class
+
+
+def test_a_variable_that_is_not_utf8_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TITLE", "\udcff")
+    job = small_job(tmp_path, text=SMALL.replace("[report]", '[report]\ntitle = "${TITLE}"'))
+    with pytest.raises(nf.ParameterError, match="the variable TITLE of the environment must be a text"):
+        read_job(job)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_prevalences_from_a_table(tmp_path: Path, ending: str) -> None:
+    table = pl.DataFrame({"country": ["01", "de"], "prevalence": [0.001, 0.02], "note": ["x", None]})
+    getattr(table, f"write_{ending}")(tmp_path / f"markets.{ending}")
+    scenario = KEYS + f'[scenarios]\nm = {{ by = "country", table = "markets.{ending}" }}\n'
+    file = read_job(small_job(tmp_path, scenario))
+    scenarios = file.job.model_dump()["scenarios"]
+    assert scenarios == {"m": {"by": "country", "prevalence": {"01": 0.001, "de": 0.02}, "table": None}}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, r"scenarios\.m\.table.*No such file"),
+        ("", "cannot be read"),
+        ("land,prevalence\nde,0.1\n", "lacks the column 'country'"),
+        ("country,prevalence\nde,0.1\nde,0.2\n", "more than once.*'de'"),
+        ("country,prevalence\nde,1.5\nat,x\nfr,\n", r"without a prevalence in \[0, 1\].*'de', 'at', 'fr'"),
+        ("country,prevalence\n", "no row"),
+    ],
+)
+def test_wrong_tables_of_prevalences(tmp_path: Path, content: str | None, told: str) -> None:
+    if content is not None:
+        (tmp_path / "markets.csv").write_text(content)
+    scenario = KEYS + '[scenarios]\nm = { by = "country", table = "markets.csv" }\n'
+    with pytest.raises(nf.ParameterError, match=f"(?s){told}"):
+        read_job(small_job(tmp_path, scenario))
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(nf.ParameterError, match="cannot be read"):
+        read_job(tmp_path / "none.toml")
+    (tmp_path / "job.toml").write_bytes(b"\xff\xfe")
+    # A folder stands for the job.toml in it.
+    with pytest.raises(nf.ParameterError, match="not UTF-8"):
+        read_job(tmp_path)
+
+
+def test_variables_of_the_environment_never_end_up_in_messages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY_OF_STORE", "hunter2")
+    options = '[output]\nstorage_options = {key = "${KEY_OF_STORE}"}\n'
+    file = read_job(small_job(tmp_path, options))
+    assert file.job.output.storage_options == {"key": "hunter2"}
+    assert "hunter2" not in file.text
+    told = refused(tmp_path, SMALL + '[output]\nkeep = "${KEY_OF_STORE}"\nfolder = 3\n')
+    assert "hunter2" not in told
+    assert "${KEY_OF_STORE}" in told
+    told = refused(tmp_path, SMALL + '[output]\nfolder = "${NO_SUCH_VARIABLE}"\n')
+    assert "NO_SUCH_VARIABLE of the environment" in told
+    assert "output.folder" in told
+
+
+@pytest.mark.parametrize("mutations", [300, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_mutated_files_are_jobs_or_told_why_not(tmp_path: Path, mutations: int) -> None:
+    chance = random.Random(0)  # noqa: S311
+    jobs = 0
+    for _ in range(mutations):
+        content = bytearray(TEMPLATE.encode())
+        for _ in range(chance.choice((1, 1, 2, 5))):
+            place = chance.randrange(len(content))
+            kind = chance.randrange(4)
+            if kind == 0:
+                content[place] = chance.randrange(256)
+            elif kind == 1:
+                del content[place : place + chance.randrange(1, 20)]
+            elif kind == 2:
+                content[place:place] = content[chance.randrange(len(content)) :][: chance.randrange(1, 30)]
+            else:
+                content[place:place] = chance.choice(
+                    (b'"', b"[", b"=", b"\x00", b"1e999", b"{", b"\n", b"nan")
+                )
+        (tmp_path / "job.toml").write_bytes(content)
+        try:
+            read_job(tmp_path / "job.toml").job.counting_settings()
+            jobs += 1
+        except nf.ParameterError:
+            continue
+    assert 0 < jobs < mutations
+
+
+def test_windows_are_half_open_days_and_hours_in_utc(tmp_path: Path) -> None:
+    write_nights(tmp_path, 4)
+    (tmp_path / "2026-02-31").mkdir()
+    found = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"])
+    starts = [file.window[0] for file in found if file.window]
+    assert starts == [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 5)]
+    assert {file.window[1] - file.window[0] for file in found if file.window} == {timedelta(days=1)}
+    # So many windows would begin before the first year.
+    far = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"], lookback=1_000_000)
+    late = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"], lookback=1)
+    assert [Path(file.path).parent.name for file in late] == ["2026-03-03", "2026-03-04"]
+    every = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"], lookback=1, everything=True)
+    assert far == every
+    assert len(every) == 4
+    until = datetime(2026, 3, 3, tzinfo=UTC)
+    before = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"], until=until)
+    assert [Path(file.path).parent.name for file in before] == ["2026-03-01", "2026-03-02"]
+    assert check_template("a/{date:%Y/%m/%d/%H}/x") == timedelta(hours=1)
+    assert check_template("a/*.parquet") is None
+    with pytest.raises(nf.SourceError, match=r"no log matched(.|\n)*\{date:%Y%m%d\}(.|\n)*matches nothing"):
+        find_windows([f"{tmp_path}/{{date:%Y%m%d}}/*.parquet"])
+    with pytest.raises(nf.SourceError, match=r"no window begins before until(.|\n)*2026-03-01 00:00 UTC"):
+        find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}"], until=datetime(2026, 3, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("template", "told"),
+    [
+        ("{date}", "needs a format"),
+        ("{date:}", "needs a format"),
+        ("{date:%Y-%m-%d", "and a brace after it"),
+        ("{date}/{date:%Y-%m-%d}", "one {date:...} at most"),
+        ("{date:%Y-%m}", "must be a day or an hour"),
+        ("{date:%Y-%B-%d}", "must be a day or an hour"),
+        ("{date:%Y-%m-%d}/{date:%Y-%m-%d}", "one {date:...} at most"),
+    ],
+)
+def test_dates_that_cannot_be_read_back(template: str, told: str) -> None:
+    with pytest.raises(nf.ParameterError, match=re.escape(told)):
+        find_windows([template])
+
+
+def test_dates_beside_globs_and_in_names(tmp_path: Path) -> None:
+    for name in ("x[1] 2026-03-01 b.parquet", "sub/deep/x[1] 2026-03-02 c.parquet"):
+        source = write_nights(tmp_path / "source", 1)[0]
+        target = tmp_path / "logs" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.rename(target)
+    found = find_windows([f"{tmp_path}/logs/**/x[[]1] {{date:%Y-%m-%d}} ?.parquet"])
+    days = [file.window[0].date() for file in found if file.window]
+    assert days == [date(2026, 3, 1), date(2026, 3, 2)]

@@ -1,0 +1,511 @@
+"""The ledger: what is read from it equals, bit for bit, a count of all its files at once."""
+
+import shutil
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import duckdb
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.base.errors import InvalidRowsError, ParameterError, SchemaError
+from nci_frames.counts.increments import counts_of
+from nci_frames.jobs.ledger.settings import CountingSettings
+from tests.logs import random_log, small_logs
+
+GRID = [-1.0, 0.1, 0.3, 0.5, 0.7, float("inf")]
+COLUMNS = {"fold": "fold", "segments": "country"}
+
+
+def write(folder: Path, name: str, log: pl.DataFrame) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    log.write_parquet(path)
+    return path
+
+
+def recount(paths, thresholds, **columns):
+    return nf.count_confusion(nf.scan_predictions([*paths], **columns), thresholds=thresholds)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("thresholds", ["exact", GRID])
+@settings(max_examples=8)
+@given(logs=st.lists(small_logs(), min_size=1, max_size=4), dtype=st.sampled_from([pl.Float32, pl.Float64]))
+def test_counts_are_bit_for_bit_those_of_a_recount(tmp_path_factory, thresholds, logs, dtype):
+    folder = tmp_path_factory.mktemp("ledger")
+    ledger = nf.CountsLedger(folder / "ledger")
+    columns = {"segments": ["segment", "day"]}
+    paths = []
+    for place, log in enumerate(logs):
+        # A column of its own makes every content another.
+        rows = log.with_columns(pl.col("score").cast(dtype), serial=pl.lit(place))
+        paths.append(write(folder, f"{place}.parquet", rows))
+        ledger.append(paths[-1], thresholds=thresholds, **columns)
+    expected = recount(paths, thresholds, **columns)
+    assert_frame_equal(ledger.read(), expected, check_exact=True)
+    by_segment = nf.count_confusion(
+        nf.scan_predictions(paths, **columns), thresholds=thresholds, by="segment"
+    )
+    assert_frame_equal(ledger.read(by="segment"), by_segment, check_exact=True)
+    ledger.compact()
+    assert_frame_equal(ledger.read(), expected, check_exact=True)
+    assert ledger.verify(files=True).is_empty()
+
+
+def test_a_file_of_n_rows_takes_at_most_n_increments(tmp_path):
+    path = write(tmp_path, "a.parquet", random_log(50))
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(path, thresholds=np.linspace(-5, 5, 1001), **COLUMNS)
+    table = pl.scan_delta(ledger.uri).filter(pl.col("ledger_part") == "counts").collect()
+    assert 0 < len(table) <= 50
+    assert table.select("positives", "negatives").sum_horizontal().sum() == 50
+
+
+def test_content_is_counted_once_whatever_its_name(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    path = write(tmp_path, "logs/a.parquet", random_log(100))
+    ledger.append(path)
+    before = ledger.read()
+    shutil.copy(path, tmp_path / "logs/again.parquet")
+    assert ledger.append(tmp_path / "logs")["event"].to_list() == ["known", "known"]
+    path.rename(tmp_path / "logs/renamed.parquet")
+    assert ledger.append(tmp_path / "logs")["event"].to_list() == ["known", "known"]
+    assert_frame_equal(ledger.read(), before)
+    assert ledger.sources().height == 1
+
+
+def test_files_that_are_skipped_are_named(tmp_path):
+    write(tmp_path, "logs/a.parquet", random_log(100))
+    skipped = write(tmp_path, "logs/_b.parquet", random_log(50, seed=1))
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    with pytest.warns(nf.SkippedFilesWarning) as caught:
+        assert len(ledger.append(tmp_path / "logs")) == 1
+    assert [(Path(warning.filename).name, str(warning.message)) for warning in caught] == [
+        (Path(__file__).name, f"1 file or folder of {str(tmp_path / 'logs')!r} was skipped: {str(skipped)!r}")
+    ]
+    assert ledger.append(skipped)["event"].to_list() == ["counted"]
+
+
+def test_equal_content_under_other_keys_of_the_path_is_another_source(tmp_path):
+    log = random_log(60).drop("country")
+    paths = [write(tmp_path, f"logs/country={country}/a.parquet", log) for country in ("at", "de")]
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    found = ledger.append(tmp_path / "logs", segments="country")
+    assert found["event"].to_list() == ["counted", "counted"]
+    assert found["source"].n_unique() == 2
+    assert_frame_equal(ledger.read(), recount(paths, "exact", segments="country"), check_exact=True)
+
+
+@pytest.mark.thorough
+def test_changed_content_is_reported_kept_or_recounted(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    path = write(tmp_path, "a.parquet", random_log(100, seed=1))
+    other = write(tmp_path, "b.parquet", random_log(100, seed=2))
+    ledger.append([path, other], run="monday")
+    old = ledger.read()
+    write(tmp_path, "a.parquet", random_log(120, seed=3))
+    with pytest.raises(nf.SourceError, match=r"(?s)another\s+content.*a\.parquet") as error:
+        ledger.append([path, other])
+    assert error.value.exit_code == 3
+    assert ledger.append(path, on_changed="keep")["event"].to_list() == ["changed"]
+    assert_frame_equal(ledger.read(), old)
+    assert ledger.append(path, on_changed="recount", run="tuesday")["event"].to_list() == ["recounted"]
+    assert_frame_equal(ledger.read(), recount([path, other], "exact"), check_exact=True)
+    assert ledger.sources()["active"].to_list() == [False, True, True]
+    # What was true on Monday can still be read, until the ledger is compacted.
+    assert_frame_equal(ledger.read(as_of="monday"), old)
+    ledger.compact()
+    assert_frame_equal(ledger.read(), recount([path, other], "exact"), check_exact=True)
+    with pytest.raises(nf.LedgerError, match="do not add up"):
+        ledger.read(as_of="monday")
+    # The older content comes back: it is counted again, in place of the newer.
+    write(tmp_path, "a.parquet", random_log(100, seed=1))
+    ledger.append(path, on_changed="recount")
+    assert_frame_equal(ledger.read(), old)
+    assert ledger.verify().is_empty()
+
+
+@pytest.mark.parametrize("on_changed", ["raise", "keep", "recount"])
+def test_rotated_logs_are_each_counted_once(tmp_path, on_changed):
+    """Each night ``log`` becomes ``log.1``: what was counted moved, and what has its place is new."""
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    nights = [random_log(40, seed=seed) for seed in range(3)]
+    for night in range(3):
+        paths = [write(tmp_path / "logs", f"{night - n}.parquet", nights[n]) for n in range(night + 1)]
+        appended = ledger.append(tmp_path / "logs", thresholds=GRID, on_changed=on_changed)
+        assert sorted(appended["event"]) == ["counted", *["known"] * night]
+        assert_frame_equal(ledger.read(), recount(paths, GRID), check_exact=True)
+
+
+def test_a_file_that_becomes_the_copy_of_another_is_changed(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(2)]
+    ledger.append(paths, thresholds=GRID)
+    old = ledger.read()
+    shutil.copy(paths[0], paths[1])
+    with pytest.raises(nf.SourceError, match=r"(?s)another content.*1\.parquet"):
+        ledger.append(paths, thresholds=GRID)
+    assert ledger.append(paths[1], thresholds=GRID, on_changed="keep")["event"].to_list() == ["changed"]
+    assert_frame_equal(ledger.read(), old)
+    appended = ledger.append(paths, thresholds=GRID, on_changed="recount")
+    assert appended["event"].to_list() == ["known", "recounted"]
+    # The content counts once, whatever the number of its names.
+    assert_frame_equal(ledger.read(), recount(paths[:1], GRID), check_exact=True)
+    assert ledger.sources()["active"].to_list() == [True, False]
+    assert ledger.verify(files=True).is_empty()
+
+
+def test_sources_are_retired_by_the_beginning_of_their_names(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(2)]
+    ledger.append(paths, thresholds=GRID)
+    first, second = ledger.sources()["source"]
+    with pytest.raises(nf.LedgerError, match="no such source"):
+        ledger.retire("")
+    ledger.retire(first[:12], first)
+    assert ledger.sources()["active"].to_list() == [False, True]
+    assert_frame_equal(ledger.read(), recount(paths[1:], GRID), check_exact=True)
+    assert first[0] != second[0]
+    assert ledger.verify().is_empty()
+
+
+def test_retired_sources_count_no_longer_and_rebuild_equals_recount(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    paths = [write(tmp_path, f"{n}.parquet", random_log(80, seed=n)) for n in range(3)]
+    ledger.append(paths, thresholds=GRID)
+    ledger.retire(ledger.sources()["source"][1])
+    assert_frame_equal(ledger.read(), recount([paths[0], paths[2]], GRID), check_exact=True)
+    ledger.append(paths[1], thresholds=GRID)
+    write(tmp_path, "0.parquet", random_log(90, seed=9))
+    rebuilt = ledger.rebuild(run="rebuild")
+    assert rebuilt["event"].to_list() == ["recounted"] * 3
+    assert_frame_equal(ledger.read(), recount(paths, GRID), check_exact=True)
+    assert ledger.verify(files=True).is_empty()
+    with pytest.raises(nf.LedgerError, match="no such source"):
+        ledger.retire("nothing")
+
+
+def test_csv_logs_are_counted_as_a_recount_does(tmp_path):
+    rows = random_log(80, seed=3).with_columns(pl.col("label").cast(pl.Int64))
+    folder = tmp_path / "logs" / "country=at"
+    folder.mkdir(parents=True)
+    path = folder / "night[1].csv"
+    rows.drop("country").write_csv(path)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    assert ledger.append(tmp_path / "logs", **COLUMNS)["event"].to_list() == ["counted"]
+    expected = recount([tmp_path / "logs"], "exact", **COLUMNS)
+    assert expected["country"].unique().to_list() == ["at"]
+    assert_frame_equal(ledger.read(), expected, check_exact=True)
+    assert ledger.append(path.rename(folder / "again.csv"), thresholds="exact")["event"].to_list() == [
+        "counted"
+    ]
+    assert ledger.verify(files=True)["found"].to_list() == ["it vanished"]
+    (folder / "bad.csv").write_text("model,label,score\na,1,high\n")
+    with pytest.raises(nf.SourceError, match=r"bad\.csv"):
+        ledger.append(folder / "bad.csv")
+
+
+def test_the_ledger_at_a_version(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(3)]
+    versions = []
+    for path in paths:
+        ledger.append(path)
+        versions.append(ledger.sources()["sequence"].max())
+    for n, version in enumerate(versions):
+        assert_frame_equal(ledger.read(as_of=version), recount(paths[: n + 1], "exact"), check_exact=True)
+    for wrong in (-1, versions[-1] + 1):
+        with pytest.raises(nf.LedgerError, match="no such version"):
+            ledger.read(as_of=wrong)
+    ledger.compact()
+    assert_frame_equal(ledger.read(as_of=versions[1]), recount(paths[:2], "exact"), check_exact=True)
+
+
+@pytest.mark.thorough
+def test_files_are_gathered_once_they_are_many(tmp_path, monkeypatch):
+    """Every version, also of sources that count no longer, is read as before."""
+    monkeypatch.setattr("nci_frames.jobs.ledger.tidying.MANY_FILES", 4)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    states = {}
+    paths = []
+    for n in range(11):
+        paths.append(write(tmp_path, f"{n}.parquet", random_log(40, seed=n)))
+        ledger.append(paths[-1], run=f"run-{n}")
+        states[f"run-{n}"] = ledger.read()
+        if n == 5:
+            ledger.retire(ledger.sources()["source"][2])
+        files = ledger.contents()._view.snapshot.files
+        assert all(len(names) <= 4 for names in files.values())
+    for run, counts in states.items():
+        assert_frame_equal(ledger.read(as_of=run), counts, check_exact=True)
+    assert_frame_equal(ledger.read(), recount([*paths[:2], *paths[3:]], "exact"), check_exact=True)
+    assert ledger.verify(files=True).is_empty()
+    assert any((tmp_path / "ledger" / "_delta_log").glob("*.checkpoint.parquet"))
+    ledger.compact()
+    assert len(list((tmp_path / "ledger").glob("ledger_part=counts/*/*.parquet"))) == 1
+
+
+def test_windows_and_runs(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    nights = [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 5)]
+    paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(3)]
+    for n, path in enumerate(paths):
+        ledger.append(path, window=(nights[n], nights[n + 1]), run=f"run-{n}")
+    assert_frame_equal(ledger.read(window=(nights[1], nights[3])), recount(paths[1:], "exact"))
+    # Half-open: what begins at the end is not within.
+    assert_frame_equal(ledger.read(window=(nights[0], nights[1])), recount(paths[:1], "exact"))
+    assert_frame_equal(ledger.read(as_of="run-1"), recount(paths[:2], "exact"))
+    assert ledger.read(window=(datetime(2020, 1, 1, tzinfo=UTC), nights[0])).is_empty()
+    assert ledger.sources()["window_start"].to_list() == nights[:3]
+    with pytest.raises(nf.LedgerError, match="no such run"):
+        ledger.read(as_of="run-9")
+    with pytest.raises(nf.ParameterError, match="time zone"):
+        ledger.read(window=(datetime(2026, 1, 1), datetime(2026, 1, 2)))
+    with pytest.raises(nf.ParameterError, match="before its end"):
+        ledger.read(window=(nights[1], nights[1]))
+
+
+def test_other_settings_are_a_generation_beside(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    path = write(tmp_path, "a.parquet", random_log(100))
+    ledger.append(path, thresholds=GRID)
+    ledger.append(path, thresholds=GRID, **COLUMNS)
+    generations = ledger.generations()["generation"].to_list()
+    assert len(generations) == 2
+    assert_frame_equal(ledger.read(generation=generations[0]), recount([path], GRID))
+    assert_frame_equal(ledger.read(), recount([path], GRID, **COLUMNS))
+    with pytest.raises(nf.LedgerError, match="no such generation"):
+        ledger.read(generation="x")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pl.Series([1, 2], dtype=pl.UInt8),
+        pl.Series([date(2026, 1, 1), None]),
+        pl.Series([datetime(2026, 1, 1), None], dtype=pl.Datetime("ns")),
+        pl.Series([datetime(2026, 1, 1, tzinfo=UTC), None], dtype=pl.Datetime("ms", "UTC")),
+        pl.Series([True, False]),
+        pl.Series(["x", "y"], dtype=pl.Categorical),
+        pl.Series(["<b>\x1b[31m", "\u202ey'\"`;--"]),
+    ],
+    ids=lambda values: str(values.dtype),
+)
+def test_keys_keep_values_and_types(tmp_path, values):
+    log = pl.DataFrame({"model": "a", "label": [0, 1] * 2, "score": [0.1, 0.9, 0.2, 0.8]})
+    log = log.with_columns(pl.concat([values, values]).alias("a key"))
+    path = write(tmp_path, "a.parquet", log)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(path, segments="a key")
+    assert_frame_equal(ledger.read(), recount([path], "exact", segments="a key"), check_exact=True)
+
+
+@pytest.mark.parametrize("thresholds", ["exact", GRID])
+def test_dropped_rows_are_a_number_and_no_warning(tmp_path, thresholds):
+    """Warnings are errors here."""
+    log = random_log(60, seed=1)
+    path = write(tmp_path, "a.parquet", log.with_columns(label=pl.col("label").shift(2)))
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    appended = ledger.append(path, thresholds=thresholds, on_invalid="drop")
+    assert appended.select("event", "rows", "counted", "dropped").row(0) == ("counted", 60, 58, 2)
+    assert (
+        ledger.read()
+        .filter(pl.col("threshold") == pl.col("threshold").min().over("model"))
+        .select(pl.sum_horizontal("tp", "fp", "fn", "tn").sum())
+        .item()
+        == 58
+    )
+
+
+def test_types_that_differ_between_files_are_refused(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(write(tmp_path, "a.parquet", random_log(50)))
+    with pytest.raises(nf.SchemaError, match="score"):
+        ledger.append(write(tmp_path, "b.parquet", random_log(50, dtype="float32")))
+    assert ledger.sources().height == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "told"),
+    [
+        ("append", {"window": 5}, "window must be a list of 2 datetimes or None"),
+        ("append", {"run": 5}, "run must be a string or None"),
+        ("append", {"thresholds": 5}, "thresholds must be a list of numbers or a string"),
+        ("append", {"on_changed": "recont"}, "did you mean 'recount'"),
+        ("append", {"keep_going": 5}, "keep_going must be True or False"),
+        ("append", {"segments": 5}, "segments must be a string or a list of strings"),
+        ("append", {"scores": 5}, "scores must be a dict from strings to strings or None"),
+        ("append", {"model": 5}, "model must be a string or None"),
+        ("append", {"unit": 5}, "unit must be a string or None"),
+        ("append", {"foo": 5}, "the option of a ledger must be one of"),
+        ("read", {"by": 5}, "by must be a string, a list of strings or None"),
+        ("read", {"window": (1, 2, 3)}, "window must be a list of 2 datetimes"),
+        ("read", {"as_of": 1.5}, "as_of must be a string, a whole number or None"),
+        ("read", {"as_of": True}, "as_of must be a string, a whole number or None"),
+        ("verify", {"files": "all"}, "files must be True or False"),
+        ("rebuild", {"run": 5}, "run must be a string or None"),
+        ("sources", {"generation": 5}, "generation must be a string or None"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused(tmp_path, method, arguments, told):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    path = [write(tmp_path, "a.parquet", random_log(10, seed=1))] if method == "append" else []
+    with pytest.raises(nf.ParameterError, match=told):
+        getattr(ledger, method)(*path, **arguments)
+    assert not (tmp_path / "ledger").exists()
+
+
+def test_other_things_than_paths_and_names_are_refused(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    for call in (lambda: nf.CountsLedger(5), lambda: ledger.append(5), lambda: ledger.retire(5)):
+        with pytest.raises(nf.ParameterError, match="must be a"):
+            call()
+
+
+def test_what_cannot_be_counted_is_refused(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    path = write(tmp_path, "a.parquet", random_log(10))
+    with pytest.raises(nf.ParameterError, match="same for every log"):
+        ledger.append(path, thresholds="auto")
+    with pytest.raises(nf.ParameterError, match=r"(?s)weighted.*count_confusion counts weighted logs"):
+        ledger.append(path, weight="w")
+    with pytest.raises(nf.ParameterError, match="did you mean 'segments'"):
+        ledger.append(path, segment="country")
+    with pytest.raises(nf.SourceError, match="files"):
+        ledger.append(random_log(10))
+    with pytest.raises(nf.ParameterError, match="on_changed"):
+        ledger.append(path, on_changed="x")
+    for asked in (
+        ledger.read,
+        ledger.sources,
+        ledger.generations,
+        ledger.verify,
+        ledger.compact,
+        ledger.rebuild,
+    ):
+        with pytest.raises(nf.LedgerError, match="there is no ledger here"):
+            asked()
+    assert not (tmp_path / "ledger").exists()
+
+
+def test_too_many_groups_are_refused_before_memory_runs_out(tmp_path):
+    rows = 1_000_000
+    log = pl.DataFrame({"model": "a", "label": True, "score": 0.5, "session": pl.int_range(rows, eager=True)})
+    path = write(tmp_path, "a.parquet", log)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    with pytest.raises(nf.ParameterError, match=r"'session' has 1,000,000 values"):
+        ledger.append(path, thresholds=nf.uniform_thresholds(101), segments="session")
+
+
+def test_sums_that_int64_cannot_hold_are_refused(tmp_path, monkeypatch):
+    schema = {"model": pl.String, "threshold": pl.Float64, "positives": pl.Int64, "negatives": pl.Int64}
+    rows = [("a", 0.5, 2**62, 1), ("a", 0.7, 2**62, 1)]
+    increments = pl.DataFrame(rows, schema=schema, orient="row")
+    with pytest.raises(
+        nf.SchemaError, match=r"sum of column 'positives'.*\n *where: model 'a'\n *found: 9,223,"
+    ):
+        counts_of(increments, ["model"], [0.5, 0.7])
+    # No file has so many rows: a lower limit stands for them.
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    for seed in range(2):
+        random_log(60, seed).write_parquet(tmp_path / f"{seed}.parquet")
+        ledger.append(tmp_path / f"{seed}.parquet", thresholds=[0.5])
+    most = ledger.read(by=[])["fn"].max()
+    monkeypatch.setattr("nci_frames.counts.sums.MOST_ROWS", most - 1)
+    with pytest.raises(nf.SchemaError, match="sum of column 'positives'"):
+        ledger.read(by=[])
+
+
+def test_the_table_is_open_to_others(tmp_path):
+    """One line in Polars, DuckDB, pandas and pyarrow gives the same totals."""
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(write(tmp_path, "a.parquet", random_log(200)), **COLUMNS)
+    expected = (
+        random_log(200).group_by("model").agg(pl.col("label").sum().cast(pl.Int64)).sort("model").rows()
+    )
+    frame = pl.scan_delta(ledger.uri).filter(pl.col("ledger_part") == "counts")
+    assert frame.group_by("model").agg(pl.col("positives").sum()).sort("model").collect().rows() == expected
+    from deltalake import DeltaTable  # noqa: PLC0415
+
+    table = DeltaTable(ledger.uri)
+    counts = table.to_pyarrow_dataset().to_table().to_pandas().query("ledger_part == 'counts'")
+    assert list(counts.groupby("model")["positives"].sum().astype(int).items()) == expected
+    arrow = table.to_pyarrow_dataset()  # noqa: F841  # by name, in the query
+    query = "select model, sum(positives)::int from arrow where ledger_part = 'counts' group by 1 order by 1"
+    assert duckdb.sql(query).fetchall() == expected
+    assert table.history(1)[0]["run"]
+
+
+def test_by_url(tmp_path):
+    ledger = nf.CountsLedger(f"file://{tmp_path}/ledger")
+    path = write(tmp_path, "a.parquet", random_log(100))
+    ledger.append(path, **COLUMNS)
+    assert ledger.append(path, **COLUMNS)["event"].to_list() == ["known"]
+    assert_frame_equal(ledger.read(), recount([path], "exact", **COLUMNS), check_exact=True)
+    ledger.compact()
+    assert ledger.verify().is_empty()
+
+
+def unit_log(night: int, units: int = 150) -> pl.DataFrame:
+    """Two models that score some users once or twice; a user comes back on other nights."""
+    user = pl.format("user {}", pl.int_range(pl.len()) % 97)
+    return random_log(2 * units, seed=night).with_columns(user=user)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("thresholds", ["exact", GRID])
+def test_counts_by_buckets_are_those_of_a_direct_count(tmp_path, thresholds):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    paths = [write(tmp_path, f"{night}.parquet", unit_log(night)) for night in range(3)]
+    columns = {"segments": "country", "unit": "user"}
+    for path in paths:
+        ledger.append(path, thresholds=thresholds, buckets=30, **columns)
+    bucketed = nf.unit_buckets(nf.scan_predictions(paths, **columns), buckets=30)
+    assert_frame_equal(ledger.read(), nf.count_confusion(bucketed, thresholds=thresholds), check_exact=True)
+    # The same user is in one bucket on every night, so buckets can be added and drawn whole.
+    by_bucket = nf.count_confusion(bucketed, thresholds=thresholds, by="bucket")
+    assert_frame_equal(ledger.read(by="bucket"), by_bucket, check_exact=True)
+    rows = nf.count_confusion(nf.scan_predictions(paths, **columns), thresholds=thresholds, by="country")
+    assert_frame_equal(ledger.read(by="country"), rows, check_exact=True)
+    ledger.compact()
+    assert_frame_equal(ledger.read(by="bucket"), by_bucket, check_exact=True)
+    assert ledger.verify(files=True).is_empty()
+    intervals = nf.compute_rates(ledger.read(by="bucket"), interval="wilson", units="bucket")
+    assert_frame_equal(intervals, nf.compute_rates(by_bucket, interval="wilson", units="bucket"))
+
+
+def test_units_and_buckets_are_settings(tmp_path):
+    path = write(tmp_path, "a.parquet", unit_log(1))
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    for options in ({}, {"unit": "user"}, {"unit": "user", "buckets": 256}, {"unit": "user", "buckets": 64}):
+        ledger.append(path, thresholds=GRID, **options)
+    assert len(ledger.generations()) == 3
+    assert ledger.rebuild()["event"].to_list() == ["recounted"]
+    assert ledger.read(by="bucket")["bucket"].max() < 64
+    # Without units the settings have the name that they had before there were any.
+    plain = CountingSettings.of(thresholds=[0.3, 0.5], fold="fold", segments="country")
+    assert plain.generation == "65e8b4c11638fa2e"
+    by_repeat = CountingSettings.of(thresholds="exact", repeat="round")
+    assert CountingSettings.from_json(by_repeat.to_json()) == by_repeat
+    assert by_repeat.keys == ["model", "repeat"]
+
+
+def test_units_that_cannot_be_kept_together_are_refused(tmp_path):
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    path = write(tmp_path, "a.parquet", unit_log(1))
+    with pytest.raises(ParameterError, match="no unit is named"):
+        ledger.append(path, buckets=64)
+    for buckets in (19, 1_000_001, 2.5, True):
+        with pytest.raises(ParameterError, match="buckets"):
+            ledger.append(path, unit="user", buckets=buckets)
+    lost = write(tmp_path, "b.parquet", unit_log(2).with_columns(user=pl.lit(None, pl.String)))
+    with pytest.raises(InvalidRowsError, match="rows have no unit"):
+        ledger.append(lost, unit="user")
+    with pytest.raises(SchemaError, match="'visitor'"):
+        ledger.append(path, unit="visitor")

@@ -1,0 +1,314 @@
+"""Faults of a ledger: bit flips, races, bad files. Nothing is lost, doubled or changed unnoticed."""
+
+import contextlib
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.commands.cli import main
+from nci_frames.jobs.ledger import counting
+from nci_frames.jobs.ledger.counting import count_file
+from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.jobs.ledger.sources import SourceFile, identify
+from tests.logs import random_log
+from tests.small_jobs import SMALL, small_job
+
+ROOT = Path(__file__).parents[3]
+GRID = [0.0, 0.5]
+#: What is wrong with files among many good ones.
+BAD = ("truncated", "empty", "text", "unreadable", "vanishing", "growing")
+SETTINGS = CountingSettings.of(thresholds=GRID)
+
+
+def write_logs(folder: Path, files: int, rows: int = 60) -> list[Path]:
+    folder.mkdir()
+    paths = [folder / f"{n:03}.parquet" for n in range(files)]
+    for seed, path in enumerate(paths):
+        random_log(rows, seed).write_parquet(path)
+    return paths
+
+
+def flip(path: Path, chance: random.Random) -> None:
+    content = bytearray(path.read_bytes())
+    bit = chance.randrange(8 * len(content))
+    content[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(content)
+
+
+def bit_flips(tmp_path: Path, flips: int) -> None:
+    paths = write_logs(tmp_path / "logs", 6)
+    whole = tmp_path / "whole"
+    ledger = nf.CountsLedger(whole)
+    for path in paths[:4]:
+        ledger.append(path, thresholds=GRID)
+    ledger.compact()
+    for path in paths[4:]:
+        ledger.append(path, thresholds=GRID)
+    expected = ledger.read()
+    assert ledger.verify(files=True).is_empty()
+    chance = random.Random(0)  # noqa: S311
+    files = sorted(file for file in whole.rglob("*") if file.is_file())
+    places = [*files, *paths]
+    seen: set[str] = set()
+    for place in chance.choices(places, k=flips):
+        before = place.read_bytes()
+        flip(place, chance)
+        try:
+            problems = ledger.verify(files=True)
+            assert not problems.is_empty(), place
+            kind = problems["what"][0]
+            assert kind == ("source" if place in paths else "ledger")
+            seen.add(f"{kind} {place.suffix}")
+            # Either the read finds it, too, or it did not go through the changed file.
+            with contextlib.suppress(nf.LedgerError):
+                assert_frame_equal(ledger.read(), expected)
+        finally:
+            place.write_bytes(before)
+    assert ledger.verify(files=True).is_empty()
+    if flips > 50:
+        assert {"ledger .json", "ledger .parquet", "ledger .blake3", "source .parquet"} <= seen
+
+
+@pytest.mark.thorough
+def test_single_bit_flips_are_all_found(tmp_path):
+    bit_flips(tmp_path, 30)
+
+
+@pytest.mark.slow
+def test_four_hundred_bit_flips_are_all_found(tmp_path):
+    bit_flips(tmp_path, 400)
+
+
+def race(tmp_path: Path, files: int, writers: int) -> None:
+    paths = write_logs(tmp_path / "logs", files)
+    command = [sys.executable, "-m", "tests.ledger_writer", str(tmp_path / "logs"), str(tmp_path / "ledger")]
+    running = [
+        subprocess.Popen([*command, str(seed)], cwd=ROOT, stderr=subprocess.PIPE) for seed in range(writers)
+    ]
+    for process in running:
+        _, err = process.communicate(timeout=600)
+        assert process.returncode == 0, err.decode()
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    expected = nf.count_confusion(nf.scan_predictions(paths), thresholds=GRID)
+    assert_frame_equal(ledger.read(), expected, check_exact=True)
+    assert ledger.sources().height == files
+    counts = pl.scan_delta(ledger.uri).filter(pl.col("ledger_part") == "counts").collect()
+    assert counts.select("ledger_source", "ledger_sequence").n_unique() == files
+    assert ledger.verify(files=True).is_empty()
+    assert set(ledger.sources()["run"]) <= {f"writer-{seed}" for seed in range(writers)}
+
+
+@pytest.mark.thorough
+def test_two_writers_lose_and_double_nothing(tmp_path):
+    race(tmp_path, files=8, writers=2)
+
+
+@pytest.mark.slow
+def test_three_writers_of_a_hundred_files_lose_and_double_nothing(tmp_path):
+    race(tmp_path, files=100, writers=3)
+
+
+@pytest.mark.thorough
+def test_bad_files_are_all_named_and_the_good_ones_counted(tmp_path):
+    paths = write_logs(tmp_path / "logs", 20)
+    log = random_log(60, 99)
+    contents = {
+        "truncated": paths[0].read_bytes()[:200],
+        "empty": b"",
+        "text": b"model,label,score\na,1,0.5\n",
+    }
+    bad = []
+    for name, content in contents.items():
+        bad.append(tmp_path / "logs" / f"{name}.parquet")
+        bad[-1].write_bytes(content)
+    without = tmp_path / "logs" / "without.parquet"
+    log.drop("score").write_parquet(without)
+    invalid = tmp_path / "logs" / "invalid.parquet"
+    log.with_columns(score=pl.lit(None, pl.Float64)).write_parquet(invalid)
+    bad += [without, invalid]
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    with pytest.raises(nf.SourceError) as error:
+        ledger.append(tmp_path / "logs", thresholds=GRID)
+    assert error.value.exit_code == 3
+    assert all(str(path) in str(error.value) for path in bad), str(error.value)
+    found = ledger.append(tmp_path / "logs", thresholds=GRID, keep_going=True)
+    assert set(found.filter(pl.col("event") == "failed")["path"]) == {str(path) for path in bad}
+    counted = nf.count_confusion(nf.scan_predictions(paths), thresholds=GRID)
+    assert_frame_equal(ledger.read(), counted, check_exact=True)
+    # Once they are good, they are picked up.
+    for seed, path in enumerate(bad):
+        random_log(60, 100 + seed).write_parquet(path)
+    again = ledger.append(tmp_path / "logs", thresholds=GRID)
+    assert set(again.filter(pl.col("event") == "counted")["path"]) == {str(path) for path in bad}
+    counted = nf.count_confusion(nf.scan_predictions([*paths, *bad]), thresholds=GRID)
+    assert_frame_equal(ledger.read(), counted, check_exact=True)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("files", [30, pytest.param(1000, marks=pytest.mark.slow)])
+def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
+    """Through the command: all are named, the good ones count, and the others do so once they are good."""
+    logs = tmp_path / "logs" / "2026-03-01"
+    logs.mkdir(parents=True)
+    good = [logs / f"{n:04}.parquet" for n in range(files)]
+    for n, path in enumerate(good):
+        log = random_log(40, n % 50).with_columns(serial=pl.lit(n))
+        log.write_parquet(path)
+    content = good[0].read_bytes()
+    bad = {name: logs / f"{files // 2:04}-{name}.parquet" for name in BAD}
+    bad["truncated"].write_bytes(content[: len(content) // 2])
+    bad["empty"].write_bytes(b"")
+    bad["text"].write_bytes(b"model,label,score\na,1,0.5\n")
+    bad["unreadable"].symlink_to("/proc/self/mem")
+    for n, name in enumerate(("vanishing", "growing")):
+        random_log(40, 60 + n).write_parquet(bad[name])
+    read = counting._read
+    growing = [0]
+
+    def reading(file, settings):
+        if file.path == str(bad["vanishing"]):
+            bad["vanishing"].unlink(missing_ok=True)
+        frame = read(file, settings)
+        if file.path == str(bad["growing"]):
+            growing[0] += 1
+            random_log(40 + growing[0], 61).write_parquet(bad["growing"])
+        return frame
+
+    monkeypatch.setattr(counting, "_read", reading)
+    text = SMALL.replace("[0.0, 0.25, 0.5, 0.75]", "[0.0, 0.5]")
+    job = small_job(tmp_path, text=text)
+    ended = CliRunner().invoke(main, ["run", str(job)])
+    assert ended.exit_code == 3, ended.output
+    assert "Traceback" not in ended.output
+    assert [name for name, path in bad.items() if path.name not in ended.output] == []
+    assert not (tmp_path / "out" / "latest.json").exists()
+    random_log(40, 60).write_parquet(bad["vanishing"])
+    going = CliRunner().invoke(main, ["run", str(job), "--keep-going"])
+    assert going.exit_code == 0, going.output
+    assert f"files: {len(bad)} failed" in going.stdout
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    counted = nf.count_confusion(nf.scan_predictions(good), thresholds=GRID)
+    assert_frame_equal(ledger.read(), counted, check_exact=True)
+    monkeypatch.undo()
+    for n, path in enumerate(bad.values()):
+        path.unlink(missing_ok=True)
+        random_log(40, 70 + n).write_parquet(path)
+    assert CliRunner().invoke(main, ["run", str(job)]).exit_code == 0
+    counted = nf.count_confusion(nf.scan_predictions([*good, *bad.values()]), thresholds=GRID)
+    assert_frame_equal(ledger.read(), counted, check_exact=True)
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path = write_logs(tmp_path / "logs", 1)[0]
+    tally = counting.tally_scan
+
+    def slow_tally(*args, **options):
+        random_log(90, 5).write_parquet(path)
+        return tally(*args, **options)
+
+    monkeypatch.setattr(counting, "tally_scan", slow_tally)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    with pytest.raises(nf.SourceError, match="changed while it was read"):
+        ledger.append(path)
+    monkeypatch.undo()
+    ledger.append(path)
+    assert ledger.sources()["rows"].to_list() == [90]
+
+
+def test_names_that_are_not_text(tmp_path):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    names = [b"\xff\xfe.parquet", "\u202e<b>\x1b[31m'\"".encode() + b".parquet", b"[1]*.parquet"]
+    source = tmp_path / "a.parquet"
+    for seed, name in enumerate(names):
+        random_log(30, seed).write_parquet(source)
+        shutil.move(bytes(source), bytes(folder) + b"/" + name)
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    assert ledger.append(folder)["event"].to_list() == ["counted"] * 3
+    assert ledger.read().height > 0
+    assert ledger.verify(files=True).is_empty()
+    assert ledger.sources()["path"].str.contains(r"\xff", literal=True).sum() == 0
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("mutations", [150, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_mutated_files_are_counted_or_refused(tmp_path, mutations):
+    """Never another error than ours, and never a count of other rows where pages have checksums."""
+    log = random_log(300)
+    whole = tmp_path / "whole.parquet"
+    pq.write_table(log.to_arrow(), whole, write_page_checksum=True, row_group_size=100)
+    content = whole.read_bytes()
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(whole, thresholds=GRID, run="whole")
+    expected = ledger.read()
+    chance = random.Random(0)  # noqa: S311
+    path = tmp_path / "mutated.parquet"
+    refused = 0
+    for _ in range(mutations):
+        mutated = bytearray(content)
+        place = chance.randrange(len(content))
+        kind = chance.randrange(3)
+        if kind == 0:
+            mutated[place] ^= 1 << chance.randrange(8)
+        elif kind == 1:
+            del mutated[place : place + chance.randrange(1, 40)]
+        else:
+            mutated[place : place + 4] = chance.randbytes(4)
+        path.write_bytes(mutated)
+        try:
+            one = count_file(SourceFile(str(path)), identify(SourceFile(str(path)), SETTINGS), SETTINGS)
+        except nf.NciFramesError:
+            refused += 1
+        else:
+            # What the footer says of the columns (their names, what kind they are) has no checksum.
+            if one.counted == len(log):
+                total = one.increments.select("positives", "negatives").sum().row(0)
+                assert total == (log["label"].sum(), (~log["label"]).sum())
+    assert mutations // 3 < refused < mutations
+    assert_frame_equal(ledger.read(), expected)
+
+
+def test_a_store_that_is_out_of_reach_is_not_damaged() -> None:
+    nowhere = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ALLOW_HTTP": "true", "AWS_REGION": "x"}
+    keys = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "max_retries": "0"}
+    ledger = nf.CountsLedger("s3://bucket/ledger", storage_options=nowhere | keys)
+    for asked in (ledger.verify, ledger.sources):
+        with pytest.raises(nf.LedgerError, match="the ledger cannot be read"):
+            asked()
+
+
+def test_names_that_utf8_cannot_hold_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(nf.ParameterError, match="path must be a text that UTF-8 can hold"):
+        nf.CountsLedger(tmp_path / "\udcff")
+    pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.2, 0.8]}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(nf.ParameterError, match="run must be a text that UTF-8 can hold"):
+        nf.CountsLedger(tmp_path / "ledger").append(tmp_path / "a.parquet", thresholds=[0.5], run="\udcff")
+    assert not (tmp_path / "ledger").exists()
+
+
+def test_a_name_that_the_system_does_not_take_is_not_damaged(tmp_path: Path) -> None:
+    ledger = nf.CountsLedger(tmp_path / ("x" * 300))
+    for asked in (ledger.verify, ledger.sources):
+        with pytest.raises(nf.LedgerError, match=r"cannot be read\n.*\n.*File name too long"):
+            asked()
+
+
+def test_a_file_that_another_writer_is_about_to_name_is_not_looked_at(tmp_path: Path) -> None:
+    pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.2, 0.8]}).write_parquet(tmp_path / "a.parquet")
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    ledger.append(tmp_path / "a.parquet", thresholds=[0.5])
+    unnamed = tmp_path / "ledger" / "_delta_log" / "00000000000000000009.json#1"
+    unnamed.write_text("{")
+    pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.3, 0.9]}).write_parquet(tmp_path / "b.parquet")
+    ledger.append(tmp_path / "b.parquet", thresholds=[0.5])
+    unnamed.unlink()
+    assert ledger.verify().is_empty()

@@ -1,0 +1,404 @@
+"""A run that is killed, or whose disk fills up: the old or the new result, and the next run converges."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from multiprocessing import get_context
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.publishing import check_run
+from nci_frames.jobs.run import run_job
+from tests.small_jobs import SMALL, run_each_night, small_job, write_night, write_nights
+
+ROOT = Path(__file__).parents[2]
+GATE = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.5 }\n'
+#: A run writes into the ledger, builds and publishes, deletes the run before it, and writes metrics.
+JOB = (
+    SMALL.replace("tables = []", 'tables = ["parquet"]')
+    + '[output]\nkeep = 1\nmetrics_file = "metrics/job.prom"\n'
+    + GATE
+)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The preloaded counter of calls that change files."""
+    if shutil.which("cc") is None or sys.platform != "linux":
+        pytest.skip("needs a C compiler, on Linux")
+    built = tmp_path_factory.mktemp("faults") / "faults.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", built, ROOT / "tests" / "faults.c", "-ldl"], check=True)  # noqa: S607
+    return built
+
+
+def test_an_exchange_of_two_folders_is_a_call_that_can_fail(library: Path, tmp_path: Path) -> None:
+    """As the folder of a report takes the place of the old one."""
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new" / "mark").mkdir(parents=True)
+    exchange = "import ctypes; print(ctypes.CDLL(None).renameat2(-100, b'new', -100, OLD, 2))"
+    command = [sys.executable, "-c", exchange.replace("OLD", repr(os.fsencode(tmp_path / "old")))]
+    preload = {
+        "LD_PRELOAD": str(library),
+        "FAULT_UNDER": f"{tmp_path}/",
+        "FAULT_CALLS": str(tmp_path / "calls"),
+    }
+    full = preload | {"FAULT_AT": "1", "FAULT_KIND": "full"}
+    for environment, done, moved in ((full, "-1\n", False), (preload, "0\n", True)):
+        ran = subprocess.run(
+            command, cwd=tmp_path, env=os.environ | environment, capture_output=True, text=True, check=True
+        )
+        assert ran.stdout == done
+        assert (tmp_path / "calls").read_text() == "1"
+        assert (tmp_path / "old" / "mark").exists() == moved
+
+
+def start(folder: Path, run: str, library: Path | None = None, **faults: str) -> subprocess.Popen[str]:
+    preload = {} if library is None else {"LD_PRELOAD": str(library), "FAULT_UNDER": f"{folder}/"}
+    environment = {**os.environ, **preload, **faults}
+    command = [sys.executable, "-m", "nci_frames", "run", str(folder / "job.toml"), "--run-id", run]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True)
+
+
+def first_run(folder: Path) -> None:
+    """Run a job on its first night; the second is there to be counted."""
+    write_nights(folder / "logs", 2)
+    job = small_job(folder, text=JOB)
+    second = folder / "logs" / "2026-03-02"
+    second.rename(folder / "later")
+    run_job(read_job(job), run="first")
+    (folder / "later").rename(second)
+
+
+def pointed(folder: Path) -> Path:
+    """The run that readers find, which must be whole."""
+    pointer = json.loads((folder / "out" / "latest.json").read_text())
+    run: Path = folder / "out" / pointer["path"]
+    assert check_run(run) == []
+    return run
+
+
+def tables(run: Path) -> dict[str, bytes]:
+    """What a run publishes, without its times."""
+    names = [*sorted(run.glob("tables/*.parquet")), run / "points.parquet", run / "verdicts.parquet"]
+    return {path.name: path.read_bytes() for path in names}
+
+
+def image(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class Scene:
+    """A job after its first run, of which any number of copies is made, and what its second run must find."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.model = folder / "model"
+        first_run(self.model)
+        done = self.copy("done")
+        run_job(read_job(done / "job.toml"), run="second")
+        self.expected = tables(pointed(done))
+
+    def copy(self, name: str, root: Path | None = None) -> Path:
+        copied = (root or self.folder) / name / "job"
+        shutil.copytree(self.model, copied)
+        # The sources keep their paths, by which the ledger knows them.
+        return copied
+
+    def check(self, folder: Path, ended: int) -> str:
+        """Look at a job whose second run ended in some way; let it run again. Return what readers found."""
+        found = pointed(folder).name
+        assert found in ("first", "second")
+        if found == "second":
+            assert tables(pointed(folder)) == self.expected
+        if ended == 0:
+            assert found == "second"
+        ledger = nf.CountsLedger(folder / "ledger")
+        assert ledger.verify().is_empty()
+        again = run_job(read_job(folder / "job.toml"), run="third")
+        assert again.verdict == "pass"
+        assert tables(pointed(folder)) == self.expected
+        paths = sorted((folder / "logs").glob("*/*.parquet"))
+        full = nf.count_confusion(nf.scan_predictions(paths), thresholds=[0.0, 0.25, 0.5, 0.75])
+        assert_frame_equal(ledger.read(), full, check_exact=True)
+        assert not list((folder / "out" / "runs").glob(".building-*"))
+        shutil.rmtree(folder.parent)
+        return found
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
+    return Scene(tmp_path_factory.mktemp("scene"))
+
+
+@pytest.fixture(scope="module")
+def whole_run(scene: Scene, library: Path) -> tuple[int, str]:
+    """How many calls of a run change a file, and the modules that it imports."""
+    folder = scene.copy("counted")
+    counted = {"FAULT_CALLS": str(folder.parent / "calls"), "PYTHONPROFILEIMPORTTIME": "1"}
+    process = start(folder, "second", library, **counted)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert pointed(folder).name == "second"
+    assert tables(pointed(folder)) == scene.expected
+    return int((folder.parent / "calls").read_text()), err
+
+
+@pytest.fixture(scope="module")
+def calls(whole_run: tuple[int, str]) -> int:
+    return whole_run[0]
+
+
+@pytest.mark.thorough
+def test_a_run_imports_nothing_slow_that_it_does_not_need(whole_run: tuple[int, str]) -> None:
+    lines = whole_run[1].splitlines()
+    imported = {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}
+    assert "deltalake.table" in imported
+    assert not {"pandas", "scipy.stats", "sklearn"} & imported
+
+
+def places(calls: int, step: int) -> range:
+    """Which calls are made to fail: all of them, or one of so many."""
+    return range(1 + step // 4, calls + 1, step)
+
+
+def unharmed(scene: Scene, folder: Path, before: dict[str, bytes], ended: int) -> str:
+    """Look at a job whose disk was full: the old result is there, byte for byte, until the new one is."""
+    if pointed(folder).name == "first":
+        assert image(pointed(folder)) == before
+    return scene.check(folder, ended)
+
+
+def told(codes: list[int], found: list[str]) -> str:
+    endings = [f"exit {code}, the {found} run" for code, found in zip(codes, found, strict=True)]
+    return "; ".join(f"{endings.count(ending)} {ending}" for ending in sorted(set(endings)))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("step", [150, pytest.param(1, marks=pytest.mark.slow)])
+def test_killed_at_any_change_of_a_file(scene: Scene, library: Path, calls: int, step: int) -> None:
+    assert calls > 40
+    found = []
+    for n in places(calls, step):
+        folder = scene.copy(f"kill-{n}")
+        process = start(folder, "second", library, FAULT_AT=str(n), FAULT_KIND="kill")
+        process.communicate(timeout=300)
+        assert process.returncode == -signal.SIGKILL
+        found.append(scene.check(folder, process.returncode))
+    print(f"killed at {len(found)} of {calls} calls: {found.count('first')} old, {found.count('second')} new")  # noqa: T201
+    assert "first" in found
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("step", [200, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_disk_that_fills_up_at_any_write(scene: Scene, library: Path, calls: int, step: int) -> None:
+    codes: list[int] = []
+    found: list[str] = []
+    for n in places(calls, step):
+        folder = scene.copy(f"full-{n}")
+        before = image(pointed(folder))
+        process = start(folder, "second", library, FAULT_AT=str(n), FAULT_KIND="full")
+        _, err = process.communicate(timeout=300)
+        codes.append(process.returncode)
+        assert process.returncode in (0, 4), (n, err)
+        assert "Traceback" not in err
+        if process.returncode == 4:
+            assert "No space left" in err, err
+        found.append(unharmed(scene, folder, before, process.returncode))
+    print(f"full at {len(codes)} of {calls} calls: {told(codes, found)}")  # noqa: T201
+    assert 4 in codes
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 3 MB."""
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("mounting needs root")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], check=False)  # noqa: S607
+    if mounted.returncode != 0:
+        pytest.skip("tmpfs cannot be mounted here")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)  # noqa: S607
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("step", [200, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_small_disk_that_is_filled_at_any_write(
+    scene: Scene, library: Path, calls: int, small_disk: Path, step: int
+) -> None:
+    """A tmpfs that something else fills up to the last byte while the run writes."""
+    filler = small_disk / "filler"
+    codes: list[int] = []
+    found: list[str] = []
+    for n in places(calls, step):
+        folder = scene.copy(f"filled-{n}", small_disk)
+        before = image(pointed(folder))
+        faults = {"FAULT_AT": str(n), "FAULT_KIND": "fill", "FAULT_FILLER": str(filler)}
+        process = start(folder, "second", library, **faults)
+        _, err = process.communicate(timeout=300)
+        codes.append(process.returncode)
+        assert process.returncode in (0, 4), (n, err)
+        assert "Traceback" not in err
+        filler.unlink()
+        found.append(unharmed(scene, folder, before, process.returncode))
+    print(f"filled at {len(codes)} of {calls} calls: {told(codes, found)}")  # noqa: T201
+    assert 4 in codes
+
+
+@pytest.mark.slow
+def test_killed_at_two_hundred_random_moments(scene: Scene) -> None:
+    folder = scene.copy("timed")
+    began = time.monotonic()
+    process = start(folder, "second")
+    process.communicate(timeout=300)
+    assert process.returncode == 0
+    usual = time.monotonic() - began
+    scene.check(folder, 0)
+    chance = random.Random(1)  # noqa: S311
+    found = []
+    for n in range(200):
+        folder = scene.copy(f"moment-{n}")
+        process = start(folder, "second")
+        time.sleep(chance.uniform(0.2 * usual, 1.1 * usual))
+        process.kill()
+        process.communicate()
+        found.append(scene.check(folder, process.returncode))
+    print(f"200 moments: {found.count('first')} old, {found.count('second')} new")  # noqa: T201
+    assert "first" in found
+
+
+@pytest.mark.thorough
+def test_a_small_disk_that_is_full(scene: Scene, small_disk: Path) -> None:
+    """A real file system without room: a clear error, exit 4, and the old result byte for byte."""
+    folder = scene.copy("full", small_disk)
+    before = image(pointed(folder))
+    statistics = os.statvfs(small_disk)
+    room = statistics.f_bavail * statistics.f_frsize
+    for left in (0, 65_536):
+        with (small_disk / "filler").open("wb") as filler:
+            filler.write(b"\0" * max(0, room - left))
+        process = start(folder, "second")
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 4, err
+        assert "Traceback" not in err
+        assert image(pointed(folder)) == before
+        (small_disk / "filler").unlink()
+    assert scene.check(folder, process.returncode) == "first"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=pytest.mark.slow)])
+def test_two_jobs_share_a_ledger(tmp_path: Path, rounds: int) -> None:
+    """Two jobs with output folders of their own, at once each night: each source is counted once."""
+    spawning = get_context("spawn")
+    together = spawning.Barrier(3)
+    workers = []
+    for name in ("a", "b"):
+        job = tmp_path / f"{name}.toml"
+        job.write_text(SMALL + f'\n[output]\nledger = "ledger"\nfolder = "out-{name}"\nkeep = 2\n')
+        workers.append(spawning.Process(target=run_each_night, args=(job, rounds, together)))
+        workers[-1].start()
+    paths = []
+    for night in range(rounds):
+        day = date(2026, 1, 1) + timedelta(days=night)
+        paths += [tmp_path / "logs" / f"{day}" / f"{part}.parquet" for part in range(3)]
+        for part, path in enumerate(paths[-3:]):
+            write_night(path, 50, 0.8, seed=3 * night + part)
+        together.wait(timeout=300)
+        together.wait(timeout=300)
+    for worker in workers:
+        worker.join(timeout=60)
+        assert worker.exitcode == 0
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    full = nf.count_confusion(nf.scan_predictions(paths), thresholds=[0.0, 0.25, 0.5, 0.75])
+    assert_frame_equal(ledger.read(), full, check_exact=True)
+    counts = pl.scan_delta(ledger.uri).filter(pl.col("ledger_part") == "counts").collect()
+    sources = counts["ledger_source"].n_unique()
+    assert sources == counts.select("ledger_source", "ledger_sequence").n_unique() == 3 * rounds
+    runs = ledger.sources()["run"].value_counts().rows()
+    print(f"{rounds} rounds: {3 * rounds} sources, counted by {len(runs)} runs")  # noqa: T201
+    for name in ("a", "b"):
+        pointer = json.loads((tmp_path / f"out-{name}" / "latest.json").read_text())
+        published = tmp_path / f"out-{name}" / pointer["path"]
+        assert pointer["sequence"] == rounds
+        assert json.loads((published / "manifest.json").read_text())["rows"]["counted"] == 150 * rounds
+
+
+@pytest.mark.thorough
+def test_late_and_again_delivered_files_end_as_a_rebuild_does(tmp_path: Path) -> None:
+    chance = random.Random(4)  # noqa: S311
+    job = small_job(tmp_path, text=SMALL + GATE)
+    nights = [tmp_path / "logs" / f"2026-03-0{day}" for day in range(1, 6)]
+    write_night(nights[0] / "a.parquet", 100, 0.8, seed=50)
+    for run in range(6):
+        night = chance.choice(nights)
+        if chance.random() < 0.4:
+            source = chance.choice(sorted((tmp_path / "logs").glob("*/*.parquet")))
+            night.mkdir(exist_ok=True)
+            shutil.copy(source, night / f"again-{run}.parquet")
+        else:
+            write_night(night / f"late-{run}.parquet", 50, 0.8, seed=run)
+        run_job(read_job(job))
+    # Some of the files came late, some again.
+    assert {path.stem.split("-")[0] for path in (tmp_path / "logs").glob("*/*.parquet")} == {
+        "a",
+        "again",
+        "late",
+    }
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    before = ledger.read()
+    ledger.rebuild()
+    assert_frame_equal(ledger.read(), before, check_exact=True)
+
+
+@pytest.mark.slow
+def test_clocks_that_jump_and_summer_time_change_nothing(tmp_path: Path, library: Path) -> None:
+    """Hours around the change to summer time, some late: whatever the clock says, what a rebuild counts."""
+    text = JOB.replace("{date:%Y-%m-%d}", "{date:%Y-%m-%dT%H}") + "[segments]\nkeys = ['country']\n"
+    hours = [datetime(2026, 3, 28, 22) + timedelta(hours=hour) for hour in range(8)]
+    clocks = [
+        ("0", "UTC", hours[:3]),
+        (str(-400 * 86_400), "Europe/Berlin", hours[5:]),
+        (str(86_400), "America/New_York", hours[3:5]),
+    ]
+    found = {}
+    for name, late in (("jumping", True), ("still", False)):
+        folder = tmp_path / name
+        small_job(folder, text=text)
+        for place, (shift, zone, arrived) in enumerate(clocks):
+            for hour in arrived:
+                write_night(folder / "logs" / f"{hour:%Y-%m-%dT%H}" / "a.parquet", 60, 0.8, seed=hour.hour)
+            if late:
+                process = start(folder, f"run-{place}", library, FAULT_CLOCK=shift, TZ=zone)
+                _, err = process.communicate(timeout=300)
+                assert process.returncode == 0, err
+        if not late:
+            process = start(folder, "run-2")
+            _, err = process.communicate(timeout=300)
+            assert process.returncode == 0, err
+        run = pointed(folder)
+        assert run.name == "run-2"
+        found[name] = tables(run)
+    assert found["jumping"] == found["still"]
+    history = pl.read_parquet(tmp_path / "jumping" / "out" / "runs" / "run-2" / "history.parquet")
+    assert history["run"].to_list() == ["run-0", "run-1", "run-2"]
+    # In summer time there is no 02:30 in Berlin; here every hour has its window.
+    ledger = nf.CountsLedger(tmp_path / "jumping" / "ledger")
+    assert ledger.sources()["window_start"].dt.replace_time_zone(None).sort().to_list() == hours
+    before = ledger.read()
+    ledger.rebuild()
+    assert_frame_equal(ledger.read(), before, check_exact=True)

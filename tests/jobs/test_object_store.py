@@ -1,0 +1,301 @@
+"""Runs published to an object store: an S3 server on this machine, with which real clients talk."""
+
+import json
+import os
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from io import BytesIO
+from multiprocessing import get_context
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.commands.cli import main
+from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.object_store import ObjectStore, OvertakenError
+from nci_frames.jobs.publishing import check_run
+from nci_frames.jobs.run import run_job
+from tests.s3_server import s3_server
+from tests.small_jobs import SMALL, small_job, write_night, write_nights
+
+pytest.importorskip("obstore", reason="needs obstore: pip install 'nci_frames[object-store]'")
+GATE = '[[gates]]\nname = "finds"\nmetric = "recall"\nwindow = "last"\nvalue_threshold = { lower = 0.5 }\n'
+
+pytestmark = pytest.mark.thorough
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The address of an S3 server: of moto where it is asked for and installed, otherwise our own."""
+    command = os.environ.get("NCI_FRAMES_S3_SERVER")
+    if command is None:
+        with s3_server() as address:
+            yield address
+        return
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([command, "-H", "127.0.0.1", "-p", str(port)], **quiet) as process:  # type: ignore[call-overload]
+        address = f"http://127.0.0.1:{port}"
+        for _ in range(200):
+            try:
+                urllib.request.urlopen(address, timeout=5).close()  # noqa: S310
+                break
+            except urllib.error.URLError:
+                time.sleep(0.1)
+        yield address
+        process.terminate()
+
+
+def test_a_latest_run_whose_files_are_gone_is_damaged(tmp_path: Path) -> None:
+    """A folder of this machine by its URL is an object store, too."""
+    write_nights(tmp_path / "logs", 1)
+    (tmp_path / "out").mkdir()
+    gone = {"run": "r1", "path": "runs/r1.0", "sequence": 1, "last_good": None}
+    (tmp_path / "out" / "latest.json").write_text(json.dumps(gone))
+    job = small_job(tmp_path, f'[output]\nfolder = "file://{tmp_path}/out"\n')
+    with pytest.raises(nf.SourceError, match="a published run is damaged"):
+        run_job(read_job(job))
+
+
+def options(server: str) -> dict[str, str]:
+    return {
+        "AWS_ENDPOINT_URL": server,
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "hunter2",
+        "AWS_REGION": "us-east-1",
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_CONDITIONAL_PUT": "etag",
+    }
+
+
+@pytest.fixture
+def bucket(server: str, request: pytest.FixtureRequest) -> str:
+    name = "bucket-" + str(abs(hash(request.node.name)))
+    urllib.request.urlopen(urllib.request.Request(f"{server}/{name}", method="PUT"), timeout=30).close()  # noqa: S310
+    return f"s3://{name}"
+
+
+def remote_job(folder: Path, server: str, bucket: str, extra: str = "", keep: int = 30) -> Path:
+    told = ", ".join(f'{key} = "{value}"' for key, value in options(server).items())
+    output = f'\n[output]\nfolder = "{bucket}/jobs/out"\nkeep = {keep}\nstorage_options = {{ {told} }}\n'
+    return small_job(folder, output + extra + GATE)
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def fetched(store: ObjectStore, path: str, folder: Path) -> Path:
+    """A run as a reader finds it."""
+    for name in store.names(f"{path}/"):
+        found = store.read(name)
+        assert found is not None
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(found.content)
+    return folder / path
+
+
+def test_a_file_is_replaced_only_if_it_is_the_one_that_was_read(server: str, bucket: str) -> None:
+    store = ObjectStore(f"{bucket}/a", options(server))
+    assert store.read("x") is None
+    store.write("x", b"1", instead_of=None)
+    first = store.read("x")
+    assert first is not None
+    with pytest.raises(OvertakenError):
+        store.write("x", b"2", instead_of=None)
+    store.write("x", b"2", instead_of=first)
+    with pytest.raises(OvertakenError):
+        store.write("x", b"3", instead_of=first)
+    second = store.read("x")
+    assert second is not None
+    assert second.content == b"2"
+    store.delete(["x"])
+    with pytest.raises(OvertakenError):
+        store.write("x", b"3", instead_of=second)
+    assert store.names("") == {}
+
+
+def test_runs_are_published_to_an_object_store(tmp_path: Path, server: str, bucket: str) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = remote_job(tmp_path, server, bucket, 'metrics_file = "job.prom"\n', keep=1)
+    store = ObjectStore(f"{bucket}/jobs/out", options(server))
+    first = call("run", job, "--run-id", "first")
+    assert first.exit_code == 0, first.output
+    assert "hunter2" not in first.output
+    assert first.stdout.rstrip().endswith("/report.json")
+    assert f"{bucket}/jobs/out/runs/first." in first.stdout
+    pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
+    assert check_run(fetched(store, pointer["path"], tmp_path / "copy")) == []
+    assert call("run", job, "--run-id", "first").exit_code == 5
+    # Fewer are found: the last good run is kept, and the history is that of both.
+    write_night(tmp_path / "logs" / "2026-03-02" / "a.parquet", 200, 0.2)
+    assert call("run", job, "--run-id", "second").exit_code == 10
+    assert call("run", job, "--run-id", "third").exit_code == 10
+    pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
+    assert (pointer["run"], pointer["last_good"]["run"], pointer["sequence"]) == ("third", "first", 3)
+    third = fetched(store, pointer["path"], tmp_path / "copy")
+    assert check_run(third) == []
+    assert pl.read_parquet(third / "history.parquet")["run"].to_list() == ["first", "second", "third"]
+    kept = {name.split("/")[1].split(".")[0] for name in store.names("runs/")}
+    assert kept == {"first", "third"}
+    assert not (tmp_path / "out").exists()
+    assert "last_success" in (tmp_path / "job.prom").read_text()
+
+
+def test_an_upload_that_was_not_shown_changes_nothing(tmp_path: Path, server: str, bucket: str) -> None:
+    """As a kill leaves it: all files of a run, or some, and the old pointer."""
+    write_nights(tmp_path / "logs", 1)
+    job = remote_job(tmp_path, server, bucket)
+    store = ObjectStore(f"{bucket}/jobs/out", options(server))
+    assert call("run", job, "--run-id", "first").exit_code == 0
+    before = store.read("latest.json")
+    assert call("run", job, "--run-id", "second").exit_code == 0
+    shown = store.read("latest.json")
+    assert before is not None
+    store.write("latest.json", before.content, instead_of=shown)
+    store.write("runs/third.0/report.json", b"half", instead_of=None)
+    assert call("run", job, "--run-id", "second").exit_code == 0
+    assert call("run", job, "--run-id", "third").exit_code == 0
+    pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
+    assert (pointer["run"], pointer["sequence"]) == ("third", 3)
+    assert check_run(fetched(store, pointer["path"], tmp_path / "copy")) == []
+
+
+def compete(job: Path, name: str, rounds: int, together: Barrier, ended: str) -> None:
+    for number in range(rounds):
+        together.wait(timeout=300)
+        try:
+            run_job(read_job(job), run=f"{name}-{number}")
+            result = "done"
+        except nf.ConflictError:
+            result = "conflict"
+        with Path(ended).open("a") as file:
+            file.write(f"{name}-{number} {result}\n")
+
+
+def test_a_run_that_was_overtaken_is_a_conflict(tmp_path: Path, server: str, bucket: str) -> None:
+    """While one run counts, another begins and ends."""
+    write_nights(tmp_path / "logs", 1)
+    job = read_job(remote_job(tmp_path, server, bucket))
+    begun = []
+
+    def tell(event: str, **facts: object) -> None:
+        if event == "gate" and not begun:
+            begun.append(run_job(job, run="fast").run)
+
+    with pytest.raises(nf.ConflictError, match="another run of this job was published meanwhile"):
+        run_job(job, run="slow", tell=tell)
+    assert begun == ["fast"]
+    store = ObjectStore(f"{bucket}/jobs/out", options(server))
+    pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
+    assert pointer["run"] == "fast"
+    assert {name.split("/")[1].split(".")[0] for name in store.names("runs/")} == {"fast"}
+    assert run_job(job, run="slow").verdict == "pass"
+
+
+@pytest.mark.slow
+def test_of_two_jobs_at_once_each_run_is_published_or_a_conflict(
+    tmp_path: Path, server: str, bucket: str
+) -> None:
+    """Each has a ledger of its own, so that they meet at the pointer alone."""
+    write_nights(tmp_path / "logs", 1)
+    spawning = get_context("spawn")
+    together, rounds = spawning.Barrier(2), 20
+    workers = []
+    for name in ("a", "b"):
+        text = remote_job(tmp_path, server, bucket).read_text()
+        job = tmp_path / f"{name}.toml"
+        job.write_text(text.replace("[output]", f'[output]\nledger = "ledger-{name}"'))
+        ended = str(tmp_path / "ended")
+        workers.append(spawning.Process(target=compete, args=(job, name, rounds, together, ended)))
+        workers[-1].start()
+    for worker in workers:
+        worker.join(timeout=300)
+        assert worker.exitcode == 0
+    results = dict(line.split() for line in (tmp_path / "ended").read_text().splitlines())
+    done = {run for run, result in results.items() if result == "done"}
+    assert len(results) == 2 * rounds
+    assert len(done) >= rounds
+    store = ObjectStore(f"{bucket}/jobs/out", options(server))
+    pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
+    run = fetched(store, pointer["path"], tmp_path / "copy")
+    assert check_run(run) == []
+    # Nothing that was published is missing from the history, and nothing else is in it.
+    history = pl.read_parquet(run / "runs.parquet")
+    assert set(history["run"]) == done
+    assert history["sequence"].to_list() == list(range(1, len(done) + 1))
+    print(f"{len(results)} runs of two jobs: {len(done)} published, {len(results) - len(done)} conflicts")  # noqa: T201
+    # What lost was deleted again.
+    assert {name.split("/")[1].split(".")[0] for name in store.names("runs/")} == done
+
+
+def test_a_ledger_in_an_object_store(tmp_path: Path, server: str, bucket: str) -> None:
+    paths = write_nights(tmp_path / "logs", 2)
+    job = remote_job(tmp_path, server, bucket, f'ledger = "{bucket}/ledger"\n')
+    for day in ("2026-03-02", "2026-03-03"):
+        ran = call("run", job, "--until", day)
+        assert ran.exit_code == 0, ran.output
+    ledger = nf.CountsLedger(f"{bucket}/ledger", storage_options=options(server))
+    expected = nf.count_confusion(nf.scan_predictions(paths), thresholds=[0.0, 0.25, 0.5, 0.75])
+    assert_frame_equal(ledger.read(), expected, check_exact=True)
+    assert ledger.verify(files=True).is_empty()
+    assert {path.name for path in tmp_path.iterdir()} == {"logs", "job.toml"}
+
+
+def test_logs_in_an_object_store(server: str, bucket: str) -> None:
+    def put(name: str, content: bytes | None) -> None:
+        method = "DELETE" if content is None else "PUT"
+        address = f"{server}/{bucket.removeprefix('s3://')}/{name}"
+        urllib.request.urlopen(urllib.request.Request(address, content, method=method), timeout=30).close()  # noqa: S310
+
+    def parquet(**columns: list[object]) -> bytes:
+        pl.DataFrame({"model": "a", "label": [1, 0], "score": [0.7, 0.2]} | columns).write_parquet(
+            written := BytesIO()
+        )
+        return written.getvalue()
+
+    def scan(name: str) -> pl.LazyFrame:
+        return nf.scan_predictions(f"{bucket}/{name}", segments="country", storage_options=options(server))
+
+    for country in ("01", "a%252Fb"):
+        put(f"logs/country={country}/x.parquet", parquet())
+    counts = nf.count_confusion(scan("logs/"), thresholds=[0.5])
+    assert counts.select("country", "tp", "tn").rows() == [("01", 1, 1), ("a/b", 1, 1)]
+    vanished = scan("logs/")
+    put("logs/country=01/x.parquet", None)
+    put("drift/country=x/x.parquet", parquet())
+    put("drift/country=y/x.parquet", parquet(label=["yes", "no"]))
+    for log, name in ((vanished, "logs/"), (scan("drift/"), "drift/")):
+        with pytest.raises(nf.SourceError, match="cannot be read") as error:
+            nf.count_confusion(log, thresholds=[0.5])
+        assert error.value.where == repr(f"{bucket}/{name}")
+    with pytest.raises(nf.SourceError, match="cannot be read as Parquet"):
+        nf.scan_predictions(f"{bucket}/drift/", storage_options={**options(server), "AWS_REGION": 3})
+
+
+def test_unknown_kinds_and_unknown_options_of_a_store_are_refused(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path, text=SMALL + '[output]\nfolder = "nosuch://bucket/out"\n')
+    ran = call("run", job)
+    assert ran.exit_code == 2, ran.output
+    assert "the object store cannot be opened" in ran.output
+    job = small_job(
+        tmp_path,
+        text=SMALL + '[output]\nfolder = "s3://bucket/out"\nstorage_options = { wrong = "hunter2" }\n',
+    )
+    ran = call("run", job)
+    assert ran.exit_code == 2, ran.output
+    assert "'wrong' is not valid" in ran.output
+    assert "hunter2" not in ran.output
+    assert not (tmp_path / "ledger").exists()

@@ -1,0 +1,724 @@
+"""Runs of a job: what is counted, judged, published and told."""
+
+import base64
+import json
+import re
+import shutil
+from datetime import UTC, datetime
+from hashlib import sha256
+from html import unescape
+from pathlib import Path
+
+import jsonschema
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families as read_plain
+
+import nci_frames as nf
+from nci_frames.jobs import demo
+from nci_frames.jobs.counted_files import Counting, count_files, ledger_of
+from nci_frames.jobs.gates.judge import VERDICTS
+from nci_frames.jobs.history import History
+from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.manifest import data_facts
+from nci_frames.jobs.publishing import Shelf, check_run
+from nci_frames.jobs.reported import Reported
+from nci_frames.jobs.run import run_job
+from nci_frames.reporting.gates import run_summary
+from nci_frames.reporting.html import render_report
+from nci_frames.reporting.markdown import render_markdown
+from tests.comparisons import comparison
+from tests.hostile import NAMES
+from tests.small_jobs import SMALL, call, small_job, write_night, write_nights
+
+RECALL = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.6 }\n'
+GRID = [0.0, 0.25, 0.5, 0.75]
+
+
+def latest(folder: Path) -> Path:
+    return folder / "out" / json.loads((folder / "out" / "latest.json").read_text())["path"]
+
+
+@pytest.mark.parametrize(("windows", "until"), [(None, None), (1, None), (2, None), (1, 3), (None, 3)])
+def test_what_is_said_of_the_data_is_of_the_rows_that_are_reported(
+    tmp_path: Path, windows: int | None, until: int | None
+) -> None:
+    write_nights(tmp_path / "logs", 3)
+    write_night(tmp_path / "undated" / "a.parquet", 50, 0.8, seed=9)
+    text = SMALL.replace("path = ", 'path = ["undated", ').replace('parquet"\n', 'parquet"]\n')
+    file = read_job(small_job(tmp_path, text=text))
+    settings = file.job.counting_settings()
+    before = None if until is None else datetime(2026, 3, until, tzinfo=UTC)
+    appended = count_files(file, file.job.source, settings, Counting("a", None, keep_going=False))
+    counts = Reported(ledger_of(file), settings, windows, before)
+    reported = counts.by([], "all").filter(threshold=0.5)
+    rows = sum(reported.select(pl.sum_horizontal("tp", "fp", "fn", "tn")).to_series())
+    facts = dict(data_facts(counts, appended))
+    assert facts["rows counted"] == f"{rows:,}"
+    dated = min(windows or 3, (until or 4) - 1)
+    assert facts["windows"].startswith(f"{dated}, the newest from 2026-03-0{(until or 4) - 1} 00:00")
+    # The file without a date belongs to no window, so only a report of all rows has it.
+    files = dated + (windows is None and until is None)
+    assert facts["sources"] == f"{files}, of which {files} new"
+
+
+@pytest.mark.thorough
+def test_init_check_run_with_the_example(tmp_path: Path) -> None:
+    job = tmp_path / "nightly" / "job.toml"
+    made = call("init", job.parent, "--example")
+    assert made.exit_code == 0
+    assert len(list(job.parent.glob("logs/*/*.parquet"))) == 5
+    log = pl.read_parquet(next(job.parent.glob("logs/*/*.parquet")))
+    assert log.columns == ["model", "label", "score", "country"]
+    assert call("init", job.parent).exit_code == 2
+    # Fewer numbers, so that the test is quick.
+    text = job.read_text().replace("0.5:log:30", "0.5:log:3").replace("lin:9", "lin:2")
+    job.write_text(text.replace('"logit:501"', '"uniform:11"'))
+    checked = call("check", job)
+    assert checked.exit_code == 0
+    assert "files:    5 (5 new)" in checked.stdout
+    assert "windows:  5, from 2026-03-01 00:00 to 2026-03-06 00:00 UTC" in checked.stdout
+    assert not (job.parent / "ledger").exists()
+    ran = call("run", job)
+    assert ran.exit_code == 0, ran.output
+    assert re.match(r"nightly 000001-\d{8}T\d{6}Z: PASS \(\d+ passed, 0 failed", ran.stdout)
+    assert len(ran.stdout.splitlines()) == 1
+    folder = latest(job.parent)
+    assert {"report.html", "history.html", "verdicts.json", "manifest.json"} <= {
+        p.name for p in folder.iterdir()
+    }
+    report = (folder / "report.html").read_text()
+    assert '<section id="gates"' in report
+    assert "1 run so far" in report
+    assert "data:image/svg+xml" not in report
+    assert call("check", job).stdout.startswith("files:    5 (5 known)")
+
+
+def test_neither_init_nor_the_demo_replaces_what_is_there(tmp_path: Path) -> None:
+    log = write_nights(tmp_path / "nightly" / "logs", 1)[0]
+    before = log.read_bytes()
+    refused = call("init", tmp_path / "nightly", "--example")
+    assert refused.exit_code == 2
+    assert "there are logs already" in refused.output
+    small_job(tmp_path / "nightly")
+    demo = call("demo-job", "--out", tmp_path / "nightly")
+    assert demo.exit_code == 2
+    assert "the demo needs a folder of its own" in demo.output
+    assert (tmp_path / "nightly" / "job.toml").read_text() == SMALL
+    assert log.read_bytes() == before
+    seeded = call("demo-job", "--out", tmp_path / "demo", "--seed", "-1")
+    assert (seeded.exit_code, "--seed must be a whole number" in seeded.stderr) == (2, True)
+    assert not (tmp_path / "demo").exists()
+
+
+def test_the_counts_of_a_ledger_replace_no_file_that_it_counts(tmp_path: Path) -> None:
+    (log,) = write_nights(tmp_path / "logs", 1)
+    ledger, link = tmp_path / "ledger", tmp_path / "link.parquet"
+    assert call("ledger", "append", ledger, log, "--thresholds", "0.5").exit_code == 0
+    link.symlink_to(log)
+    before = log.read_bytes()
+    for out in (log, tmp_path / "logs" / ".." / "logs" / "2026-03-01" / "a.parquet", link):
+        refused = call("ledger", "read", ledger, "--out", out)
+        assert refused.exit_code == 2
+        assert "the output would replace a file that the ledger counts" in refused.stderr
+    refused = call("ledger", "read", ledger, "--out", ledger / "counts.parquet")
+    assert (refused.exit_code, "the output lies in the ledger" in refused.stderr) == (2, True)
+    assert log.read_bytes() == before
+    assert call("ledger", "read", ledger, "--out", log.with_name("counts.parquet")).exit_code == 0
+
+
+@pytest.mark.thorough
+def test_check_finds_columns_that_are_none_and_changed_files(tmp_path: Path) -> None:
+    paths = write_nights(tmp_path / "logs", 2)
+    job = small_job(tmp_path, '[columns]\nlabel = "truth"\n')
+    checked = call("check", job)
+    assert checked.exit_code == 3
+    told = f"failed: 2 files ({str(paths[0])!r}, {str(paths[1])!r}): missing column 'truth' (the label)"
+    assert checked.stdout.count("failed:") == checked.stdout.count(told) == 1
+    job = small_job(tmp_path, '[columns]\nlabel = "country"\n')
+    assert call("check", job).exit_code == 3
+    # A table of texts in place of Parquet, in one of the files.
+    job = small_job(tmp_path, text=SMALL.replace("*.parquet", "*"))
+    (tmp_path / "logs" / "2026-03-02" / "b.csv").write_text("model,label,points\na,1,0.5\n")
+    checked = call("check", job)
+    assert (checked.exit_code, checked.stdout.count("failed:")) == (3, 1)
+    (tmp_path / "logs" / "2026-03-02" / "b.csv").unlink()
+    assert call("check", job).exit_code == 0
+    assert not (tmp_path / "ledger").exists()
+    assert call("run", job).exit_code == 0
+    write_night(paths[0], 50, 0.8, seed=9)
+    checked = call("check", job)
+    assert checked.exit_code == 3
+    assert "changed: " in checked.stdout
+    assert (
+        call(
+            "check",
+            small_job(tmp_path, text=job.read_text().replace("[source]", '[source]\non_changed = "keep"')),
+        ).exit_code
+        == 0
+    )
+
+
+@pytest.mark.thorough
+def test_a_run_counts_only_what_is_new_and_equals_a_full_count(tmp_path: Path) -> None:
+    paths = write_nights(tmp_path / "logs", 3)
+    job = small_job(tmp_path, '[segments]\nkeys = ["country"]\n')
+    job.write_text(job.read_text().replace("tables = []", 'tables = ["parquet"]'))
+    assert call("run", job, "--until", "2026-03-03").exit_code == 0
+    manifest = json.loads((latest(tmp_path) / "manifest.json").read_text())
+    assert manifest["rows"] == {"rows": 400, "counted": 400, "dropped": 0}
+    assert call("run", job).exit_code == 0
+    table = pl.read_parquet(latest(tmp_path) / "tables" / "counts.parquet")
+    expected = nf.count_confusion(nf.scan_predictions(paths, segments="country"), thresholds=GRID)
+    assert_frame_equal(table, expected, check_exact=True)
+    manifest = json.loads((latest(tmp_path) / "manifest.json").read_text())
+    assert [seen["event"] for seen in manifest["files_seen"]] == ["known", "known", "counted"]
+    # A late file of an old night, and one delivered again.
+    write_night(tmp_path / "logs" / "2026-03-01" / "late.parquet", 100, 0.8, seed=77)
+    shutil.copy(paths[2], tmp_path / "logs" / "2026-03-02" / "again.parquet")
+    assert call("run", job).exit_code == 0
+    table = pl.read_parquet(latest(tmp_path) / "tables" / "counts.parquet")
+    late = tmp_path / "logs" / "2026-03-01" / "late.parquet"
+    expected = nf.count_confusion(nf.scan_predictions([*paths, late], segments="country"), thresholds=GRID)
+    assert_frame_equal(table, expected, check_exact=True)
+
+
+@pytest.mark.thorough
+def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path, RECALL + 'window = "last"\nundecided = "fail"\n')
+    assert call("run", job, "--run-id", "good").exit_code == 0
+    write_night(tmp_path / "logs" / "2026-03-02" / "a.parquet", 200, 0.3)
+    failed = call("run", job, "--run-id", "bad")
+    assert failed.exit_code == 10
+    assert "FAIL (0 passed, 1 failed, 0 undecided); finds: forest recall" in failed.stdout
+    write_night(tmp_path / "logs" / "2026-03-03" / "a.parquet", 40, 0.6)
+    assert call("run", job, "--run-id", "open").exit_code == 11
+    pointer = json.loads((tmp_path / "out" / "latest.json").read_text())
+    assert (pointer["run"], pointer["verdict"], pointer["last_good"]["run"]) == ("open", "undecided", "good")
+    history = pl.read_parquet(latest(tmp_path) / "history.parquet")
+    assert history["run"].to_list() == ["good", "bad", "open"]
+    assert history["verdict"].to_list() == ["pass", "fail", "undecided"]
+    assert [str(start.date()) for start in history["window_start"]] == [
+        "2026-03-01",
+        "2026-03-02",
+        "2026-03-03",
+    ]
+    page = (latest(tmp_path) / "history.html").read_text()
+    assert "What changed since the last good run" in page
+    assert page.count("data:image/svg+xml") == 1
+    # The page of the report has the verdicts and the trend as well, and leads to the rest.
+    folder = latest(tmp_path)
+    frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in ("history", "runs", "verdicts")}
+    gates = run_summary(**frames, last_good="good")
+    report = render_report(comparison(), gates=gates)
+    assert 'Run open: <span class="undecided">undecided</span>, by 1 undecided.' in report
+    assert "3 runs so far; the last good one is good." in report
+    assert '<a href="history.html">The history</a>' in report
+    assert report.count("data:image/svg+xml") == 1
+    # So has the Markdown form, in the same words.
+    text = render_markdown(comparison(), gates=gates).replace("\\", "")
+    assert "Run open: **undecided**, by 1 undecided.\n3 runs so far; the last good one is good." in text
+    (cells,) = re.findall(r'<th scope="row">finds</th>(.*?)</tr>', report)
+    shown = [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", cells)]
+    assert shown[-1] == "the bounds contain the limit"
+    assert f"| finds | {' | '.join(shown)} |" in text
+    # Each trend has its data beside it, the same on both pages.
+    (data,) = re.findall(r'download="trend-1.csv" href="data:text/csv;base64,([^"]+)"', report)
+    assert data in page
+    trend = pl.read_csv(base64.b64decode(data))
+    assert trend["run"].to_list() == ["good", "bad", "open"]
+    assert trend["value"].to_list() == pytest.approx(history["value"].to_list(), abs=1e-12)
+    # Retention keeps the last good run, however old.
+    job.write_text(job.read_text() + "\n[output]\nkeep = 1\n")
+    assert call("run", job, "--run-id", "again").exit_code == 11
+    assert sorted(path.name for path in (tmp_path / "out" / "runs").iterdir()) == ["again", "good"]
+    schema = json.loads((Path(__file__).parents[2] / "docs" / "verdicts.schema.json").read_text())
+    jsonschema.validate(json.loads((latest(tmp_path) / "verdicts.json").read_text()), schema)
+
+
+@pytest.mark.thorough
+def test_changes_are_split_into_class_balance_and_model(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1, rows=2000)
+    job = small_job(tmp_path)
+    assert call("run", job).exit_code == 0
+    log = pl.read_parquet(tmp_path / "logs" / "2026-03-01" / "a.parquet")
+    # The same scores with a fifth of the positives: all of the change is class balance.
+    positives = log.filter(label=1)
+    (tmp_path / "logs" / "2026-03-02").mkdir()
+    rarer = pl.concat([log.filter(label=0), log.filter(label=0), positives])
+    rarer.write_parquet(tmp_path / "logs" / "2026-03-02" / "a.parquet")
+    assert call("run", job).exit_code == 0
+    page = (latest(tmp_path) / "history.html").read_text()
+    rows = re.findall(r'<tr><th scope="row">forest</th><td class="code">(\w+)</td>(.*?)</tr>', page)
+    numbers = {metric: re.findall(r'class="number">([^<]*)<', cells) for metric, cells in rows}
+    before, after, difference, balance, model = numbers["precision"]
+    assert float(before) > float(after)
+    assert balance == difference
+    assert float(model.replace("\u2212", "-")) == 0
+
+
+@pytest.mark.thorough
+def test_a_run_is_published_once_and_one_at_a_time(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path)
+    assert call("run", job, "--run-id", "a").exit_code == 0
+    assert call("run", job, "--run-id", "a").exit_code == 5
+    assert call("run", job, "--run-id", "../a").exit_code == 2
+    with Shelf(tmp_path / "out").locked():
+        busy = call("run", job)
+    assert busy.exit_code == 5
+    assert "another run of this job has not ended" in busy.output
+
+
+@pytest.mark.thorough
+def test_bad_files_end_the_run_or_are_told(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 2)
+    job = small_job(tmp_path)
+    bad = tmp_path / "logs" / "2026-03-02" / "bad.parquet"
+    bad.write_bytes(b"PAR1")
+    ended = call("run", job)
+    assert ended.exit_code == 3
+    assert "bad.parquet" in ended.output
+    assert not (tmp_path / "out" / "latest.json").exists()
+    assert call("run", job, "--keep-going").exit_code == 0
+    manifest = json.loads((latest(tmp_path) / "manifest.json").read_text())
+    assert [row["event"] for row in manifest["files_seen"]] == ["counted", "counted", "failed"]
+    assert "could not be counted" in (latest(tmp_path) / "history.html").read_text()
+    write_night(bad, 50, 0.5, seed=9)
+    assert call("run", job).exit_code == 0
+    assert json.loads((latest(tmp_path) / "manifest.json").read_text())["rows"]["counted"] == 450
+
+
+@pytest.mark.thorough
+def test_a_changed_published_file_is_found(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path)
+    assert call("run", job).exit_code == 0
+    assert check_run(latest(tmp_path)) == []
+    history = latest(tmp_path) / "history.parquet"
+    content = bytearray(history.read_bytes())
+    content[len(content) // 2] ^= 1
+    history.write_bytes(content)
+    assert check_run(latest(tmp_path)) == ["history.parquet"]
+    damaged = call("run", job)
+    assert damaged.exit_code == 3
+    assert "history.parquet" in damaged.output
+
+
+def test_a_file_in_place_of_the_output_or_of_the_ledger_ends_the_run(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path)
+    (tmp_path / "out").write_text("a file")
+    assert call("run", job).exit_code == 4
+    (tmp_path / "out").unlink()
+    (tmp_path / "ledger").write_text("a file")
+    ran = call("run", job)
+    assert ran.exit_code == 4
+    assert "a new ledger needs a folder of its own" in ran.output
+    assert "found: a file" in ran.output
+
+
+@pytest.mark.thorough
+def test_small_segments_are_reported_together(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1, rows=600)
+    extra = '[segments]\nkeys = ["country"]\nmin_positives = 60\n'
+    job = small_job(tmp_path, extra, SMALL.replace("tables = []", 'tables = ["parquet"]'))
+    assert call("run", job).exit_code == 0
+    counts = pl.read_parquet(latest(tmp_path) / "tables" / "counts.parquet")
+    assert counts["country"].unique().sort().to_list() == ["de", "other"]
+    assert counts.filter(threshold=0.0).select("tp", "fp").sum_horizontal().sum() == 600
+
+
+@pytest.mark.thorough
+def test_scenarios_are_reported_for_each_segment(tmp_path: Path) -> None:
+    paths = write_nights(tmp_path / "logs", 2)
+    (tmp_path / "markets.csv").write_text("country,prevalence\nde,0.02\nuk,0.05\n")
+    extra = (
+        '[segments]\nkeys = ["country"]\n[scenarios]\nEU = 0.001\n'
+        'markets = { by = "country", table = "markets.csv" }\n'
+    )
+    ran = call("run", small_job(tmp_path, extra))
+    assert ran.exit_code == 0, ran.output
+    table = pl.read_parquet(latest(tmp_path) / "scenarios.parquet")
+    counted = nf.count_confusion(nf.scan_predictions(paths, segments="country"), thresholds=[0.5])
+    for scenario, eta, cells in (
+        ("EU", 0.001, nf.pool_counts(counted, over="country").row(0, named=True)),
+        ("markets", 0.02, counted.filter(country="de").row(0, named=True)),
+    ):
+        hits, alarms = (cells[a] / (cells[a] + cells[b]) for a, b in (("tp", "fn"), ("fp", "tn")))
+        precision = eta * hits / (eta * hits + (1 - eta) * alarms)
+        row = table.filter(scenario=scenario, model="forest", metric="precision").row(0, named=True)
+        assert row["prevalence"] == eta
+        assert row["value"] == pytest.approx(precision)
+        assert row["lower"] < precision < row["upper"]
+    told = (
+        table.filter(pl.col("model").is_null(), metric="precision")
+        .select("segment", "prevalence", "reason")
+        .rows()
+    )
+    assert told == [
+        ('{"country": "at"}', None, "the scenario has no prevalence for it"),
+        ('{"country": "uk"}', 0.05, "no row of the log is of it"),
+    ]
+    page = (latest(tmp_path) / "history.html").read_text()
+    assert "prevalence by country: de 0.02, uk 0.05" in page
+    assert re.search(r'<th scope="row">markets</th><td>country = de</td>', page)
+    report = json.loads((latest(tmp_path) / "report.json").read_text())
+    assert "scenario EU" in json.dumps(report["facts"])
+
+
+def test_unusual_files_keep_their_windows(tmp_path: Path) -> None:
+    days = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 2, 3)]
+    arrived = pl.DataFrame(
+        [("late", days[0], "late", 5, None), ("new", days[1], "new", 7, None)],
+        schema={
+            "path": pl.String,
+            "window_start": pl.Datetime("us", "UTC"),
+            "arrival": pl.String,
+            "rows": pl.Int64,
+            "note": pl.String,
+        },
+        orient="row",
+    )
+    verdicts = pl.DataFrame(schema=VERDICTS)
+    history = History.of(tmp_path, None)
+    told = history.with_run("b", 1, days[2], (days[1], days[2]), verdicts, arrived)
+    assert told.unusual.select("run", "path", "window_start").rows() == [("b", "late", days[0])]
+    assert told.runs.select("run", "window_start", "late").rows() == [("b", days[1], 1)]
+
+
+@pytest.mark.thorough
+def test_a_history_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path, RECALL)
+    assert call("run", job).exit_code == 0
+    run = latest(tmp_path)
+    old = pl.read_parquet(run / "history.parquet").drop("difference", "rival")
+    old.write_parquet(run / "history.parquet")
+    (run / "unusual.parquet").unlink()
+    manifest = json.loads((run / "manifest.json").read_text())
+    del manifest["files"]["unusual.parquet"]
+    manifest["files"]["history.parquet"]["sha256"] = sha256(
+        (run / "history.parquet").read_bytes()
+    ).hexdigest()
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    write_nights(tmp_path / "logs", 2)
+    assert call("run", job).exit_code == 0
+    assert pl.read_parquet(latest(tmp_path) / "history.parquet")["run"].n_unique() == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "named"),
+    [
+        (".", 'folder = "out"', "output.folder"),
+        ("**", 'folder = "out"', "output.folder"),
+        ("o*", 'folder = "out"', "output.folder"),
+        ("*/*/*/*.parquet", 'folder = "out"', "output.folder"),
+        ("logs", 'folder = "logs/out"', "output.folder"),
+        ("logs", 'ledger = "logs/ledger"', "output.ledger"),
+        ("l*", 'ledger = "led"', "output.ledger"),
+        ("logs/*/*.parquet", 'folder = "."', None),
+        ("logs/{date:%Y-%m-%d}/*.parquet", 'folder = "logs"\nledger = "logs/ledger"', None),
+    ],
+)
+def test_the_next_run_must_not_find_the_output(
+    tmp_path: Path, source: str, output: str, named: str | None
+) -> None:
+    write_nights(tmp_path / "logs", 1)
+    text = SMALL.replace("logs/{date:%Y-%m-%d}/*.parquet", source)
+    job = small_job(tmp_path, f"\n[output]\n{output}\n", text=text)
+    ran = call("check", job)
+    assert ran.exit_code == (0 if named is None else 2), ran.output
+    if named is not None:
+        assert f"{named} lies among the sources" in ran.stderr
+        assert call("run", job).stderr == ran.stderr
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["job.toml", "logs"]
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+@pytest.mark.parametrize(
+    ("place", "code", "told"),
+    [
+        ("job.toml", 4, "would replace a file that no run wrote"),
+        ("logs/2026-03-01/a.parquet", 4, "would replace a file that no run wrote"),
+        ("logs", 2, "must be a file"),
+        ("job.toml/job.prom", 4, "Not a directory"),
+    ],
+)
+def test_metrics_replace_only_metrics(tmp_path: Path, command: str, place: str, code: int, told: str) -> None:
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path, f'\n[output]\nmetrics_file = "{place}"\n')
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    ran = call(command, job)
+    assert (ran.exit_code, told in ran.stderr) == (code, True)
+    # Nothing is counted.
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.thorough
+def test_logs_and_metrics_for_machines(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 2)
+    job = small_job(tmp_path, RECALL + '\n[output]\nmetrics_file = "metrics/job.prom"\n')
+    ran = call("run", job, "--log-format", "json")
+    events = [json.loads(line) for line in ran.stderr.splitlines()]
+    assert [event["event"] for event in events] == [
+        "run started",
+        "source",
+        "source",
+        "gate",
+        "run published",
+    ]
+    assert (events[1]["arrival"], events[1]["rows"]) == ("new", 200)
+    text = (tmp_path / "metrics" / "job.prom").read_text()
+    for read in (text_string_to_metric_families, read_plain):
+        samples = {
+            (sample.name, sample.labels.get("event") or sample.labels.get("verdict")): sample.value
+            for family in read(text)
+            for sample in family.samples
+        }
+        assert samples["nci_frames_job_files", "counted"] == 2
+        assert samples["nci_frames_job_rows_counted", None] == 400
+        assert samples["nci_frames_job_verdicts", "pass"] == 1
+        success = samples["nci_frames_job_last_success_timestamp_seconds", None]
+    assert "threshold" not in text
+    # A failure leaves the last success as it was.
+    write_night(tmp_path / "logs" / "2026-03-03" / "a.parquet", 5000, 0.1)
+    assert call("run", job).exit_code == 10
+    text = (tmp_path / "metrics" / "job.prom").read_text()
+    again = {s.name: s.value for f in text_string_to_metric_families(text) for s in f.samples}
+    assert again["nci_frames_job_last_success_timestamp_seconds"] == success
+    assert again["nci_frames_job_last_run_timestamp_seconds"] >= success
+
+
+def outside(folder: Path) -> set[Path]:
+    """What there is outside the places that a job writes to."""
+    return {path for path in folder.rglob("*") if not re.search("job/(out|ledger)", str(path))}
+
+
+@pytest.mark.thorough
+def test_hostile_names_are_text_everywhere(tmp_path: Path) -> None:
+    names = [*NAMES[:8], "../../escape", "a" * 4096, "\u202eright to left"]
+    rows = [
+        {"model": name, "label": label, "score": score, "country": name}
+        for name in names
+        for label, score in ((0, 0.2), (1, 0.9), (1, 0.8), (0, 0.6))
+    ]
+    (tmp_path / "job" / "logs" / "2026-03-01").mkdir(parents=True)
+    pl.DataFrame(rows).write_parquet(tmp_path / "job" / "logs" / "2026-03-01" / "a.parquet")
+    gate = '[[gates]]\nname = "x</script><b>\\u001b[31m"\nmetric = "recall"\nsegments = ["country"]\n'
+    extra = '[segments]\nkeys = ["country"]\n' + gate + "value_threshold = { lower = 0.5 }\n"
+    job = small_job(tmp_path / "job", extra)
+    before = outside(tmp_path)
+    ran = call("run", job)
+    assert ran.exit_code == 0, ran.output
+    assert outside(tmp_path) == before
+    assert "\x1b" not in ran.output
+    assert "\u202e" not in ran.stdout
+    assert len(ran.stdout.splitlines()) == 1
+    page = (latest(tmp_path / "job") / "history.html").read_text()
+    assert "<b>" not in page
+    assert "<script" not in page
+    history = pl.read_parquet(latest(tmp_path / "job") / "history.parquet")
+    assert set(history["model"]) == set(names)
+
+
+@pytest.mark.thorough
+def test_the_ledger_from_the_command_line(tmp_path: Path) -> None:
+    paths = write_nights(tmp_path / "logs", 3)
+    job = small_job(tmp_path)
+    for day in ("2026-03-02", "2026-03-03", "2026-03-04"):
+        assert call("run", job, "--until", day).exit_code == 0
+    ledger = tmp_path / "ledger"
+    assert call("ledger", "verify", ledger, "--files").stdout == "nothing is damaged\n"
+    assert "counted" in call("ledger", "sources", ledger).stdout
+    before = nf.CountsLedger(ledger).read()
+    assert call("ledger", "compact", ledger).stdout == "files gathered: 6\n"
+    assert call("ledger", "rebuild", ledger).stdout == "files counted: 3\n"
+    assert_frame_equal(nf.CountsLedger(ledger).read(), before)
+    source = nf.CountsLedger(ledger).sources()["source"][0]
+    assert call("ledger", "retire", ledger, source).exit_code == 0
+    paths[1].unlink()
+    found = call("ledger", "verify", ledger, "--files")
+    assert found.exit_code == 3
+    assert "it vanished" in found.stdout
+    assert call("ledger", "sources", tmp_path / "none").exit_code == 3
+
+
+def test_a_ledger_without_a_job_from_the_command_line(tmp_path: Path) -> None:
+    paths = write_nights(tmp_path / "logs", 2)
+    ledger, out = tmp_path / "ledger", tmp_path / "counts.parquet"
+    grid = ["--thresholds", "0,0.25,0.5,0.75", "--segments", "country"]
+    assert call("ledger", "append", ledger, paths[0], *grid, "--run", "monday").exit_code == 0
+    again = call("ledger", "append", ledger, tmp_path / "logs", *grid, "--run", "20260302")
+    assert again.stdout.count("│known ") == again.stdout.count("│counted ") == 1
+    for options, sources in (
+        ([], paths),
+        (["--as-of", "monday"], paths[:1]),
+        (["--as-of", "20260302"], paths),
+        (["--version", "2"], paths[:1]),
+    ):
+        read = call("ledger", "read", ledger, "--by", "country", "--out", out, *options)
+        assert read.exit_code == 0, read.output
+        expected = nf.count_confusion(nf.scan_predictions(sources, segments="country"), thresholds=GRID)
+        assert_frame_equal(pl.read_parquet(out), expected, check_exact=True)
+    both = call("ledger", "read", ledger, "--out", out, "--as-of", "monday", "--version", "2")
+    assert both.exit_code == 2
+    assert call("ledger", "read", ledger, "--out", out, "--as-of", "sunday").exit_code == 3
+    assert call("ledger", "append", ledger, paths[0], "--thresholds", "auto").exit_code == 2
+    assert "generation" in call("ledger", "generations", ledger).stdout
+    windows = call("ledger", "read", ledger, "--out", out, "--since", "2026-03-01")
+    assert windows.exit_code == 0
+    assert pl.read_parquet(out).is_empty()
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("command", ["run {0}/job.toml", "ledger append {0}/other {0}/logs"])
+def test_files_that_are_skipped_are_named(tmp_path: Path, command: str) -> None:
+    paths = write_nights(tmp_path / "logs", 2)
+    small_job(tmp_path)
+    skipped = paths[1].with_name("_b.parquet")
+    write_night(skipped, 50, 0.8, seed=9)
+    done = call(*command.format(tmp_path).split())
+    assert done.exit_code == 0, done.output
+    (told,) = (line for line in done.stderr.splitlines() if line.startswith("warning: "))
+    assert told.startswith("warning: 1 file or folder of '")
+    assert told.endswith(f" was skipped: {str(skipped)!r}")
+
+
+def test_a_path_without_a_ledger_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a file")
+    (tmp_path / "empty").mkdir()
+    places = {
+        "empty": "a folder without a ledger",
+        "a": "a file",
+        "b/c": f"no such folder; the nearest folder that exists is {str(tmp_path)!r}",
+    }
+    commands: list[list[object]] = [
+        [name] for name in ("generations", "sources", "verify", "compact", "rebuild")
+    ]
+    commands += [["read", "--out", tmp_path / "counts.csv"], ["retire", "3f0b5c1d9a72"]]
+    for name, found in places.items():
+        path = str(tmp_path / name)
+        for command, *rest in commands:
+            asked = call("ledger", command, path, *rest)
+            assert (asked.exit_code, asked.stdout) == (3, ""), asked.output
+            assert asked.stderr == (
+                f"error: there is no ledger here\n  where: {path!r}\n  found: {found}\n"
+                "  hint:  check the path; nci-frames ledger append makes a new ledger\n"
+            )
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "empty"]
+
+
+def test_a_ledger_is_not_begun_among_other_files(tmp_path: Path) -> None:
+    """As where the ledger and its source are named in the wrong order."""
+    (log,) = write_nights(tmp_path / "logs", 1)
+    before = sorted((tmp_path / "logs").rglob("*"))
+    swapped = call("ledger", "append", tmp_path / "logs", log, "--segments", "country")
+    assert swapped.exit_code == 4
+    assert "a new ledger needs a folder of its own" in swapped.stderr
+    assert f"where: {str(tmp_path / 'logs')!r}\n  found: '2026-03-01'\n" in swapped.stderr
+    assert sorted((tmp_path / "logs").rglob("*")) == before
+    (tmp_path / "ledger" / "_hashes").mkdir(parents=True)
+    assert call("ledger", "append", tmp_path / "ledger", log, "--segments", "country").exit_code == 0
+
+
+def test_a_ledger_with_nothing_in_it_is_not_damaged(tmp_path: Path) -> None:
+    log = tmp_path / "bad.parquet"
+    pl.DataFrame({"model": ["a"], "label": [1]}).write_parquet(log)
+    assert call("ledger", "append", tmp_path / "ledger", log).exit_code == 3
+    assert call("ledger", "verify", tmp_path / "ledger").stdout == "nothing is damaged\n"
+    asked = call("ledger", "sources", tmp_path / "ledger")
+    assert asked.exit_code == 3
+    assert "the ledger has nothing in it yet" in asked.stderr
+
+
+def test_an_append_that_keeps_going_counts_the_good_files_and_fails(tmp_path: Path) -> None:
+    good, changed, bad = write_nights(tmp_path / "logs", 3)
+    append = ["ledger", "append", tmp_path / "ledger", tmp_path / "logs", "--thresholds", "0.5"]
+    append += ["--segments", "country", "--keep-going"]
+    log = pl.read_parquet(bad)
+    log.drop("score").write_parquet(bad)
+    first = call(*append)
+    assert first.exit_code == 3
+    assert first.stderr.splitlines()[0] == f"failed: {str(bad)!r}"
+    assert first.stderr.splitlines()[-3:] == [
+        "error: not counted: 1 of 3 files",
+        f"  where: {str(bad)!r}",
+        "  hint:  append again when these files are good: the others are known then",
+    ]
+    assert nf.CountsLedger(tmp_path / "ledger").sources()["path"].to_list() == [str(good), str(changed)]
+    pl.read_parquet(changed).head(9).write_parquet(changed)
+    second = call(*append)
+    assert second.exit_code == 3
+    assert f"not counted: 2 of 3 files\n  where: {str(bad)!r}, {str(changed)!r}\n" in second.stderr
+    assert "found: 1 failed, 1 changed\n" in second.stderr
+    kept = call(*append, "--on-changed", "keep")
+    assert (kept.exit_code, "not counted: 1 of 3 files" in kept.stderr) == (3, True)
+    log.write_parquet(bad)
+    assert call(*append, "--on-changed", "recount").exit_code == 0
+    assert nf.CountsLedger(tmp_path / "ledger").sources().filter("active")["rows"].to_list() == [200, 9, 200]
+
+
+@pytest.mark.thorough
+def test_a_run_killed_between_its_name_and_the_pointer_is_built_again(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    file = read_job(small_job(tmp_path))
+    run_job(file, run="first")
+    pointer = (tmp_path / "out" / "latest.json").read_bytes()
+    run_job(file, run="second")
+    (tmp_path / "out" / "latest.json").write_bytes(pointer)
+    assert run_job(file, run="second").run == "second"
+    with pytest.raises(nf.ConflictError, match="a run of that name has been published"):
+        run_job(file, run="second")
+
+
+@pytest.mark.thorough
+def test_the_demo_shows_what_its_nights_bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The whole report is made on the last night only; here the others are looked at in the history.
+    shown = demo.DEMO_JOB
+    small = shown.replace("[report]\n", '[report]\nformats = ["json"]\n').replace(":log:30", ":log:3")
+    monkeypatch.setattr(demo, "DEMO_JOB", small)
+    nights = []
+    for _, outcome in demo.run_demo_nights(tmp_path / "demo", rows=8000):
+        nights.append(outcome)
+        if len(nights) == 4:
+            assert (tmp_path / "demo" / "job.toml").read_text() == small != shown
+            (tmp_path / "demo" / "job.toml").write_text(shown)
+    assert '<section id="gates"' in (nights[4].folder / "report.html").read_text()
+    assert [night.exit_code for night in nights] == [0, 0, 0, 10, 10]
+    events = [dict(night.files.group_by("event").len().rows()) for night in nights]
+    # The late file is counted; the one that is delivered again is known.
+    assert events[1] == {"known": 1, "counted": 2}
+    assert events[2] == {"known": 4, "counted": 1}
+    unusual = [night.arrived.filter(pl.col("arrival") != "new") for night in nights]
+    assert [table["arrival"].to_list() for table in unusual] == [[], ["late"], ["delivered again"], [], []]
+    assert unusual[1]["path"][0].endswith("2026-03-01/late.parquet")
+    assert unusual[2]["path"][0].endswith("2026-03-02/delivered-again.parquet")
+    assert unusual[2]["note"][0].endswith("2026-03-02/predictions.parquet")
+    assert "files: 1 late" in nights[1].line
+    assert "files: 1 delivered again" in nights[2].line
+    runs = pl.read_parquet(nights[4].folder / "runs.parquet")
+    assert runs["late"].to_list() == [0, 1, 0, 0, 0]
+    assert runs["delivered again"].to_list() == [0, 0, 1, 0, 0]
+    assert runs["verdict"].to_list() == ["pass", "pass", "pass", "fail", "fail"]
+    # The last page tells of all of it.
+    page = (nights[4].folder / "history.html").read_text()
+    for run, file, arrival in (
+        ("night-2", "2026-03-01/late", "late"),
+        ("night-3", "2026-03-02/delivered-again", "delivered again"),
+    ):
+        row = rf">{run}</th><td>[^<]*{file}.parquet</td>\s*<td>{arrival}</td><td>{file[:10]} 00:00</td>"
+        assert re.search(row, page)
+    assert re.search(r">night-4</th>.*finds most, each night and country \(country = fr\)</td>", page)
+    failed = [set(night.verdicts.filter(verdict="fail").select("gate", "segment").rows()) for night in nights]
+    finds = "forest finds most, each night and country"
+    assert failed[:3] == [set()] * 3
+    assert {row for row in failed[3] if row[0] == finds} == {(finds, '{"country": "fr"}')}
+    assert ("forest leads", None) in failed[4]
+    manifest = json.loads((nights[4].folder / "manifest.json").read_text())
+    assert manifest["rows"]["counted"] == 2 * (5 * 8000 + 1600)
+    assert manifest["last_good"]["run"] == "night-3"

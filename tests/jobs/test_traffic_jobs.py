@@ -1,0 +1,231 @@
+"""Jobs with logs without labels: counted in the ledger, their prevalence estimated, told or refused."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.job_file.model import Job
+from nci_frames.jobs.run import Outcome, run_job
+from tests.small_jobs import call, small_job
+
+JOB = """
+version = 1
+name = "traffic"
+thresholds = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+
+[source]
+path = "logs/{date:%Y-%m-%d}/*.parquet"
+
+[traffic]
+path = "traffic/{date:%Y-%m-%d}/*.parquet"
+
+[segments]
+keys = ["country"]
+min_positives = 20
+
+[report]
+prevalence = [0.05, 0.3]
+beta = [1.0]
+formats = ["json"]
+tables = []
+"""
+GRID = [number / 10 for number in range(10)]
+#: Prevalence by country, in the labelled logs and in the traffic.
+LABELLED = {"de": 0.3, "fr": 0.2}
+FIELD = {"de": 0.1, "fr": 0.02}
+
+
+def log(rows: int, etas: dict[str, float], seed: int, shift: dict[str, float] | None = None) -> pl.DataFrame:
+    """Two models on the same rows; *shift* moves the scores of a country's positives up."""
+    rng = np.random.default_rng(seed)
+    country = rng.choice(list(etas), rows)
+    label = rng.random(rows) < np.array([etas[name] for name in country])
+    moved = np.array([(shift or {}).get(name, 0.0) for name in country])
+    odd = rng.random(rows) < 0.5
+    parts = []
+    for model, skill in (("forest", 2.0), ("linear", 1.2)):
+        logit = rng.normal(label * (skill + odd * moved), 1) - 1
+        parts.append(
+            pl.DataFrame(
+                {"model": model, "label": label, "score": 1 / (1 + np.exp(-logit)), "country": country}
+            )
+        )
+    return pl.concat(parts)
+
+
+def write(path: Path, frame: pl.DataFrame) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    frame.write_parquet(path)
+    return path
+
+
+def write_traffic(folder: Path, night: int, frame: pl.DataFrame) -> Path:
+    return write(folder / f"traffic/2026-03-0{night}/a.parquet", frame.drop("label"))
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    """The second of two nights; the positives of fr score otherwise in its traffic."""
+    folder = tmp_path_factory.mktemp("nights")
+    file = small_job(folder, text=JOB)
+    write(folder / "logs/2026-03-01/a.parquet", log(6000, LABELLED, 1))
+    write_traffic(folder, 1, log(500, FIELD, 2))
+    run_job(read_job(file))
+    write(folder / "logs/2026-03-02/a.parquet", log(4000, LABELLED, 3))
+    write_traffic(folder, 2, log(40_000, FIELD | {"fr": 0.3}, 4, {"fr": 6.0}))
+    return folder, run_job(read_job(file))
+
+
+def direct(folder: Path, by: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    known = nf.scan_predictions(folder / "logs", segments="country")
+    seen = nf.scan_predictions(folder / "traffic/2026-03-02", segments="country", label=None)
+    return (
+        nf.count_confusion(known, thresholds=GRID, by=by),
+        nf.count_scores(seen, thresholds=GRID, by=by),
+    )
+
+
+@pytest.mark.thorough
+def test_the_newest_traffic_is_estimated_overall_and_by_segment(nights: tuple[Path, Outcome]) -> None:
+    folder, outcome = nights
+    found = pl.read_parquet(outcome.folder / "traffic_prevalence.parquet")
+    for by, rows in (([], pl.col("segment").is_null()), (["country"], pl.col("segment").is_not_null())):
+        wanted = nf.estimate_prevalence(*direct(folder, by))
+        names = [
+            "model",
+            "prevalence",
+            "lower",
+            "upper",
+            "fit_statistic",
+            "fit_p_value",
+            "supported",
+            "reason",
+        ]
+        mine = found.filter(rows).sort("model", "segment").select(names)
+        assert_frame_equal(mine, wanted.select(names), check_exact=True)
+    assert found.filter(segment='{"country": "de"}', model="forest")["prevalence"][0] == pytest.approx(
+        0.1, abs=0.015
+    )
+
+
+@pytest.mark.thorough
+def test_what_follows_from_the_prevalence_is_written(nights: tuple[Path, Outcome]) -> None:
+    folder, outcome = nights
+    found = pl.read_parquet(outcome.folder / "traffic_values.parquet")
+    known, seen = direct(folder, ["country"])
+    rates = nf.compute_rates(known.filter(threshold=0.5), interval="wilson")
+    wanted = nf.project_traffic(
+        rates, nf.estimate_prevalence(known, seen), metrics=["precision", "f_beta", "pos_fraction"]
+    ).filter(country="de")
+    mine = found.filter(segment='{"country": "de"}')
+    names = ["model", "metric", "prevalence", "beta", "value", "lower", "upper"]
+    assert_frame_equal(
+        mine.sort("model", "metric").select(names), wanted.sort("model", "metric").select(names)
+    )
+    assert mine["value"].null_count() == 0
+
+
+@pytest.mark.thorough
+def test_a_misfit_is_told_and_is_no_number(nights: tuple[Path, Outcome]) -> None:
+    _, outcome = nights
+    found = pl.read_parquet(outcome.folder / "traffic_prevalence.parquet")
+    refused = found.filter(segment='{"country": "fr"}')
+    assert refused["prevalence"].null_count() == len(refused) == 2
+    assert refused["reason"].str.contains("no mixture").all()
+    values = pl.read_parquet(outcome.folder / "traffic_values.parquet").filter(segment='{"country": "fr"}')
+    assert values["value"].null_count() == len(values) > 0
+    # All rows together hold those of fr, so that no mixture fits them either.
+    page = (outcome.folder / "history.html").read_text("utf-8")
+    assert re.search(r"prevalence of the traffic</dt><dd>not estimated: the scores are no mixture", page)
+    told = re.search(r'<tr><th scope="row">country = fr</th><td>forest</td><td class="number"></td>.*', page)
+    assert told is not None
+    assert "no mixture" in told[0]
+    report = json.loads((outcome.folder / "report.json").read_text("utf-8"))
+    assert "not estimated" in json.dumps(report["facts"])
+
+
+@pytest.mark.thorough
+def test_the_ledger_keeps_both_kinds_apart(nights: tuple[Path, Outcome]) -> None:
+    folder, outcome = nights
+    ledger = nf.CountsLedger(folder / "ledger")
+    known, _ = direct(folder, ["country"])
+    assert_frame_equal(ledger.read(), known, check_exact=True)
+    settings = read_job(folder / "job.toml").job.traffic_settings()
+    every = nf.scan_predictions(folder / "traffic", segments="country", label=None)
+    read = ledger.read(generation=settings.generation)
+    assert_frame_equal(read, nf.count_scores(every, thresholds=GRID), check_exact=True)
+    assert ledger.verify(files=True).is_empty()
+    manifest = json.loads((outcome.folder / "manifest.json").read_text("utf-8"))
+    assert manifest["rows"]["counted"] == 2 * 10_000
+    assert manifest["traffic"]["rows"]["counted"] == 2 * 40_000
+    assert [file["event"] for file in manifest["traffic"]["files_seen"]] == ["known", "counted"]
+
+
+@pytest.mark.thorough
+def test_check_names_its_files_and_a_run_ends_at_a_bad_one(
+    nights: tuple[Path, Outcome], tmp_path: Path
+) -> None:
+    folder = tmp_path / "job"
+    shutil.copytree(nights[0], folder, ignore=shutil.ignore_patterns("ledger", "out"))
+    write_traffic(folder, 2, log(3000, FIELD, 5))
+    told = call("check", folder / "job.toml")
+    assert told.exit_code == 0, told.output
+    assert "traffic:  2 (2 new)" in told.stdout
+    assert "columns:  'score' (score), 'model' (model), 'country' (segments)" in told.stdout
+    bad = write(folder / "traffic/2026-03-02/b.parquet", pl.DataFrame({"model": ["forest"], "points": [0.5]}))
+    told = call("check", folder / "job.toml")
+    assert told.exit_code == 3
+    assert "failed:" in told.stdout
+    assert "traffic/2026-03-02/b.parquet" in told.stdout
+    assert call("run", folder / "job.toml").exit_code == 3
+    ran = call("run", folder / "job.toml", "--keep-going")
+    assert ran.exit_code == 0, ran.output
+    latest = folder / "out" / json.loads((folder / "out/latest.json").read_text())["path"]
+    page = (latest / "history.html").read_text("utf-8")
+    assert "traffic that could not be counted" in page
+    assert re.search(r"prevalence of the traffic</dt><dd>0\.0\d+ \(0\.0\d+ to 0\.\d+\), by the scores", page)
+    report = json.loads((latest / "report.json").read_text("utf-8"))
+    # The report is made at the prevalence of the traffic, too.
+    whole = pl.read_parquet(latest / "traffic_prevalence.parquet").filter(pl.col("segment").is_null())
+    assert set(whole["prevalence"]) & set(report["prevalence"])
+    bad.unlink()
+
+
+def test_what_a_job_file_says_of_traffic() -> None:
+    base = {
+        "name": "x", "source": {"path": "x"}, "thresholds": [0.25, 0.5], "segments": {"keys": ["country"]},
+        "columns": {"model": "m", "score": "s", "label": "y", "positive": "yes", "unit": "user"},
+    }  # fmt: skip
+    plain = Job.model_validate(base | {"traffic": {"path": "t"}})
+    settings = plain.traffic_settings()
+    assert (settings.model, settings.score, settings.label, settings.positive) == ("m", "s", None, None)
+    assert settings.thresholds == plain.counting_settings().thresholds
+    assert (settings.segments, settings.unit) == (("country",), None)
+    assert settings.generation != plain.counting_settings().generation
+    other = base | {"traffic": {"path": "t", "segments": [], "columns": {"score": "p"}}}
+    settings = Job.model_validate(other).traffic_settings()
+    assert (settings.model, settings.score, settings.segments) == ("model", "p", ())
+    with pytest.raises(ValueError, match="'tier' is not among"):
+        Job.model_validate(base | {"traffic": {"path": "t", "segments": ["tier"]}})
+    with pytest.raises(ValueError, match="give them as numbers"):
+        Job.model_validate(base | {"thresholds": "exact", "traffic": {"path": "t"}})
+
+
+@pytest.mark.thorough
+def test_a_ledger_counts_logs_without_labels(tmp_path: Path) -> None:
+    path = write(tmp_path / "traffic.parquet", log(200, FIELD, 0).drop("label"))
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    appended = ledger.append(path, thresholds=[0.25, 0.5], label=None, segments=("country",))
+    assert appended["counted"].to_list() == [400]
+    scan = nf.scan_predictions(path, label=None, segments="country")
+    # Of a ledger without other logs they are the default.
+    assert_frame_equal(ledger.read(), nf.count_scores(scan, thresholds=[0.25, 0.5]))
+    assert_frame_equal(ledger.read(by=[]), nf.count_scores(scan, thresholds=[0.25, 0.5], by=[]))

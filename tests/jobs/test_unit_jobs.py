@@ -1,0 +1,267 @@
+"""Jobs whose logs have units: counts by buckets in the ledger, whole units in intervals, report and gates."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.jobs.counted_files import Counting, count_files, ledger_of
+from nci_frames.jobs.gates.judge import judge_gates
+from nci_frames.jobs.gates.measure import Measurement, measure
+from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.job_file.model import Job
+from nci_frames.jobs.reported import Reported
+from nci_frames.jobs.run import run_job
+from nci_frames.jobs.scenario_values import scenario_values
+from nci_frames.jobs.small_segments import small_segments
+from nci_frames.jobs.traffic import count_traffic, traffic_tables
+from tests.small_jobs import small_job
+
+UNITS = """
+version = 1
+name = "units"
+thresholds = [0.0, 0.25, 0.5, 0.75]
+buckets = 40
+
+[source]
+path = "logs/{date:%Y-%m-%d}/*.parquet"
+
+[columns]
+unit = "user"
+
+[segments]
+keys = ["country"]
+min_positives = 10
+
+[report]
+prevalence = [0.05, 0.3]
+beta = [1.0]
+formats = ["json"]
+tables = ["parquet"]
+
+[[gates]]
+name = "finds"
+metric = "recall"
+value_threshold = { lower = 0.1 }
+
+[[gates]]
+name = "area"
+metric = "roc_auc"
+value_threshold = { lower = 0.1 }
+"""
+
+
+def night(seed: int, users: int = 240, times: int = 4) -> pl.DataFrame:
+    """Two models; each user has several rows with nearly one score."""
+    rng = np.random.default_rng(seed)
+    label = rng.random(users) < 0.3
+    parts = []
+    for model, skill in (("forest", 1.6), ("linear", 1.1)):
+        logit = rng.normal(label * skill - 0.5, 1)
+        for _ in range(times):
+            score = 1 / (1 + np.exp(-logit - rng.normal(0, 0.05, users)))
+            parts.append(
+                pl.DataFrame(
+                    {"model": model, "user": [f"u{number}" for number in range(users)], "label": label,
+                     "score": score, "country": np.where(np.arange(users) % 40 == 0, "at", "de")}
+                )
+            )  # fmt: skip
+    return pl.concat(parts)
+
+
+def write(folder: Path, nights: int = 2) -> list[Path]:
+    paths = []
+    for number in range(nights):
+        paths.append(folder / f"logs/2026-03-0{number + 1}/a.parquet")
+        paths[-1].parent.mkdir(parents=True)
+        night(number).write_parquet(paths[-1])
+    return paths
+
+
+def direct(paths: list[Path], by: list[str]) -> pl.DataFrame:
+    predictions = nf.scan_predictions(paths, unit="user", segments="country")
+    thresholds = [0.0, 0.25, 0.5, 0.75]
+    return nf.count_confusion(nf.unit_buckets(predictions, buckets=40), thresholds=thresholds, by=by)
+
+
+@pytest.mark.thorough
+def test_a_job_with_a_unit_draws_whole_units(tmp_path: Path) -> None:
+    paths = write(tmp_path)
+    outcome = run_job(read_job(small_job(tmp_path, text=UNITS)))
+    buckets = direct(paths, ["bucket"])
+    # The gates: bounds of so many independent rows as the buckets are worth, and of resampled buckets.
+    wanted = nf.compute_rates(buckets, interval="wilson", units="bucket").filter(threshold=0.5)
+    alone = nf.compute_rates(nf.pool_counts(buckets, over="bucket"), interval="wilson").filter(threshold=0.5)
+    found = outcome.verdicts.filter(gate="finds").sort("model")
+    assert found["lower"].to_list() == pytest.approx(wanted["tpr_lower"].to_list(), abs=1e-12)
+    width = found["upper"] - found["lower"]
+    # About the root of four rows, and a little more, since 40 buckets of unequal size know the variance.
+    assert (width / (alone["tpr_upper"] - alone["tpr_lower"])).to_list() == pytest.approx([2, 2], rel=0.2)
+    area = nf.bootstrap(buckets, metric="roc_auc", units="bucket", repeats=400)
+    drawn = outcome.verdicts.filter(gate="area").sort("model")
+    assert drawn.select("value", "lower", "upper").rows() == area.select("value", "lower", "upper").rows()
+    # The report: the tables of a comparison by buckets, small segments put together there, too.
+    content = json.loads((outcome.folder / "report.json").read_text("utf-8"))
+    assert "intervals and tests draw 40 buckets of units" in content["independence"]
+    compared = nf.compare_models(direct(paths, ["bucket"]), prevalence=[0.05, 0.3], beta=[1.0], threshold=0.5)
+    tables = {
+        name: pl.read_parquet(outcome.folder / f"tables/{name}.parquet") for name in ("points", "certainty")
+    }
+    for name, table in tables.items():
+        assert table.equals(getattr(compared, name)), name
+    assert "other" in pl.read_parquet(outcome.folder / "tables/segment_points.parquet")["country"]
+
+
+def test_naming_a_unit_starts_a_generation_of_its_own(tmp_path: Path) -> None:
+    without = re.sub(r"buckets = 40\n|\[columns\]\nunit = \"user\"\n", "", UNITS)
+    generations = set()
+    for text in (without, UNITS, UNITS.replace("40", "64"), UNITS.replace('"user"', '"host"')):
+        generations.add(read_job(small_job(tmp_path, text=text)).job.counting_settings().generation)
+    assert len(generations) == 4
+
+
+def what(metric: str = "recall", prevalence: Any = "observed") -> Measurement:
+    return Measurement(metric, prevalence, 1.0, 0.5, "wilson", 0.95)
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return write(tmp_path_factory.mktemp("nights"))
+
+
+@pytest.mark.parametrize("metric", ["recall", "roc_auc"])
+def test_too_few_buckets_have_no_bounds(paths: list[Path], metric: str) -> None:
+    few = direct(paths, ["bucket"]).filter(pl.col("bucket") < 19)
+    found = measure(few, [], what(metric))
+    assert found["value"].null_count() == 0
+    assert found["lower"].null_count() == found["upper"].null_count() == 2
+
+
+def job(**gate: Any) -> Job:
+    return Job.model_validate(
+        {
+            "name": "x", "source": {"path": "x"}, "columns": {"unit": "user"},
+            "segments": {"keys": ["country"]}, "gates": [{"name": "gate", "metric": "recall"} | gate],
+        }
+    )  # fmt: skip
+
+
+def judged(rows: list[Path], **gate: Any) -> list[dict[str, Any]]:
+    def by(keys: Any, _: str) -> pl.DataFrame:
+        return direct(rows, list(keys))
+
+    return judge_gates(job(**gate), by, None).to_dicts()
+
+
+def test_evidence_of_rows_counts_as_that_of_units(paths: list[Path], tmp_path: Path) -> None:
+    def evidence(rows: list[Path]) -> float:
+        told = judged(rows, sequential=True, value_threshold={"lower": 0.5}, models=["forest"])
+        return float(re.search(r"for it ([\d.e-]+)", told[0]["reason"])[1])  # type: ignore[index]
+
+    once = tmp_path / "once.parquet"
+    night(0, times=1).write_parquet(once)
+    four = tmp_path / "four.parquet"
+    pl.concat([night(0, times=1)] * 4).write_parquet(four)
+    assert evidence([four]) == pytest.approx(evidence([once]), rel=0.1)
+
+
+def test_segments_and_champions_are_judged_by_units(paths: list[Path]) -> None:
+    rows = judged(paths, segments=["country"], value_threshold={"lower": 0.2})
+    buckets = direct(paths, ["country", "bucket"])
+    wanted = nf.compute_rates(buckets, interval="wilson", units="bucket").filter(threshold=0.5)
+    assert [row["lower"] for row in rows] == pytest.approx(wanted["tpr_lower"].to_list(), abs=1e-12)
+    lead = judged(paths, champion={"model": "forest", "prevalence": [0.3]}, metric="f_beta")
+    assert lead[0]["lower"] < lead[0]["value"] < lead[0]["upper"]
+
+
+def test_min_positives_of_a_gate_counts_independent_rows(paths: list[Path]) -> None:
+    """Of each user there are four rows of nearly one score: some 580 positives are worth a quarter."""
+    plain = {"value_threshold": {"lower": 0.2}, "models": ["forest"]}
+    (row,) = judged(paths, **plain, min_positives=60)
+    assert (row["verdict"], row["reason"]) == ("pass", None)
+    positives = row["positives"]
+    (row,) = judged(paths, **plain, min_positives=positives // 2)
+    assert row["verdict"] == "undecided"
+    told = re.fullmatch(
+        rf"{positives} positives, worth ([\d.]+) independent ones, fewer than .*", row["reason"]
+    )
+    assert told is not None
+    assert float(told[1]) == pytest.approx(positives / 4, rel=0.5)
+
+
+def test_min_positives_of_segments_count_independent_rows(paths: list[Path]) -> None:
+    counts = direct(paths, ["country", "bucket"])
+    alone = nf.pool_counts(counts, over="bucket")
+
+    def small(rows: pl.DataFrame, least: int, by_unit: pl.DataFrame | None = None) -> list[str]:
+        found = small_segments(rows, ["country"], by_unit=by_unit, negatives=least)
+        return sorted(found["country"])
+
+    negatives = alone.filter(threshold=0.0, model="forest", country="de")["fp"].item()
+    assert small(alone, negatives) == ["at"]
+    for rows, by_unit in ((counts, None), (alone, counts)):
+        assert small(rows, negatives // 2, by_unit) == ["at", "de"]
+        assert small(rows, negatives // 8, by_unit) == ["at"]
+        assert not small(rows, 1, by_unit)
+
+
+def test_scenarios_draw_whole_units(paths: list[Path]) -> None:
+    prevalence = {"de": 0.1, "at": 0.2}
+    settings = job(value_threshold={"lower": 0.1}).model_dump() | {
+        "scenarios": {"EU": 0.05, "by": {"by": "country", "prevalence": prevalence}}
+    }
+    found = scenario_values(Job.model_validate(settings), lambda keys: direct(paths, list(keys)))
+    for name, keys in (("EU", []), ("by", ["country"])):
+        buckets = direct(paths, [*keys, "bucket"])
+        rates = nf.compute_rates(buckets, interval="wilson", units="bucket").filter(threshold=0.5)
+        eta = pl.col("country").replace_strict(prevalence) if keys else pl.lit(0.05)
+        wanted = nf.project_rates(
+            rates.with_columns(prevalence=eta), metrics="precision", prevalence="selected", band=True
+        ).sort(*keys, "model")
+        mine = found.filter(scenario=name, metric="precision")
+        for bound in ("value", "lower", "upper"):
+            assert mine[bound].to_list() == pytest.approx(wanted[bound].to_list(), abs=1e-12)
+    few = scenario_values(
+        Job.model_validate(settings),
+        lambda keys: direct(paths, list(keys)).filter(pl.col("bucket") < 19),
+    )
+    assert few["lower"].null_count() == len(few)
+    known = few.drop_nulls("value")
+    assert set(known["reason"]) == {"fewer than 20 buckets of units have rows"}
+
+
+@pytest.mark.parametrize(
+    ("times", "told"), [(4, r"by units a row is worth 0\.[1-4]\d* of one: too narrow"), (1, None)]
+)
+def test_bounds_of_traffic_that_are_too_narrow_are_told(tmp_path: Path, times: int, told: str | None) -> None:
+    for place, seed in (("logs", 1), ("traffic", 2)):
+        frame = night(seed, times=times)
+        (tmp_path / place / "2026-03-01").mkdir(parents=True)
+        frame.write_parquet(tmp_path / place / "2026-03-01/a.parquet")
+    text = UNITS + '[traffic]\npath = "traffic/{date:%Y-%m-%d}/*.parquet"\n'
+    file = read_job(small_job(tmp_path, text=text))
+    how, settings = Counting("a", None, keep_going=False), file.job.counting_settings()
+    count_files(file, file.job.source, settings, how)
+    log = count_traffic(file, how, lambda *_, **__: None)
+    assert log is not None
+    facts = dict(traffic_tables(file.job, Reported(ledger_of(file), settings, None, None), log).facts(log))
+    doubt = facts.get("bounds of the prevalence of the traffic")
+    if told is None:
+        assert doubt is None
+    else:
+        assert re.search(told, doubt or "")
+
+
+def test_buckets_need_a_unit_and_are_enough() -> None:
+    base = {"name": "x", "source": {"path": "x"}}
+    with pytest.raises(ValueError, match="names none"):
+        Job.model_validate(base | {"buckets": 64})
+    with pytest.raises(ValueError, match="greater than or equal to 20"):
+        Job.model_validate(base | {"buckets": 19, "columns": {"unit": "user"}})
+    settings = Job.model_validate(base | {"columns": {"unit": "user"}}).counting_settings()
+    assert (settings.unit, settings.buckets) == ("user", 256)

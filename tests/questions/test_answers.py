@@ -1,0 +1,413 @@
+"""Answers to one question, against loops over models, thresholds and prevalences."""
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+import nci_frames as nf
+from nci_frames.base.errors import ParameterError
+from nci_frames.commands.cli import main
+from nci_frames.jobs.small_segments import small_segments, with_small_pooled
+from nci_frames.questions.answer_lines import answer_lines, conclusion_lines, short_answer
+from nci_frames.questions.answers import answer_question
+from nci_frames.questions.questions import Answer, Question
+from nci_frames.questions.summary import summarise
+from nci_frames.reporting.json import render_json
+from nci_frames.reporting.markdown import render_markdown
+from nci_frames.reporting.terminal import print_answer, print_conclusion
+from tests.logs import random_log
+
+LOG = random_log(1500, seed=4).drop("country", "fold")
+COUNTS = nf.count_confusion(LOG, thresholds=[-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0])
+RATES = nf.compute_rates(COUNTS)
+GRID = [0.001, 0.01, 0.1, 0.3, 0.5]
+pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
+
+
+@pytest.fixture(scope="module")
+def comparison() -> nf.Comparison:
+    return nf.compare_models(COUNTS, prevalence=GRID, threshold=0.5, repeats=20)
+
+
+Ask = Callable[..., Answer]
+
+
+@pytest.fixture(scope="module")
+def ask(comparison: nf.Comparison) -> Ask:
+    return lambda **options: answer_question(Question(**options), comparison, COUNTS, repeats=200)
+
+
+def cost(row: dict[str, Any], eta: float, missed: float, false: float) -> float:
+    return float(eta * (1 - row["tpr"]) * missed + (1 - eta) * row["fpr"] * false)
+
+
+def test_the_cheapest_model_at_a_threshold(ask: Ask) -> None:
+    answer = ask(prevalence=0.01, cost=(200, 1), threshold=0.5)
+    costs = {
+        row["model"]: cost(row, 0.01, 200, 1) for row in RATES.filter(threshold=0.5).iter_rows(named=True)
+    }
+    assert dict(answer.models.select("model", "value").iter_rows()) == pytest.approx(costs)
+    assert answer.models["model"][0] == min(costs, key=lambda model: costs[model])
+    assert answer.models["rank"].to_list() == [1, 2]
+    assert (answer.models["lower"] <= answer.models["value"]).all()
+    assert (answer.models["value"] <= answer.models["upper"]).all()
+
+
+def test_own_thresholds_are_judged_on_other_rows(ask: Ask) -> None:
+    answer = ask(prevalence=0.01, cost=(50, 1))
+    metric = nf.expected_cost(c_fp=1, c_fn=50)
+    fitted = nf.cross_fit(COUNTS, metric=metric, prevalence=0.01)
+    judged = dict(fitted.select("model", "value").iter_rows())
+    assert dict(answer.models.select("model", "value").iter_rows()) == pytest.approx(judged, rel=1e-12)
+    for row in answer.models.iter_rows(named=True):
+        points = RATES.filter(model=row["model"]).to_dicts()
+        best = min(points, key=lambda point: cost(point, 0.01, 50, 1))
+        assert row["threshold"] == best["threshold"]
+        assert row["recall"] == pytest.approx(best["tpr"])
+        assert row["pos_fraction"] == pytest.approx(0.01 * best["tpr"] + 0.99 * best["fpr"])
+        assert row["lower"] <= row["value"] <= row["upper"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("options", [{}, {"cost": (50.0, 1.0)}, {"metric": "accuracy"}])
+def test_the_leaders_are_those_of_a_loop(ask: Ask, options: dict[str, Any]) -> None:
+    """Also where one prevalence is asked for: the order is searched over all of them."""
+    answer = ask(prevalence=0.02, **options)
+    metric = nf.expected_cost(c_fp=1, c_fn=50) if "cost" in options else options.get("metric", "f_beta")
+    sign = -1 if "cost" in options else 1
+    for start, end, model in answer.winners.select("start", "end", "model").iter_rows():
+        fitted = nf.cross_fit(COUNTS, metric=metric, prevalence=start)
+        values = {name: sign * value for name, value in fitted.select("model", "value").iter_rows()}
+        assert values[model] == pytest.approx(max(values.values()), rel=1e-12)
+        assert start <= end
+    assert answer.winners["start"].to_list() == sorted([*GRID, 0.02])
+    assert answer.span == (0.001, 0.5)
+
+
+def test_alerts_are_limited_at_every_prevalence(ask: Ask) -> None:
+    answer = ask(prevalence=0.02, alerts=50, volume=1000)
+
+    def within(eta: float) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {}
+        for row in RATES.iter_rows(named=True):
+            allowed = eta * row["tpr"] + (1 - eta) * row["fpr"] <= 0.05
+            if allowed and row["tpr"] > found.get(row["model"], {"tpr": -1})["tpr"]:
+                found[row["model"]] = row
+        return found
+
+    points = within(0.02)
+    assert set(answer.models["model"]) == set(points) == {"forest", "linear"}
+    for row in answer.models.iter_rows(named=True):
+        assert row["threshold"] == points[row["model"]]["threshold"]
+        assert row["value"] == pytest.approx(points[row["model"]]["tpr"])
+        assert row["pos_fraction"] <= 0.05
+    assert answer.winners["start"].to_list() == sorted([*GRID, 0.02])
+    for start, model in answer.winners.select("start", "model").iter_rows():
+        recalls = {name: row["tpr"] for name, row in within(start).items()}
+        assert recalls[model] == max(recalls.values())
+    assert "of 1,000 rows:" in "\n".join(answer_lines(answer))
+
+
+@pytest.mark.thorough
+def test_an_area_is_chosen_by(ask: Ask, comparison: nf.Comparison) -> None:
+    answer = ask(prevalence=0.1, metric="pr_auc")
+    areas = nf.compute_areas(COUNTS, prevalence=0.1).filter(metric="pr_auc")
+    assert dict(answer.models.select("model", "value").iter_rows()) == dict(
+        areas.select("model", "value").iter_rows()
+    )
+    assert answer.models["threshold"].null_count() == 2
+    assert answer.winners.select("start", "model").equals(comparison.area_winners.select("start", "model"))
+
+
+def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(comparison: nf.Comparison) -> None:
+    """The model with the largest PR-AUC over prevalence may be another one."""
+    areas = nf.compute_areas(COUNTS, prevalence=0.1).filter(metric="roc_auc").sort("value")
+    other, best = areas["model"]
+    led = replace(comparison, area_winners=comparison.area_winners.with_columns(model=pl.lit(other)))
+    answer = answer_question(Question(prevalence=0.1, metric="roc_auc"), led, COUNTS, repeats=100)
+    assert answer.models["model"].to_list() == [best, other]
+    assert answer.models["value"].to_list() == areas["value"].to_list()[::-1]
+    assert answer.winners.rows() == [(0.001, 0.5, best, True, None, None)]
+
+
+def test_rivals_are_those_of_compare_best(ask: Ask) -> None:
+    answer = ask(prevalence=0.1, threshold=0.5)
+    points = nf.select_operating_points(RATES, threshold=0.5)
+    found = nf.compare_best(points.drop("reason"), metric="f_beta", prevalence=0.1, repeats=200)
+    told = dict(found.select("model", "distinguishable").iter_rows())
+    best = answer.models["model"][0]
+    for model, differs in answer.models.select("model", "distinguishable").iter_rows():
+        assert differs == (False if model == best else told[model])
+
+
+def test_without_a_prevalence_it_is_that_of_the_log(ask: Ask) -> None:
+    answer = ask()
+    assert answer.prevalence == LOG["label"].mean()
+    assert ", that of the log, by F1, each model at its own best threshold:" in answer_lines(answer)[0]
+
+
+def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask: Ask) -> None:
+    answer = ask(prevalence=0.01, cost=(200, 1), volume=2_000_000, threshold=0.5)
+    row = answer.models.row(0, named=True)
+    text = "\n".join(answer_lines(answer))
+    assert "(a missed positive costs 200, a false alarm 1) at threshold 0.5:" in text
+    assert f"expected cost {row['value'] * 2e6:,.0f} for 2,000,000 rows" in text
+    assert f"of 2,000,000 rows: {row['pos_fraction'] * 2e6:,.0f} alerts" in text
+    assert f"{row['recall'] * 2e4:,.0f} of 20,000 positives found" in text
+
+
+@pytest.mark.thorough
+def test_two_models_that_change_places_are_named() -> None:
+    """By hand: F1 is 2 / (1 + (1 + k fpr) / tpr) with k = (1 - eta) / eta, and so equal at one k."""
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [6000, 8000], "fp": [100, 2000], "fn": [4000, 2000],
+         "tn": [99900, 98000]}
+    )  # fmt: skip
+    comparison = nf.compare_models(counts, prevalence=[0.01, 0.5], repeats=20)
+    answer = answer_question(Question(prevalence=0.01, threshold=0.5), comparison, counts)
+    k = (1 / 0.6 - 1 / 0.8) / (0.02 / 0.8 - 0.001 / 0.6)
+    lines = answer_lines(answer)
+    assert lines[1].startswith("choose a, threshold 0.5: F1 ")
+    assert lines[2] == "significantly better than the other model"
+    assert lines[-1].startswith(f"the order changes with the prevalence: a up to {1 / (1 + k):.3g} (95 %: ")
+    assert lines[-1].endswith("), then b")
+    assert short_answer(answer).startswith("At prevalence 0.01: a, F1 ")
+
+
+@pytest.mark.thorough
+def test_a_model_that_is_always_the_best() -> None:
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [800, 600], "fp": [1000, 2000], "fn": [200, 400],
+         "tn": [9000, 8000]}
+    )  # fmt: skip
+    comparison = nf.compare_models(counts, prevalence=[0.01, 0.5], repeats=20)
+    answer = answer_question(Question(prevalence=0.1, threshold=0.5), comparison, counts)
+    assert answer_lines(answer)[-1] == "a leads in this log at every prevalence from 0.01 to 0.5"
+    assert conclusion_lines(answer)[-1] == "it is the best from prevalence 0.01 to 0.5"
+
+
+@pytest.mark.thorough
+def test_the_order_may_be_known_where_the_value_is_not() -> None:
+    """Of 2,000 negatives no more than 1,000 false positives can be told at 1e-5, but 0 against 1,000 can."""
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [950, 500], "fp": [40, 1500], "fn": [50, 500],
+         "tn": [1960, 500]}
+    )  # fmt: skip
+    comparison = nf.compare_models(counts, prevalence=[1e-5, 0.3], repeats=50)
+    answer = answer_question(Question(prevalence=1e-5, threshold=0.5), comparison, counts)
+    lines = answer_lines(answer)
+    assert lines[1].startswith("choose a, threshold 0.5; in this log F1 ")
+    assert lines[3].startswith("it finds 95 % of the positives; ")
+    assert "right" not in lines[3]
+    (told,) = [line for line in lines if "cannot tell the value:" in line]
+    assert told.endswith("; it can tell the order: a is significantly better than the other model")
+    assert "significantly better than the other model" not in lines
+    assert f"; {told}; " in short_answer(answer)
+    assert conclusion_lines(answer)[0].endswith(": a, F1 unknown: too few negatives")
+    assert conclusion_lines(answer)[1] == "significantly better than the other model"
+    verdict = summarise(comparison).answers[0].verdicts["f_beta"]
+    assert (verdict.best, verdict.distinguishable) == (("a",), ("b",))
+    assert verdict.doubt == told
+    assert told in render_markdown(comparison).replace("\\", "")
+    said = json.loads(render_json(comparison))["answers"][0]["verdicts"]["f_beta"]
+    assert said["distinguishable"] == ["b"]
+
+
+@pytest.mark.thorough
+def test_the_lowest_cost_is_the_best_also_where_the_order_is_not_known() -> None:
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [24, 25], "fp": [40, 45], "fn": [26, 25],
+         "tn": [1960, 1955]}
+    )  # fmt: skip
+    comparison = nf.compare_models(counts, prevalence=[1e-5, 0.3], repeats=50)
+    answer = answer_question(Question(prevalence=1e-5, threshold=0.5, cost=(100, 1)), comparison, counts)
+    (told,) = [line for line in answer_lines(answer) if "cannot tell the value:" in line]
+    assert answer.models["value"].is_sorted()
+    said = "nor can it tell the order: the best in this log is a; not distinguishable from it: b"
+    assert told.endswith(said)
+
+
+def test_sums_of_weights_have_no_interval_and_no_test() -> None:
+    weighted = COUNTS.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5).drop("resolution", strict=False)
+    comparison = nf.compare_models(weighted, prevalence=GRID, threshold=0.5)
+    answer = answer_question(Question(prevalence=0.1), comparison, weighted)
+    assert answer.models["lower"].null_count() == 2
+    untold = "whether it is significantly better than others, this log cannot tell"
+    assert untold in answer_lines(answer)
+    known = replace(answer, models=answer.models.with_columns(supported=True))
+    assert conclusion_lines(known)[1] == untold
+
+
+def test_a_conclusion_does_not_say_more_than_the_answer() -> None:
+    """Too few negatives, and the model that is the best where the log can tell is another one."""
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [6, 8], "fp": [1, 2], "fn": [4, 2], "tn": [99, 98]}
+    )
+    comparison = nf.compare_models(counts, prevalence=[0.005, 0.5], repeats=20)
+    lines = conclusion_lines(
+        answer_question(Question(prevalence=0.01, threshold=0.5), comparison, counts, repeats=200)
+    )
+    assert lines[0] == "prevalence 0.01: a, F1 unknown: too few negatives"
+    assert lines[1] == "not significantly better than b"
+    assert lines[2:] == ["b is the best from prevalence 0.238 to 0.5"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "options", [{}, {"cost": (2.0, 1.0)}, {"alerts": 1.0, "volume": 9.0}, {"metric": "pr_auc"}]
+)
+def test_logs_of_one_class_have_an_answer_too(options: dict[str, Any]) -> None:
+    told = "no model has a defined value"
+    for label in (False, True):
+        log = LOG.with_columns(label=pl.lit(label))
+        counts = nf.count_confusion(log, thresholds=[0.0, 0.5])
+        comparison = nf.compare_models(counts, prevalence=GRID, repeats=20)
+        answer = answer_question(Question(**options), comparison, counts)
+        assert answer.prevalence in GRID
+        assert answer_lines(answer)[-1] == told
+        assert short_answer(answer).endswith(told)
+        assert conclusion_lines(answer)[-1].endswith(told)
+
+
+def test_a_model_without_a_name_is_refused(comparison: nf.Comparison) -> None:
+    unnamed = COUNTS.with_columns(model=pl.when(pl.col("model") == "forest").then("model"))
+    with pytest.raises(nf.SchemaError, match="a model has no name"):
+        answer_question(Question(), comparison, unnamed)
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_lines_fit_the_terminal(ask: Ask, width: int) -> None:
+    answers = [ask(prevalence=0.02), ask(prevalence=0.02, cost=(200, 1), volume=2e6)]
+    for answer in answers:
+        console = Console(width=width, record=True, file=io.StringIO())
+        print_answer(answer, console)
+        lines = console.export_text().splitlines()
+        assert all(len(line) <= width for line in lines)
+        assert all(line == line.rstrip() for line in lines)
+        assert lines[0].startswith("At prevalence 0.02, by ")
+    console = Console(width=width, record=True, file=io.StringIO())
+    print_conclusion({str(place): answer for place, answer in enumerate([*answers, answers[0]])}, console)
+    lines = console.export_text().splitlines()
+    assert len(lines) <= 10
+    assert all(len(line) <= width for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"prevalence": 0.0}, "at must be between 0 and 1"),
+        ({"cost": (1.0, 2.0), "metric": "mcc"}, "either a metric or a cost"),
+        ({"cost": (0.0, 0.0)}, "cost must be two numbers"),
+        ({"alerts": 5.0}, "needs both the alerts and the volume"),
+        ({"alerts": 5.0, "volume": 10.0, "metric": "pr_auc"}, "has no threshold"),
+        ({"volume": np.inf}, "volume must be a finite number"),
+        ({"metric": "precison"}, "did you mean 'precision'"),
+        ({"metric": ""}, "unknown metric ''"),
+        ({"metric": "pos_fraction"}, "'pos_fraction' cannot be ranked"),
+        ({"metric": "pr_gain_auc"}, "does not rank by 'pr_gain_auc'"),
+    ],
+)
+def test_an_unclear_question_is_refused(ask: Ask, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(ParameterError, match=told):
+        ask(**options)
+
+
+def test_small_segments_become_one() -> None:
+    log = random_log(600, seed=2).with_columns(
+        country=pl.when(pl.int_range(pl.len()) < 20).then(pl.lit("xx")).otherwise("country")
+    )
+    counts = nf.count_confusion(log, thresholds=[0.0, 0.5], by=["country", "fold"])
+    positives = dict(
+        log.group_by("country", "model")
+        .agg(pl.col("label").sum())
+        .group_by("country")
+        .agg(pl.col("label").max())
+        .iter_rows()
+    )
+    least = sorted(positives.values())[1]
+    small = small_segments(counts, ["country"], positives=least)
+    assert set(small["country"]) == {name for name, number in positives.items() if number < least}
+    pooled = with_small_pooled(counts, small)
+    renamed = log.with_columns(
+        country=pl.when(pl.col("country").eq_missing(small["country"][0]))
+        .then(pl.lit("other"))
+        .otherwise("country")
+    )
+    wanted = nf.count_confusion(renamed, thresholds=[0.0, 0.5], by=["country", "fold"])
+    columns = ["model", "country", "fold", "threshold", "tp", "fp", "fn", "tn"]
+    assert pooled.select(columns).sort(columns).equals(wanted.select(columns).sort(columns))
+    assert small_segments(counts, ["country"]).is_empty()
+
+
+def report(folder: Path, *options: str) -> str:
+    random_log(300).with_columns(pl.col("country").fill_null("fr")).write_parquet(folder / "log.parquet")
+    arguments = [
+        "report",
+        str(folder / "log.parquet"),
+        "--out",
+        str(folder / "out"),
+        "-b",
+        "1",
+        "--format",
+        "json",
+    ]
+    done = CliRunner().invoke(main, [*arguments, *options])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.mark.thorough
+def test_the_first_lines_are_the_answer(tmp_path: Path) -> None:
+    text = report(
+        tmp_path, "--at", "0.02", "--cost", "200:1", "--volume", "2000000", "--thresholds", "-1,0,0.5,1"
+    )
+    lines = " ".join(text.split())
+    assert lines.startswith(
+        "At prevalence 0.02, by expected cost (a missed positive costs 200, a false alarm 1),"
+    )
+    found = pl.read_parquet(tmp_path / "out/tables/answer.parquet")
+    assert set(found["threshold"]) <= {-1.0, 0.0, 0.5, 1.0}
+    winners = pl.read_parquet(tmp_path / "out/tables/answer_winners.parquet")
+    assert winners["start"].min() == pytest.approx(1e-4)
+    assert len(winners) == 38
+
+
+@pytest.mark.thorough
+def test_alerts_and_small_segments_on_the_command_line(tmp_path: Path) -> None:
+    options = ["--segments", "country", "--fold", "fold", "--min-positives", "1000", "-p", "0.01,0.3"]
+    text = report(tmp_path, "--at", "0.02", "--alerts", "50", "--volume", "1000", *options)
+    assert "by recall with at most 50 alerts among 1,000 rows:" in " ".join(text.split())
+    sizes = pl.read_parquet(tmp_path / "out/tables/segment_sizes.parquet")
+    assert sizes["country"].to_list() == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--at", "5"], "Did you mean 0.05?"),
+        (["--at", "x"], "is not a number"),
+        (["--cost", "200"], "Write 200:1."),
+        (["--cost", "0:0"], "one of them above 0"),
+        (["--alerts", "5"], "needs both the alerts and the volume"),
+        (["--cost", "1:2", "--metric", "mcc"], "either a metric or a cost"),
+        (["--metric", "precison"], "did you mean 'precision'"),
+        (["--metric", "mean_pr_auc"], "of areas it ranks by 'pr_auc' and 'roc_auc'"),
+    ],
+)
+def test_bad_options(tmp_path: Path, options: list[str], told: str) -> None:
+    random_log(60).write_parquet(tmp_path / "log.parquet")
+    done = CliRunner().invoke(
+        main, ["report", str(tmp_path / "log.parquet"), "--out", str(tmp_path / "o"), *options]
+    )
+    assert done.exit_code == 2
+    assert told in " ".join(done.output.split())
+    assert not (tmp_path / "o").exists()

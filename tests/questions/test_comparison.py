@@ -1,0 +1,268 @@
+"""The tables of a comparison are those of the functions, and every report shows what they hold."""
+
+import dataclasses
+import io
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from rich.console import Console
+
+import nci_frames as nf
+from nci_frames.questions.verdicts import read_assumption
+from nci_frames.reporting.html import render_report
+from nci_frames.reporting.markdown import render_markdown
+from nci_frames.reporting.terminal import print_comparison
+from nci_frames.tables.markdown import literal
+from tests.fuzz.calls import calls
+from tests.logs import random_log, small_logs
+
+# Normal scores are compared at the default threshold.
+pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
+
+
+@pytest.mark.thorough
+@given(
+    log=small_logs(), threshold=st.one_of(st.sampled_from([0.5, 0.7, 2.5, -3.0]), st.floats(-2, 2, width=32))
+)
+def test_a_point_of_exact_rates_is_the_count_at_that_threshold(log: pl.DataFrame, threshold: float) -> None:
+    log = log.with_columns(pl.col("score").cast(pl.Float64))
+    exact = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
+    point = nf.select_operating_points(exact, threshold=threshold).drop("reason", "resolution")
+    expected = nf.compute_rates(nf.count_confusion(log, thresholds=[threshold])).drop("resolution")
+    assert_frame_equal(point, expected)
+
+
+def test_a_threshold_that_a_grid_lacks_is_null_with_the_reason() -> None:
+    rates = nf.compute_rates(nf.count_confusion(random_log(), thresholds=[0.1, 0.2]))
+    points = nf.select_operating_points(rates, threshold=0.15)
+    assert points["tpr"].null_count() == len(points) == 2 * 3 * 3
+    assert points["reason"].unique().to_list() == ["0.15 is not one of the counted thresholds"]
+    assert nf.select_operating_points(rates, threshold=0.2)["reason"].null_count() == len(points)
+    with pytest.raises(nf.ParameterError, match="threshold must be a number"):
+        nf.select_operating_points(rates, threshold=float("nan"))
+
+
+@pytest.mark.thorough
+def test_a_comparison_holds_the_tables_of_the_functions() -> None:
+    log = random_log(800)
+    counts = nf.count_confusion(log, thresholds="exact")
+    grid, betas = [0.01, 0.3], [0.5, 1.0]
+    comparison = nf.compare_models(counts, prevalence=grid, beta=betas, threshold=0.4, segments="country")
+    pooled = nf.count_confusion(log, thresholds="exact", by=[])
+    rates = nf.compute_rates(pooled)
+    points = nf.compute_rates(nf.select_operating_points(rates, threshold=0.4), interval="wilson")
+    assert_frame_equal(comparison.points, points)
+    assert_frame_equal(comparison.rates, rates)
+    assert_frame_equal(comparison.decisions, nf.decision_map(rates))
+    assert_frame_equal(comparison.areas, nf.rank_models(nf.compute_areas(pooled, prevalence=grid)))
+    assert comparison.segment_areas is not None
+    assert set(comparison.segment_areas["country"]) == {"at", "de", None}
+    assert comparison.observed_prevalence == pytest.approx(log["label"].mean())
+    assert comparison.undefined.is_empty()
+    with pytest.raises(nf.SchemaError, match="did you mean 'country'"):
+        nf.compare_models(counts, prevalence=grid, segments="contry")
+
+
+@pytest.mark.thorough
+def test_all_that_a_report_shows_is_among_the_tables() -> None:
+    log = random_log(800)
+    counts = nf.count_confusion(log, thresholds="exact")
+    options: dict[str, Any] = {"prevalence": [0.01, 0.3, 1.0], "beta": [0.5, 1.0], "threshold": 0.4}
+    comparison = nf.compare_models(counts, segments="country", fold="fold", repeats=20, **options)
+    held = {field.name for field in dataclasses.fields(comparison)}
+    single = {"prevalence", "beta", "threshold", "segments", "observed_prevalence", "leading"}
+    single |= {"uncounted", "off_scale", "buckets", "unit_rows", "repeats"}
+    single |= {"field", "field_projection", "field_areas", "field_averages"}  # without a field frame
+    assert set(comparison.tables) == held - single
+    assert all(comparison.tables[name] is getattr(comparison, name) for name in comparison.tables)
+    assert sorted(comparison.leading) == sorted(log["model"].unique())
+
+    curves = comparison.curves
+    assert_frame_equal(curves, comparison.rates)
+    assert_frame_equal(
+        comparison.curve_projection,
+        nf.project_rates(curves, metrics=["precision", "pos_fraction", "recall"], prevalence=[0.01, 0.3]),
+    )
+    points = comparison.points
+    assert comparison.precision_bands is not None
+    assert_frame_equal(comparison.precision_bands, nf.precision_band(points, prevalence=[0.01, 0.3, 1.0]))
+    assert comparison.precision_uncertainty is not None
+    assert_frame_equal(comparison.precision_uncertainty, nf.max_precision_uncertainty(points))
+    assert comparison.area_errors["error"].to_list() == [0.0] * len(comparison.area_errors)
+
+    assert comparison.segment_sizes is not None
+    assert dict(comparison.segment_sizes.iter_rows()) == dict(log["country"].value_counts().iter_rows())
+    assert comparison.segment_sizes["rows"].is_sorted(descending=True)
+    assert comparison.differences is not None
+    largest = comparison.segment_sizes["country"].drop_nulls()[0]
+    assert comparison.differences["reference"].unique().to_list() == [largest]
+    assert comparison.segment_points is not None
+    expected = nf.decompose_difference(
+        comparison.segment_points, metric=nf.f_beta(beta=1.0).alias("F1"), over="country", reference=largest
+    )
+    assert_frame_equal(comparison.differences, expected)
+
+    alone = nf.compare_models(counts, repeats=2, **options)
+    assert "differences" not in alone.tables
+    two = nf.compare_models(counts, segments=["country", "fold"], repeats=2, **options)
+    assert two.differences is None
+    assert two.segment_sizes is not None
+    assert two.segment_sizes.columns == ["country", "fold", "rows"]
+
+
+def test_how_far_an_area_may_be_off_is_that_of_the_coarsest_prevalence() -> None:
+    counts = nf.count_confusion(random_log(800), thresholds=[0.2, 0.5], by=[])
+    comparison = nf.compare_models(counts, prevalence=[0.01, 0.3], repeats=2)
+    assert comparison.area_errors["model"].to_list() == ["forest", "linear"]
+    for model, error in comparison.area_errors.iter_rows():
+        areas = comparison.areas.filter(metric="pr_auc", model=model)
+        assert error == max((areas["upper"] - areas["lower"]) / 2) > 0
+
+
+@pytest.mark.thorough
+def test_the_folds_are_those_of_counting_each_at_the_threshold() -> None:
+    log = random_log(900)
+    grid, betas = [0.01, 0.25, 0.6], [0.0, 0.5, 1.0, 2.0]
+    options: dict[str, Any] = {"prevalence": grid, "beta": betas, "threshold": 0.4}
+    counts = nf.count_confusion(log, thresholds="exact")
+    comparison = nf.compare_models(counts, fold="fold", segments="country", **options)
+    apart = nf.compute_rates(nf.count_confusion(log, thresholds=[0.4], by="fold"))
+    assert comparison.folds is not None
+    assert_frame_equal(comparison.folds, nf.compare_folds(apart, beta=betas, prevalence=0.25))
+    assert comparison.folds["folds"].unique().to_list() == [3]
+    winners = nf.winner_ranges(comparison.points, metric="f_beta", over="beta", prevalence=0.25)
+    assert_frame_equal(comparison.beta_winners.drop("lower", "upper"), winners)
+    assert nf.compare_models(counts, **options).folds is None
+    one = nf.compare_models(counts.filter(fold="1"), fold="fold", **options)
+    assert one.folds is None
+    with pytest.raises(nf.SchemaError, match="did you mean 'fold'"):
+        nf.compare_models(counts, fold="folds", **options)
+
+
+@pytest.mark.thorough
+@settings(max_examples=3)
+@given(log=small_logs(), thresholds=st.sampled_from(["exact", [0.2, 0.5]]))
+def test_every_log_can_be_compared(log: pl.DataFrame, thresholds: Any) -> None:
+    counts = nf.count_confusion(log, thresholds=thresholds)
+    comparison = nf.compare_models(
+        counts,
+        prevalence=[0.0, 0.2, 1.0],
+        beta=[0.0, 1.0, 2.0, float("inf")],
+        segments="segment",
+        fold="day",
+        repeats=2,
+    )
+    assert (comparison.folds is None) == (log["day"].n_unique() == 1)
+    assert comparison.points["model"].to_list() == sorted(log["model"].unique())
+    assert "</html>" in render_report(comparison)
+
+
+@pytest.mark.thorough
+def test_sums_of_weights_have_no_bounds_and_are_not_resampled() -> None:
+    log = random_log(300).with_columns(weight=pl.lit(0.5))
+    counts = nf.count_confusion(nf.scan_predictions(log, weight="weight"), thresholds="exact")
+    comparison = nf.compare_models(counts, prevalence=[0.01, 0.1])
+    assert comparison.certainty is None
+    assert comparison.best_certainty is None
+    assert "lower" not in comparison.best.columns
+    assert "</html>" in render_report(comparison)
+
+
+@pytest.mark.thorough
+def test_groups_of_one_class_are_named_with_the_reason() -> None:
+    log = pl.DataFrame(
+        {"model": "a", "country": ["at", "at", "de"], "label": [True, False, False], "score": [0.9, 0.1, 0.2]}
+    )
+    comparison = nf.compare_models(
+        nf.count_confusion(log, thresholds="exact"), prevalence=0.1, segments="country"
+    )
+    assert comparison.undefined.select("model", "country", "positives", "reason").rows() == [
+        ("a", "de", 0, "no positives: tpr, and what depends on it, is undefined")
+    ]
+
+
+@pytest.mark.thorough
+def test_a_threshold_that_was_not_counted_is_named_with_its_neighbours() -> None:
+    log = random_log(900)
+    counts = nf.count_confusion(log, thresholds=[0.1, 0.45, 0.7, 0.9])
+    comparison = nf.compare_models(counts, prevalence=[0.01, 0.3], segments="country", repeats=2)
+    sentence = "threshold 0.5 was not counted; the nearest that were: 0.45 and 0.7. "
+    sentence += "Count it as well, or compare at one of these"
+    assert comparison.uncounted == sentence
+    assert comparison.undefined["reason"].unique().to_list() == [sentence]
+    label = pl.col("label").cast(pl.Int64)
+    rows = log.group_by("model", "country").agg(positives=label.sum(), negatives=(1 - label).sum())
+    order = ["model", "country"]
+    assert_frame_equal(comparison.undefined.drop("reason"), rows, check_row_order=False)
+    assert comparison.undefined.select(order).equals(comparison.undefined.select(order).sort(order))
+    # What does not depend on the threshold is there all the same.
+    assert comparison.observed_prevalence == pytest.approx(log["label"].mean())
+    assert comparison.best["value"].null_count() == 0
+    page, markdown = render_report(comparison), render_markdown(comparison)
+    assert "has no rows" not in page + markdown
+    assert f"Check the threshold:</strong> {sentence}." in page
+    assert f"\n{literal(sentence)}.\n" in markdown
+    console = Console(file=io.StringIO(), width=200)
+    print_comparison(comparison, console)
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().count(sentence) == 1
+
+    below = nf.compare_models(counts, prevalence=0.3, threshold=0.05, repeats=2)
+    assert below.uncounted is not None
+    assert "the nearest that were: 0.1. Count" in below.uncounted
+    assert nf.compare_models(counts, prevalence=0.3, threshold=0.45, repeats=2).uncounted is None
+    some = counts.filter(~((pl.col("model") == counts["model"][0]) & (pl.col("threshold") == 0.45)))
+    mixed = nf.compare_models(some, prevalence=0.3, threshold=0.45, repeats=2)
+    assert mixed.uncounted is None
+    assert mixed.undefined["model"].to_list() == [counts["model"][0]]
+    assert "the nearest that were: 0.1 and 0.7." in mixed.undefined["reason"].item()
+    assert mixed.observed_prevalence == pytest.approx(log["label"].mean())
+
+
+@pytest.mark.thorough
+def test_what_projection_assumes_is_tested_over_the_segments() -> None:
+    rng = np.random.default_rng(3)
+    label = rng.random(6000) < 0.3
+    country = rng.choice(["at", "de"], 6000)
+    log = pl.DataFrame({"model": "a", "country": country, "label": label, "score": rng.normal(label, 1)})
+    shifted = log.with_columns(score=pl.col("score") + 0.4 * (pl.col("country") == "de"))
+    sentences = []
+    for rows in (log, shifted):
+        counts = nf.count_confusion(rows, thresholds=np.linspace(-3, 4, 50).tolist())
+        comparison = nf.compare_models(counts, prevalence=[0.01, 0.1], segments="country")
+        assert comparison.shifts is not None
+        expected = nf.check_projection(counts, over="country")
+        assert comparison.shifts["adjusted"].to_list() == expected["adjusted"].to_list()
+        assert comparison.shifts["segments"].to_list() == [2, 2]
+        sentences.append(read_assumption(comparison.shifts))
+    same = "each class has the same score distribution in all segments"
+    assert sentences[0] == f"No test speaks against projection: none of 2 rejects that {same}."
+    assert sentences[1].startswith(
+        f"Projection is in doubt: 2 of 2 tests reject that {same}; the largest distance is 0.1"
+    )
+    page = render_report(comparison)
+    assert page.count("2 of 2 tests reject that") == 1  # beside the answer
+    (text, *_) = render_markdown(comparison).split("\n## ")
+    assert "2 of 2 tests reject that" in text
+    assert "The largest differences between segments" in page
+    pooled = nf.compare_models(counts, prevalence=0.1)
+    assert pooled.shifts is None
+    assert "was not tested, since there are no segments." in read_assumption(pooled.shifts)
+
+
+def test_more_prevalences_than_a_comparison_takes_are_refused() -> None:
+    counts = nf.count_confusion(random_log(50), thresholds=[0.5])
+    with pytest.raises(nf.ParameterError, match=r"at most 10,000 prevalences\n  found: 20,000"):
+        nf.compare_models(counts, prevalence=[i / 20_000 for i in range(20_000)])
+
+
+def test_counts_without_a_row_have_tables_without_a_row() -> None:
+    """Without a warning of Polars."""
+    call = calls()["compare_models"]
+    comparison = nf.compare_models(call.frames[0].clear(), **call.options)
+    assert comparison.rates.is_empty()

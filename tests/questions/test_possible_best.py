@@ -1,0 +1,203 @@
+"""Which models of a comparison may be the best: at own thresholds, in resampled logs, between borders."""
+
+import io
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from rich.console import Console
+
+import nci_frames as nf
+from nci_frames.questions.summary import summarise
+from nci_frames.questions.verdicts import name_best
+from nci_frames.reporting.html import render_report
+from nci_frames.reporting.json import render_json
+from nci_frames.reporting.markdown import render_markdown
+from nci_frames.reporting.terminal import print_comparison
+from tests.logs import random_log
+
+# Normal scores are compared at the default threshold.
+pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
+
+
+@pytest.mark.thorough
+def test_each_model_is_best_at_its_own_threshold() -> None:
+    counts = nf.count_confusion(random_log(800), thresholds="exact", by=[])
+    grid, betas = [0.001, 0.05, 0.6], [0.5, 1.0, 3.0]
+    comparison = nf.compare_models(counts, prevalence=grid, beta=betas)
+    every = nf.project_rates(comparison.rates, metrics="f_beta", prevalence=grid, beta=betas)
+    highest = every.group_by("model", "prevalence", "beta").agg(pl.col("value").max())
+    order = ["model", "prevalence", "beta"]
+    best = comparison.best.sort(order)
+    optimistic = best.select(*order, value="optimistic")
+    assert_frame_equal(optimistic, highest.sort(order).select(*order, "value"))
+    named = best.join(every, on=[*order, "threshold"])
+    assert (named["optimistic"] == named["value_right"]).all()
+    fitted = nf.cross_fit(counts, prevalence=grid, beta=betas)
+    assert_frame_equal(best.select(*order, "value"), fitted.sort(order).select(*order, "value"))
+    assert (best["lower"] <= best["value"]).all()
+    assert (best["value"] <= best["upper"]).all()
+    assert comparison.best_points.height < comparison.rates.height / 2
+    # Else a threshold between two of them would be answered by the wrong one.
+    assert comparison.rates["resolution"].unique().to_list() == ["exact"]
+    assert comparison.best_points["resolution"].unique().to_list() == ["grid"]
+    ranked = best.with_columns(
+        expected=pl.col("value").rank("min", descending=True).over("prevalence", "beta").cast(pl.Int64)
+    )
+    assert (ranked["rank"] == ranked["expected"]).all()
+
+
+def test_models_that_share_thresholds_compete_at_different_ones() -> None:
+    counts = pl.DataFrame(
+        {
+            "model": ["a", "a", "b", "b"],
+            "threshold": [0.3, 0.6] * 2,
+            "tp": [90, 50, 80, 60],
+            "fp": [100, 5, 40, 10],
+            "fn": [10, 50, 20, 40],
+            "tn": [900, 995, 960, 990],
+        }
+    )
+    comparison = nf.compare_models(counts, prevalence=[0.001, 0.9], threshold=0.3)
+    assert comparison.best.select("prevalence", "model", "threshold", "rank").rows() == [
+        (0.001, "a", 0.6, 1),
+        (0.001, "b", 0.6, 2),
+        (0.9, "a", 0.3, 1),
+        (0.9, "b", 0.3, 2),
+    ]
+
+    def won(ranges: pl.DataFrame) -> list[str]:
+        return ranges.unique(["model", "threshold"], maintain_order=True)["model"].to_list()
+
+    assert won(comparison.best_winners) == ["a", "b", "b", "a"]
+    assert won(comparison.winners) == ["b", "a"]
+    assert comparison.winners.drop("lower", "upper").equals(
+        nf.winner_ranges(comparison.points, metric="f_beta", over="prevalence", beta=1.0)
+    )
+
+
+@pytest.mark.thorough
+def test_probabilities_of_being_best_add_up_for_every_measure() -> None:
+    counts = nf.count_confusion(random_log(4_000), thresholds="exact", by=[])
+    grid = [0.001, 0.05, 0.3, 0.6]
+    comparison = nf.compare_models(counts, prevalence=grid, beta=[0.5, 1.0], repeats=100)
+    assert comparison.main_prevalences == (0.001, 0.3, 0.6)
+    assert comparison.certainty is not None
+    assert comparison.best_certainty is not None
+    for table in (comparison.certainty, comparison.best_certainty):
+        sums = table.group_by("metric", "prevalence", "beta").agg(pl.col("probability").sum())
+        assert sums["probability"].to_list() == pytest.approx([1.0] * len(sums))
+        assert sorted(table["prevalence"].unique()) == grid
+        assert table["repeats"].unique().to_list() == [100]
+    assert set(comparison.certainty["metric"]) == {"pr_auc", "f_beta"}
+    with pytest.raises(nf.ParameterError, match="repeats"):
+        nf.compare_models(counts, prevalence=grid, repeats=1)
+
+
+@pytest.mark.thorough
+def test_only_models_near_the_top_are_resampled() -> None:
+    names = [f"model {i:02d}" for i in range(30)]
+    counts = pl.DataFrame(
+        {
+            "model": names,
+            "threshold": [0.5] * 30,
+            "tp": [30 + 2 * i for i in range(30)],
+            "fp": [30] * 30,
+            "fn": [70 - 2 * i for i in range(30)],
+            "tn": [9_970] * 30,
+        }
+    )
+    comparison = nf.compare_models(counts, prevalence=[0.01, 0.1], repeats=50)
+    assert comparison.certainty is not None
+    assert sorted(comparison.certainty["model"].unique()) == names[10:]
+    assert comparison.best["model"].n_unique() == 30
+
+
+@pytest.mark.thorough
+def test_the_models_that_may_be_the_best_are_those_of_compare_best() -> None:
+    """Paired where the counts have buckets: two models that differ by noise, and one that is far behind."""
+    rng = np.random.default_rng(0)
+    label = np.repeat([True, False], [200, 2000])
+    common = rng.normal(size=2200)
+    log = pl.concat(
+        pl.DataFrame(
+            {"model": model, "unit": np.arange(2200), "label": label,
+             "score": 1 / (1 + np.exp(-(common + 0.3 * rng.normal(size=2200) + shift * label)))}
+        )
+        for model, shift in (("mlp", 1.6), ("rf", 1.6), ("tree", 0.3))
+    )  # fmt: skip
+    by_unit = nf.count_confusion(nf.unit_buckets(log, buckets=50), thresholds=np.linspace(0, 1, 41).tolist())
+    pooled = nf.pool_counts(by_unit, over="bucket")
+    for counts, units in ((by_unit, "bucket"), (pooled, None)):
+        found = nf.compare_models(counts, prevalence=[0.01, 0.1, 0.5])
+        held = found.contenders
+        assert held is not None
+        assert held["measure"].unique().sort().to_list() == ["f_beta", "own", "pr_auc"]
+        assert set(held["prevalence"]) == set(found.main_prevalences)
+        expected = nf.compare_best(
+            counts, metric="pr_auc", prevalence=found.main_prevalences, units=units, repeats=400
+        )
+        assert_frame_equal(held.filter(measure="pr_auc").drop("measure"), expected)
+        at = nf.compare_best(
+            counts, threshold=0.5, prevalence=found.main_prevalences, units=units, repeats=400
+        )
+        assert_frame_equal(held.filter(measure="f_beta").drop("measure"), at)
+        own = held.filter(measure="own", prevalence=0.1)
+        assert dict(own.select("model", "distinguishable").iter_rows()) == {
+            "mlp": False, "rf": False, "tree": True
+        }  # fmt: skip
+        verdict = summarise(found).answers[1].verdicts["pr_auc"]
+        assert {*verdict.best, *verdict.not_distinguishable} == {"mlp", "rf"}
+        best, other = verdict.best[0], verdict.not_distinguishable[0]
+        assert name_best(verdict) == f"{best}; not distinguishable from it: {other}"
+        if units is not None:
+            assert f"not distinguishable from it: {other}" in render_report(found)
+        assert f"| {best} | {other} |" in render_markdown(found)
+        content = json.loads(render_json(found))["answers"][1]["verdicts"]["pr_auc"]
+        assert content["not_distinguishable"] == [other]
+        console = Console(width=200, record=True, file=io.StringIO())
+        print_comparison(found, console)
+        assert f"at 0.1: {best}; not distinguishable from it: {other}" in console.export_text()
+    assert "contenders" in found.tables
+
+
+@pytest.mark.thorough
+def test_every_border_has_the_interval_of_its_crossover() -> None:
+    rng = np.random.default_rng(3)
+    label = np.arange(3000) < 300
+    scores = {
+        "a": np.where(label, rng.normal(1.0, 2.0, 3000), rng.normal(size=3000)),
+        "b": np.where(label, rng.normal(1.8, 1.0, 3000), rng.normal(size=3000)) + 1,
+    }
+    log = pl.concat(pl.DataFrame({"model": m, "label": label, "score": s}) for m, s in scores.items())
+    counts = nf.count_confusion(log, thresholds=np.linspace(-3, 7, 41).tolist())
+    found = nf.compare_models(counts, prevalence=[1e-4, 1e-2, 0.5], threshold=2.5)
+    own = counts.join(found.best_points.select("model", "threshold"), on=["model", "threshold"])
+    expected: dict[str, tuple[pl.DataFrame, pl.DataFrame, str]] = {
+        "winners": (
+            found.winners, nf.crossover_intervals(counts, threshold=2.5, repeats=400), "prevalence"
+        ),
+        "beta_winners": (
+            found.beta_winners,
+            nf.crossover_intervals(
+                counts, threshold=2.5, over="beta", prevalence=found.middle_prevalence, repeats=400
+            ),
+            "beta",
+        ),
+        "best_winners": (
+            found.best_winners, nf.crossover_intervals(own, threshold="own", repeats=400), "prevalence"
+        ),
+        "area_winners": (
+            found.area_winners, nf.crossover_intervals(counts, metric="pr_auc", repeats=400), "prevalence"
+        ),
+    }  # fmt: skip
+    for name, (winners, crossings, over) in expected.items():
+        borders = winners.filter(pl.col("lower").is_not_null())
+        assert len(borders) >= 1, name
+        for row in borders.iter_rows(named=True):
+            near = crossings.filter((pl.col(over) / row["start"]).log().abs() < 1e-3)
+            (crossing,) = near.filter(model_b=row["model"]).iter_rows(named=True)
+            for bound in ("lower", "upper"):
+                assert row[bound] == pytest.approx(crossing[bound], rel=0.02), name

@@ -1,0 +1,118 @@
+"""The table of segments on the page: the rows of ``rank_segments`` in order, and the counts of the charts."""
+
+import json
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.questions.segment_table import (
+    LABEL,
+    segment_labels,
+    segment_numbers,
+    why_untested,
+    worst_first,
+)
+from tests.chart_specs import unpacked
+from tests.comparisons import comparison
+
+SEGMENTS = ["DE", "US", None, "missing", "constructor"]
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return comparison(segments=SEGMENTS)
+
+
+@pytest.fixture(scope="module")
+def numbers(tables):
+    return json.loads(json.dumps(segment_numbers(tables, ["forest", "logistic"]), allow_nan=False))
+
+
+def test_the_rows_are_those_of_rank_segments(tables, numbers):
+    ranks = tables.segment_ranks
+    assert numbers["names"] == [ranks["country"].to_list()]
+    rows = unpacked(numbers["table"])
+    for name in ("positives", "value", "lower", "upper", "observed_prevalence", "due_to_rates", "adjusted"):
+        assert [row[name] for row in rows] == pytest.approx(ranks[name].to_list(), rel=1e-6), name
+    judged = zip(rows, ranks["distinguishable"], ranks["shifted"], ranks["due_to_rates"], strict=True)
+    for row, distinguishable, shifted, part in judged:
+        expected = "other scores" if shifted else "as the rest"
+        if distinguishable:
+            expected = "worse" if part < 0 else "better"
+        assert row["verdict"] == expected
+    assert {"worse", "better"} <= {row["verdict"] for row in rows}
+
+
+def test_of_each_segment_only_what_is_shown_is_projected(tables):
+    """Every metric at every beta of 2,000 segments and 10 models was more than fits into memory."""
+    expected = nf.project_rates(
+        tables.segment_points, metrics="f_beta", prevalence=tables.prevalence, beta=tables.main_beta
+    )
+    found = tables.segment_projection
+    assert found.height == tables.segment_points.height * len(tables.prevalence)
+    assert_frame_equal(found.select(expected.columns), expected, check_row_order=False)
+
+
+def test_the_best_model_there_is_that_of_a_ranking(tables, numbers):
+    best = tables.segment_projection.filter(
+        metric="f_beta", beta=1.0, prevalence=tables.middle_prevalence, rank=1
+    )
+    for name, row in zip(numbers["names"][0], unpacked(numbers["table"]), strict=True):
+        assert [row["best"]] == best.filter(pl.col("country").eq_missing(pl.lit(name)))["model"].to_list()
+
+
+def test_the_counts_are_those_of_the_segments(tables, numbers):
+    models = sorted(tables.points["model"])
+    assert [models[place] for place in numbers["models"]] == ["forest", "logistic"]
+    for place, columns in zip(numbers["models"], numbers["points"], strict=True):
+        for i, segment in enumerate(numbers["names"][0]):
+            (row,) = tables.segment_points.filter(
+                pl.col("country").eq_missing(pl.lit(segment)), model=models[place]
+            ).to_dicts()
+            assert [column[i] for column in columns] == [
+                row[name] for name in ("tp", "fp", "positives", "negatives")
+            ]
+
+
+def test_labels_are_different_and_a_chart_can_hold_them(numbers):
+    labels = dict(zip(numbers["names"][0], numbers["labels"], strict=True))
+    assert labels[None] == "missing (null)"
+    assert labels["missing"] == "missing"
+    assert labels["constructor"] == "constructor\N{WORD JOINER}"
+    frame = pl.DataFrame({"a": ["x · y", "x"], "b": ["z", "y · z"]})
+    assert frame.select(segment_labels(frame, ["a", "b"]))[LABEL].n_unique() == 2
+
+
+def test_without_ranks_the_page_says_why_and_lists_the_segments(tables):
+    bare = replace(tables, segment_ranks=None)
+    assert worst_first(bare)["verdict"].unique().to_list() == ["not tested"]
+    assert set(worst_first(bare)["country"]) == set(SEGMENTS)
+    assert why_untested(tables) is None
+    assert str(why_untested(bare)).startswith(
+        "The threshold 0.5 was not counted in every segment. Count at it"
+    )
+    one = replace(bare, segment_sizes=tables.segment_sizes.head(1))
+    assert str(why_untested(one)).startswith("There is one segment only")
+    weights = tables.points.with_columns(pl.col("tp").cast(pl.Float64))
+    assert "Count whole rows" in str(why_untested(replace(bare, points=weights)))
+    assert segment_numbers(comparison(), ["forest"]) is None
+
+
+def test_two_keys_and_a_field_have_columns():
+    counts = pl.DataFrame(
+        {
+            "model": "a", "country": ["at", "at", "de"], "tier": [1, 2, 1], "threshold": 0.5,
+            "tp": [80, 70, 60], "fp": [10, 20, 30], "fn": [20, 30, 40], "tn": [990, 980, 970],
+        }
+    )  # fmt: skip
+    field = pl.DataFrame({"country": ["at", "at", "de"], "tier": [1, 2, 1], "prevalence": [0.1, 0.2, 0.3]})
+    found = nf.compare_models(counts, prevalence=field, segments=["country", "tier"], repeats=20)
+    numbers = segment_numbers(found, ["a"])
+    rows = dict(zip(zip(*numbers["names"], strict=True), unpacked(numbers["table"]), strict=True))
+    assert {key: row["field"] for key, row in rows.items()} == {
+        ("at", "1"): 0.1, ("at", "2"): 0.2, ("de", "1"): 0.3
+    }  # fmt: skip
+    assert set(numbers["labels"]) == {"at · 1", "at · 2", "de · 1"}

@@ -1,0 +1,248 @@
+"""Comparisons and reports of logs with units: rows of a unit are kept together everywhere."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.commands.cli import main as command
+from nci_frames.counting.logs.units import unit_sizes
+from nci_frames.evaluation.arrays.few_thresholds import at_thresholds, near_threshold
+from nci_frames.jobs import counting_units
+from nci_frames.jobs.counting_units import count_for_comparison
+from nci_frames.questions.tables import Comparison
+from nci_frames.questions.verdicts import read_independence
+from nci_frames.reporting.json import render_json
+from nci_frames.reporting.markdown import render_markdown
+from nci_frames.reporting.write import write_report
+
+OPTIONS: dict[str, Any] = {
+    "prevalence": [0.001, 0.05, 0.5], "beta": [0.5, 1.0], "repeats": 50,
+    "threshold": 1.0, "segments": "country",
+}  # fmt: skip
+
+
+def log(times: int = 2, units: int = 400) -> pl.DataFrame:
+    """Two models that score each unit several times, in two countries that say nothing."""
+    rng = np.random.default_rng(4)
+    label = rng.random(units) < 0.3
+    country = np.where(np.arange(units) % 2, "x", "y")
+    parts = []
+    for model, skill in (("a", 1.6), ("b", 1.2)):
+        shared = rng.normal(label * skill, 0.9)
+        parts += [
+            pl.DataFrame(
+                {"model": model, "unit": np.arange(units), "country": country, "label": label,
+                 "score": np.round(shared + rng.normal(0, 0.3, units), 2)}
+            )
+            for _ in range(times)
+        ]  # fmt: skip
+    return pl.concat(parts)
+
+
+def counted(thresholds: Any = "exact") -> pl.DataFrame:
+    return nf.count_confusion(nf.unit_buckets(log(), buckets=64), thresholds=thresholds)
+
+
+@pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.31, 1.0, 2.0]])
+def test_counts_at_thresholds_that_are_no_score_of_a_bucket(thresholds: Any) -> None:
+    rows = nf.unit_buckets(log(), buckets=64).collect()
+    counts = nf.pool_counts(counted(thresholds), over="country")
+    points = pl.DataFrame({"model": ["a", "a", "b"], "threshold": [0.31, 1.0, 2.0]})
+    found = at_thresholds(counts, points, "bucket")
+    expected = (
+        rows.select("model", "bucket", "label", "score")
+        .join(points, on="model")
+        .with_columns(hit=pl.col("score") >= pl.col("threshold"))
+        .group_by("model", "bucket", "threshold")
+        .agg(
+            tp=(pl.col("hit") & pl.col("label")).cast(pl.Int64).sum(),
+            fp=(pl.col("hit") & ~pl.col("label")).cast(pl.Int64).sum(),
+            fn=(~pl.col("hit") & pl.col("label")).cast(pl.Int64).sum(),
+            tn=(~pl.col("hit") & ~pl.col("label")).cast(pl.Int64).sum(),
+        )
+    )
+    order = ["model", "bucket", "threshold"]
+    assert_frame_equal(found.sort(order), expected.sort(order))
+
+
+@pytest.mark.thorough
+def test_every_table_draws_units() -> None:
+    counts = counted()
+    compared = nf.compare_models(counts, **OPTIONS)
+    by_unit = nf.pool_counts(counts, over="country")
+    assert compared.buckets == counts["bucket"].n_unique()
+    bounds = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
+    expected = nf.compute_rates(by_unit, interval="wilson", units="bucket")
+    at_one = (
+        compared.points.join(expected, on=["model", "tp", "fp"], how="left").unique("model").sort("model")
+    )
+    for name in bounds:
+        assert at_one[name].equals(at_one[f"{name}_right"], null_equal=False)
+    fitted = nf.cross_fit(by_unit, prevalence=OPTIONS["prevalence"], beta=OPTIONS["beta"], units="bucket")
+    order = ["model", "prevalence", "beta"]
+    assert_frame_equal(
+        compared.best.sort(order).select(*order, "value"), fitted.sort(order).select(*order, "value")
+    )
+    asked = {"prevalence": OPTIONS["prevalence"], "repeats": 50, "units": "bucket"}
+    best = nf.probability_best(by_unit, metric="pr_auc", **asked)
+    assert compared.certainty is not None
+    assert_frame_equal(compared.certainty.filter(metric="pr_auc"), best)
+    at = nf.probability_best(by_unit, metric="f_beta", threshold=1.0, **asked)
+    assert_frame_equal(compared.certainty.filter(metric="f_beta"), at, check_row_order=False)
+    shifts = nf.check_projection(counts, over="country", units="bucket")
+    assert compared.shifts is not None
+    assert_frame_equal(compared.shifts.drop("key"), shifts)
+
+
+@pytest.mark.thorough
+def test_values_are_those_of_all_rows_together() -> None:
+    compared = nf.compare_models(counted(), **OPTIONS)
+    by_rows = nf.compare_models(nf.pool_counts(counted(), over="bucket"), **OPTIONS)
+    assert by_rows.buckets is None
+    # Which values the log supports depends on what its rows are worth.
+    for name in ("areas", "area_nodes", "segment_areas", "segment_sizes", "undefined"):
+        one, other = (
+            getattr(tables, name).drop("supported", "reason", strict=False) for tables in (compared, by_rows)
+        )
+        assert_frame_equal(one, other)
+    for name, start in (("decisions", "lambda_start"), ("winners", "start")):
+        one, other = (
+            getattr(tables, name)
+            .group_by(pl.struct("model", "threshold").rle_id().alias("run"), maintain_order=True)
+            .agg(pl.col(start, "model", "threshold").first())
+            for tables in (compared, by_rows)
+        )
+        assert_frame_equal(one, other)
+    plain = ["model", "threshold", "metric", "prevalence", "beta", "value", "rank"]
+    assert_frame_equal(compared.projection.select(plain), by_rows.projection.select(plain))
+    wider = compared.points["tpr_upper"] - compared.points["tpr_lower"]
+    assert (wider > by_rows.points["tpr_upper"] - by_rows.points["tpr_lower"]).all()
+
+
+def few() -> Comparison:
+    return nf.compare_models(nf.count_confusion(nf.unit_buckets(log(), buckets=10)), **OPTIONS)
+
+
+@pytest.mark.thorough
+def test_few_buckets_have_no_intervals_and_no_tests(tmp_path: Path) -> None:
+    compared = few()
+    assert compared.buckets == 10
+    assert compared.points.select("tpr_lower", "fpr_upper").null_count().row(0) == (2, 2)
+    assert compared.certainty is compared.best_certainty is compared.shifts is None
+    assert "optimistic" not in compared.best.columns
+    said = "There are 10 buckets of units. Intervals and tests need 20"
+    assert said in render_markdown(compared).replace("\\", "")
+    assert said in json.loads(render_json(compared))["independence"]
+    page = write_report(compared, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert said in page
+    assert "judged on the same rows" in page
+    assert "have weights" not in page
+
+
+def test_what_is_said_of_independence() -> None:
+    assert "rows are taken as independent" in read_independence(None)
+    assert "256 buckets of units" in read_independence(256)
+    assert "weights" in read_independence(256, weighted=True)
+
+
+def test_units_are_counted() -> None:
+    sizes = unit_sizes(nf.scan_predictions(log(3, 500), unit="unit"))
+    assert (sizes.units, sizes.rows, sizes.estimated) == (500, 3.0, False)
+
+
+def test_units_of_a_large_log_are_counted_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nci_frames.counting.logs.units._MANY_ROWS", 10)
+    sizes = unit_sizes(nf.scan_predictions(log(1, 40_000), unit="unit"))
+    assert sizes.units == pytest.approx(40_000, rel=0.15)
+    assert (sizes.rows, sizes.estimated) == (1.0, True)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_large_log_is_counted_twice_and_compared_alike(
+    exact: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan = nf.scan_predictions(log(), unit="unit", segments="country")
+    wish = nf.auto_thresholds(also=[1.0])
+    once = count_for_comparison(scan, wish, ["country"])
+    assert once.by_unit is None
+    monkeypatch.setattr(counting_units, "EXACT_ROWS", 10)
+    if not exact:
+        monkeypatch.setattr("nci_frames.counting.count.EXACT_ROWS", 10)
+    twice = count_for_comparison(scan, wish, ["country"])
+    assert "bucket" not in twice.tally.counts.columns
+    assert twice.by_unit is not None
+    assert set(twice.by_unit.columns) >= {"bucket", "country"}
+    one = nf.compare_models(once.tally.counts, **OPTIONS)
+    two = nf.compare_models(twice.tally.counts, unit_counts=twice.by_unit, **OPTIONS)
+    assert one.buckets == two.buckets
+    for name in ("points", "segment_points", "certainty", "projection"):
+        if exact or name == "points":
+            # What the rows are worth is found from all thresholds, which are fewer on the grid.
+            other = ("resolution",) if exact else ("resolution", "effective_positives", "effective_negatives")
+            columns = [c for c in getattr(one, name).columns if c not in other]
+            assert_frame_equal(getattr(one, name).select(columns), getattr(two, name).select(columns))
+
+
+@pytest.mark.thorough
+def test_too_many_groups_are_compared_without_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting_units, "EXACT_ROWS", 10)
+    scan = nf.scan_predictions(log(), unit="unit", segments="country")
+    scores = nf.count_confusion(scan)["threshold"].n_unique()
+    monkeypatch.setattr(counting_units, "MOST_COUNTS", 2 * scores * 64 - 1)
+    found = count_for_comparison(scan, nf.auto_thresholds(), ["country"])
+    assert found.by_unit is not None
+    assert "country" not in found.by_unit.columns
+    assert found.by_unit["bucket"].max() < 32
+    compared = nf.compare_models(found.tally.counts, unit_counts=found.by_unit, **OPTIONS)
+    assert compared.segment_points is not None
+    assert compared.segment_points["tpr_lower"].null_count() == len(compared.segment_points)
+    assert compared.points["tpr_lower"].null_count() == 0
+    assert compared.shifts is None
+
+
+@pytest.mark.thorough
+def test_the_command_line_keeps_units_together(tmp_path: Path) -> None:
+    file = tmp_path / "log.parquet"
+    log().write_parquet(file)
+    given = [
+        "report",
+        str(file),
+        "--prevalence",
+        "0.01,0.2",
+        "--beta",
+        "1",
+        "--threshold",
+        "1",
+        "--format",
+        "md",
+    ]
+    for option, said in (
+        ([], "No unit was named, so rows are taken as independent."),
+        (["--unit", "unit"], "All rows of a unit are kept together: intervals and tests draw"),
+    ):
+        result = CliRunner().invoke(command, [*given, *option, "--out", str(tmp_path / "out")])
+        assert result.exit_code == 0, result.output
+        assert said in " ".join(result.output.split())
+        page = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+        assert said in page
+        assert ("| units | 400, with 2 rows of a model each |" in page) == bool(option)
+
+
+@pytest.mark.parametrize("threshold", [-9.0, 0.31, 0.995, 9.0])
+@pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.31, 1.0, 2.0]])
+def test_rows_near_a_threshold_have_the_points_of_all(thresholds: Any, threshold: float) -> None:
+    counts = nf.count_confusion(log(), thresholds=thresholds, by=["country"])
+    few = near_threshold(counts, threshold)
+    assert few.height <= 4 * few.select("model", "country").n_unique() <= counts.height
+    points, of_all = (
+        nf.select_operating_points(nf.compute_rates(frame), threshold=threshold) for frame in (few, counts)
+    )
+    assert_frame_equal(points, of_all)

@@ -1,0 +1,182 @@
+"""The page in a real browser, without a network: it draws its charts, and runs nothing that it shows."""
+
+import itertools
+
+import pytest
+
+from nci_frames.reporting.write import write_report
+from nci_frames.tables.names import drawable
+from tests.browsing import DESKTOP, PHONE, Visit, cells, move
+from tests.comparisons import HOSTILE, comparison
+from tests.hostile import UNDRAWABLE
+
+pytestmark = pytest.mark.browser
+
+LINES = ".mark-line path[d*='L']"  # a model without a value has an empty path
+BETAS = [0.25, 0.5, 1.0, 2.0, 4.0]
+#: The last one is a colour of the theme.
+MODELS = {name: (0.9 - 0.1 * i, 0.2 / 1.8**i) for i, name in enumerate([*HOSTILE, "#1f2328"])}
+
+
+@pytest.fixture(scope="module")
+def visit(browser, tmp_path_factory):
+    """A page with hostile names of everything, opened once for all tests here."""
+    tables = comparison(
+        {**MODELS, "empty": (None, 0.1)}, segments=[*HOSTILE, None], key=HOSTILE[0], beta=BETAS
+    )
+    path = tmp_path_factory.mktemp("hostile") / "report.html"
+    write_report(tables, path, title=HOSTILE[1], facts=[(name, name) for name in HOSTILE])
+    with Visit(browser, path) as visit:
+        yield visit
+        visit.check_silence()
+
+
+def check_drawings(visit, width):
+    boxes = visit.page.locator("[data-spec] svg")
+    assert boxes.count() == 18
+    sizes = boxes.evaluate_all("all => all.map(svg => [svg.clientWidth, svg.clientHeight])")
+    assert min(across for across, _ in sizes) > 250
+    assert min(down for _, down in sizes) > 120
+    for chart in ("p3", "f-own", "f-beta", "pr-auc"):
+        drawn = visit.page.locator(f"[data-spec='spec-{chart}'] svg").locator(LINES).count()
+        assert drawn == len(MODELS)
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+    visit.check_silence()
+
+
+def test_the_page_draws_its_charts_alone_and_in_silence_on_any_screen(visit):
+    visit.page.set_viewport_size(DESKTOP)
+    check_drawings(visit, DESKTOP["width"])
+    visit.turn(PHONE, "dark")
+    check_drawings(visit, PHONE["width"])
+    # What a chart says stays inside it.
+    overhang = visit.page.evaluate(
+        """() => [...document.querySelectorAll("[data-spec] svg")].flatMap(svg => {
+             const right = svg.getBoundingClientRect().right;
+             return [...svg.querySelectorAll("text")].map(t => t.getBoundingClientRect().right - right);
+           }).filter(d => d > 0)"""
+    )
+    assert overhang == []
+
+
+def opacities(visit):
+    lines = visit.page.locator(f"[data-spec='spec-p3'] {LINES}")
+    return lines.evaluate_all("paths => paths.map(p => p.getAttribute('opacity'))")
+
+
+def test_a_click_on_the_legend_highlights_one_model(visit):
+    assert set(opacities(visit)) == {"1"}
+    chip = visit.page.locator(".legend button", has_text="{{7*7}}")
+    chip.click()
+    faded = visit.page.locator("[data-spec='spec-p3'] .mark-line path[opacity='0.12']")
+    faded.nth(len(MODELS) - 2).wait_for(state="attached")
+    assert faded.count() == len(MODELS) - 1
+    assert chip.get_attribute("aria-pressed") == "true"
+    # In the tables as well, whichever is shown.
+    faded_rows = visit.page.locator("#table-live tbody tr.faded")
+    assert faded_rows.count() == len(MODELS)  # and the one that is empty
+    chip.click()
+    faded.nth(0).wait_for(state="detached")
+    assert faded_rows.count() == 0
+
+
+def test_the_tooltip_shows_a_hostile_name_as_text(visit):
+    chart = visit.page.locator("[data-spec='spec-p3'] svg")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    seen = set()
+    for across, step in itertools.product((0.55, 0.65), range(4, 20)):
+        visit.page.mouse.move(box["x"] + box["width"] * across, box["y"] + box["height"] * step / 30)
+        tooltip = visit.page.locator("#vg-tooltip-element.visible")
+        if tooltip.count():
+            seen.add(tooltip.locator("tr", has_text="model").first.inner_text())
+            assert tooltip.locator("img, script").count() == 0
+    assert any(name in row for row in seen for name in HOSTILE)
+
+
+def test_every_link_of_the_navigation_leads_to_its_section(visit):
+    links = visit.page.locator("nav a")
+    targets = links.evaluate_all("links => links.map(link => document.querySelectorAll(link.hash).length)")
+    assert targets == [1] * 6
+    links.last.click()
+    assert visit.page.evaluate("location.hash") == "#methods"
+
+
+def test_on_paper_the_navigation_is_gone(visit):
+    visit.page.emulate_media(media="print")
+    assert not visit.page.locator("nav").is_visible()
+    assert visit.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert visit.page.pdf().startswith(b"%PDF")
+    # The legend of all charts, and what was closed.
+    assert visit.page.locator(".legend").is_visible()
+    closed = "document.querySelectorAll('details:not([open])').length"
+    before = visit.page.evaluate(closed)
+    visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert visit.page.evaluate(closed) == 0 < before
+    visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert visit.page.evaluate(closed) == before
+    visit.page.emulate_media(media="screen")
+
+
+def test_hostile_names_stay_text_wherever_the_sliders_go(visit):
+    named = set()
+    for step in range(0, 1001, 250):
+        move(visit.page, step, step)
+        named.add(visit.page.locator("#live-answer strong").inner_text())
+        assert visit.page.locator("#live-answer :not(strong, small)").count() == 0
+        assert visit.page.locator("#table-live img, #table-live script").count() == 0
+    assert len(named & set(MODELS)) > 2
+    assert {row[0][0] for row in cells(visit.page, "table-live")} == {*MODELS, "empty"}
+    # A name that looks like a colour of the theme is not taken for one.
+    colours = visit.page.evaluate("nci.chartOf(document.querySelector(\"[data-spec='spec-p3']\")).models")
+    assert "#1f2328" in colours
+    assert visit.page.locator(".legend button", has_text="#1f2328").count() == 1
+
+
+def test_segments_with_hostile_names_are_found_and_drawn(visit):
+    page = visit.page
+    names = page.locator("#segment-table .pick")
+    assert set(names.all_inner_texts()) == {*HOSTILE, "missing"}
+    page.locator("#segment-search").fill("MISS")
+    assert names.all_inner_texts() == ["missing"]
+    names.first.click()
+    page.wait_for_function(
+        """() => {
+             const chart = nci.chartOf(document.querySelector("[data-chosen]"));
+             return chart.view.data(chart.source).every(row => row.segment === "missing");
+           }"""
+    )
+    names.first.click()
+    page.locator("#segment-search").fill("")
+    assert page.locator("#segment-table img, #segment-table script").count() == 0
+
+
+def test_names_that_a_chart_cannot_hold_are_drawn_and_follow_the_sliders(browser, tmp_path):
+    models = {name: (0.5 + 0.05 * i, 0.01 * (i + 1)) for i, name in enumerate(UNDRAWABLE)}
+    path = write_report(
+        comparison(models, segments=[*UNDRAWABLE[:3], None], beta=BETAS),
+        tmp_path / "r.html",
+        title="\x00\x1b[2J",
+    )
+    with Visit(browser, path) as visit:
+        assert visit.page.locator("[data-drawn]").count() == 18
+        for chart, lines in (("p3", 8), ("f-own", 8), ("pr", 8), ("segments", 8 * 4), ("chosen", 8 * 4)):
+            assert visit.page.locator(f"[data-spec='spec-{chart}'] svg").locator(LINES).count() == lines
+        bars = "[data-spec='spec-differences'] .mark-rect.role-mark path"
+        assert visit.page.locator(bars).count() >= 8
+        before, after = (_values(visit.page, step) for step in (100, 900))
+        assert [model for model, _ in before] == [drawable(name) for name in sorted(models)]
+        assert all(a != b for (_, a), (_, b) in zip(before, after, strict=True))
+        visit.check_silence()
+
+
+def _values(page, step):
+    """Return the first value of each model's curve of F-beta, once the slider of beta stands there."""
+    move(page, beta=step)
+    return page.evaluate(
+        """() => {
+             const chart = nci.chartOf(document.querySelector("[data-spec='spec-f-own']"));
+             const rows = chart.view.data(chart.source);
+             return chart.models.map(model => [model, rows.find(row => row.model === model).value]);
+           }"""
+    )

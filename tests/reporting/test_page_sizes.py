@@ -1,0 +1,180 @@
+"""The page of few and many models and segments, on wide and narrow screens, light, dark and on paper."""
+
+import json
+
+import pytest
+
+import nci_frames as nf
+from nci_frames.reporting.write import write_report
+from nci_frames.tables.numbers import format_value
+from tests.browsing import DESKTOP, PHONE, Visit
+from tests.page_matrix import MEGABYTE, broken_names, counted, findings, sideways, unanswered, unsaved
+
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+
+#: Models and segments: each number of either is in one pair at least. `make pages` looks at all pairs.
+PAIRS = [(2, 2000), (10, 120), (92, 3), (2, 0)]
+
+
+@pytest.fixture(scope="module", params=PAIRS, ids=lambda pair: f"{pair[0]} models, {pair[1]} segments")
+def opened(request, browser, tmp_path_factory):
+    """A page and what it is of, opened once and looked at by all tests."""
+    models, segments = request.param
+    tables = nf.compare_models(
+        counted(models, segments), prevalence=[1e-3, 0.01, 0.1, 0.3], beta=[0.5, 1.0, 2.0],
+        segments="shop" if segments else (), repeats=20,
+    )  # fmt: skip
+    path = write_report(tables, tmp_path_factory.mktemp("sizes") / "report.html", facts=[("rows", "3")])
+    with Visit(browser, path) as visit:
+        yield visit, tables, models, segments
+        visit.check_silence()
+
+
+def test_on_every_screen_nothing_is_found(opened):
+    visit, _, models, segments = opened
+    page = visit.page
+    assert visit.path.stat().st_size <= 4 * MEGABYTE
+    assert float(page.evaluate("document.documentElement.dataset.ready")) > 0
+    assert visit.cpu_seconds() > 0
+    assert findings(page) == []
+    assert broken_names(page) == []
+    assert unsaved(page) == []
+    # Many models are many marks of the same kinds: one look at them takes as long as two at others.
+    if models < 92:
+        visit.turn(PHONE, "dark")
+        assert findings(page) == []
+    for viewport in (DESKTOP, PHONE):
+        page.set_viewport_size(viewport)
+        assert sideways(page) <= 0
+    page.emulate_media(media="print", color_scheme="light")
+    assert not page.locator("nav").is_visible()
+    assert page.locator("#segment-search").is_visible() is False
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    if (models, segments) == (92, 3):
+        assert page.pdf().startswith(b"%PDF")
+    page.emulate_media(media="screen")
+
+
+def test_three_questions_are_answered_without_a_scroll_and_by_one_click(opened):
+    """Which model is the best there, how sure is that, and from where on is another one better?"""
+    visit, tables, _, _ = opened
+    for viewport in (DESKTOP, PHONE):
+        visit.page.set_viewport_size(viewport)
+        assert unanswered(visit.page, tables) == []
+
+
+def test_many_models_show_the_first_until_all_are_asked_for(opened):
+    visit, _, models, _ = opened
+    page = visit.page
+    shown = page.locator("#table-live tbody tr:visible")
+    more = page.locator("button.more[aria-controls='table-live']")
+    if models <= 13:
+        assert more.count() == 0
+        assert shown.count() == models
+        return
+    assert shown.count() == 12
+    assert more.inner_text() == f"Show all {models} rows"
+    more.press("Enter")
+    assert more.get_attribute("aria-expanded") == "true"
+    assert shown.count() == models
+    name = page.locator("#table-live thead th button").first
+    name.click()
+    name.click()
+    more.click()
+    assert shown.count() == 12
+    assert shown.first.locator("th").inner_text() == f"gradient_boosting_{models - 1:02d}"
+    # The best has the letter a.
+    assert page.locator("#table-live tbody tr", has_text="1a").count() > 0
+
+
+def test_segments_are_sorted_searched_and_chosen(opened):
+    visit, tables, _, segments = opened
+    page = visit.page
+    if not segments:
+        assert page.locator("#segments").count() == 0
+        return
+    page.set_viewport_size(DESKTOP)
+    rows = page.locator("#segment-table tbody tr")
+    ranks = tables.segment_ranks
+    assert rows.locator("th").all_inner_texts() == ranks["shop"].head(12).to_list()
+    assert rows.count() == min(segments, 12)
+    worst = ranks.row(0, named=True)
+    value, low, high = (format_value(worst[name]) for name in ("value", "lower", "upper"))
+    said = rows.first.inner_text()
+    verdict = "worse" if worst["distinguishable"] else "as the rest"
+    assert said.split("\t")[1:3] == [verdict, f"{worst['positives']:,}"]
+    assert f"{value} ({low} to {high})" in said
+    # By the positives, from the most to the least and back.
+    head = page.locator("#segment-table thead th", has_text="positives")
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    ordered = sorted(ranks["positives"].to_list(), reverse=True)[:12]
+    assert [
+        int(text.replace(",", "")) for text in rows.locator("td:nth-child(3)").all_inner_texts()
+    ] == ordered
+    name = page.locator("#segment-table thead th button").first
+    name.click()
+    assert rows.first.locator("th").inner_text() == "shop 0000"
+    search = page.locator("#segment-search")
+    search.fill("SHOP 0002")
+    assert rows.locator("th").all_inner_texts() == ["shop 0002"]
+    assert page.locator("#segment-count").inner_text() == f"1 of {segments:,} segments"
+    chart = "nci.chartOf(document.querySelector('[data-chosen]'))"
+    drawn = f"[...new Set({chart}.view.data({chart}.source).map(row => row.segment))]"
+    assert page.evaluate(drawn) == ranks["shop"].head(6).to_list()
+    rows.first.locator("button").press("Enter")
+    page.wait_for_function(f"{drawn}.length === 1")
+    assert page.evaluate(drawn) == ["shop 0002"]
+    assert rows.first.locator("button").get_attribute("aria-pressed") == "true"
+    # What is drawn is what Python projects.
+    lines = page.evaluate(f"{chart}.view.data({chart}.source).map(row => ({{...row}}))")
+    expected = tables.segment_projection.filter(shop="shop 0002", metric="f_beta", beta=1.0)
+    for line in lines:
+        if "model" in line and line.get("value") is not None:
+            (row,) = expected.filter(model=line["model"], prevalence=line["prevalence"]).to_dicts()
+            assert line["value"] == pytest.approx(row["value"], abs=1e-9)
+    rows.first.locator("button").press("Enter")
+    search.fill("")
+    if segments > 12:
+        page.locator("#segment-more").click()
+        assert rows.count() == segments
+        page.locator("#segment-more").click()
+    assert rows.count() == min(segments, 12)
+
+
+@pytest.mark.parametrize("opened", [(2, 0)], ids=["2 models, 0 segments"], indirect=True)
+def test_the_theme_can_be_chosen(opened):
+    visit = opened[0]
+    page = visit.page
+    button = page.locator("#theme")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    before, pressed = page.evaluate(ground), button.get_attribute("aria-pressed")
+    visit.redraw(button.click)
+    assert button.get_attribute("aria-pressed") != pressed
+    assert page.evaluate(ground) != before
+    if pressed == "true":
+        visit.redraw(button.click)
+    fills = page.locator("[data-spec='spec-p3'] svg text").evaluate_all(
+        "texts => [...new Set(texts.map(t => t.getAttribute('fill')))]"
+    )
+    assert fills
+    assert not {"#1f2328", "#57606a"} & set(fills)
+    page.emulate_media(media="print")
+    assert page.evaluate(ground) == "rgb(255, 255, 255)"
+    page.emulate_media(media="screen")
+    visit.redraw(button.click)
+
+
+def test_the_letters_are_the_groups_of_compare_best(opened):
+    visit, tables, _, _ = opened
+    found = json.loads(visit.page.locator("#live-data").inner_text())
+    tested = found["tested"]
+    groups = {
+        (measure, eta, model): group
+        for measure, eta, model, group in tables.contenders.select(
+            "measure", "prevalence", "model", "group"
+        ).iter_rows()
+    }
+    for measure in ("own", "f_beta", "pr_auc"):
+        for eta, letters in zip(tested["prevalence"], tested[measure], strict=True):
+            assert letters == [groups.get((measure, eta, model)) for model in found["models"]]

@@ -1,0 +1,563 @@
+"""The page is read as a parser reads it: what is an element, what is text, and what would be loaded."""
+
+import base64
+import hashlib
+import itertools
+import json
+import math
+import re
+from dataclasses import dataclass, field, replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.base.arguments import nearest
+from nci_frames.base.errors import ParameterError
+from nci_frames.questions.verdicts import Lead, name_best, read_order, read_verdict
+from nci_frames.reporting import html as report
+from nci_frames.reporting.html import render_report
+from nci_frames.reporting.write import write_report
+from nci_frames.tables.cells import pick_evenly
+from nci_frames.tables.great_tables import ranked_list, ranked_table, table_html
+from nci_frames.tables.numbers import UNDEFINED, format_grid, format_value
+from tests.chart_specs import unpacked
+from tests.comparisons import BETAS, GRID, HOSTILE, MODELS, comparison, make_comparison
+
+HOSTILE_MODELS = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(HOSTILE)}
+SECTIONS = ["answer", "tables", "charts", "segments", "data", "methods"]
+VOID = {"meta", "br", "link", "img", "hr", "input"}
+
+
+@dataclass
+class Page(HTMLParser):
+    """Every element with its attributes, and the text outside scripts and styles."""
+
+    source: str
+    elements: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    scripts: list[tuple[dict[str, str | None], str]] = field(default_factory=list)
+    text: str = ""
+    open: list[str] = field(default_factory=list)
+
+    def __post_init__(self):
+        super().__init__(convert_charrefs=True)
+        self.feed(self.source)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = (attributes, text + data)
+        elif not self.open or self.open[-1] != "style":
+            self.text += data
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def page():
+    tables = comparison(segments=["DE", "US", None])
+    return Page(render_report(tables, facts=[("rows read", "300,000"), ("rows dropped", "12: score is NaN")]))
+
+
+def hostile_tables():
+    return comparison({**HOSTILE_MODELS, "empty": (None, 0.1)}, segments=[*HOSTILE, None], key=HOSTILE[0])
+
+
+@pytest.fixture(scope="module")
+def hostile_page():
+    return Page(render_report(hostile_tables(), title=HOSTILE[1], facts=[(name, name) for name in HOSTILE]))
+
+
+def test_every_element_is_closed(page, hostile_page):
+    assert page.open == hostile_page.open == []
+
+
+def test_the_page_is_in_english_with_headings_in_order(page):
+    assert page.all("html") == [{"lang": "en"}]
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+
+def test_every_section_is_there_and_in_the_navigation(page):
+    assert [s["id"] for s in page.all("section")] == SECTIONS
+    links = [a["href"] for a in page.all("a") if a["href"].startswith("#")]
+    assert links[: len(SECTIONS)] == [f"#{section}" for section in SECTIONS]
+    # Each section links to itself, for those who want to send the link on.
+    anchors = [a["href"] for a in page.all("a") if a.get("class") == "anchor"]
+    assert anchors == [f"#{section}" for section in SECTIONS]
+    ids = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
+    assert {link[1:] for link in links} <= ids
+
+
+def test_names_of_elements_are_unique(hostile_page):
+    ids = [attributes["id"] for _, attributes in hostile_page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_nothing_is_loaded(page, hostile_page):
+    for source in (page, hostile_page):
+        assert not [
+            tag for tag, _ in source.elements if tag in ("link", "img", "iframe", "object", "embed", "base")
+        ]
+        assert not [attributes for _, attributes in source.elements if "src" in attributes]
+        targets = {attributes["href"] for _, attributes in source.elements if "href" in attributes}
+        papers = {t for t in targets if not t.startswith("#")}
+        assert all(re.match(r"https://(arxiv\.org/abs|doi\.org)/", t) for t in papers)
+        assert "10.1145/1143844.1143874" in source.text
+        css = re.findall(r"<style>(.*?)</style>", source.source, re.DOTALL)
+        assert len(css) == 1
+        assert not re.search(r"url\(|@import", css[0])
+
+
+def test_vega_is_embedded_once(page):
+    assert sum("window.vegaEmbed=" in text for _, text in page.scripts) == 1
+    assert len([1 for attributes, _ in page.scripts if not attributes]) == 1 + 14
+
+
+def test_the_policy_names_the_scripts_by_hash(page, hostile_page):
+    for source in (page, hostile_page):
+        policies = [
+            m["content"] for m in source.all("meta") if m.get("http-equiv") == "Content-Security-Policy"
+        ]
+        assert len(policies) == 1
+        rules = dict(rule.strip().split(" ", 1) for rule in policies[0].split(";"))
+        assert rules["default-src"] == "'none'"
+        assert rules["img-src"] == "data: blob:"
+        hashes = {
+            f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+            for attributes, text in source.scripts
+            if not attributes
+        }
+        assert set(rules["script-src"].split()) == hashes
+        tags = [tag for tag, _ in source.elements]
+        assert tags.index("meta") < tags.index("style") < tags.index("script")
+
+
+def test_each_chart_has_a_box_a_description_and_a_specification(page):
+    boxes = [d for d in page.all("div") if "data-spec" in d]
+    specs = {a["id"]: json.loads(text) for a, text in page.scripts if a.get("id", "").startswith("spec-")}
+    assert [b["data-spec"] for b in boxes] == list(specs)
+    assert len(boxes) == 18
+    assert all(b["role"] == "img" and b["aria-label"] for b in boxes)
+    assert all(s.get("width") == "container" or "facet" in s for s in specs.values())
+    assert not any("title" in s for s in specs.values())
+
+
+def test_every_table_has_a_caption_and_heads(page):
+    # Explorer, six ranked, the segments, rates, shifts.
+    assert len(page.all("table")) == len(page.all("caption")) == 1 + 6 + 1 + 2
+    assert {th["scope"] for th in page.all("th")} == {"col", "row", "colgroup"}
+
+
+def test_the_answer_is_in_plain_words(page):
+    text = " ".join(page.text.split())
+    assert "3 models, compared at 38 prevalences from 10⁻⁴ to 0.501" in text
+    assert "The prevalence of the log itself is 0.02 (1 in 50)." in text
+    assert "At prevalence 0.02: use boosted trees at threshold 0.5: F1 0.713 (0.701 to 0.724)." in text
+    leads = re.search(
+        r"By F1 at threshold 0.5: yes. forest leads from 10⁻⁴ to 0.0163; boosted trees leads from 0.0163 "
+        r"\((0.01\d+) to (0.01\d+)\) to 0.246; logistic leads from 0.246 \(0.2\d+ to 0.\d+\) to 0.501. "
+        "These borders are exact for this log; in brackets, where they are in 95 % of the resampled logs",
+        text,
+    )
+    assert leads is not None
+    assert float(leads[1]) < 0.0163 < float(leads[2])
+    assert "boosted trees overtakes forest between 0.0158 and 0.02" in text
+    winners = comparison(segments=["DE", "US", None]).area_winners
+    starts = winners.unique("model", keep="first", maintain_order=True).select("start", "lower", "upper")
+    (first, _, _), (second, *near), (last, *far) = starts.rows()
+    assert first == GRID[0]
+    one, other = (" to ".join(map(format_grid, bounds)) for bounds in (near, far))
+    assert (
+        f"By PR-AUC: yes. forest leads from 10⁻⁴ to {format_grid(second)}; boosted trees leads from "
+        f"{format_grid(second)} ({one}) to {format_grid(last)}; logistic leads from {format_grid(last)} "
+        f"({other}) to 0.501. These borders are exact for this log" in text
+    )
+
+
+def test_the_borders_are_where_the_winners_change():
+    tables = comparison()
+    (start,) = tables.winners.filter(pl.col("model") == "boosted trees", pl.col("start") > 0)["start"]
+    rates = dict(tables.points.select("model", pl.struct("tpr", "fpr")).iter_rows())
+
+    def f1(model):
+        tpr, fpr = rates[model]["tpr"], rates[model]["fpr"]
+        return 2 * start * tpr / (start + start * tpr + (1 - start) * fpr)
+
+    assert f1("forest") == pytest.approx(f1("boosted trees"), rel=1e-12)
+    assert format_grid(start) == "0.0239"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("options", [{}, {"folds": 5}, {"segments": ["DE", "US"]}])
+def test_no_figure_stands_alone_in_a_row_of_two(options):
+    page = render_report(comparison(**options))
+    figures = 0
+    for section in page.split("<section ")[1:]:
+        rows = "".join("w" if wide else "." for wide in re.findall(r'<figure( class="wide")?>', section))
+        assert all(len(row) % 2 == 0 for row in rows.split("w")), rows
+        figures += len(rows)
+    assert figures == page.count("<figure") > 10
+
+
+@pytest.mark.thorough
+def test_a_best_without_false_positives_is_not_called_certain():
+    text = " ".join(Page(render_report(comparison({"quiet": (0.6, 0.0), "loud": (0.9, 0.1)}))).text.split())
+    # 98,000 negatives come with 6 found positives at one in 10,000, and 25 are needed.
+    assert (
+        "At prevalence 10⁻⁴: this log cannot tell the value: about 400,000 negatives would be needed; "
+        in text
+    )
+    start = text.index("At prevalence 0.02: use quiet at threshold 0.5: F1 0.750")
+    said = text[start : text.index("At prevalence 0.501")]
+    assert said.strip().endswith("no false positive was seen.")
+    assert "of resampled logs" not in said
+
+
+@pytest.mark.thorough
+def test_an_order_that_never_changes_is_told():
+    text = Page(render_report(comparison({"good": (0.9, 0.01), "bad": (0.5, 0.2)}))).text
+    assert "no. good is best, and no two models change places" in " ".join(text.split())
+
+
+def test_facts_and_segments_are_shown(page):
+    assert "12: score is NaN" in page.text
+    (segments,) = (json.loads(text) for a, text in page.scripts if a.get("id") == "segment-data")
+    assert sorted(segments["names"][0], key=str) == ["DE", None, "US"]
+
+
+@pytest.mark.thorough
+def test_the_page_opens_at_the_first_scenario_that_it_covers():
+    compared = comparison({"good": (0.9, 0.01), "bad": (0.5, 0.2)})
+    low, high = compared.prevalence_range
+    asked = (low * high) ** 0.4
+    source = Page(render_report(compared, scenarios={"elsewhere": low / 10, "EU": asked, "US": high}))
+    (live,) = (json.loads(text) for a, text in source.scripts if a.get("id") == "live-data")
+    assert live["prevalence"] == [low, high, pytest.approx(asked)]
+    chips = [float(chip["data-prevalence"]) for chip in source.all("button") if "data-prevalence" in chip]
+    assert chips[:2] == [pytest.approx(asked), pytest.approx(high)]
+
+
+@pytest.fixture(scope="module")
+def replaced(tmp_path_factory):
+    """A page without segments, in place of an older one."""
+    target = tmp_path_factory.mktemp("replaced") / "report.html"
+    target.write_text("old")
+    assert write_report(comparison(), target, title="fresh & new") == target
+    assert list(target.parent.iterdir()) == [target]
+    return target.read_text(encoding="utf-8")
+
+
+@pytest.mark.thorough
+def test_without_segments_there_is_no_such_section(replaced):
+    source = Page(replaced)
+    assert [s["id"] for s in source.all("section")] == [s for s in SECTIONS if s != "segments"]
+
+
+@pytest.mark.thorough
+def test_folds_are_explained_where_there_are_some(page):
+    folded = Page(render_report(comparison(folds=4)))
+    text = " ".join(folded.text.split())
+    assert "separately in each of the 4 folds, all at threshold 0.5 and prevalence 0.02:" in text
+    assert (
+        "(Nadeau and Bengio), and for the number of models (Holm)" in text
+    )  # as compare_folds does by default
+    assert "F-beta plot at η = 0.02: mean and standard deviation over the folds" in text
+    assert len([d for d in folded.all("div") if "data-spec" in d]) == 16
+    assert "over the folds" not in page.text
+
+
+def test_undefined_groups_are_listed_with_their_reason(hostile_page):
+    assert "Groups whose rates are undefined" in hostile_page.text
+    assert "no positives: tpr, and what depends on it, is undefined" in hostile_page.text
+
+
+def test_hostile_names_are_text_and_nothing_else(hostile_page):
+    for name in HOSTILE:
+        assert hostile_page.text.count(name) >= 3  # a model, a fact's label and its value
+    handlers = [a for _, attributes in hostile_page.elements for a in attributes if a.startswith("on")]
+    assert not handlers
+    tags = {tag for tag, _ in hostile_page.elements}
+    assert "img" not in tags
+    kinds = [attributes.get("type") for attributes, _ in hostile_page.scripts]
+    assert set(kinds) == {None, "application/json"}
+    assert kinds.count(None) == 1 + 14
+    assert "49" not in re.findall(r"\d+", hostile_page.text.replace("{{7*7}}", ""))
+
+
+def test_hostile_names_do_not_occur_raw(hostile_page):
+    for name in HOSTILE:
+        if re.search(r"[<>]", name):
+            assert name not in hostile_page.source
+    specs = [text for a, text in hostile_page.scripts if a.get("type") == "application/json"]
+    assert not [text for text in specs if re.search("[<>&\u2028\u2029]", text)]
+    parsed = [json.loads(text) for text in specs]
+    shown = {
+        row["model"]
+        for spec in parsed
+        for table in spec.get("datasets", {}).values()
+        for row in unpacked(table)
+        if "model" in row
+    }
+    assert shown - {None} == set(HOSTILE)  # marks that belong to no model have none
+    assert [spec["models"] for spec in parsed if "drawn" in spec] == [sorted([*HOSTILE, "empty"])]
+
+
+@pytest.mark.thorough
+def test_equal_arguments_give_equal_bytes(tmp_path):
+    asked = {"segments": ["DE"], "prevalence": GRID[::6], "beta": [0.5, 1.0]}
+    first = write_report(make_comparison(**asked), tmp_path / "a.html")
+    second = write_report(make_comparison(**asked), str(tmp_path / "deeper" / "b.html"))
+    assert first.read_bytes() == second.read_bytes()
+    assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["a.html"]
+
+
+@pytest.mark.thorough
+def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
+    page, text = (tmp_path / f"report.{form}" for form in ("html", "md"))
+    for older in (page, text):
+        older.write_text("older")
+
+    def fail(*args, **kwargs):
+        raise RuntimeError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(report, "_tables", fail)
+        with pytest.raises(RuntimeError, match="no room"):
+            write_report(comparison(), page, title="new")
+    # Where a page and its Markdown are replaced is one piece of code.
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", fail)
+        with pytest.raises(RuntimeError, match="no room"):
+            write_report(comparison(), text, title="new")
+    assert page.read_text() == text.read_text() == "older"
+    assert set(tmp_path.iterdir()) == {page, text}
+
+
+@pytest.mark.thorough
+def test_an_older_page_is_replaced(replaced):
+    assert replaced.startswith("<!DOCTYPE html>")
+    assert "<title>fresh &amp; new</title>" in replaced
+
+
+def test_a_folder_is_no_target(tmp_path):
+    with pytest.raises(ParameterError, match=r"must be a file(.|\n)*e\.g\. '.*/report\.html'"):
+        write_report(comparison(), tmp_path)
+    with pytest.raises(ParameterError, match=r"must end in one of \.html, \.md, \.json(.|\n)*repdir\.html"):
+        write_report(comparison(), tmp_path / "repdir")
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(ParameterError, match="must be a file"):
+        write_report(comparison(), tmp_path / "report.html")
+
+
+@pytest.mark.thorough
+def test_a_comparison_from_counts_is_shown_with_its_limits():
+    log = pl.DataFrame(
+        {
+            "model": ["a"] * 4 + ["b"] * 4 + ["no positives"],
+            "country": (["DE", "DE", "US", None] * 3)[:9],
+            "label": [0, 0, 1, 1] * 2 + [0],
+            "score": [0.1, 0.4, 0.35, 0.8, 0.2, 0.6, 0.3, 0.7, 0.5],
+        }
+    )
+    tables = nf.compare_models(
+        nf.count_confusion(log, thresholds="exact"),
+        prevalence=[0, 1e-6, 0.01, 1],
+        beta=[0, 0.5, 2, math.inf],
+        segments="country",
+    )
+    text = Page(render_report(tables)).text
+    assert "no positives" in text
+    assert "PR-AUC over prevalence" in text
+    assert "∞" in text
+
+
+@pytest.mark.thorough
+def test_a_log_without_rows_still_gives_a_page():
+    tables = comparison({"a": (None, None)})
+    text = " ".join(Page(render_report(replace(tables, observed_prevalence=None))).text.split())
+    assert "the log has no rows" in text.lower()
+    assert "no model has a defined value" in text
+    assert "Not drawn: there is nothing to draw" in text
+
+
+@pytest.mark.thorough
+def test_charts_show_the_models_near_the_top_and_tables_all():
+    many = comparison({f"m{i:03d}": (0.5, 0.01 + i / 1000) for i in range(40)}, beta=[1.0])
+    source = Page(render_report(many))
+    assert "show the 12 models that rank highest anywhere; the tables show all 40" in " ".join(
+        source.text.split()
+    )
+    specs = [json.loads(text) for a, text in source.scripts if a.get("id", "").startswith("spec-")]
+    shown = {
+        row["model"] for s in specs for t in s["datasets"].values() for row in unpacked(t) if "model" in row
+    }
+    assert shown == set(many.leading[:12])
+    assert source.text.count("m039") >= 5
+
+
+@pytest.mark.thorough
+def test_a_chart_that_cannot_be_drawn_leaves_the_tables():
+    many = comparison(prevalence=np.geomspace(1e-4, 0.5, 1_700).tolist(), beta=[1.0])
+    # Up and down from prevalence to prevalence, so that no point can be left out.
+    zigzag = many.projection.with_columns(value=pl.col("prevalence").rank("dense") % 2 * 1.0)
+    source = Page(render_report(replace(many, projection=zigzag)))
+    assert "Not drawn: a chart shows at most 5,000 rows" in source.text
+    assert len(source.all("table")) == 1 + 6 + 1
+
+
+def test_the_best_is_bold_and_ranks_stand_beside_the_values():
+    table = ranked_table(comparison().areas, metric="pr_auc", title="PR-AUC").as_raw_html()
+    value = comparison().areas.filter(metric="pr_auc", model="forest")["value"].min()
+    assert f'<strong><data value="{value!r}">{format_value(value)}</data></strong><small>1</small>' in table
+    assert table.index("forest") < table.index("boosted trees") < table.index("logistic")
+    assert "PR-AUC" in table
+
+
+def test_the_columns_are_picked_evenly_with_both_ends():
+    assert pick_evenly(range(11), 6) == [0, 2, 4, 6, 8, 10]
+    assert pick_evenly(GRID, 6)[0] == GRID[0]
+    assert pick_evenly(GRID, 6)[-1] == GRID[-1]
+    assert pick_evenly([0.1, 0.2], 6) == [0.1, 0.2]
+    with pytest.raises(ParameterError, match="shown must be 2 or more"):
+        pick_evenly(GRID, 1)
+
+
+@pytest.mark.thorough
+def test_undefined_values_are_a_dash_with_a_note():
+    areas = comparison({**MODELS, "empty": (None, 0.1)}).areas
+    assert f"{UNDEFINED} undefined" in ranked_table(areas, metric="pr_auc").as_raw_html()
+    assert f"{UNDEFINED} undefined" not in ranked_table(comparison().areas, metric="pr_auc").as_raw_html()
+
+
+def test_tables_over_beta_need_a_prevalence():
+    projection = comparison().projection
+    table = ranked_table(projection, metric="f_beta", over="beta", prevalence=0.01).as_raw_html()
+    assert "0.1" in table
+    assert format_grid(BETAS[-1]) in table
+    with pytest.raises(ParameterError, match="several rows for one model"):
+        ranked_table(projection, metric="f_beta", over="beta")
+    with pytest.raises(ParameterError, match=r"no values of 'f_beta' over beta.*\n.*prevalence 0\.3"):
+        ranked_table(projection, metric="f_beta", over="beta", prevalence=0.3)
+    with pytest.raises(ParameterError, match="over must be one of"):
+        ranked_table(projection, metric="f_beta", over="threshold")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", HOSTILE)
+def test_tables_escape_names_and_captions(name):
+    ranking = hostile_tables().areas.filter(model=name)
+    for table in (
+        ranked_table(ranking, metric="pr_auc", title=name),
+        ranked_list(ranking.filter(metric="pr_auc", prevalence=GRID[0]), value_title=name),
+    ):
+        for source in (table.as_raw_html(), table_html(table, name="t", caption=name)):
+            parsed = Page(source)
+            assert parsed.text.count(name) >= 2
+            assert not {"script", "img"} & {tag for tag, _ in parsed.elements}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.99951, "1.000"),
+        (0.1, "0.100"),
+        (0.0995, "0.100"),
+        (0.09949, "0.0995"),
+        (0.000995, "0.000995"),
+        (9.9e-5, "9.90 \N{MULTIPLICATION SIGN} 10⁻⁵"),
+        (-0.25, "\N{MINUS SIGN}0.250"),
+        (math.inf, "∞"),
+        (-math.inf, "\N{MINUS SIGN}∞"),
+        (math.nan, UNDEFINED),
+    ],
+)
+def test_values_have_three_digits(value, text):
+    assert format_value(value) == text
+
+
+def test_the_nearest_is_nearest_by_ratio():
+    assert nearest([0.001, 0.1], 0.02) == 0.1
+    assert nearest([0.0, 0.1], 0.001) == 0.1
+    assert nearest([0.0, 0.1], 0.0) == 0.0
+
+
+def ranks(*columns):
+    rows = [(m, eta, r) for eta, models in columns for m, r in models.items()]
+    return pl.DataFrame(
+        rows, schema={"model": pl.String, "prevalence": pl.Float64, "rank": pl.Int64}, orient="row"
+    )
+
+
+def test_a_tie_between_is_no_change_by_itself():
+    touched = ranks((0.1, {"a": 1, "b": 2}), (0.2, {"a": 1, "b": 1}), (0.3, {"a": 1, "b": 2}))
+    assert read_order(touched).overtakings == ()
+    assert read_order(touched).leads == (
+        Lead(("a",), 0.1, 0.1),
+        Lead(("a", "b"), 0.2, 0.2),
+        Lead(("a",), 0.3, 0.3),
+    )
+
+
+def test_a_change_across_a_tie_is_found():
+    crossed = ranks((0.1, {"a": 1, "b": 2}), (0.2, {"a": 1, "b": 1}), (0.3, {"a": 2, "b": 1}))
+    (change,) = read_order(crossed).overtakings
+    assert (change.winner, change.loser, change.before, change.after) == ("b", "a", 0.1, 0.3)
+
+
+def test_a_verdict_names_ties_and_models_without_a_rank():
+    rows = pl.DataFrame(
+        {
+            "model": ["c", "a", "b", "d"],
+            "value": [0.5, 0.9, 0.9, None],
+            "rank": [3, 1, 1, None],
+            "gap": [0.4, 0, 0, None],
+        }
+    )
+    verdict = read_verdict(rows)
+    assert verdict.best == ("a", "b")
+    assert verdict.second == ("c",)
+    assert verdict.gap == 0.4
+    assert verdict.unranked == ("d",)
+    assert read_verdict(rows.filter(model="d")).best == ()
+
+
+def test_a_verdict_names_other_models_by_their_value_the_highest_first():
+    rows = pl.DataFrame(
+        {
+            "model": ["a", "b", "c", "d", "e", "f", "g"],
+            "value": [0.1, 0.7, 0.5, 0.9, 0.6, 0.3, 0.7],
+            "rank": [7, 2, 5, 1, 4, 6, 2],
+            "gap": [0.8, 0.2, 0.4, 0, 0.3, 0.6, 0.2],
+        }
+    )
+    told = {"a": False, "b": False, "c": None, "d": False, "e": None, "f": True, "g": False}
+    contenders = pl.DataFrame(
+        {"model": list(told), "distinguishable": list(told.values()), "value": rows["value"]}
+    )
+    verdict = read_verdict(rows, contenders=contenders.sample(fraction=1, shuffle=True, seed=0))
+    assert verdict.not_distinguishable == ("b", "g", "a")
+    assert verdict.untold == ("e", "c")
+    assert name_best(verdict) == "d; not distinguishable from it: b, g, a; too few rows to tell: e, c"
+    by_value = ["d", "b", "e", "c", "f", "a"]
+    worse = contenders.filter(model="g").with_columns(distinguishable=True)
+    of_all = pl.concat([contenders.filter(pl.col("model").is_in(by_value)), worse])
+    assert read_verdict(rows, contenders=of_all).distinguishable == ("g", "f")

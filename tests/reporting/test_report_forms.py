@@ -1,0 +1,322 @@
+"""The report as JSON is checked against its schema, as Markdown by a parser, both against the frames."""
+
+import base64
+import datetime as dt
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+from markdown_it import MarkdownIt
+
+import nci_frames as nf
+from nci_frames.questions.figures import report_charts
+from nci_frames.questions.summary import summarise
+from nci_frames.questions.tables import Comparison
+from nci_frames.reporting.gates import run_summary
+from nci_frames.reporting.json import render_json
+from nci_frames.reporting.live import live_numbers
+from nci_frames.reporting.markdown import render_markdown
+from nci_frames.tables.numbers import UNDEFINED, format_value
+from tests.chart_specs import rows_of
+from tests.comparisons import BETAS, MODELS, comparison
+from tests.hostile import NAMES
+from tests.logs import random_log
+
+# Normal scores are compared at the default threshold.
+pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text())
+MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+SEGMENTS = [*NAMES, None]
+
+
+def hostile() -> Comparison:
+    models = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(NAMES)}
+    few = {"prevalence": (0.001, 0.01, 0.1), "beta": (0.5, 1.0, 2.0)}
+    return comparison({**models, "none": (None, 0.1)}, segments=SEGMENTS, key="=a|<b>{{7*7}}", **few)
+
+
+def real() -> Comparison:
+    counts = nf.count_confusion(nf.scan_predictions(random_log(400), segments="country"), thresholds="exact")
+    return nf.compare_models(counts, prevalence=[0, 0.01, 0.3, 1], beta=[0, 1, math.inf], segments="country")
+
+
+def parsed(tables: Comparison, **options: Any) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(render_json(tables, **options), parse_constant=pytest.fail)
+    jsonschema.Draft202012Validator(SCHEMA).validate(content)
+    return content
+
+
+def inline(text: str) -> list[tuple[str, Any]]:
+    """Return every piece of running text with the block it stands in; fail on markup that is not ours."""
+    pieces, block = [], ""
+    for token in MARKDOWN.parse(text):
+        assert token.type not in ("html_block", "code_block", "fence", "hr"), token
+        if token.type == "inline":
+            kinds = {child.type for child in token.children or []}
+            assert kinds <= {"text", "strong_open", "strong_close", "em_open", "em_close", "softbreak"}, token
+            pieces.append((block, "".join(child.content for child in token.children or [])))
+        block = token.type.removesuffix("_open")
+    return pieces
+
+
+@pytest.mark.thorough
+def test_the_schema_is_one_and_refuses_other_things() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    content = parsed(comparison())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**content, "schema": 2}, SCHEMA)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**content, "more": 1}, SCHEMA)
+    del content["orders"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(content, SCHEMA)
+
+
+@pytest.mark.thorough
+def test_json_says_what_the_frames_say() -> None:
+    tables = real()
+    content = parsed(tables, title="four", facts=[("rows", "400")])
+    assert (content["title"], content["facts"]) == ("four", [{"label": "rows", "value": "400"}])
+    assert content["prevalence"] == [0, 0.01, 0.3, 1]
+    assert content["beta"] == [0, 1, "infinity"]
+    assert content["main"]["beta"] == 1
+    assert content["observed_prevalence"] == tables.observed_prevalence
+    pr_auc = tables.areas.filter(metric="pr_auc")
+    assert [row["value"] for row in content["tables"]["pr_auc"]] == pr_auc["value"].to_list()
+    assert len(content["tables"]["roc_auc"]) == len(content["models"]) == len(content["tables"]["points"])
+    for answer in content["answers"]:
+        rows = pr_auc.filter(prevalence=answer["prevalence"])
+        best = answer["verdicts"]["pr_auc"]["best"]
+        assert best == rows.filter(rank=1)["model"].sort().to_list()
+    middle = tables.segment_areas
+    assert middle is not None
+    assert len(content["segments"]) == middle["country"].n_unique()
+    for segment in content["segments"]:
+        (country,) = segment["segment"].values()
+        kept = pl.col("country").eq_missing(pl.lit(country, dtype=pl.String))
+        at = middle.filter(kept, metric="pr_auc", prevalence=content["main"]["prevalence"])
+        assert [row["value"] for row in segment["pr_auc"]] == at.sort("rank", "model")["value"].to_list()
+
+
+@pytest.mark.thorough
+def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows() -> None:
+    tables = comparison(segments=["DE", None])
+    again = comparison(dict(reversed(MODELS.items())), segments=["DE", None])
+    assert render_json(tables) == render_json(again)
+    assert render_markdown(tables) == render_markdown(again)
+    text = render_json(tables)
+    assert text == json.dumps(json.loads(text), sort_keys=True, indent=1, ensure_ascii=False) + "\n"
+
+
+@pytest.mark.thorough
+def test_names_in_json_are_names() -> None:
+    content = parsed(hostile(), title=NAMES[0])
+    assert content["models"] == sorted([*NAMES, "none"])
+    values = [value for segment in content["segments"] for value in segment["segment"].values()]
+    assert sorted(values, key=str) == sorted(SEGMENTS, key=str)
+    assert {name for segment in content["segments"] for name in segment["segment"]} == {"=a|<b>{{7*7}}"}
+    assert content["undefined"][0]["model"] == "none"
+    apart = [group["segment"]["=a|<b>{{7*7}}"] for group in content["undefined"]]
+    assert sorted(apart, key=str) == sorted(SEGMENTS, key=str)
+
+
+@pytest.mark.thorough
+def test_a_segment_may_be_a_day_and_a_number_infinite_or_none() -> None:
+    tables = comparison(segments=["x"])
+    day = pl.lit(dt.date(2020, 1, 31)).alias("country")
+    assert tables.segment_areas is not None
+    odd = replace(
+        tables,
+        threshold=-math.inf,
+        segment_areas=tables.segment_areas.with_columns(day),
+        areas=tables.areas.with_columns(gap=pl.lit(math.nan)),
+    )
+    content = parsed(odd)
+    assert content["threshold"] == "-infinity"
+    assert content["segments"][0]["segment"] == {"country": "2020-01-31"}
+    assert {row["gap"] for row in content["tables"]["pr_auc"]} == {None}
+
+
+@pytest.mark.thorough
+def test_markdown_holds_the_answer_and_the_tables() -> None:
+    text = render_markdown(comparison(segments=["DE", None]), title="three", facts=[("rows", "3")])
+    pieces = inline(text)
+    assert [content for block, content in pieces if block.startswith("heading")] == [
+        "three",
+        "Which model is best, and where?",
+        "Does the order of the models change with the prevalence?",
+        "Ranked tables",
+        "F1 over prevalence, each model at its own best threshold, judged on other rows",
+        "F1 over prevalence, at threshold 0.5",
+        "PR-AUC over prevalence, all thresholds",
+        "F-beta over beta at prevalence η = 0.02, each model at its own best threshold, judged on other rows",
+        "F-beta over beta at prevalence η = 0.02, at threshold 0.5",
+        "Segments",
+        "Segments worth looking at",
+        "PR-AUC by segment",
+        "Data",
+    ]
+    # The answer in words stands first.
+    (first, *_) = text.split("\n## ")
+    assert "- At prevalence 0.02: use **boosted trees** at threshold 0.5: F1 0.706 (0.692 to 0.719)" in first
+    sure = "best in > 99 % of resampled logs"
+    assert (
+        f"| 0.501 | highest | F1 at threshold 0.5 | logistic |  | 0.5 | 0.903 (0.896 to 0.909) |  | {sure} | "
+        "boosted trees | 0.0266 |" in text
+    )
+    assert (
+        "By F1 at threshold 0.5: **yes**.\n\nThe borders are exact for this log; beside them, where" in text
+    )
+    assert "| forest | 10⁻⁴ |  | 0.0189 |" in text
+    assert "| logistic | boosted trees | 0.251 | 0.316 |" in text
+    assert "| forest | **0.0126** (1a) | **0.0583** (1a) |" in text
+    assert "| *missing* | 0.02 | boosted trees | 0.546 | 1 |" in text
+    assert "| rows | 3 |" in text
+    assert "| forest | 4,000 | 196,000 | 2,478 | 588 | 0.620 | 0.00300 |" in text
+    assert not re.search(r"\n\n\n|[ \t]\n", text)
+
+
+@pytest.mark.thorough
+def test_tables_are_whole() -> None:
+    """A blank line within a table would end it, and rows of pipes would be left as text."""
+    for tables in (comparison(segments=["DE", None]), hostile(), real(), comparison({"a": (None, None)})):
+        for block, content in inline(render_markdown(tables, facts=[("a", "b")])):
+            assert block in ("th", "td") or "|" not in content.replace("a|b", "").replace("=a|<b>", ""), (
+                content
+            )
+
+
+@pytest.mark.thorough
+def test_names_in_markdown_are_text() -> None:
+    title = NAMES[0]
+    pieces = inline(render_markdown(hostile(), title=title, facts=[(name, name) for name in NAMES]))
+    assert pieces[0] == ("heading", title)
+    cells = {content for block, content in pieces if block == "td"}
+    assert {name or "empty" for name in NAMES} | {"missing", "none"} <= cells
+    assert "=a|<b>{{7*7}}" in {content for block, content in pieces if block == "th"}
+
+
+@pytest.mark.thorough
+def test_gates_with_hostile_names_are_text_and_no_formula() -> None:
+    verdicts = pl.DataFrame(
+        {
+            "gate": [NAMES[0], "a|b"],
+            "verdict": ["pass", "fail"],
+            "kind": ["champion", "change_threshold"],
+            "model": ["=1+1", "+1"],
+            "segment": [None, '{"a|b": "<b>"}'],
+            "metric": "recall",
+            "rival": ["@SUM(1)", None],
+            "reason": [None, "**b** | _i_"],
+            "prevalence": 0.01,
+            "value": [0.1, 0.6],
+            "lower": [0.02, 0.5],
+            "upper": [0.2, 0.7],
+            "limit_lower": [0.0, -0.05],
+            "limit_upper": [None, None],
+            "reference": [None, 0.7],
+            "difference": [None, -0.1],
+            "difference_lower": [None, -0.2],
+            "difference_upper": [None, -0.06],
+        }
+    )
+    runs = pl.DataFrame({"run": ["=r"], "verdict": ["fail"]})
+    history = verdicts.with_columns(run=pl.lit("=r"), sequence=1)
+    gates = run_summary(history=history, runs=runs, verdicts=verdicts, last_good="a|b")
+    pieces = inline(render_markdown(comparison(), gates=gates).replace("[The history](history.html)", ""))
+    cells = [content for block, content in pieces if block == "td"]
+    place = cells.index("a|b")
+    minus, zero = (format_value(value) for value in (-0.05, 0))
+    assert cells[place : place + 9] == [
+        "a|b", "fail", "+1", "a|b = <b>", "recall", "0.0100", "0.600 (0.500 to 0.700)", f"change ≥ {minus}",
+        f"was 0.700: a change of {format_value(-0.1)} "
+        f"({format_value(-0.2)} to {format_value(-0.06)}); **b** | _i_",
+    ]  # fmt: skip
+    assert cells[place + 9 : place + 18] == [
+        NAMES[0], "pass", "=1+1", "all rows", "recall", "0.0100", "0.100 (0.0200 to 0.200)",
+        f"lead ≥ {zero}", "the value is the lead over @SUM(1)",
+    ]  # fmt: skip
+    assert any("Run =r: fail, by 1 fail, 1 pass." in content for _, content in pieces)
+    # Both pages show the same words; what is saved of a trend holds no formula.
+    for gate, trend in zip(gates.reported, gates.trends, strict=True):
+        saved = pl.read_csv(base64.b64decode(trend["data"]))
+        assert saved["run"].item() == "'=r"
+        assert saved["model"].item() == f"'{gate['model']}"
+
+
+@pytest.mark.thorough
+def test_what_is_undefined_is_a_dash_and_told() -> None:
+    text = render_markdown(comparison({"a": (0.5, 0.1), "b": (None, 0.1)}))
+    assert f"| b | {UNDEFINED} | {UNDEFINED} |" in text
+    assert "| b | 0 | 98,000 | no positives\\: tpr, and what depends on it, is undefined |" in text
+    none = render_markdown(comparison({"a": (None, None)}))
+    assert "the models cannot be ordered: none has a defined value" in none
+    assert f"| no model has a defined value |  |  | {UNDEFINED} |  |  |  | {UNDEFINED} |" in none
+    alone = render_markdown(comparison({"a": (0.5, 0.1)}))
+    assert "1 model, compared at 38 prevalences" in alone
+    assert "By PR-AUC: **no**. The best is a, and no two models" in alone
+
+
+@pytest.mark.thorough
+def test_a_tie_and_many_names_are_told_shortly() -> None:
+    text = render_markdown(comparison(dict.fromkeys("abcde", (0.5, 0.1))))
+    assert "| a, b, c and 2 more (a tie) |" in text
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("betas", [(0.0,), (0.0, math.inf), (0.5, 2.0), (0.0, 1.0)])
+def test_the_main_beta_is_one_that_was_compared(betas: tuple[float, ...]) -> None:
+    summary = summarise(comparison(beta=betas))
+    assert summary.beta in betas
+    assert not any(table.rows.is_empty() for table in summary.tables)
+    parsed(comparison(beta=betas))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("betas", [(0.0,), (math.inf,), (4.0,)])
+def test_the_page_opens_at_a_beta_of_its_axis(betas: tuple[float, ...]) -> None:
+    numbers = live_numbers(comparison(beta=betas))
+    low, high, first = numbers["beta"]
+    assert 0 < low <= first <= high < math.inf
+    assert first == min(max(betas[0], low), high)
+    json.dumps(numbers, allow_nan=False)
+
+
+@pytest.mark.thorough
+def test_the_charts_of_a_report() -> None:
+    tables = comparison()
+    drawn = report_charts(tables)
+    assert len(drawn) == 15
+    assert len(report_charts(comparison(segments=["DE", None]))) == 18
+    assert (
+        drawn["p3"].to_dict() == nf.chart_p3(tables.projection, observed=0.02, models=list(MODELS)).to_dict()
+    )
+    assert set(report_charts(comparison(folds=3))) - set(drawn) == {"folds"}
+    without = replace(tables, areas=tables.areas.with_columns(value=pl.lit(None, dtype=pl.Float64)))
+    assert set(drawn) - set(report_charts(without)) == {"pr-auc"}
+
+
+@pytest.mark.thorough
+def test_bands_of_folds_are_of_few_models_and_the_tests_of_all() -> None:
+    # Recall rises with the false alarms: at each beta another model wins, and "g" nowhere.
+    models = {name: (0.3 + 0.1 * i, 0.002 * 2**i) for i, name in enumerate("abcdef")} | {"g": (0.3, 0.3)}
+    tables = comparison(models, folds=3)
+    assert tables.folds is not None
+    spec = report_charts(tables)["folds"].to_dict()
+    curves = {row["model"] for row in rows_of(spec)}
+    bar = [row["model"] for row in rows_of(spec, "winners")]
+    assert len(curves) == 4
+    assert list(dict.fromkeys(bar))[:4] == sorted(curves)
+    tested = tables.folds.filter(beta=BETAS[20])
+    (told,) = (row for row in rows_of(spec, "significance") if row["beta"] == BETAS[20])
+    assert told["others"] == tested["distinguishable"].not_().sum() - 1
+    assert len(tested) == 7
+    few = report_charts(comparison(folds=3))["folds"].to_dict()
+    assert {row["model"] for row in rows_of(few)} == set(MODELS)

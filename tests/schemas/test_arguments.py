@@ -1,0 +1,361 @@
+"""Arguments of the wrong kind end in an error that says what to pass."""
+
+import inspect
+import itertools
+import linecache
+import random
+import signal
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from fractions import Fraction
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.base.arguments import beta_values, grid_numbers, prevalence_values
+from nci_frames.schemas.checked import checked
+from tests.fuzz.calls import calls, log, public_functions
+from tests.fuzz.odd_values import with_odd_value
+from tests.fuzz.oddities import ODD_VALUES
+
+COUNTS = calls()["compute_rates"].frames[0]
+RATES = calls()["project_rates"].frames[0]
+#: Values that are odd in fewer places, or that no other process can be given.
+FURTHER: dict[str, Any] = {
+    "text": "x",
+    "function of one": lambda value: value,
+    "frames": [COUNTS, COUNTS],
+    "pandas": COUNTS.to_pandas(),
+    "relation": duckdb.sql("select 1 as a"),
+    "lazy": pl.LazyFrame({"a": [1]}),
+    "moment": datetime(2026, 1, 1),
+    "numpy float": np.float64(0.5),
+    "numpy int": np.int64(3),
+    "numpy texts": np.array(["a"]),
+    "texts": pl.Series(["a"]),
+    "whole numbers": pl.Series([1, 2]),
+    "negative": [-1.0, 2.0],
+    "tiny": 1e-300,
+    "thousands of digits": 10**5000,
+    "key": "fold",
+}
+VALUES = {**ODD_VALUES, **FURTHER}
+EVERY = [
+    (name, argument, odd)
+    for name, call in calls().items()
+    for argument in inspect.signature(call.function).parameters
+    for odd in [*VALUES, "generator"]
+]
+SAMPLE = random.Random(0).sample(EVERY, 1500)  # noqa: S311  (nothing secret)
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Interrupt what takes longer."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"no end after {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def problem(name: str, argument: str, odd: str) -> str | None:
+    """Return how a call with an odd value ends; None if in a result or in a clean error."""
+    value = (number for number in [0.5]) if odd == "generator" else VALUES[odd]  # a generator serves once
+    call = with_odd_value(calls()[name], argument, value)
+    try:
+        with warnings.catch_warnings(), at_most(30):
+            warnings.simplefilter("ignore")
+            result = call()
+            if isinstance(result, Iterator):
+                list(result)
+    except nf.NciFramesError:
+        return None
+    except Exception as error:
+        return f"{name}({argument}=<{odd}>): {type(error).__name__}: {error}"
+    return None
+
+
+@pytest.mark.thorough
+def test_odd_values_end_in_a_result_or_in_a_clean_error() -> None:
+    """A sample of the next test."""
+    assert [found for case in SAMPLE if (found := problem(*case))] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", calls())
+def test_every_odd_value_of_every_argument(name: str) -> None:
+    assert [found for case in EVERY if case[0] == name and (found := problem(*case))] == []
+
+
+@pytest.mark.parametrize("name", public_functions())
+def test_every_argument_of_every_public_function_is_checked(name: str) -> None:
+    function, strange = getattr(nf, name), object()
+    frames = calls()[name].frames if name in calls() else ()
+    parameters = inspect.signature(function).parameters.values()
+    for place, parameter in enumerate(parameters):
+        by_place = parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL)
+        args = (*frames[:place], strange) if by_place else ()
+        options = {} if by_place else {parameter.name: strange}
+        with pytest.raises(nf.NciFramesError, match=f"^{parameter.name} must be ") as caught:
+            function(*args, **options)
+        assert caught.value.found == "object"
+
+
+def test_a_checked_function_keeps_its_signature_and_name() -> None:
+    assert list(inspect.signature(nf.project_rates).parameters)[:2] == ["rates", "metrics"]
+    assert (nf.project_rates.__name__, nf.project_rates.__module__.split(".")[-1]) == (
+        "project_rates",
+        "projection",
+    )
+    assert "P(y=1)" in (inspect.getdoc(nf.project_rates) or "")
+    with pytest.raises(TypeError, match=r"project_rates\(\) missing .* 'metrics' and 'prevalence'"):
+        nf.project_rates(RATES)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"compute_rates\(\) got an unexpected keyword argument 'levels'"):
+        nf.compute_rates(COUNTS, levels=0.9)  # type: ignore[call-arg]
+
+
+def test_a_warning_names_the_line_of_the_caller() -> None:
+    with pytest.warns(nf.OutsideGridWarning) as caught:
+        nf.count_confusion(log().drop("unit"), thresholds=[0.0, 0.1, 0.5, 0.9, 1.0])
+    (place,) = {(warning.filename, warning.lineno) for warning in caught}
+    assert place[0] == __file__
+    assert linecache.getline(*place).strip().startswith("nf.count_confusion(")
+
+
+@checked
+def of_many_kinds(
+    number: float = 0,
+    *names: str,
+    whole: int = 0,
+    pair: tuple[float, float] | None = None,
+    listed: Sequence[float] = (),
+    one_or_several: str | Sequence[str] = (),
+    word: Literal["macro", "micro"] | None = None,
+    columns: Mapping[str, str] | None = None,
+    flag: bool = False,
+) -> None:
+    """Take arguments of many kinds."""
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        {"number": 1},
+        {"number": np.float32(0.5)},
+        {"number": float("inf")},
+        {"whole": np.uint8(3)},
+        {"pair": [0.1, 1]},
+        {"pair": np.array([0.1, 1])},
+        {"listed": range(3)},
+        {"listed": pl.Series([1.0, 2.5])},
+        {"listed": np.arange(3)},
+        {"listed": (1, np.float64(2))},
+        {"one_or_several": "country"},
+        {"one_or_several": ["country"]},
+        {"one_or_several": np.array(["country"])},
+        {"word": "macro"},
+        {"word": None},
+        {"columns": {"a": "b"}},
+        {"flag": np.True_},
+    ],
+)
+def test_what_fits_the_annotation_is_taken(right: dict[str, Any]) -> None:
+    of_many_kinds(**right)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told", "found", "hint"),
+    [
+        ({"number": True}, "number must be a number", "True (bool)", None),
+        ({"number": 10**400}, "number must be a number", f"1{'0' * 59}... (int)", None),
+        ({"number": 10**5000}, "number must be a number", "a number of thousands of digits (int)", None),
+        ({"number": "0.05"}, "number must be a number", "'0.05'", "did you mean the number 0.05?"),
+        ({"whole": 3.0}, "whole must be a whole number", "3.0 (float)", None),
+        ({"pair": [1]}, "pair must be a list of 2 numbers or None", "[1] (list)", None),
+        ({"listed": {0.5}}, "listed must be a list of numbers", "{0.5} (set)", None),
+        ({"listed": np.ones((2, 2))}, "listed must be a list of numbers", "numpy.ndarray", None),
+        ({"listed": [None]}, "listed must be a list of numbers", "None", None),
+        ({"one_or_several": 1}, "one_or_several must be a string or a list of strings", "1 (int)", None),
+        (
+            {"word": "makro"},
+            "word must be one of 'macro', 'micro' or None",
+            "'makro'",
+            "did you mean 'macro'?",
+        ),
+        ({"columns": ["a"]}, "columns must be a dict from strings to strings or None", "['a'] (list)", None),
+        ({"flag": 1}, "flag must be True or False", "1 (int)", None),
+    ],
+)
+def test_what_does_not_fit_is_named(wrong: dict[str, Any], told: str, found: str, hint: str | None) -> None:
+    with pytest.raises(nf.ParameterError) as caught:
+        of_many_kinds(**wrong)
+    assert (caught.value.what, caught.value.found, caught.value.hint) == (told, found, hint)
+
+
+def test_arguments_by_place_are_checked() -> None:
+    of_many_kinds(1, "a", "b")
+    with pytest.raises(nf.ParameterError, match="names must be a string"):
+        of_many_kinds(1, "a", 2)  # type: ignore[arg-type]
+
+
+def test_one_name_where_a_list_belongs_is_suggested_as_a_list() -> None:
+    with pytest.raises(nf.ParameterError, match=r"did you mean the list \['a'\]\?"):
+        nf.chart_roc(RATES, models="a")
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ([pl.DataFrame()], "merge_counts"),
+        (Path("counts.parquet"), "read_parquet"),
+        ("counts.parquet", "read_parquet"),
+        (COUNTS.to_pandas(), "polars.from_pandas"),
+        (duckdb.sql("select 1"), "pl()"),
+        (3, "count_confusion"),
+    ],
+)
+def test_the_hint_for_what_is_no_frame(value: Any, hint: str) -> None:
+    with pytest.raises(nf.SchemaError, match="counts must be a Polars DataFrame or LazyFrame") as caught:
+        nf.compute_rates(value)
+    assert hint in str(caught.value.hint)
+
+
+def test_lists_of_counts_are_to_be_merged() -> None:
+    with pytest.raises(nf.SchemaError, match=r"merge_counts\(\*frames\)"):
+        nf.merge_counts([COUNTS, COUNTS])  # type: ignore[arg-type]
+
+
+def test_predictions_may_be_an_arrow_table_but_no_path() -> None:
+    rows = log().drop("unit")
+    expected = nf.count_confusion(rows, thresholds=[0.5])
+    for table in (rows.lazy(), rows.to_pandas(), duckdb.sql("select * from rows"), rows.to_arrow()):
+        assert_frame_equal(nf.count_confusion(table, thresholds=[0.5]), expected)
+    for path in ("log.parquet", Path("log.parquet"), [rows]):
+        with pytest.raises(nf.SchemaError, match=r"open a log with scan_predictions\(source\)"):
+            nf.count_confusion(path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "told"),
+    [
+        ("project_rates", {"prevalence": "0.05"}, "did you mean the number 0.05?"),
+        ("project_rates", {"prevalence": pl.col("eta")}, "prevalence must be a number"),
+        ("project_rates", {"metrics": "f1"}, "did you mean 'f_beta', with beta=1?"),
+        ("project_rates", {"metrics": "roc_auc"}, "compute_areas"),
+        ("roll_up", {"prevalence": "selected"}, "a number, a list of numbers, 'observed', a dict"),
+        ("roll_up", {"over": []}, "over must be at least one key"),
+        ("summarise_folds", {"over": []}, "over must be at least one key"),
+        ("metric_surface", {"beta": -1}, "beta must be a number >= 0"),
+        ("metric_surface", {"beta": float("nan")}, "beta must be a number"),
+        ("metric_surface", {"metric": pl.col("nothing")}, "columns 'beta'"),
+        ("surface_path_length", {"beta": -1}, "beta must be a number >= 0"),
+        ("agnostic_metrics", {"beta": -1}, "beta must be a number >= 0"),
+        ("imbalance_sensitivity", {"beta": -1}, "beta must be a number >= 0"),
+        ("bootstrap", {"repeats": 2**63}, "from 2 to 1,000,000"),
+        ("probability_best", {"repeats": 2**63}, "from 2 to 1,000,000"),
+        ("compare_models", {"repeats": 2**63}, "from 2 to 1,000,000"),
+        ("subsample_study", {"repeats": 2**63}, "from 1 to 1,000,000"),
+        ("scan_predictions", {"scores": ["score"]}, "scores must be a dict from strings to strings or None"),
+        ("required_samples", {"half_width": 1e-9}, "more rows than can be counted"),
+        ("interval_coverage", {"trials": 2**63}, "from 1 to 1,000,000,000,000"),
+        ("expected_counts", {"positives": 2**63}, "from 1 to 1,000,000,000,000,000"),
+        ("decompose_difference", {"reference": RATES}, "reference must be a string"),
+        ("f_beta", {"prevalence": pl.selectors.numeric()}, "a Polars expression of one column"),
+        ("f_beta", {"beta": pl.all()}, "a Polars expression of one column"),
+        ("project_rates", {"metrics": pl.lit("a")}, "does not give a number for each row"),
+        ("roll_up", {"metrics": pl.col("model")}, "does not give a number for each row"),
+        ("bootstrap", {"metric": pl.concat_list("tpr").alias("x")}, "does not give a number for each row"),
+        ("metric_surface", {"metric": pl.col("tpr").head(1).append("fpr").alias("x")}, "for each row"),
+        ("subsample_study", {"prevalence": 5e-324}, "no log with prevalence 4.94066e-324 can be drawn"),
+    ],
+)
+def test_what_a_function_does_not_take(name: str, options: dict[str, Any], told: str) -> None:
+    call = calls()[name]
+    with pytest.raises(nf.NciFramesError) as caught:
+        call.function(*call.frames, **{**call.options, **options})
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "same"),
+    [
+        ("required_samples", {"half_width": [0.05, 0.1]}, {"half_width": (0.05, 0.1)}),
+        ("required_samples", {"half_width": np.float32(0.25)}, {"half_width": 0.25}),
+        ("interval_coverage", {"rate": np.int64(1)}, {"rate": 1.0}),
+        ("interval_coverage", {"level": np.float32(0.9)}, {"level": float(np.float32(0.9))}),
+        (
+            "required_samples",
+            {"half_width": 0.1, "level": np.float16(0.9)},
+            {"half_width": 0.1, "level": float(np.float16(0.9))},
+        ),
+        ("compute_rates", {"level": np.longdouble(0.75)}, {"level": 0.75}),
+        ("compute_rates", {"level": Fraction(1, 2)}, {"level": 0.5}),
+        ("band_coverage", {"tpr": 0.5, "fpr": np.int8(1)}, {"tpr": 0.5, "fpr": 1}),
+        (
+            "expected_counts",
+            {"tpr": Fraction(1, 4), "positives": np.int8(100), "negatives": 9},
+            {"tpr": 0.25, "positives": 100, "negatives": 9},
+        ),
+        ("expected_counts", {"ratio": pl.Series([1, 9]), "size": 100}, {"ratio": [1, 9], "size": 100}),
+        (
+            "lowest_supported_prevalence",
+            {"metric": "precision", "threshold": np.float32(0.5)},
+            {"metric": "precision", "threshold": 0.5},
+        ),
+        ("find_crossovers", {"beta": 1e160}, {"beta": 1e308}),
+        ("scan_predictions", {"segments": pl.Series(["fold"])}, {"segments": ["fold"]}),
+        ("project_in_parts", {"rows": 10**300}, {"rows": 10**6}),
+    ],
+)
+def test_equal_arguments_of_other_types_give_the_same(
+    name: str, options: dict[str, Any], same: dict[str, Any]
+) -> None:
+    call = calls()[name]
+    fixed = {} if name in ("expected_counts", "required_samples") else call.options
+    if name == "expected_counts":
+        fixed = {"tpr": 0.6, "fpr": 0.1}
+    found, expected = (call.function(*call.frames, **{**fixed, **given}) for given in (options, same))
+    if isinstance(found, Iterator):
+        found, expected = pl.concat(found), pl.concat(expected)
+    assert_frame_equal(found, expected)
+
+
+def test_numbers_are_ascending_and_distinct() -> None:
+    assert prevalence_values([0.5, 0.1, 0.5]) == [0.1, 0.5]
+    assert prevalence_values("observed") is None
+    assert beta_values(np.array([2, 0, np.inf])) == [0.0, 2.0, np.inf]  # type: ignore[arg-type]
+    for wrong in ([], [0.5, 1.5], -0.1):
+        with pytest.raises(nf.ParameterError, match="prevalence must be"):
+            prevalence_values(wrong)  # type: ignore[arg-type]
+    for wrong in ([], -1):
+        with pytest.raises(nf.ParameterError, match="beta must be"):
+            beta_values(wrong)  # type: ignore[arg-type]
+
+
+def test_a_round_grid_has_its_ends_and_numbers_of_two_digits() -> None:
+    grid = grid_numbers("1e-4:0.5:round")
+    assert grid[0] == 1e-4
+    assert grid[-1] == 0.5
+    assert grid == sorted(set(grid))
+    assert all(float(f"{number:.2g}") == number for number in grid)
+    assert max(after / before for before, after in itertools.pairwise(grid)) < 1.34
+    assert grid_numbers("0.0123:0.02:round") == [0.0123, 0.015, 0.02]
+    for wrong in ("0:1:round", "1:0.5:round", "1:inf:round", "nan:1:round"):
+        with pytest.raises(ValueError, match="a round grid must start above 0 and below its stop"):
+            grid_numbers(wrong)

@@ -1,0 +1,134 @@
+"""Keys of frames: names that no table needs, values that can be told apart, and their texts."""
+
+from datetime import datetime, timedelta
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.questions.segment_table import LABEL, segment_labels
+from tests.fuzz.calls import Call, calls
+
+TAKE_FRAMES = [call for call in calls().values() if call.kind in ("counts", "rates", "pairs", "increments")]
+
+
+@pytest.fixture(scope="module")
+def log() -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    label = rng.random(200) < 0.4
+    days = np.arange(200) % 2
+    return pl.DataFrame({"model": "a", "day": days, "label": label, "score": np.round(rng.normal(label), 1)})
+
+
+@pytest.mark.parametrize("name", ["metric", "supported", "__group", "*", "^day$", ""])
+@pytest.mark.parametrize("call", TAKE_FRAMES, ids=lambda call: call.name)
+def test_no_key_has_a_name_that_a_table_needs(call: Call, name: str) -> None:
+    frame = call.frames[0].with_columns(pl.lit("x").alias(name))
+    with pytest.raises(nf.SchemaError, match="the key") as error:
+        call.function(frame, *call.frames[1:], **call.options)
+    assert repr(name) in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["*", "^fold$"])
+def test_values_have_no_such_keys(name: str) -> None:
+    """A key was lost."""
+    values = calls()["average_over"].frames[0].rename({"fold": name})
+    for function in (nf.rank_models, nf.chart_p3):
+        with pytest.raises(nf.SchemaError, match="pattern of names"):
+            function(values)
+
+
+@pytest.mark.parametrize("name", ["", "*", "^day$"])
+@pytest.mark.parametrize("thresholds", ["exact", [0.5]])
+def test_segments_of_a_log_have_such_names(log: pl.DataFrame, name: str, thresholds: object) -> None:
+    """The first column of a CSV file that pandas wrote with its index has no name."""
+    named = log.rename({"day": name})
+    with pytest.raises(nf.ParameterError, match=r"the segment(.|\n)*segments=\[\.\.\.\]"):
+        nf.count_confusion(named, thresholds=thresholds)  # type: ignore[arg-type]
+    rows = nf.scan_predictions(named, segments=[])
+    assert nf.count_confusion(rows, thresholds=[0.5]).columns[:2] == ["model", "threshold"]
+
+
+@pytest.mark.parametrize(
+    "values", [[[1], [2]], [{"a": 1}, {"a": 2}], [1.0, float("nan")]], ids=["list", "struct", "NaN"]
+)
+def test_values_of_keys_can_be_told_apart(log: pl.DataFrame, values: list[object]) -> None:
+    counts = nf.count_confusion(log, thresholds=[0.5])
+    keys = pl.DataFrame({"day": [0, 1], "key": values})
+    with pytest.raises(nf.SchemaError, match="column 'key' must be"):
+        nf.check_projection(counts.join(keys, on="day").drop("day"), over="key")
+
+
+@pytest.mark.parametrize("key", ["len", "rows_", "count", "value_"])
+def test_other_names_are_free(log: pl.DataFrame, key: str) -> None:
+    pair = pl.concat([log, log.with_columns(model=pl.lit("b"), score=-pl.col("score"))])
+    counts = [nf.count_confusion(pair.rename({"day": name}), thresholds="exact") for name in ("day", key)]
+    for change in (
+        lambda counts: nf.find_crossovers(counts, metric="pr_auc", over="prevalence"),
+        lambda counts: nf.decision_map(nf.compute_rates(counts)),
+        lambda counts: nf.compute_areas(counts, prevalence=0.1),
+    ):
+        usual, other = map(change, counts)
+        assert other.equals(usual.rename({"day": key}))
+    points = nf.compute_rates(counts[1]).filter(threshold=0.5)
+    assert nf.surface_path_length(points, metric="recall", over=key)["steps"].to_list() == [1, 1]
+    twice = pl.concat([points, points.with_columns(threshold=0.4)])
+    with pytest.raises(nf.ParameterError, match="several operating points at one step"):
+        nf.surface_path_length(twice, metric="recall", over=key)
+
+
+def test_counts_of_several_ratios_have_a_key_ratio() -> None:
+    counts = nf.expected_counts(tpr=0.6, fpr=0.1, ratio=[1, 9], size=1000)
+    rates = nf.compute_rates(counts)
+    assert nf.project_rates(rates, metrics="recall", prevalence=0.1)["ratio"].to_list() == [1, 9]
+    with pytest.raises(nf.SchemaError, match="the key 'ratio' has the name of a column of the paths"):
+        nf.surface_path_length(rates.with_columns(epoch=1), metric="recall", over="epoch")
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([b"\x00", b"\xff"], ["0x00", "0xff"]),
+        ([b"at", b"de"], ["at", "de"]),
+        ([timedelta(1), timedelta(hours=2)], ["P1D", "PT2H"]),
+    ],
+    ids=["bytes", "text", "duration"],
+)  # fmt: skip
+def test_keys_of_every_type_have_a_text(log: pl.DataFrame, values: list[object], texts: list[str]) -> None:
+    rows = log.with_columns(pl.Series("day", values)[log["day"]])
+    rows = rows.with_columns(score=(pl.col("score") / 8 + 0.5).clip(0, 1))
+    counts = nf.count_confusion(rows, thresholds="exact")
+    assert nf.check_projection(counts, over="day")["farthest"].is_in(texts).all()
+    points = nf.project_rates(
+        nf.compute_rates(counts).filter(threshold=0.5), metrics="precision", prevalence=[0.01, 0.1]
+    )
+    spec = str(nf.chart_segments(points, segments="day").to_dict())
+    assert all(repr(text) in spec for text in texts)
+    assert counts.select(segment_labels(counts, ["day"]))[LABEL].unique().sort().to_list() == texts
+
+
+@pytest.mark.parametrize("kind", ["clock", "nanoseconds"])
+def test_times_that_python_takes_for_equal_are_refused(log: pl.DataFrame, kind: str) -> None:
+    """One group of two was lost."""
+    hours = pl.Series([datetime(2026, 10, 25, 0), datetime(2026, 10, 25, 1)]).dt.replace_time_zone("UTC")
+    times = hours.dt.convert_time_zone("Europe/Berlin")
+    if kind == "nanoseconds":
+        times = pl.Series([1, 2], dtype=pl.Datetime("ns"))
+    rows = log.with_columns(times[log["day"]].alias("day"))
+    counts = nf.count_confusion(rows, thresholds=[0.5])
+    assert len(counts) == 2
+    with pytest.raises(nf.SchemaError, match=r"dt\.convert_time_zone"):
+        nf.bootstrap(counts, metric="recall", repeats=20)
+    told = counts.with_columns(pl.col("day").cast(pl.String))
+    assert len(nf.bootstrap(told, metric="recall", repeats=20)) == 2
+    if kind == "clock":
+        told = counts.with_columns(pl.col("day").dt.convert_time_zone("UTC"))
+        assert len(nf.bootstrap(told, metric="recall", repeats=20)) == 2
+
+
+def test_a_column_that_makes_polars_panic_is_an_error() -> None:
+    relation = duckdb.sql("SELECT 'a' AS model, 1 AS label, 0.5 AS score, INTERVAL 1 MONTH AS took")
+    with pytest.raises(nf.SourceError, match="Polars cannot read a column"):
+        nf.scan_predictions(relation)

@@ -1,0 +1,346 @@
+"""Counts and rates that no log has are refused by every function that takes them."""
+
+import inspect
+import runpy
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+
+import nci_frames as nf
+from nci_frames import schemas
+from nci_frames.schemas import runs
+from nci_frames.schemas.known import _KNOWN
+from nci_frames.schemas.plain import plain_groups
+from tests.fuzz.calls import NOT_CALLED, Call, calls, public_functions
+from tests.fuzz.corruptions import CELLS, CORRUPTIONS, OF_RATES
+
+TAKE_COUNTS = [call for call in calls().values() if call.kind == "counts"]
+TAKE_RATES = [call for call in calls().values() if call.kind == "rates"]
+
+
+def test_every_public_function_has_a_call() -> None:
+    assert set(calls()) | NOT_CALLED == set(public_functions())
+    for call in calls().values():
+        first = next(iter(inspect.signature(call.function).parameters), "")
+        assert (call.kind == "counts") == (first == "counts"), call.name
+        assert (call.kind == "rates") == (first == "rates"), call.name
+
+
+@pytest.mark.parametrize("call", calls().values(), ids=lambda call: call.name)
+def test_the_calls_are_valid(call: Call) -> None:
+    call()
+
+
+@pytest.mark.parametrize("corruption", CORRUPTIONS)
+@pytest.mark.parametrize("call", [*TAKE_COUNTS, *TAKE_RATES], ids=lambda call: call.name)
+def test_corrupted_frames_are_refused(call: Call, corruption: str) -> None:
+    _refused(call, CORRUPTIONS[corruption](call.frames[0]))
+
+
+@pytest.mark.parametrize("corruption", OF_RATES)
+@pytest.mark.parametrize("call", TAKE_RATES, ids=lambda call: call.name)
+def test_corrupted_rates_are_refused(call: Call, corruption: str) -> None:
+    _refused(call, OF_RATES[corruption](call.frames[0]))
+
+
+def _refused(call: Call, frame: pl.DataFrame) -> None:
+    with pytest.raises(nf.SchemaError):
+        call.function(frame, *call.frames[1:], **call.options)
+    with pytest.raises(nf.SchemaError):
+        call.function(frame.lazy(), *call.frames[1:], **call.options)
+
+
+def test_days_put_together_by_concat_are_pointed_to_merge_counts() -> None:
+    log = pl.DataFrame({"model": "a", "label": [0, 1, 1, 0], "score": [0.1, 0.4, 0.6, 0.5]})
+    days = [nf.count_confusion(log[part], thresholds="exact") for part in (slice(0, 2), slice(2, 4))]
+    with pytest.raises(nf.SchemaError, match="merge_counts"):
+        nf.compute_areas(pl.concat(days), prevalence=0.1)
+    whole = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=0.1)
+    assert nf.compute_areas(nf.merge_counts(*days), prevalence=0.1).equals(whole)
+
+
+def test_the_message_says_where_and_what() -> None:
+    counts = calls()["compute_rates"].frames[0]
+    with pytest.raises(nf.SchemaError) as caught:
+        nf.compute_rates(counts.with_columns(tp=pl.col("tp") - 1000))
+    first = str(caught.value).splitlines()[0]
+    assert first == "column 'tp' of a counts frame must be finite and >= 0; whole numbers <= 2^53"
+    assert caught.value.where == "model 'forest', threshold -0.5"
+
+
+@pytest.mark.parametrize("cell", ["tp", "fn"])
+def test_messages_name_the_keys_of_the_group(cell: str) -> None:
+    """The first group is right, the second one is not: by a count alone, and beside its neighbour."""
+    counts = pl.DataFrame(
+        {"model": "a", "country": ["at", "at", "de", "de"], "day": 1, "threshold": [0.1, 0.2] * 2,
+         "tp": [2, 1, 2, 1], "fp": [3, 1, 3, 1], "fn": [0, 1, 0, 1], "tn": [0, 2, 0, 2]}
+    )  # fmt: skip
+    de = pl.col("country") == "de"
+    wrong = {"tp": pl.when(de).then(-1).otherwise("tp"), "fn": pl.when(de).then(1).otherwise("fn")}
+    with pytest.raises(nf.SchemaError, match=r"where: model 'a', country 'de', day 1, threshold 0\.[12]\n"):
+        nf.compute_rates(counts.with_columns(wrong[cell].alias(cell)))
+
+
+def test_operating_points_may_lack_counts() -> None:
+    rates = calls()["decision_map"].frames[0]
+    points = pl.concat(
+        [
+            nf.select_operating_points(rates, tpr=0.5),
+            nf.select_operating_points(rates, threshold=0.7),
+            nf.select_operating_points(rates, tpr=0.5, interpolate=True).select([*rates.columns, "reason"]),
+        ]
+    )
+    assert points["tp"].null_count() == 4
+    assert len(nf.project_rates(points, metrics="recall", prevalence=0.1)) == 6
+    torn = points.with_columns(tp=pl.lit(None, pl.Int64))
+    with pytest.raises(nf.SchemaError, match="not all"):
+        nf.project_rates(torn, metrics="recall", prevalence=0.1)
+
+
+def test_points_selected_for_several_prevalences_are_groups_of_their_own() -> None:
+    rates = calls()["decision_map"].frames[0]
+    points = nf.select_operating_points(rates, metric="f_beta", prevalence=[0.3, 0.4, 0.5])
+    assert points.select("model", "threshold").is_duplicated().any()
+    assert len(nf.project_rates(points, metrics="f_beta", prevalence="selected")) == 6
+
+
+def test_a_prevalence_makes_no_group() -> None:
+    """Logs of other prevalences put together by concat are those of one group, and their area was 1.49."""
+    label = pl.Series([0, 1, 1, 0, 0, 0, 0, 0])
+    logs = [
+        pl.DataFrame({"model": "a", "label": label, "score": score})
+        for score in ([0.1, 0.4, 0.6, 0.5, 0.2, 0.3, 0.7, 0.8], np.linspace(1, 0, 8))
+    ]
+    logs[1] = logs[1].with_columns(label=pl.Series([1, 1, 1, 0, 1, 0, 0, 0]))
+    counts = pl.concat(
+        nf.count_confusion(log, thresholds="exact").with_columns(prevalence=pl.lit(prevalence))
+        for log, prevalence in zip(logs, (0.25, 0.5), strict=True)
+    )
+    for refused in (
+        lambda: nf.compute_areas(counts, prevalence=0.1),
+        lambda: nf.auc_interval(counts),
+        lambda: nf.compute_rates(counts),
+    ):
+        with pytest.raises(nf.SchemaError, match="with another name than 'prevalence', which is no key"):
+            refused()
+    renamed = nf.compute_areas(counts.rename({"prevalence": "log"}), prevalence=0.1)
+    alone = [nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=0.1) for log in logs]
+    assert renamed.drop("log").sort("metric").equals(pl.concat(alone).sort("metric", maintain_order=True))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rates: rates.drop("positives"),
+        lambda rates: rates.drop("negatives", "fpr"),
+        lambda rates: rates.with_columns(pl.col("tpr", "observed_prevalence").cast(pl.String)),
+        lambda rates: rates.with_columns(tpr=pl.lit(None, pl.Float64), positives=0),
+    ],
+)  # fmt: skip
+def test_counts_may_have_rates_of_their_own(change: Any) -> None:
+    rates = calls()["decision_map"].frames[0]
+    for function in (nf.auc_interval, nf.compute_rates, partial(nf.compute_areas, prevalence=0.1)):
+        assert function(change(rates)).equals(function(rates))
+
+
+def _large() -> pl.DataFrame:
+    rows = 20_000
+    return pl.DataFrame(
+        {
+            "model": pl.repeat("a", rows, eager=True),
+            "threshold": pl.int_range(rows, eager=True).cast(pl.Float64),
+            "tp": pl.int_range(rows, 0, -1, eager=True),
+            "fp": pl.int_range(2 * rows, 0, -2, eager=True),
+        }
+    ).with_columns(fn=rows - pl.col("tp"), tn=2 * rows - pl.col("fp"))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda frame: frame.__setitem__((7, "tp"), -5),
+        lambda frame: frame.replace_column(2, frame["tn"].alias("tp")),
+        lambda frame: frame.extend(frame.clone()),
+        lambda frame: frame.vstack(frame.clone(), in_place=True),
+        lambda frame: frame.drop_in_place("tp"),
+        lambda frame: setattr(frame, "columns", ["model", "threshold", "fp", "tp", *frame.columns[4:]]),
+        lambda frame: frame.__setitem__((7, "model"), "b") or frame.__setitem__((9, "threshold"), 3.0),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("made", [_large, lambda: nf.compute_rates(_large())])
+def test_a_known_frame_that_was_changed_in_place_is_checked_again(made, spoil) -> None:  # type: ignore[no-untyped-def]
+    frame = made()
+    nf.compute_areas(frame, prevalence=0.1)
+    nf.compute_areas(frame, prevalence=0.1)
+    spoil(frame)
+    with pytest.raises(nf.SchemaError):
+        nf.compute_areas(frame, prevalence=0.1)
+
+
+def test_nothing_is_kept_of_frames_that_are_gone() -> None:
+    before = len(_KNOWN)
+    frame = nf.compute_rates(_large())
+    assert len(_KNOWN) > before
+    del frame
+    assert len(_KNOWN) == before
+
+
+def test_rates_that_only_passed_as_counts_are_checked_as_rates() -> None:
+    wrong = nf.compute_rates(_large()).with_columns(tpr=pl.lit(0.5))
+    nf.compute_areas(wrong, prevalence=0.1)
+    with pytest.raises(nf.SchemaError, match="tpr is not tp / positives"):
+        nf.decision_map(wrong)
+
+
+def test_sums_of_weights_may_differ_by_rounding() -> None:
+    counts = calls()["compute_rates"].frames[0].with_columns(pl.col(CELLS) * 0.1)
+    rough = counts.with_columns(fn=pl.col("fn") * (1 + 1e-13))
+    assert nf.compute_areas(rough, prevalence=0.1)["value"].to_list() == pytest.approx(
+        nf.compute_areas(counts, prevalence=0.1)["value"].to_list()
+    )
+
+
+def test_the_pages_are_those_of_the_schemas() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    page = runpy.run_path(str(docs / "columns.py"))["page"]
+    assert (docs / "columns.md").read_text(encoding="utf-8") == page()
+    overview = (docs / "frames.md").read_text(encoding="utf-8")
+    for frame in schemas.FRAMES:
+        assert f"| {frame.name} | `{frame.maker.split('(')[0]}` |" in overview, frame.name
+
+
+@pytest.mark.thorough
+def test_what_the_functions_give_is_what_their_schemas_say() -> None:
+    """With values, too: ranges, and no null and NaN where there is none."""
+    by_maker = {frame.maker.split("(")[0]: frame for frame in schemas.FRAMES}
+    others = {
+        **dict.fromkeys(("merge_counts", "pool_counts", "read_counts", "expected_counts"), schemas.COUNTS),
+        **dict.fromkeys(("roc_convex_hull", "select_operating_points"), schemas.RATES),
+        **dict.fromkeys(("mean_pr_auc", "pr_gain_auc"), schemas.AREAS),
+        "predictive_value_interval": schemas.PROJECTION,
+    }
+    checked = set()
+    for call in calls().values():
+        schema = others.get(call.name, by_maker.get(call.name))
+        if schema is None or call.name == "counting_sql":  # a database gives the frame
+            continue
+        table = call()
+        frame = table.collect() if isinstance(table, pl.LazyFrame) else table
+        schema.check(frame)
+        assert {name: frame.schema[name] for name in schema.fixed if name in frame.columns} == {
+            name: next(d for d in column.dtypes if d == frame.schema[name])
+            for name, column in ((c.name, c) for c in schema.columns)
+            if name in frame.columns
+        }, call.name
+        checked.add(schema.name)
+    assert checked == {frame.name for frame in schemas.FRAMES} - {"increments", "field"}
+
+
+_KEY_VALUES: dict[str, list[Any]] = {
+    "text": [
+        "",
+        "a",
+        "b",
+        "a text that is longer than twelve bytes",
+        "a text that is longer than twelve bytes!",
+        None,
+    ],
+    "number": [0, 1, -1, 2**40, None],
+    "fraction": [0.0, -0.0, 1.5, float("nan"), None],
+    "truth": [True, False, None],
+    "list": [[1], [1, 2], [], None],
+    "day": [date(2026, 1, 1), date(2026, 1, 2), None],
+}
+_KEY_TYPES = {
+    "text": pl.String,
+    "number": pl.Int64,
+    "fraction": pl.Float64,
+    "truth": pl.Boolean,
+    "list": pl.List(pl.Int64),
+    "day": pl.Date,
+}
+
+
+@given(st.data())
+@pytest.mark.parametrize("few", [0, 1 << 13])
+def test_runs_of_equal_keys_are_those_of_a_loop(few: int, data: st.DataObject) -> None:
+    """Whether values or bits are compared, and whatever the keys are; nulls may be left out."""
+    names = data.draw(st.lists(st.sampled_from(list(_KEY_TYPES)), min_size=1, max_size=2, unique=True))
+    nulls = data.draw(st.booleans())
+    values = {
+        name: st.sampled_from([value for value in _KEY_VALUES[name] if nulls or value is not None])
+        for name in names
+    }
+    rows = data.draw(st.lists(st.tuples(*(values[name] for name in names)), min_size=1, max_size=30))
+    frame = pl.DataFrame(rows, schema={name: _KEY_TYPES[name] for name in names}, orient="row")
+    told = [repr([v + 0.0 if isinstance(v, float) else v for v in row]) for row in rows]
+    expected = [i for i in range(len(told)) if i == 0 or told[i] != told[i - 1]]
+    cut = data.draw(st.integers(0, len(frame)))
+    frame = pl.concat([frame[:cut], frame[cut:]], rechunk=data.draw(st.booleans()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "_FEW_ROWS", few)
+        patch.setattr(runs, "_RARE", 1)
+        first = runs.group_starts(frame, names)
+    assert first.tolist() == expected
+    distinct = len({told[i] for i in expected}) == len(expected)
+    assert runs.is_distinct(frame, names, first) == distinct
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "_FEW_GROUPS", 0)
+        assert runs.is_distinct(frame, names, first) == distinct
+
+
+@pytest.fixture(scope="module")
+def long_rates() -> pl.DataFrame:
+    """Two models of 20,000 thresholds: a part of the check begins at row 16,384, a group at row 20,000."""
+    tp = np.arange(20_000)[::-1] // 3
+    groups = [
+        pl.DataFrame(
+            {"model": model, "threshold": np.arange(len(tp)) / len(tp), "tp": tp, "fn": 6_666 - tp + more,
+             "fp": 9 * tp, "tn": 59_994 - 9 * tp}
+        )
+        for model, more in (("a", 0), ("b", 7))
+    ]  # fmt: skip
+    return nf.compute_rates(pl.concat(groups), interval="wilson")
+
+
+@pytest.mark.parametrize("row", [0, 1, 16_384, 16_385, 19_999, 20_000])
+def test_one_wrong_number_in_a_long_group_is_seen(long_rates: pl.DataFrame, row: int) -> None:
+    def wrong(name: str, value: pl.Expr) -> pl.Expr:
+        return pl.when(pl.int_range(pl.len()) == row).then(value).otherwise(name).alias(name)
+
+    in_three = pl.concat([long_rates[:row], long_rates[row:30_000], long_rates[30_000:]], rechunk=False)
+    for rates in (long_rates.rechunk(), in_three):
+        first = plain_groups(rates, ["model"])
+        assert first is not None
+        assert first.tolist() == [0, 20_000]
+    counts = ("tp", "fp", "fn", "tn", "positives", "negatives")
+    spoiled = [
+        *(wrong(name, pl.col(name) + 1) for name in counts),
+        *(wrong(name, pl.col(name) * 0.999 + 4e-4) for name in ("tpr", "fpr", "observed_prevalence")),
+        wrong("tpr_upper", pl.col("tpr_lower") - 1e-6),
+        wrong("fpr_lower", pl.lit(-0.5)),
+        wrong("threshold", pl.lit(float("nan"))),
+    ]
+    for expression in spoiled:
+        assert plain_groups(long_rates.with_columns(expression), ["model"]) is None
+        assert plain_groups(in_three.with_columns(expression), ["model"]) is None
+    # The counts of one row are those of another log.
+    more = [wrong("tp", pl.col("tp") + 9_000), wrong("fn", pl.col("fn") - 9_000)]
+    assert plain_groups(long_rates.with_columns(more), ["model"]) is None
+    with pytest.raises(nf.SchemaError):
+        nf.compute_areas(long_rates.with_columns(spoiled[0]), prevalence=0.1)
+
+
+def test_columns_of_nulls_need_no_type() -> None:
+    projection = calls()["rank_models"].frames[0].with_columns(supported=None, reason=None, threshold=None)
+    assert projection.schema["supported"] == pl.Null
+    typed = projection.cast({"supported": pl.Boolean, "reason": pl.String, "threshold": pl.Float64})
+    assert nf.rank_models(projection).equals(nf.rank_models(typed))
+    assert nf.chart_p3(projection).to_dict() == nf.chart_p3(typed).to_dict()

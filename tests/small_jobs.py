@@ -1,0 +1,73 @@
+"""Small jobs that run quickly, for tests."""
+
+from datetime import date, timedelta
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from click.testing import CliRunner, Result
+
+from nci_frames.commands.cli import main
+from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.run import run_job
+
+SMALL = """
+version = 1
+name = "small"
+thresholds = [0.0, 0.25, 0.5, 0.75]
+
+[source]
+path = "logs/{date:%Y-%m-%d}/*.parquet"
+
+[report]
+prevalence = [0.01, 0.1]
+beta = [1.0]
+formats = ["json"]
+tables = []
+"""
+
+
+def write_nights(folder: Path, nights: int, rows: int = 200, hits: float = 0.8, seed: int = 0) -> list[Path]:
+    """A log for each night from 1 March 2026 on; *hits* of the positives score 0.6, 10 % of the negatives."""
+    paths = []
+    for night in range(nights):
+        day = date(2026, 3, 1) + timedelta(days=night)
+        paths.append(folder / f"{day:%Y-%m-%d}" / "a.parquet")
+        write_night(paths[-1], rows, hits, seed=seed + night)
+    return paths
+
+
+def write_night(path: Path, rows: int, hits: float, seed: int = 0) -> None:
+    rng = np.random.default_rng(seed)
+    label = np.arange(rows) % 4 == 0
+    said = np.where(label, rng.random(rows) < hits, rng.random(rows) < 0.1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame(
+        {
+            "model": "forest",
+            "label": label.astype(int),
+            "score": np.where(said, 0.6, 0.3) + rng.random(rows) / 100,
+            "country": np.where(np.arange(rows) % 3 == 0, "at", "de"),
+        }
+    ).write_parquet(path)
+
+
+def small_job(folder: Path, extra: str = "", text: str = SMALL) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    job = folder / "job.toml"
+    job.write_text(text + extra, encoding="utf-8")
+    return job
+
+
+def call(*arguments: object) -> Result:
+    """Run the command with some arguments."""
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def run_each_night(job: Path, nights: int, together: Barrier) -> None:
+    """Run a job once each night, when the others do, too."""
+    for _ in range(nights):
+        together.wait(timeout=300)
+        run_job(read_job(job))
+        together.wait(timeout=300)

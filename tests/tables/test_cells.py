@@ -1,0 +1,89 @@
+"""The cells of a ranked table, and that every form of a report shows the same ones."""
+
+import io
+import re
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+import nci_frames as nf
+from nci_frames.questions.ranked_tables import ranked_tables
+from nci_frames.reporting.markdown import render_markdown
+from nci_frames.reporting.terminal import print_comparison
+from nci_frames.tables.cells import Cell, pick_evenly, ranked_cells
+from nci_frames.tables.numbers import UNDEFINED, format_group, format_value
+from tests.comparisons import GRID, MODELS, comparison
+
+values = st.one_of(st.none(), st.floats(0, 1))
+tables = st.dictionaries(
+    st.text("abc", min_size=1, max_size=2), st.dictionaries(st.sampled_from(GRID[:9]), values), min_size=1
+)
+
+
+@given(models=tables, shown=st.integers(2, 5))
+def test_every_cell_is_the_row_of_its_model_and_column(models, shown):
+    rows = [(model, at, value) for model, row in models.items() for at, value in row.items()]
+    schema = {"model": pl.String, "prevalence": pl.Float64, "value": pl.Float64}
+    frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
+        rank=pl.col("value").rank("min", descending=True).over("prevalence").cast(pl.Int64)
+    )
+    found = ranked_cells(frame, over="prevalence", shown=shown)
+    assert found.grid == tuple(pick_evenly(sorted({at for _, at, _ in rows}), shown))
+    assert set(found.models) == {model for model, at, _ in rows if at in found.grid}
+    for model, cells in found.rows:
+        for at, cell in zip(found.grid, cells, strict=True):
+            ahead = [v for _, e, v in rows if e == at and v is not None]
+            value = models[model].get(at)
+            rank = None if value is None else 1 + sum(other > value for other in ahead)
+            assert cell == Cell(value, rank)
+    firsts = [(cells[0].rank or float("inf"), model) for model, cells in found.rows]
+    assert firsts == sorted(firsts)
+
+
+@pytest.mark.thorough
+def test_two_rows_for_one_cell_are_refused():
+    areas = comparison().areas.filter(metric="pr_auc")
+    with pytest.raises(nf.ParameterError, match="several rows for one model and prevalence"):
+        ranked_cells(pl.concat([areas, areas]), over="prevalence", shown=3)
+
+
+def _written(cell):
+    if cell.value is None:
+        return UNDEFINED
+    bold = "**" if cell.rank == 1 else ""
+    return f"{bold}{format_value(cell.value)}{bold} ({cell.rank}{format_group(cell.group)})"
+
+
+@pytest.mark.thorough
+def test_every_form_shows_the_same_models_values_and_ranks():
+    compared = comparison({**MODELS, "none": (None, 0.1)})
+    text = render_markdown(compared)
+    console = Console(file=io.StringIO(), width=200)
+    print_comparison(compared, console)
+    assert isinstance(console.file, io.StringIO)
+    terminal = console.file.getvalue()
+    shown_tables = ranked_tables(compared)
+    assert {table.measure for table in shown_tables} == {"own", "f_beta", "pr_auc"}
+    for table in shown_tables:
+        cells = table.cells(6)
+        assert table.measure == "own" or cells.models[-1] == "none"
+        metric = "pr_auc" if table.measure == "pr_auc" else "f_beta"
+        other = {} if metric == "pr_auc" else {"beta": 1.0, "prevalence": compared.middle_prevalence}
+        html = nf.ranked_table(table.rows, metric=metric, over=table.over, **other).as_raw_html()
+        assert f"### {table.title}, {table.where}" in text
+        assert f"{table.title}, {table.where}" in terminal
+        for model, row in cells.rows:
+            line = [_written(cell) for cell in row]
+            assert f"| {model} | {' | '.join(line)} |" in text
+            for cell in row:
+                if cell.value is not None:
+                    assert f'<data value="{cell.value!r}">{format_value(cell.value)}</data>' in html
+        drawn = re.findall(r'<th[^>]*class="gt_row gt_left gt_stub"[^>]*>(.*?)</th>', html)
+        assert drawn == list(cells.models)
+    notebook = compared._repr_html_()
+    areas = ranked_cells(compared.areas.filter(metric="pr_auc"), over="prevalence", shown=6)
+    shown = re.findall(r"<tr><td>([a-z ]+)</td><td>", notebook)
+    assert shown == list(areas.models)

@@ -1,0 +1,257 @@
+"""Tables on disk are read back: by Python's csv, by Polars, by a Markdown parser."""
+
+import csv
+import datetime as dt
+import io
+import math
+import re
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.tables.markdown import literal, markdown_table
+from tests.comparisons import comparison
+from tests.hostile import NAMES
+
+#: What GitHub reads as well as the tables of CommonMark.
+MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+def cells(text: str) -> list[list[str]]:
+    """Return the rows of the one table in a Markdown text; fail if anything in a cell is not text."""
+    rows: list[list[str]] = []
+    for token in MARKDOWN.parse(text):
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline":
+            children = token.children or []
+            assert {child.type for child in children} <= {"text"}, children
+            rows[-1].append("".join(child.content for child in children))
+        else:
+            assert token.type.split("_")[0] in ("table", "thead", "tbody", "tr", "th", "td"), token
+    return rows
+
+
+def saved(frame: pl.DataFrame, folder: Path, kind: str) -> str:
+    return nf.save_table(frame, folder / f"table.{kind}").read_bytes().decode()
+
+
+def rows_of(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+def names_frame() -> pl.DataFrame:
+    names = [*NAMES, None]
+    return pl.DataFrame({"model": names, "tpr": [0.1 * i for i in range(len(names))]})
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("lazy", [False, True])
+def test_parquet_is_the_frame(tmp_path: Path, lazy: bool) -> None:
+    frame = comparison(segments=["DE", None]).segment_areas
+    assert frame is not None
+    path = nf.save_table(frame.lazy() if lazy else frame, tmp_path / "deep" / "areas.parquet")
+    assert path == tmp_path / "deep" / "areas.parquet"
+    assert_frame_equal(pl.read_parquet(path), frame)
+
+
+def test_no_cell_of_a_csv_is_a_formula_and_every_name_is_there(tmp_path: Path) -> None:
+    text = saved(names_frame().rename({"tpr": "=cmd|' /C calc'!A0"}), tmp_path, "csv")
+    header, *rows = rows_of(text)
+    assert header == ["model", "'=cmd|' /C calc'!A0"]
+    shown = [name for name, _ in rows]
+    odd = {"\r=1": "'\r'=1"}
+    assert shown == [odd.get(name, f"'{name}" if name.startswith(FORMULA) else name) for name in [*NAMES, ""]]
+    assert not [name for name in shown if name.startswith(FORMULA)]
+    assert sum(name.startswith("'") for name in shown) == 6
+
+
+def test_null_and_the_empty_name_differ_in_csv(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"model": ["", None], "n": [None, -1]})
+    text = saved(frame, tmp_path, "csv")
+    assert text == 'model,n\n"",\n,-1\n'
+    assert_frame_equal(pl.read_csv(tmp_path / "table.csv"), frame)
+
+
+def test_columns_may_have_equal_names_once_they_are_guarded(tmp_path: Path) -> None:
+    assert saved(pl.DataFrame({"=a": [1], "'=a": [2], "": [3]}), tmp_path, "csv") == "'=a,'=a,\"\"\n1,2,3\n"
+
+
+def test_numbers_below_nought_stay_numbers(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"a": [-1, 2], "b": [-0.5, 1e-300], "c": [-math.inf, math.nan]})
+    assert saved(frame, tmp_path, "csv") == "a,b,c\n-1,-0.5,-inf\n2,1e-300,NaN\n"
+    assert cells(saved(frame, tmp_path, "md"))[1:] == [["-1", "-0.5", "-inf"], ["2", "1e-300", "nan"]]
+
+
+@given(st.lists(st.floats() | st.none(), min_size=1))
+def test_a_float_has_all_its_digits_in_csv(tmp_path_factory: pytest.TempPathFactory, values) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    frame = pl.DataFrame({"value": values, "row": range(len(values))}, schema_overrides={"value": pl.Float64})
+    back = [None if text == "" else float(text) for text, _ in rows_of(saved(frame, folder, "csv"))[1:]]
+    assert [repr(value) for value in back] == [repr(value).replace("-nan", "nan") for value in values]
+
+
+def without_guards(name: str) -> str:
+    """Take out the apostrophes where a guard may stand."""
+    return re.sub("(^|[;\\t\\r\\n])'+", r"\1", name)
+
+
+names_of_a_spreadsheet = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"]))
+    | st.text(st.sampled_from(" ;=+-@\t\r\n'\"a\u200b\ufeff\x1c\xa0\uff1d"), max_size=8)
+)
+
+
+@given(names_of_a_spreadsheet)
+def test_reading_a_csv_gives_the_names_back(tmp_path_factory: pytest.TempPathFactory, names) -> None:
+    frame = pl.DataFrame({"model": names, "row": range(len(names))}, schema_overrides={"model": pl.String})
+    text = saved(frame, tmp_path_factory.getbasetemp(), "csv")
+    back = [name for name, _ in rows_of(text)[1:]]
+    assert [without_guards(name) for name in back] == [without_guards(name) for name in names]
+
+
+@given(names_of_a_spreadsheet)
+@example([" =1+1", "\u200b=1+1", "\ufeff @SUM(1)", "a;=1+1", "a\t=1+1", "a\n=1+1", "a;\u200b\t =1", "\x1c+1"])
+def test_no_spreadsheet_sees_a_formula(tmp_path_factory: pytest.TempPathFactory, names) -> None:
+    frame = pl.DataFrame({"row": range(len(names)), "model": names}, schema_overrides={"model": pl.String})
+    text = saved(frame, tmp_path_factory.getbasetemp(), "csv")
+    read = [name for _, name in rows_of(text)[1:]]
+    # With another separator, a quote within a cell is a letter like any other.
+    split = [cell for line in re.split("[\\r\\n]", text) for cell in re.split("[;\\t]", line)]
+    for cell in [*read, *split]:
+        seen = "".join(c for c in cell if not c.isspace() and unicodedata.category(c)[0] not in "ZC")
+        assert not seen.startswith(FORMULA), repr(cell)
+
+
+def test_in_markdown_every_name_is_text(tmp_path: Path) -> None:
+    frame = names_frame().rename({"model": "<b>|_x_"})
+    header, *rows = cells(saved(frame, tmp_path, "md"))
+    assert header == ["<b>|_x_", "tpr"]
+    assert [name for name, _ in rows] == [*NAMES, ""]
+    text = (tmp_path / "table.md").read_text()
+    assert not [mark for mark in ("<", "{{", "${", "https:", "www.", "`") if mark in text]
+    assert "<td>&lt;script&gt;alert(1)&lt;/script&gt;</td>" in MARKDOWN.render(text)
+
+
+@given(st.text(st.characters(exclude_categories=["Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"])))
+def test_any_name_is_text_in_markdown(name: str) -> None:
+    assert cells(markdown_table(pl.DataFrame({f"{name}.": [name], "x": ["x"]}))) == [
+        [f"{name}.", "x"],
+        [name, "x"],
+    ]
+    paragraph = MARKDOWN.parse(f"By F1: x{literal(name)}x is best.\n")
+    assert [token.type for token in paragraph] == ["paragraph_open", "inline", "paragraph_close"]
+    assert {child.type for child in paragraph[1].children or []} == {"text"}
+    assert paragraph[1].children[0].content == f"By F1: x{name}x is best."
+
+
+def test_control_characters_are_shown_as_such() -> None:
+    assert literal("a\x1b[2J\u202eb\0") == "a�\\[2J�b�"
+    assert cells(markdown_table(pl.DataFrame({"a": ["x\r\ny\tz"]}))) == [["a"], ["x\r\ny\tz"]]
+
+
+def test_names_that_no_file_can_have_are_errors_of_ours(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"a": [1]})
+    with pytest.raises(ParameterError, match="must have no NUL"):
+        nf.save_table(frame, tmp_path / "a\0b.csv")
+    with pytest.raises(nf.OutputError, match="File name too long"):
+        nf.save_table(frame, tmp_path / f"{'x' * 300}.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_markdown_is_to_be_read(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"model": ["a"], "value": [1 / 3], "rows": [389_091], "sure": [True]})
+    assert saved(frame, tmp_path, "md") == (
+        "| model | value | rows | sure |\n| --- | ---: | ---: | --- |\n| a | 0.333333 | 389091 | true |\n"
+    )
+    assert saved(frame.clear(), tmp_path, "md").count("\n") == 2
+
+
+def test_categories_and_times_are_text(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "kind": pl.Series(["=1"], dtype=pl.Categorical),
+            "choice": pl.Series(["-1"], dtype=pl.Enum(["-1"])),
+            "day": [dt.date(2020, 1, 31)],
+            "took": [dt.timedelta(minutes=5)],
+        }
+    )
+    assert rows_of(saved(frame, tmp_path, "csv"))[1] == ["'=1", "'-1", "2020-01-31", "PT5M"]
+    assert cells(saved(frame, tmp_path, "md"))[1] == ["=1", "-1", "2020-01-31", "PT5M"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "message"),
+    [
+        ("csv", pl.Series([[1]]), "column 'x' must be a text, number, date or Boolean"),
+        ("md", pl.Series([{"a": 1}]), "the table to write as Markdown"),
+        ("md", pl.Series([b"x"]), "found: Binary"),
+        ("parquet", pl.Series([object()]), "the table to write as Parquet"),
+    ],
+)
+def test_columns_that_a_format_cannot_hold(
+    tmp_path: Path, kind: str, column: pl.Series, message: str
+) -> None:
+    (tmp_path / f"t.{kind}").write_text("older")
+    with pytest.raises(SchemaError) as caught:
+        nf.save_table(pl.DataFrame({"x": column}), tmp_path / f"t.{kind}")
+    assert message in str(caught.value)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["older"]
+
+
+def test_other_endings_and_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"must end in one of \.parquet, \.csv, \.md"):
+        nf.save_table(pl.DataFrame(), tmp_path / "t.xlsx")
+    (tmp_path / "t.csv").mkdir()
+    with pytest.raises(ParameterError, match="the path of a table must be a file"):
+        nf.save_table(pl.DataFrame(), tmp_path / "t.csv")
+
+
+def test_saved_parquet_has_page_checksums(tmp_path: Path) -> None:
+    table = pl.DataFrame({"model": ["a", None] * 500, "value": range(1000)})
+    file = nf.save_table(table, tmp_path / "table.parquet")
+    assert_frame_equal(pl.read_parquet(file), table)
+    chunk = pq.read_metadata(file).row_group(0).column(1)
+    pages = bytearray(file.read_bytes())
+    # The last byte of the values, behind the header of their page.
+    pages[(chunk.dictionary_page_offset or chunk.data_page_offset) + chunk.total_compressed_size - 1] ^= 1
+    file.write_bytes(pages)
+    with pytest.raises(OSError, match="CRC"):
+        pq.read_table(file, page_checksum_verification=True)
+
+
+def test_a_column_whose_name_has_a_nul_is_written(tmp_path: Path) -> None:
+    table = pl.DataFrame({"a\x00b": ["x", None], "value": [1.0, 2.0]})
+    nf.save_table(table, tmp_path / "table.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "table.parquet"), table)
+
+
+def test_a_key_whose_name_has_a_nul_keeps_groups_apart() -> None:
+    name = "a\x00b"
+    groups = pl.DataFrame({"model": "a", name: [str(number) for number in range(9)]})
+    points = pl.DataFrame({"threshold": pl.int_range(3000, eager=True).cast(pl.Float64)})
+    cells = {"tp": 1, "fp": 1, "fn": 1, "tn": 1}
+    counts = groups.join(points, how="cross").with_columns(
+        pl.lit(value, pl.Int64).alias(c) for c, value in cells.items()
+    )
+    areas = nf.compute_areas(counts, prevalence=0.1)
+    assert areas.group_by(name).len()["len"].to_list() == [2] * 9
+
+
+def test_numbers_that_all_differ_take_no_dictionary(tmp_path: Path) -> None:
+    rows = 100_000
+    table = pl.DataFrame({"score": np.random.default_rng(0).random(rows), "model": "a name"})
+    file = nf.save_table(table, tmp_path / "table.parquet")
+    assert file.stat().st_size < 1.02 * 8 * rows
+    assert pl.read_parquet(file).equals(table)
