@@ -13,7 +13,8 @@ def require(module: str, *, extra: str, what: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise MissingPackageError.of_extra(what, str(error), extra) from error
+        hint = f"pip install 'nci_frames[{extra}]'"
+        raise MissingPackageError(what, found=str(error), hint=hint) from error
 
 
 def require_jobs() -> None:

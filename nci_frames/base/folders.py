@@ -16,6 +16,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from nci_frames.base.errors import OutputError, ParameterError
+from nci_frames.base.messages import listed
 from nci_frames.base.urls import local_path
 
 # Without locks on folders, what a crash left behind is not cleaned up.
@@ -170,7 +171,12 @@ def _check_place(out: Path, target: Path) -> None:
         ours = _listed(target) or frozenset()
         foreign = sorted(name for name in _files(target) if name not in ours and name != MANIFEST)
         if foreign or (MANIFEST in _files(target) and not ours):
-            raise OutputError.foreign_files(str(out), foreign or [MANIFEST])
+            raise OutputError(
+                "the output folder holds files that no earlier run wrote, and is replaced as a whole",
+                where=repr(str(out)),
+                found=listed(map(repr, foreign or [MANIFEST])),
+                hint="name another folder, or move these files",
+            )
 
 
 def _files(folder: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import click
 from nci_frames.base.errors import ParameterError, SourceError
 from nci_frames.base.extras import require_jobs
 from nci_frames.base.interrupts import clean_up_when_interrupted
-from nci_frames.base.messages import quantity
+from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
 from nci_frames.base.urls import local_path
 from nci_frames.commands.ending import Commands, tell_warning
 from nci_frames.options.command_line import Moment, column_options, thresholds_option
@@ -96,7 +97,24 @@ def append(
     bad = refused(appended, on_changed)
     if len(bad):
         failed, changed = (bad.filter(event=event)["path"].to_list() for event in ("failed", "changed"))
-        raise SourceError.not_counted(failed, changed, len(appended))
+        raise _not_counted(failed, changed, len(appended))
+
+
+def _not_counted(failed: Sequence[str], changed: Sequence[str], files: int) -> SourceError:
+    """Return the error for some of several files, whose reasons were told; the others were counted."""
+    hints = []
+    if failed:
+        known = ": the others are known then" if len(failed) + len(changed) < files else ""
+        hints.append(f"append again when these files are good{known}")
+    if changed:
+        recount = Option("on_changed", "recount")
+        hints.append(f"{recount} counts the new content of changed files in place of the old")
+    return SourceError(
+        f"not counted: {len(failed) + len(changed):,} of {quantity(files, 'file')}",
+        where=listed(map(repr, [*failed, *changed]), SHOWN_FILES),
+        found=f"{len(failed):,} failed, {len(changed):,} changed" if changed else None,
+        hint="; ".join(hints),
+    )
 
 
 @ledger.command()

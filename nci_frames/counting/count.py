@@ -204,7 +204,8 @@ def need_whole_log(scan: Scan, rows_by_code: Mapping[int, int]) -> None:
     """Raise SourceError if rows are missing or there are none, InvalidRowsError if a class was dropped."""
     scan.need_all_rows(rows_by_code)
     if scan.rows is None and not sum(rows_by_code.values()):
-        raise SourceError.no_rows(scan.source.where)
+        hint = "a stream can be read only once: collect it first"
+        raise SourceError("the log has no rows", where=scan.source.where, hint=hint)
     scan.need_two_classes(rows_by_code)
 
 

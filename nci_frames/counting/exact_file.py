@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nci_frames.base.errors import OutputError, ParameterError, SchemaError, SourceError
+from nci_frames.base.errors import OutputError, ParameterError, SchemaError
 from nci_frames.base.files import file_kind, scratch_beside, writing
 from nci_frames.base.memory import gigabytes
 from nci_frames.counting.count import nearly_unique, need_whole_log
@@ -24,6 +24,7 @@ from nci_frames.counting.out_of_memory.result_file import write_counts
 from nci_frames.counting.out_of_memory.room import Room
 from nci_frames.counting.out_of_memory.scratch import Scratch
 from nci_frames.counting.out_of_memory.spilling import Spill
+from nci_frames.counting.spark.rows import rows_in_spark
 from nci_frames.schemas.checked import checked
 
 __all__ = ["sink_exact_counts"]
@@ -99,7 +100,7 @@ def sink_exact_counts(
     file_kind(target, ["parquet"])
     _need_other_files(scan, target)
     if scan.source.spark is not None:
-        raise SourceError.rows_in_spark(scan.source.where)
+        raise rows_in_spark(scan.source.where)
     raw = scan.raw.collect_schema()
     group = {key: raw[key] for key in ["model", *kept_keys(scan.keys, by)]}
     for key, kind in group.items():
@@ -148,4 +149,5 @@ def _need_space(scan: Scan, target: Path, row: int, room: Room) -> None:
         return
     free, needed = shutil.disk_usage(target.parent).free, scan.rows * row
     if needed > free:
-        raise OutputError.too_little_space(str(target), gigabytes(needed), gigabytes(free))
+        found = f"{gigabytes(free)} are free, and {gigabytes(needed)} are needed"
+        raise OutputError("the disk of the output is too small", where=repr(str(target)), found=found)

@@ -14,13 +14,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_level
-from nci_frames.base.errors import InvalidRowsError, ParameterError
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
 from nci_frames.base.typing import Floats
 from nci_frames.counting.logs.reading import kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
+from nci_frames.counting.logs.units import not_paired
 from nci_frames.schemas import AUC_COMPARISONS
 from nci_frames.schemas.checked import checked
 
@@ -163,20 +164,16 @@ class _Paired:
         first = parts[0]
         pairs = first.select(paired_by)
         if group["unit"].null_count():
-            raise InvalidRowsError.not_paired(
-                "a row belongs to no unit", where, str(group["unit"].null_count()) + " rows"
-            )
+            raise not_paired("a row belongs to no unit", where, str(group["unit"].null_count()) + " rows")
         for part in parts:
             model, mine = part["model"][0], part.select(paired_by)
             twice = mine.filter(pl.all_horizontal(pl.all().eq_missing(pl.all().shift())))
             if len(twice):
                 what = "a model has scored a unit twice"
-                raise InvalidRowsError.not_paired(
-                    what, where, f"unit {twice['unit'][0]!r} under model {model!r}"
-                )
+                raise not_paired(what, where, f"unit {twice['unit'][0]!r} under model {model!r}")
             if not mine.equals(pairs):
                 what = "two models have not scored the same units"
-                raise InvalidRowsError.not_paired(
+                raise not_paired(
                     what,
                     where,
                     f"{quantity(len(pairs), 'row')} of model {first['model'][0]!r}, "
@@ -185,7 +182,7 @@ class _Paired:
             other = part["label"] != first["label"]
             if other.any():
                 what = "a unit has different labels under two models"
-                raise InvalidRowsError.not_paired(what, where, f"unit {mine['unit'].filter(other)[0]!r}")
+                raise not_paired(what, where, f"unit {mine['unit'].filter(other)[0]!r}")
         positive = first["label"].to_numpy()
         scores = group["score"].to_numpy().reshape(len(parts), -1)
         unit = np.unique(first["unit"].to_numpy(), return_inverse=True)[1]

@@ -13,11 +13,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.errors import InvalidRowsError, ParameterError
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed, quantity
 from nci_frames.counting.logs.reading import Scan, kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.sources import Predictions
+from nci_frames.counting.logs.units import not_paired
 from nci_frames.schemas import PAIRS
 from nci_frames.schemas.checked import checked
 
@@ -232,9 +233,7 @@ def _check_paired(patterns: pl.DataFrame, contest: _Contest, where: str) -> None
         bad = patterns.filter(holds)
         if len(bad):
             example = "" if what.startswith("a row") else f", such as {bad['__example'].min()!r}"
-            raise InvalidRowsError.not_paired(
-                what, where, f"{quantity(int(bad['__units'].sum()), 'unit')}{example}"
-            )
+            raise not_paired(what, where, f"{quantity(int(bad['__units'].sum()), 'unit')}{example}")
 
 
 def _table(patterns: pl.DataFrame, contest: _Contest, kept: list[str]) -> pl.DataFrame:

@@ -113,11 +113,12 @@ def _need_valid(increments: pl.DataFrame, on_invalid: str) -> None:
     rows = int(increments["invalid"].sum()) if "invalid" in increments.columns else 0
     if not rows:
         return
-    reasons = {"no valid label, score or weight": rows}
+    reason = "no valid label, score or weight"
     if on_invalid == "raise":
         hint = "correct the rows, exclude them in the query, or skip them with on_invalid='drop'"
-        raise InvalidRowsError.from_reasons(reasons, "the increments", hint)
-    told = f"rows not counted in the increments: {rows:,} ({', '.join(reasons)})"
+        msg, found = "the log has rows that are not valid predictions", f"{quantity(rows, 'row')}: {reason}"
+        raise InvalidRowsError(msg, where="the increments", found=found, hint=hint)
+    told = f"rows not counted in the increments: {rows:,} ({reason})"
     warnings.warn(InvalidRowsWarning(told), stacklevel=4)  # whoever called the checked function
 
 

@@ -34,5 +34,12 @@ def check_sums(frame: pl.DataFrame, columns: Sequence[str], by: Sequence[str]) -
         sums = frame.group_by(by).agg(pl.col(column).cast(pl.Int128 if rows else pl.Float64).sum())
         worst = sums.sort(column, *by, descending=True, nulls_last=True).row(0, named=True)
         if worst[column] > limit:
-            told = {name: value for name, value in worst.items() if name != column}
-            raise SchemaError.too_many_rows(column, told, worst[column], whole=rows)
+            most, hint = "Float64 holds", "divide all weights by one number"
+            if rows:
+                most, hint = "2^53, the most rows that a count can hold", "check where these counts come from"
+            raise SchemaError(
+                f"the sum of column {column!r} is more than {most}",
+                where=", ".join(f"{name} {value!r}" for name, value in worst.items() if name != column),
+                found=f"{worst[column]:,}",
+                hint=hint,
+            )

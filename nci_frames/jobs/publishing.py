@@ -18,7 +18,7 @@ from nci_frames.base.files import replacing
 from nci_frames.base.messages import first_line
 from nci_frames.counts.ledger.storage import fsync_folder
 
-__all__ = ["MANIFEST", "POINTER", "Shelf", "check_run", "pointer_text"]
+__all__ = ["MANIFEST", "POINTER", "Shelf", "check_run", "pointer_text", "published_before"]
 
 MANIFEST = "manifest.json"
 POINTER = "latest.json"
@@ -101,7 +101,7 @@ class Shelf:
             # A kill came between its name and the pointer: it was never shown.
             shutil.rmtree(there)
             return
-        raise ConflictError.published(run, str(self.folder))
+        raise published_before(run, str(self.folder))
 
     def path_of(self, run: str) -> str:
         """Return where a run is, from the folder."""
@@ -199,6 +199,12 @@ class Shelf:
                 path.rename(doomed)
                 shutil.rmtree(doomed)
         return [path.name for path in gone]
+
+
+def published_before(run: str, where: str) -> ConflictError:
+    """Return the error for a run id that was published before."""
+    msg = "a run of that name has been published, and a run is published once"
+    return ConflictError(msg, where=repr(where), found=repr(run), hint="name another run")
 
 
 def pointer_text(run: str, path: str, facts: Mapping[str, Any]) -> str:

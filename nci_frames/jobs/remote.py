@@ -16,7 +16,7 @@ import polars as pl
 
 from nci_frames.base.errors import ConflictError, OutputError
 from nci_frames.jobs.object_store import ObjectStore, OvertakenError, Stored
-from nci_frames.jobs.publishing import MANIFEST, POINTER, Shelf, pointer_text
+from nci_frames.jobs.publishing import MANIFEST, POINTER, Shelf, pointer_text, published_before
 
 __all__ = ["RemoteShelf"]
 
@@ -64,7 +64,7 @@ class RemoteShelf(Shelf):
         with contextlib.suppress(OSError, pl.exceptions.PolarsError):
             known = pl.read_parquet(self.folder / pointer["path"] / "runs.parquet", glob=False)["run"]
         if run in known:
-            raise ConflictError.published(run, self._store.url)
+            raise published_before(run, self._store.url)
 
     def path_of(self, run: str) -> str:
         """Return where a run is, from the folder: no two processes write to the same place."""

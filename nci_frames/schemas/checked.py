@@ -20,10 +20,10 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError, SchemaError
-from nci_frames.base.messages import nearest_name
+from nci_frames.base.messages import Option, nearest_name, shown
 from nci_frames.schemas import FRAMES
 
-__all__ = ["checked"]
+__all__ = ["checked", "no_frame"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -133,11 +133,29 @@ class _Kind:
 
 def _refusal(name: str, kind: _Kind, value: Any) -> ParameterError | SchemaError:
     if kind.frame and not kind.text:
-        return SchemaError.no_frame(name, value, kind.one, _MAKERS.get(name))
+        return no_frame(name, value, kind.one, _MAKERS.get(name))
     place = None
     if kind.item and _is_list(value):
         place, value = next((i, item) for i, item in enumerate(value) if not kind.item.takes(item))
-    return ParameterError.wrong_kind(name, value, kind.one, place, _hint(kind, value))
+    where = None if place is None else f"position {place} of the list"
+    what = f"{Option(name)} must be {kind.one}"
+    return ParameterError(what, where=where, found=shown(value), hint=_hint(kind, value))
+
+
+def no_frame(name: str, value: object, wanted: str, maker: str | None) -> SchemaError:
+    """Return the error for an argument that must be a frame; *maker* makes frames of its kind."""
+    kind = type(value)
+    known = "path" if isinstance(value, str | os.PathLike) else kind.__module__.lstrip("_").split(".")[0]
+    hint = {
+        "path": "read a saved frame first, e.g. with polars.read_parquet",
+        "pandas": "turn a pandas frame into a Polars frame with polars.from_pandas",
+        "duckdb": "turn a relation into a Polars frame with its method pl()",
+    }.get(known, f"make one with {maker}" if maker else None)
+    if name == "predictions":
+        hint = "open a log with scan_predictions(source)"
+    elif name in ("counts", "rates") and isinstance(value, list | tuple):
+        hint = f"add the counts frames of a {kind.__name__} with merge_counts(*frames)"
+    return SchemaError(f"{name} must be {wanted}", found=shown(value), hint=hint)
 
 
 def _hint(kind: _Kind, value: object) -> str | None:

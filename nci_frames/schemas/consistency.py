@@ -171,18 +171,18 @@ def _counted(frame: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFram
     if not missing and not frame["threshold"].null_count():
         return frame
     if "reason" not in frame.columns:
-        raise SchemaError.inconsistent(
+        thresholds = quantity(frame["threshold"].null_count(), "threshold")
+        raise SchemaError(
             f"a {name} frame has nulls among threshold, tp, fp, fn and tn",
-            "",
-            f"null: {quantity(missing, 'count')}, {quantity(frame['threshold'].null_count(), 'threshold')}",
-            "only operating points, which have a column 'reason', may lack them",
+            found=f"null: {quantity(missing, 'count')}, {thresholds}",
+            hint="only operating points, which have a column 'reason', may lack them",
         )
     nulls = frame.select(pl.sum_horizontal(pl.col(*CELLS, "threshold").is_null())).to_series()
     some = (nulls > 0) & frame.select(pl.any_horizontal(pl.col(CELLS).is_not_null())).to_series()
     if some.any():
         where = place_of(frame, int(some.arg_max() or 0), keys)
         what = "an operating point has some of threshold, tp, fp, fn and tn, but not all"
-        raise SchemaError.inconsistent(what, where, quantity(int(some.sum()), "such row"), None)
+        raise SchemaError(what, where=where, found=quantity(int(some.sum()), "such row"))
     return frame.filter(nulls == 0)
 
 
@@ -221,4 +221,4 @@ def _refuse(
     if place and "prevalence" in values:
         hint += ", with another name than 'prevalence', which is no key"
     where = place_of(frame, row, told.keys)
-    raise SchemaError.inconsistent(f"{what} in a {told.name} frame", where, found, hint)
+    raise SchemaError(f"{what} in a {told.name} frame", where=where, found=found, hint=hint)

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +10,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.errors import SchemaError
-from nci_frames.base.messages import quantity
+from nci_frames.base.messages import listed, quantity
 from nci_frames.schemas.consistency import check_cells, check_rates, place_of
-from nci_frames.schemas.keys import PATTERN, RESERVED, check_keys, check_times, is_pattern
+from nci_frames.schemas.keys import PATTERN, RESERVED, check_keys, check_times, is_pattern, wrong_key
 from nci_frames.schemas.known import is_known, remember
 from nci_frames.schemas.plain import MOST_ROWS, PLAIN, plain_groups
 
-__all__ = ["FINITE", "MOST_ROWS", "Column", "FrameSchema", "collect"]
+__all__ = ["FINITE", "MOST_ROWS", "Column", "FrameSchema", "collect", "lacking"]
 
 #: The upper end of ranges that have no limit but exclude infinity.
 FINITE = sys.float_info.max
@@ -163,14 +163,15 @@ class FrameSchema:
                 row = int(wrong.arg_max() or 0)
                 where = place_of(frame, row, self.keys(frame.columns))
                 found = f"{frame[column.name][row]!r} ({wrong.sum():,} of {quantity(len(frame), 'row')})"
-                raise SchemaError.wrong_values(column.name, self.name, wanted, where, found)
+                what = f"column {column.name!r} of a {self.name} frame must be {wanted}"
+                raise SchemaError(what, where=where, found=found)
 
     def check_types(self, frame: pl.DataFrame) -> None:
         """Raise SchemaError unless *frame* has the required columns with admissible types."""
         schema = frame.schema
         missing = [column.name for column in self.columns if column.required and column.name not in schema]
         if missing:
-            raise SchemaError.not_a_frame(self.name, missing, list(schema), self.maker)
+            raise lacking(self.name, missing, list(schema), self.maker)
         for column in self.columns:
             dtype = schema.get(column.name)
             if dtype is not None and dtype not in (*column.dtypes, pl.Null):
@@ -180,7 +181,7 @@ class FrameSchema:
             check_keys(frame, self.keys(schema), self.name)
         pattern = next(filter(is_pattern, schema), None)
         if pattern is not None:
-            raise SchemaError.wrong_key(pattern, f"a {self.name} frame", PATTERN)
+            raise wrong_key(pattern, f"a {self.name} frame", PATTERN)
 
     def finish(
         self, table: pl.DataFrame, groups: tuple[list[str], NDArray[np.int64]] | None = None
@@ -208,3 +209,12 @@ def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema) -> pl.DataF
     if not untyped:
         return collected
     return collected.with_columns(pl.col(column.name).cast(column.dtypes[0]) for column in untyped)
+
+
+def lacking(wanted: str, missing: Sequence[str], available: Sequence[str], maker: str) -> SchemaError:
+    """Return the error for a frame that is not of the kind a function takes."""
+    return SchemaError(
+        f"this is not a {wanted} frame: it lacks {listed(map(repr, missing))}",
+        found=f"columns {listed(map(repr, available), 20)}",
+        hint=f"make one with {maker}",
+    )

@@ -6,7 +6,16 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 
-__all__ = ["PATTERN", "RESERVED", "check_keys", "check_times", "is_pattern", "key_text", "name_problem"]
+__all__ = [
+    "PATTERN",
+    "RESERVED",
+    "check_keys",
+    "check_times",
+    "is_pattern",
+    "key_text",
+    "name_problem",
+    "wrong_key",
+]
 
 #: Names that a key cannot have, because some frame uses them. Each schema adds the names of its columns.
 RESERVED: set[str] = set()
@@ -49,7 +58,7 @@ def check_keys(frame: pl.DataFrame, keys: Iterable[str], kind: str) -> None:
     for key in keys:
         problem = None if key == _RATIO else name_problem(key)
         if problem is not None:
-            raise SchemaError.wrong_key(key, f"a {kind} frame", problem)
+            raise wrong_key(key, f"a {kind} frame", problem)
         dtype = frame.schema[key]
         if dtype.is_nested() or dtype == pl.Object:
             wanted = "a String, number, Boolean or date (a key)"
@@ -57,6 +66,12 @@ def check_keys(frame: pl.DataFrame, keys: Iterable[str], kind: str) -> None:
         if dtype.is_float() and frame[key].is_nan().any():
             wanted, hint = "a number or null (a key)", "replace NaN: polars.col(...).fill_nan(None)"
             raise SchemaError.wrong_type(key, f"a {kind} frame", "NaN", wanted, hint)
+
+
+def wrong_key(column: str, where: str, problem: str) -> SchemaError:
+    """Return the error for a column of a frame that cannot be a key under its name."""
+    hint = f"drop it, or rename it: frame.rename({{{column!r}: ...}})"
+    return SchemaError(f"the key {column!r} {problem}", where=where, hint=hint)
 
 
 def check_times(frame: pl.DataFrame, keys: Iterable[str], kind: str) -> None:

@@ -17,7 +17,7 @@ from nci_frames.counting.engine.progress import rows_shown
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 
-__all__ = ["BATCH_ROWS", "Batch", "read_batches"]
+__all__ = ["BATCH_ROWS", "Batch", "endless_weights", "read_batches"]
 
 #: Rows that are read at a time: as many as Polars gives without being asked, so that it copies none.
 BATCH_ROWS = 1 << 18
@@ -96,7 +96,7 @@ def read_batches(
             if weighted:
                 total += float(batch["weight"].sum())
                 if total == math.inf:
-                    raise InvalidRowsError.endless_weights(scan.source.where)
+                    raise endless_weights(scan.source.where)
             first = 0
             for hashes, scores, kinds, *weights in _arrays(batch, "__hash", "score", "__kind", *weight):
                 for start in range(0, len(hashes), _SLICE_ROWS):
@@ -139,3 +139,9 @@ def _one_row_group_ahead(*, local: bool) -> Iterator[None]:
         # Another value is one that somebody chose meanwhile.
         if os.environ.get(variable) == "1":
             del os.environ[variable]
+
+
+def endless_weights(where: str) -> InvalidRowsError:
+    """Return the error for weights whose sum is infinite."""
+    msg = "the weights add up to more than Float64 holds"
+    return InvalidRowsError(msg, where=where, hint="divide all weights by one number")

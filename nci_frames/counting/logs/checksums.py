@@ -73,7 +73,7 @@ class PageChecksums:
             if found:
                 damaged[file] = found
         if damaged:
-            raise SourceError.damaged(damaged)
+            raise SourceError.of_files("are damaged", damaged, "copy or write the files again")
         self._compared = True
 
 
@@ -134,7 +134,7 @@ def need_hashes(files: Sequence[str], verify: Hashes) -> None:
             if hashlib.file_digest(file, "sha256").hexdigest() != expected.lower():
                 bad[path] = "its SHA-256 is another"
     if bad:
-        raise SourceError.damaged(bad)
+        raise SourceError.of_files("are damaged", bad, "copy or write the files again")
 
 
 def _hashes(verify: Hashes) -> dict[str, str]:

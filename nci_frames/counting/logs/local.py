@@ -9,12 +9,21 @@ from pathlib import Path
 
 import polars as pl
 
-from nci_frames.base.errors import NciFramesError, SchemaError, SkippedFilesWarning, SourceError
+from nci_frames.base.errors import NciFramesError, SchemaError, SourceError
 from nci_frames.base.messages import files_among, first_line, listed, quantity
 from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.csv_files import label_type, parsed, scan_csv
 from nci_frames.counting.logs.footers import Footer, read_footers
-from nci_frames.counting.logs.paths import NULL_KEY, Found, LogFile, is_csv, is_spelled_plainly, spelled_keys
+from nci_frames.counting.logs.paths import (
+    NULL_KEY,
+    Found,
+    LogFile,
+    is_csv,
+    is_spelled_plainly,
+    no_match,
+    skipped_files,
+    spelled_keys,
+)
 from nci_frames.counting.logs.read_errors import READ_ERRORS
 from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.counting.logs.types import common_types
@@ -59,11 +68,10 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
         raise SourceError.all_of(problems)
     rows = [footers[file.path].rows for file in files]
     if not any(row is None or row for row in rows):
-        raise SourceError.no_match(
-            where, f"{quantity(len(files), 'file')} without a row", "nothing was logged?"
-        )
+        empty = f"{quantity(len(files), 'file')} without a row"
+        raise no_match(where, empty, "nothing was logged?")
     if found.skipped:
-        warned.append(SkippedFilesWarning.of(where, found.skipped))
+        warned.append(skipped_files(where, found.skipped))
     try:
         frame, with_files = (_scan(files, schemas, types, needed, column) for column in (None, FILE))
     except pl.exceptions.PolarsError as error:  # a decimal of more digits than Polars has

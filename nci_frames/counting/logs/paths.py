@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
-from nci_frames.base.errors import SchemaError, SourceError
+from nci_frames.base.errors import SchemaError, SkippedFilesWarning, SourceError
 from nci_frames.base.files import nearest_folder
-from nci_frames.base.messages import quantity
+from nci_frames.base.messages import listed, quantity
 
 __all__ = [
     "DELTA_LOG",
@@ -28,6 +28,8 @@ __all__ = [
     "find_files",
     "is_csv",
     "is_spelled_plainly",
+    "no_match",
+    "skipped_files",
     "spelled_keys",
 ]
 
@@ -80,7 +82,7 @@ def find_files(paths: Sequence[str]) -> Found:
     if "" in paths:
         # To the system it is the folder in which the process is.
         hint = "is a variable of the shell not set? '.' is the folder here"
-        raise SourceError.no_match("", "an empty name", hint)
+        raise no_match("", "an empty name", hint)
     found = Found()
     named = [_Named.of(path) for path in paths]
     top = named[0].top if len(named) == 1 else _common([one.top for one in named])
@@ -126,7 +128,7 @@ class _Named:
         while "=" in above.name:
             above = above.parent
             if _is_dir(above / DELTA_LOG):
-                raise SourceError.files_of_table(str(above))
+                raise _files_of_table(str(above))
         if self.kind == "folder":
             return sorted(_walk(self.name, skipped, frozenset()))
         if not _is_dir(self.top):
@@ -145,9 +147,9 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
-        raise SourceError.unreadable_folder(folder, error) from error
+        raise _unreadable(folder, error) from error
     if any(entry.name == DELTA_LOG and _is_folder(entry) for entry in found):
-        raise SourceError.files_of_table(folder)
+        raise _files_of_table(folder)
     return found
 
 
@@ -157,7 +159,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     except OSError as error:
         if error.errno == errno.ELOOP:  # a link to itself is no folder
             return False
-        raise SourceError.unreadable_folder(entry.path, error) from error
+        raise _unreadable(entry.path, error) from error
 
 
 def _inside(folder: str, above: frozenset[str]) -> frozenset[str] | None:
@@ -233,7 +235,7 @@ def _absolute(path: str) -> str:
     try:
         return os.path.normpath(Path(path).absolute())
     except FileNotFoundError as error:  # the working directory is gone
-        raise SourceError.unreadable_folder(path, error) from error
+        raise _unreadable(path, error) from error
 
 
 def _keys(path: str, top: str) -> dict[str, str]:
@@ -277,8 +279,31 @@ def _nothing(named: _Named, skipped: Sequence[str]) -> SourceError:
             if skipped
             else without
         )
-        return SourceError.no_match(named.name, found, endings)
+        return no_match(named.name, found, endings)
     what = "a glob that matches nothing" if named.kind == "glob" else "no such file or folder"
-    return SourceError.no_match(
-        named.name, what, f"the nearest folder that exists is {nearest_folder(named.name)!r}"
+    return no_match(named.name, what, f"the nearest folder that exists is {nearest_folder(named.name)!r}")
+
+
+def no_match(source: str, found: str, hint: str) -> SourceError:
+    """Return the error for a path, folder or glob that yields no log."""
+    return SourceError("no log matched the source", where=repr(source), found=found, hint=hint)
+
+
+def skipped_files(where: str, files: Sequence[str]) -> SkippedFilesWarning:
+    """Return the warning that names the files that are not read."""
+    number = "1 file or folder" if len(files) == 1 else f"{len(files):,} files or folders"
+    were = "was" if len(files) == 1 else "were"
+    return SkippedFilesWarning(f"{number} of {where} {were} skipped: {listed(map(repr, files))}")
+
+
+def _unreadable(folder: str, error: OSError) -> SourceError:
+    found = error.strerror or str(error)
+    return SourceError("a folder of the source cannot be read", where=repr(folder), found=found)
+
+
+def _files_of_table(folder: str) -> SourceError:
+    return SourceError(
+        "the files of a Delta table are not all rows of it: only its log says which are",
+        where=repr(folder),
+        hint="name the table alone; where only files are taken, those of DeltaTable(folder).file_uris()",
     )

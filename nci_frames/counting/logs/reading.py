@@ -87,7 +87,10 @@ class Scan:
         hint = f"fix the log, or skip these rows with {Option('on_invalid', 'drop')}"
         if NEITHER in rows_by_code and self.label is not None:
             hint = positive_hint(self.source, self.label) or hint
-        return InvalidRowsError.from_reasons(self.reasons(rows_by_code), where, hint)
+        reasons = self.reasons(rows_by_code).items()
+        found = listed(f"{quantity(rows, 'row')}: {reason}" for reason, rows in reasons)
+        msg = "the log has rows that are not valid predictions"
+        return InvalidRowsError(msg, where=where, found=found, hint=hint)
 
     def batches(
         self, frame: pl.LazyFrame, *, chunk_size: int, maintain_order: bool
@@ -126,9 +129,8 @@ class Scan:
     def need_two_classes(self, rows_by_code: Mapping[int, int]) -> None:
         """Raise InvalidRowsError if dropping labels other than 0 and 1 dropped a whole class."""
         # Without labels there is none that is neither 0 nor 1.
-        hint = positive_hint(self.source, str(self.label)) if rows_by_code.get(NEITHER) else None
-        if hint:
-            raise InvalidRowsError.from_reasons(self.reasons(rows_by_code), self.source.where, hint)
+        if rows_by_code.get(NEITHER) and positive_hint(self.source, str(self.label)):
+            raise self.refusal(rows_by_code, self.source.where)
 
     def dropped(self, rows_by_code: Mapping[int, int], *, whole: bool = True) -> InvalidRowsWarning | None:
         """Return the warning that says which rows were dropped, if any were."""

@@ -159,7 +159,9 @@ def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
     scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
     if scan is not None:
         if scan.label is None and labelled:
-            raise SchemaError.unlabelled(scan.source.where)
+            msg = "the predictions have no labels"
+            hint = "name the column with label=; count_scores counts rows without labels"
+            raise SchemaError(msg, where=scan.source.where, found="label=None", hint=hint)
         return scan
     frame = frame_source(predictions)
     names = frame.schema().names()

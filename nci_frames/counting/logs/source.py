@@ -91,7 +91,8 @@ class Source:
         """Raise SourceError if a file is not the one whose footer was read."""
         changed = self.changed()
         if changed:
-            raise SourceError.changed(changed)
+            hint = "count again after the files are complete"
+            raise SourceError.of_files("changed while it was read", changed, hint)
 
     def changed(self) -> dict[str, str]:
         """Return the files that are not those whose footers were read, and why."""

@@ -20,6 +20,7 @@ from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.types import common_types
 from nci_frames.counting.spark.files import need_columns_in_files
 from nci_frames.counting.spark.rows import SparkRows, is_spark, placeholder
+from nci_frames.schemas.checked import no_frame
 
 __all__ = ["ArrowStream", "Predictions", "SourceLike", "frame_source", "need_columns", "open_source"]
 
@@ -98,7 +99,7 @@ def frame_source(source: Predictions) -> Source:
         raise SourceError(msg, where=type(source).__name__, found=first_line(error), hint=hint) from error
     except pl.exceptions.PolarsError as error:
         # One column is a stream as well.
-        raise SchemaError.no_frame("the log", source, "a table, with a column for each part", None) from error
+        raise no_frame("the log", source, "a table, with a column for each part", None) from error
     # A stream that was read before has no rows; of that, as of a LazyFrame, counting makes an error.
     return Source(frame.lazy(), f"the {type(source).__name__}", rows=len(frame) or None, has_frames=True)
 

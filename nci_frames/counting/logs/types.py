@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import polars as pl
 
 from nci_frames.base.errors import MixedTypesWarning, SchemaError
-from nci_frames.base.messages import listed
+from nci_frames.base.messages import listed, quantity
 
 __all__ = ["common_types", "is_text"]
 
@@ -39,7 +39,7 @@ def common_types(
                 parts.setdefault(schema[column], []).append(part)
         common = _common(parts, role)
         if common is None:
-            problems.append(SchemaError.type_drift(column, _by_name(parts)))
+            problems.append(_drift(column, _by_name(parts)))
             continue
         types[column] = common
         if role == "score" and sum(dtype.is_float() for dtype in parts) > 1:
@@ -71,3 +71,16 @@ def _common(types: Iterable[pl.DataType], role: str) -> pl.DataType | None:
     # Of labels only two values matter, and "positive" is refused where Float64 does not tell it from others.
     labels = role == "label" and all(dtype.is_float() or dtype.is_integer() for dtype in kinds)
     return pl.Float64() if labels or (numbers and role in ("score", "weight")) else None
+
+
+def _drift(column: str, files_by_type: Mapping[str, Sequence[str]]) -> SchemaError:
+    found = "; ".join(
+        f"{dtype} in {quantity(len(files), 'file')} ({listed(map(repr, files))})"
+        for dtype, files in files_by_type.items()
+    )
+    return SchemaError(
+        f"column {column!r} has different types in different files",
+        where=f"{sum(map(len, files_by_type.values()))} files",
+        found=found,
+        hint="rewrite the files with one type, or count them separately and use merge_counts",
+    )

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_whole
-from nci_frames.base.errors import ParameterError
+from nci_frames.base.errors import InvalidRowsError, ParameterError
 from nci_frames.counting.logs.reading import predictions_of
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind
@@ -21,7 +21,7 @@ from nci_frames.counting.logs.sources import Predictions
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import BUCKET
 
-__all__ = ["BUCKET", "UnitSizes", "bucket_of_units", "unit_buckets", "unit_sizes"]
+__all__ = ["BUCKET", "UnitSizes", "bucket_of_units", "not_paired", "unit_buckets", "unit_sizes"]
 
 #: Above so many rows, units are counted in a sample of one in so many units.
 _MANY_ROWS, _SAMPLED = 1 << 24, 64
@@ -162,3 +162,14 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
+
+
+def not_paired(what: str, where: str, found: str) -> InvalidRowsError:
+    """Return the error for rows of two models that are not about the same units."""
+    return InvalidRowsError(
+        f"the rows cannot be paired: {what}",
+        where=where,
+        found=found,
+        hint="every model needs one row of each unit; for several rows of a unit use "
+        "bootstrap(counts, units='bucket')",
+    )

@@ -91,7 +91,8 @@ def score_range_in_spark(scan: Scan) -> ScoreRange:
 def _rows(scan: Scan) -> SparkRows:
     rows = scan.source.spark
     if rows is None:
-        raise SourceError.no_rows(scan.source.where)
+        hint = "a stream can be read only once: collect it first"
+        raise SourceError("the log has no rows", where=scan.source.where, hint=hint)
     return rows
 
 

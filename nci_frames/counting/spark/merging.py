@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from nci_frames.base.errors import InvalidRowsError
 from nci_frames.base.typing import Floats
+from nci_frames.counting.engine.batches import endless_weights
 from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.grid import counted_cells, joined
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
@@ -54,7 +54,7 @@ def counted_of(
     added = summed.filter(pl.col("code").is_null()).drop("code")
     added = added.rename(dict(zip(key_names(len(keys)), keys, strict=True)))
     if not np.isfinite(added.select((pl.col("positives") + pl.col("negatives")).sum()).item()):
-        raise InvalidRowsError.endless_weights(where)
+        raise endless_weights(where)
     if grid is None:
         return _at_scores(added, list(keys), rows_by_code, budget)
     return _on_grid(added, keys, grid, also, rows_by_code, budget)

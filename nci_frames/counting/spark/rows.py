@@ -15,12 +15,12 @@ import pyarrow as pa
 from nci_frames.base import errors
 from nci_frames.base.errors import NciFramesError, ParameterError, SchemaError, SourceError
 
-__all__ = ["SparkRows", "is_spark", "placeholder"]
+__all__ = ["SparkRows", "is_spark", "placeholder", "rows_in_spark"]
 
 _PYTHON_ERROR = re.compile(r"^(?!org\.|java\.|py4j\.)[\w.]+(?:Error|Exception): .*$", re.MULTILINE)
 #: One of ours, with its lines, as the executors' Python prints it.
 _OUR_ERROR = re.compile(
-    r"^nci_frames\.errors\.(\w+Error): (.*(?:\n  (?:where|found|hint):.*)*)", re.MULTILINE
+    r"^nci_frames\.base\.errors\.(\w+Error): (.*(?:\n  (?:where|found|hint):.*)*)", re.MULTILINE
 )
 _NO_PACKAGE = re.compile(r"No module named '(\w+)")
 
@@ -110,12 +110,18 @@ class SparkRows:
             raise _told(error, self.where) from error
 
 
+def rows_in_spark(where: str) -> SourceError:
+    """Return the error for rows that are in Spark and are wanted here."""
+    hint = "filter and join in Spark, before the scan; fetch a small frame with frame.toArrow()"
+    return SourceError("these rows are in Spark, where they can only be counted", where=where, hint=hint)
+
+
 def placeholder(schema: Mapping[str, pl.DataType], where: str) -> pl.LazyFrame:
     """Return a frame of some columns whose rows are elsewhere: reading them is refused."""
     from polars.io.plugins import register_io_source  # noqa: PLC0415
 
     def refuse(*_: Any) -> Iterator[pl.DataFrame]:
-        raise SourceError.rows_in_spark(where)
+        raise rows_in_spark(where)
 
     return register_io_source(refuse, schema=pl.Schema(schema), explain_name=where)
 

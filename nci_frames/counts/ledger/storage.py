@@ -17,7 +17,7 @@ from deltalake._internal import DeltaFileSystemHandler
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import LedgerError, OutputError
 from nci_frames.base.files import nearest_folder
-from nci_frames.base.messages import listed
+from nci_frames.base.messages import SHOWN_FILES, listed
 
 __all__ = ["Storage", "content_hash", "file_hash", "fsync_folder", "store_problem"]
 
@@ -86,7 +86,7 @@ class Storage:
     def need_empty(self) -> None:
         """Raise OutputError if files are there that no begun ledger has; hidden ones do not count."""
         if self.is_file:
-            raise OutputError.no_new_ledger(self.uri, "a file")
+            raise self._occupied("a file")
         if self.local is None or not os.path.isdir(self.local):  # noqa: PTH112 - as above
             return
         try:
@@ -95,7 +95,15 @@ class Storage:
             raise OutputError.unwritable(self.uri, error) from error
         foreign = [name for name in names if not name.startswith((_LOG, _HASHES, "ledger_part=", "."))]
         if foreign:
-            raise OutputError.no_new_ledger(self.uri, listed(map(repr, foreign)))
+            raise self._occupied(listed(map(repr, foreign)))
+
+    def _occupied(self, found: str) -> OutputError:
+        return OutputError(
+            "a new ledger needs a folder of its own",
+            where=repr(self.uri),
+            found=found,
+            hint="name a folder that is empty or not there yet; the ledger comes before the files to count",
+        )
 
     def found_instead(self) -> str | None:
         """Say what is in the place of a ledger that is not there; None of an object store."""
@@ -155,10 +163,19 @@ class Storage:
                 opened = self._store().open_input_file(name)
                 content = bytes(opened.read(opened.size()))
         except OSError as error:
-            raise LedgerError.damaged_ledger(self.uri, {name: error.strerror or str(error)}) from error
+            raise self.damaged({name: error.strerror or str(error)}) from error
         if content_hash(content) != Path(name).stem:
-            raise LedgerError.damaged_ledger(self.uri, {name: "its content is not what was written"})
+            raise self.damaged({name: "its content is not what was written"})
         return content
+
+    def damaged(self, files: Mapping[str, str]) -> LedgerError:
+        """Return the error for files of the ledger that are not as they were written; path to reason."""
+        return LedgerError(
+            "the ledger is damaged",
+            where=repr(self.uri),
+            found=listed((f"{file!r}: {reason}" for file, reason in files.items()), SHOWN_FILES),
+            hint="restore these files from a backup, or count the sources again into another ledger",
+        )
 
     def record_log_hashes(self) -> None:
         """Keep the hashes of the files of the log that have none yet."""

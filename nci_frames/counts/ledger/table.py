@@ -33,6 +33,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
 from nci_frames.base.errors import LedgerError, OutputError, SchemaError
+from nci_frames.base.messages import Call
 from nci_frames.counts.ledger.storage import Storage, content_hash, store_problem
 
 __all__ = ["COLUMNS", "CommitFailedError", "LedgerTable", "Snapshot"]
@@ -81,7 +82,7 @@ class LedgerTable:
         """
         wrong = self.storage.check_log(since=self.storage.newest_checkpoint())
         if wrong:
-            raise LedgerError.damaged_ledger(self.storage.uri, wrong)
+            raise self.storage.damaged(wrong)
         try:
             if self.storage.is_file or not DeltaTable.is_deltatable(self.storage.uri, self.storage.options):
                 return None
@@ -92,7 +93,7 @@ class LedgerTable:
                 # Mostly it is out of reach, or the credentials are wrong.
                 msg = "the ledger cannot be read"
                 raise LedgerError(msg, where=repr(self.storage.uri), found=found) from error
-            raise LedgerError.damaged_ledger(self.storage.uri, {"_delta_log": found}) from error
+            raise self.storage.damaged({"_delta_log": found}) from error
 
     def existing(self) -> Snapshot:
         """Return the newest version.
@@ -109,7 +110,13 @@ class LedgerTable:
 
     def absent(self) -> LedgerError:
         """Return the error that there is no ledger."""
-        return LedgerError.no_ledger(self.storage.uri, self.storage.found_instead())
+        append = Call("append(source)", "nci-frames ledger append")
+        return LedgerError(
+            "there is no ledger here",
+            where=repr(self.storage.uri),
+            found=self.storage.found_instead(),
+            hint=f"check the path; {append} makes a new ledger",
+        )
 
     def create(self) -> Snapshot:
         """Make an empty ledger unless there is one.
@@ -135,7 +142,7 @@ class LedgerTable:
         self.storage.record_log_hashes()
         made = self.snapshot()
         if made is None:
-            raise LedgerError.damaged_ledger(self.storage.uri, {"_delta_log": "it is missing"})
+            raise self.storage.damaged({"_delta_log": "it is missing"})
         return made
 
     def with_columns(self, snapshot: Snapshot, keys: Mapping[str, pl.DataType]) -> Snapshot:

@@ -131,7 +131,7 @@ class View:
             if found.get(state.identity, (0, 0, 0)) != expected:
                 wrong[shown_path(state.facts["path"])] = "its increments do not add up to its control totals"
         if wrong:
-            raise LedgerError.damaged_ledger(self.table.storage.uri, wrong)
+            raise self.table.storage.damaged(wrong)
         if len(kept) == len(blocks):
             return cells
         counts = blocks["block"].is_in(kept["block"].implode())

@@ -8,6 +8,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.evaluation.imbalance.sensitivity import on_surface, width_of
 from nci_frames.schemas import PATHS, RATES, collect
 from nci_frames.schemas.checked import checked
+from nci_frames.schemas.keys import wrong_key
 
 __all__ = ["surface_path_length"]
 
@@ -87,7 +88,7 @@ def surface_path_length(
         raise SchemaError.missing_column(over, "over", "the keys of the rates", keys)
     group = ["model", *(key for key in keys if key != over)]
     if "ratio" in group:
-        raise SchemaError.wrong_key("ratio", "the rates frame", "has the name of a column of the paths")
+        raise wrong_key("ratio", "the rates frame", "has the name of a column of the paths")
     twice = frame.filter(pl.struct(*group, over).is_duplicated()).sort(*group, over)
     if len(twice):
         msg = "a model has several operating points at one step"

@@ -5,6 +5,7 @@ import re
 import polars as pl
 
 from nci_frames.base.errors import ParameterError, UnknownMetricError
+from nci_frames.base.messages import listed, nearest_name
 from nci_frames.evaluation.metrics.metric import CalledMetric, Metric
 from nci_frames.evaluation.metrics.registry import all_metrics, resolve
 
@@ -77,7 +78,7 @@ def called_metric(asked: str | pl.Expr) -> CalledMetric:
         if known is not None:
             return known
         hint = "an expression has no direction: register_metric gives it one; a called metric needs no alias"
-        raise UnknownMetricError.from_name(label, _names(), hint=hint)
+        raise _unknown(label, hint)
     found, settings = _found(asked)
     return found.build(**settings)
 
@@ -123,8 +124,17 @@ def _found(label: object) -> tuple[Metric, dict[str, float]]:
         raise ParameterError.out_of_range("metric", label, _WANTED)
     found = resolve(label)
     if found is None:
-        raise UnknownMetricError.from_name(label, _names(), hint=_hint(label))
+        raise _unknown(label, _hint(label))
     return found
+
+
+def _unknown(label: str, hint: str | None) -> UnknownMetricError:
+    """Return the error for a name that no metric has; the nearest known name is told if *hint* is None."""
+    known = _names()
+    close = None if hint else nearest_name(label, known)
+    hint = f"did you mean {close!r}?" if close else hint or "nci_frames.metrics() lists them all"
+    found = f"known are {listed(map(repr, known), 12)}"
+    return UnknownMetricError(f"unknown metric {label!r}", found=found, hint=hint)
 
 
 def _hint(label: str) -> str | None:

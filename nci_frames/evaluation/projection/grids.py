@@ -14,6 +14,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import first_line, listed
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.evaluation.support.flags import defined_flags, flags, hidden_flags, log_rarity
+from nci_frames.schemas.frame import lacking
 
 __all__ = [
     "SUPPORT",
@@ -141,8 +142,7 @@ def require_bounds(frame: pl.DataFrame) -> None:
     """Raise SchemaError unless rates have the bounds that a band needs."""
     missing = [name for name in _BOUNDS if name not in frame.columns]
     if missing:
-        maker = 'compute_rates(counts, interval="wilson")'
-        raise SchemaError.not_a_frame("bounded rates", missing, frame.columns, maker)
+        raise lacking("bounded rates", missing, frame.columns, 'compute_rates(counts, interval="wilson")')
 
 
 def require_selected(frame: pl.DataFrame) -> None:

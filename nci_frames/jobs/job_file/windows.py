@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from nci_frames.base.errors import ParameterError, SourceError
 from nci_frames.base.messages import Option
+from nci_frames.counting.logs.paths import no_match
 from nci_frames.jobs.ledger.sources import SourceFile, find_logs
 
 __all__ = ["check_template", "find_windows"]
@@ -86,9 +87,7 @@ def find_windows(
         msg = f"no window begins before {Option('until')}"
         raise SourceError(msg, where=", ".join(map(repr, paths)), found=found, hint="give a later date")
     if not files:
-        raise SourceError.no_match(
-            ", ".join(paths), "no file of any window", "is the date written as in the path?"
-        )
+        raise no_match(", ".join(paths), "no file of any window", "is the date written as in the path?")
     return files
 
 

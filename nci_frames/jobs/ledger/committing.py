@@ -5,7 +5,7 @@ import time
 
 import polars as pl
 
-from nci_frames.base.errors import ConflictError, LedgerError
+from nci_frames.base.errors import ConflictError
 from nci_frames.counts.ledger.entries import entry_rows
 from nci_frames.counts.ledger.key_types import stored_type, to_stored
 from nci_frames.counts.ledger.table import CommitFailedError, LedgerTable
@@ -86,5 +86,5 @@ def _commit(view: View, work: Work, batch: list[Item]) -> View:
         item.done = True
     after = table.snapshot()
     if after is None:
-        raise LedgerError.damaged_ledger(table.storage.uri, {"_delta_log": "it is missing"})
+        raise table.storage.damaged({"_delta_log": "it is missing"})
     return View(table, after, view.generation)

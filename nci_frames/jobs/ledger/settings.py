@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from nci_frames.base.arguments import LEAST_BUCKETS, check_whole
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import Option
+from nci_frames.base.messages import Option, shown
 from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.counts.ledger.storage import content_hash
@@ -73,7 +73,7 @@ class CountingSettings:
             if name not in known:
                 raise ParameterError.unknown_choice("the option of a ledger", name, sorted(known))
             if name in _COLUMNS and not isinstance(value, str | None):
-                raise ParameterError.wrong_kind(name, value, "a string or None", None, None)
+                raise ParameterError(f"{Option(name)} must be a string or None", found=shown(value))
         if isinstance(thresholds, str) and thresholds != "exact":
             msg = 'the thresholds of a ledger must be a list of numbers or "exact"'
             hint = "they must be the same for every log; logit_thresholds(501) fits most"

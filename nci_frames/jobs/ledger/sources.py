@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nci_frames.base.errors import ParameterError, SkippedFilesWarning, SourceError
+from nci_frames.base.errors import ParameterError, SourceError
 from nci_frames.base.messages import first_line, listed
 from nci_frames.base.urls import local_path
-from nci_frames.counting.logs.paths import find_files
+from nci_frames.counting.logs.paths import find_files, skipped_files
 from nci_frames.counting.logs.sources import ArrowStream
 from nci_frames.counts.ledger.storage import content_hash, file_hash
 from nci_frames.jobs.ledger.settings import CountingSettings
@@ -124,7 +124,7 @@ def find_logs(
         raise SourceError("the source is an empty list", hint="name a path, folder or glob")
     found = find_files(paths)
     if found.skipped:
-        warning = SkippedFilesWarning.of(where or listed(map(repr, paths)), found.skipped)
+        warning = skipped_files(where or listed(map(repr, paths)), found.skipped)
         warnings.warn(warning, stacklevel=stacklevel)
     return [
         SourceFile(str(Path(file.path).absolute()), tuple(sorted(file.keys.items())), window)
