@@ -7,6 +7,7 @@ TSC := $(VENV)/node/node_modules/.bin/tsc
 OUT ?= demo-output
 SEED ?= 1
 SCALE ?= 1
+N ?= 120
 # PySpark needs an older pandas than everything else, hence a place of its own, which takes the rest from .venv.
 SPARK := .venv-spark
 SPARK_PIP := $(SPARK)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint $(SPARK)/constraints.txt
@@ -19,7 +20,7 @@ MARKS ?= spark or engines
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-job test quick lint format bench bench-report coverage types gallery api docs wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions
+.PHONY: help demo demo-job test quick lint format bench bench-report coverage types gallery api docs wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions mutants
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +74,9 @@ bench: $(VENV)/.dev ## time counting against DuckDB, Polars, NumPy and scikit-le
 
 bench-report: $(VENV)/.dev ## time comparisons and reports, write the table of docs/performance.md (5 minutes, 2 GB)
 	$(BIN)/python benchmarks/report.py --write
+
+mutants: $(VENV)/.dev ## change the package by chance in N places, tell which changes the quick tests miss (1 hour; SEED=1 N=120)
+	$(BIN)/python -m benchmarks.mutants --seed $(SEED) --count $(N)
 
 reproductions: $(VENV)/.dev ## compute the figures and tables of the papers again, write docs/reproductions.md (1 minute)
 	$(BIN)/python -m docs.reproductions
