@@ -129,8 +129,9 @@ from .evaluation.prevalence.expected_values import expected_values as expected_v
 from .evaluation.prevalence.project_traffic import project_traffic as project_traffic
 
 # questions
-from .questions.compare import compare_models as compare_models
-from .questions.tables import Comparison as Comparison
+from .questions.comparison import compare_models as compare_models
+from .questions.question import Question as Question
+from .questions.comparison import Comparison as Comparison
 
 # tables
 from .tables.great_tables import ranked_table as ranked_table

@@ -4,14 +4,14 @@ The precision-recall curve of such a model has two steps, so that the average pr
 tpr * precision + (1 - tpr) * prevalence: an oracle in one line.
 """
 
+import copy
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from nci_frames.questions.compare import compare_models
-from nci_frames.questions.tables import Comparison
+from nci_frames.questions.comparison import Comparison, compare_models
 
 MODELS = {"boosted trees": (0.82, 0.012), "forest": (0.64, 0.004), "logistic": (0.90, 0.060)}
 HOSTILE = (
@@ -35,6 +35,13 @@ def comparison(models: Models = MODELS, **options: Any) -> Comparison:
     """Return what ``make_comparison`` makes, once for equal arguments, as many tests read the same."""
     fixed = {name: value if isinstance(value, str | int) else tuple(value) for name, value in options.items()}
     return _made(tuple(models.items()), **fixed)
+
+
+def altered(comparison: Comparison, **tables: Any) -> Comparison:
+    """Return the comparison with some of its tables replaced."""
+    other = copy.copy(comparison)
+    other.__dict__.update(tables)
+    return other
 
 
 @functools.cache

@@ -22,7 +22,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import nci_frames as nf
-from nci_frames.questions.tables import Comparison
+from nci_frames.questions.comparison import Comparison
 from nci_frames.reporting.write import write_report
 from nci_frames.tables.numbers import format_value
 from tests.browsing import ARGUMENTS, DESKTOP, PHONE, Visit, settled

@@ -19,7 +19,7 @@ from nci_frames.options.command_line import (
 
 if TYPE_CHECKING:
     from nci_frames.jobs.report import ReportJob
-    from nci_frames.questions.questions import Answer
+    from nci_frames.questions.answer import Answer
 
 __all__ = ["REPORT_COMMANDS"]
 
@@ -87,7 +87,7 @@ def report(
     """
     from nci_frames.counting.thresholds.grids import named_thresholds
     from nci_frames.jobs.report import ReportJob
-    from nci_frames.questions.questions import Question
+    from nci_frames.questions.question import Question
 
     job = ReportJob(
         source=logs[0] if len(logs) == 1 else list(logs),
@@ -180,13 +180,13 @@ def _run(job: "ReportJob") -> "Answer":
     clean_up_when_interrupted()
     published = run_report(job)
     console = Console(highlight=False)
-    print_answer(published.answer, console, published.comparison)
+    print_answer(published.comparison.said, console, published.comparison)
     print_comparison(published.comparison, console, title=job.title or "")
     for warning in published.tally.warnings:
         tell_warning(str(warning))
     told = f"{quantity(published.tally.counted, 'prediction')} counted; report: {published.reports[0]}"
     click.echo(printable(told))
-    return published.answer
+    return published.comparison.said
 
 
 REPORT_COMMANDS = (report, demo)

@@ -22,12 +22,11 @@ from nci_frames.jobs.field_file import read_field, segments_of
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.small_segments import field_with_small_pooled
 from nci_frames.questions.answer_lines import short_answer
-from nci_frames.questions.answers import answer_question
-from nci_frames.questions.compare import comparison_of
+from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.figures import report_charts
-from nci_frames.questions.questions import Answer, Question
+from nci_frames.questions.places import main_beta
+from nci_frames.questions.question import Question
 from nci_frames.questions.summary import TITLE
-from nci_frames.questions.tables import Comparison
 from nci_frames.reporting.write import REPORT_KINDS, write_report
 
 __all__ = ["Published", "ReportJob", "run_report"]
@@ -69,7 +68,6 @@ class Published:
     """What a job found, and the files that it wrote."""
 
     comparison: Comparison
-    answer: Answer
     tally: Tally
     #: The report in each of its formats; the first is the one that was asked for first.
     reports: tuple[Path, ...]
@@ -125,9 +123,10 @@ def run_report(job: ReportJob) -> Published:
         repeat = None if job.columns.get("repeat") is None else REPEAT
         with steps_shown(STEPS) as begin:
             begin()
-            comparison = comparison_of(
+            comparison = Comparison(
                 tally.counts,
                 prevalence=at,
+                question=job.question if job.question.beta != 1 else _with_beta(job),
                 beta=job.beta,
                 threshold=job.threshold,
                 segments=segments,
@@ -138,14 +137,16 @@ def run_report(job: ReportJob) -> Published:
                 unit_rows=None if counted.units is None else counted.units.repeated,
             )
             begin()
-            question = replace(job.question, beta=comparison.main_beta)
-            answer = answer_question(
-                question, comparison, tally.counts, unit_counts=counted.by_unit, repeat=repeat
-            )
+            comparison.answer  # noqa: B018 - computed in this step
             begin()
-            written = _write(job, counted, comparison, answer, folder)
+            written = _write(job, counted, comparison, folder)
     reports, tables, charts = (tuple(job.out / name for name in names) for names in written)
-    return Published(comparison, answer, tally, reports, tables, charts)
+    return Published(comparison, tally, reports, tables, charts)
+
+
+def _with_beta(job: ReportJob) -> Question:
+    """Return the question with the beta compared that is nearest to 1."""
+    return replace(job.question, beta=main_beta(job.beta))
 
 
 def _check_kinds(job: ReportJob) -> None:
@@ -163,11 +164,11 @@ def _check_kinds(job: ReportJob) -> None:
 
 
 def _write(
-    job: ReportJob, counted: ReportCounts, comparison: Comparison, answer: Answer, folder: Path
+    job: ReportJob, counted: ReportCounts, comparison: Comparison, folder: Path
 ) -> tuple[list[str], ...]:
     """Write all files of a job into a folder; return their names there: reports, tables, charts."""
     tally = counted.tally
-    facts = _facts(counted, comparison, answer)
+    facts = _facts(counted, comparison)
     reports = [f"report.{kind}" for kind in dict.fromkeys(job.formats)]
     at = job.question.prevalence
     scenarios = None if at is None else {"asked": at}
@@ -176,7 +177,7 @@ def _write(
     frames = {
         f"tables/{name}.{kind}": table
         for kind in dict.fromkeys(job.tables)
-        for name, table in _tables(tally.counts, comparison, answer).items()
+        for name, table in _tables(tally.counts, comparison).items()
     }
     for name, frame in frames.items():
         save_table(frame, folder / name)
@@ -190,14 +191,14 @@ def _write(
     return reports, list(frames), list(charts)
 
 
-def _tables(counts: pl.DataFrame, comparison: Comparison, answer: Answer) -> dict[str, pl.DataFrame]:
-    return {"counts": counts, "answer": answer.models, "answer_winners": answer.winners, **comparison.tables}
+def _tables(counts: pl.DataFrame, comparison: Comparison) -> dict[str, pl.DataFrame]:
+    return {"counts": counts, **comparison.tables}
 
 
-def _facts(counted: ReportCounts, comparison: Comparison, answer: Answer) -> list[tuple[str, str]]:
+def _facts(counted: ReportCounts, comparison: Comparison) -> list[tuple[str, str]]:
     tally, observed = counted.tally, comparison.observed_prevalence
     return [
-        ("answer", short_answer(answer)),
+        ("answer", short_answer(comparison.said)),
         ("source", tally.where),
         *([("files", f"{tally.files:,}")] if tally.files else []),
         ("rows counted", f"{tally.counted:,}"),

@@ -27,7 +27,7 @@ from nci_frames.jobs.reported import Reported, Scope
 from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.jobs.traffic import TrafficTables, count_traffic, traffic_tables
-from nci_frames.questions.compare import comparison_of
+from nci_frames.questions.comparison import Comparison
 from nci_frames.reporting.gates import RunSummary, run_summary
 from nci_frames.reporting.history import write_history
 from nci_frames.reporting.write import write_form
@@ -232,7 +232,7 @@ def _write(
     named = {name: eta for name, eta in job.scenarios.items() if isinstance(eta, float)}
     if traffic is not None and traffic.estimate is not None:
         named.setdefault("traffic", traffic.estimate["prevalence"])
-    comparison = comparison_of(
+    comparison = Comparison(
         table,
         prevalence=sorted({*job.report.prevalence, *named.values()}),
         beta=job.report.beta,

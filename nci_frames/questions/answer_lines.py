@@ -8,8 +8,8 @@ import polars as pl
 from nci_frames.base.messages import quantity
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.evaluation.support.reasons import in_brief
+from nci_frames.questions.answer import Answer
 from nci_frames.questions.known_order import known_order, some_models
-from nci_frames.questions.questions import Answer
 from nci_frames.questions.verdicts import Lead, read_leads
 from nci_frames.tables.numbers import format_grid, format_threshold, format_value
 
@@ -22,15 +22,13 @@ def answer_lines(answer: Answer, /) -> list[str]:
     """Return an answer in at most six lines, the most important first.
 
     >>> import nci_frames as nf
-    >>> from nci_frames.questions.answers import answer_question
-    >>> from nci_frames.questions.questions import Question
     >>> counts = pl.DataFrame({
     ...     "model": ["a", "b"], "threshold": 0.5, "tp": [600, 800], "fp": [10, 200], "fn": [400, 200],
     ...     "tn": [9990, 9800],
     ... })
-    >>> comparison = nf.compare_models(counts, prevalence=[0.005, 0.5], repeats=20)
-    >>> question = Question(prevalence=0.01, threshold=0.5)
-    >>> for line in answer_lines(answer_question(question, comparison, counts)):
+    >>> question = nf.Question(prevalence=0.01, threshold=0.5)
+    >>> comparison = nf.compare_models(counts, prevalence=[0.005, 0.5], question=question, repeats=20)
+    >>> for line in answer_lines(comparison.said):
     ...     print(line)
     At prevalence 0.01, by F1 at threshold 0.5:
     choose a, threshold 0.5: F1 0.706 (95 %: 0.650 to 0.748)
@@ -119,8 +117,9 @@ def _place(answer: Answer) -> str:
 def _measure(answer: Answer) -> str:
     question, name = answer.question, _name(answer)
     if question.cost is not None:
-        missed, false = question.cost
-        name += f" (a missed positive costs {missed:,.15g}, a false alarm {false:,.15g})"
+        missed, false, *review = question.cost
+        costs = f"a missed positive costs {missed:,.15g}, a false alarm {false:,.15g}"
+        name += f" ({costs}{''.join(f', the review of an alert {cost:,.15g}' for cost in review)})"
     if question.alerts is not None:
         among = quantity(question.volume or 0, "row")
         return f"{name} with at most {quantity(question.alerts, 'alert')} among {among}"

@@ -9,8 +9,9 @@ import polars as pl
 
 from nci_frames import charts
 from nci_frames.base.errors import ParameterError
+from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.log_tables import MOST_MODELS
 from nci_frames.questions.segment_table import CHARTED, LABEL, segment_labels, worst_first
-from nci_frames.questions.tables import MOST_MODELS, Comparison
 from nci_frames.tables.numbers import format_grid
 
 __all__ = ["Figure", "report_charts", "report_figures", "shown_models"]

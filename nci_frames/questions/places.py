@@ -1,20 +1,35 @@
 """The prevalences and betas of a comparison that its tables and its summary show."""
 
+import math
 from collections.abc import Sequence
+from typing import cast
 
-from nci_frames.base.arguments import nearest
+import polars as pl
+
+from nci_frames.base.arguments import nearest, prevalence_values
+from nci_frames.base.errors import ParameterError
+from nci_frames.evaluation.field.prevalences import Field, field_of, is_field
+from nci_frames.questions.field_tables import field_grid
 
 __all__ = [
+    "answer_prevalences",
     "beta_range",
+    "compared",
     "main_beta",
-    "main_prevalences",
     "middle_prevalence",
     "prevalence_range",
     "tested_prevalences",
+    "with_asked",
 ]
+
+#: More prevalences would take minutes, and no table or chart shows them.
+_MOST_PREVALENCES = 10_000
 
 #: At so many prevalences all models are compared with the best one.
 _MOST_TESTED = 48
+
+#: Steps of the prevalences at which a page can be asked.
+_STEPS = 96
 
 
 def main_beta(betas: Sequence[float]) -> float:
@@ -27,16 +42,11 @@ def middle_prevalence(grid: Sequence[float], observed: float | None) -> float:
     return nearest(grid, grid[len(grid) // 2] if observed is None else observed)
 
 
-def main_prevalences(grid: Sequence[float], observed: float | None) -> tuple[float, ...]:
-    """Return the lowest, a middle and the highest prevalence of the grid."""
-    return tuple(sorted({grid[0], middle_prevalence(grid, observed), grid[-1]}))
-
-
-def tested_prevalences(grid: Sequence[float], observed: float | None) -> tuple[float, ...]:
+def tested_prevalences(grid: Sequence[float], mains: Sequence[float]) -> tuple[float, ...]:
     """Return the main prevalences, and of the others as many, evenly, as a limit allows."""
     steps = min(len(grid), _MOST_TESTED)
     picked = {grid[round(step * (len(grid) - 1) / max(steps - 1, 1))] for step in range(steps)}
-    return tuple(sorted(picked.union(main_prevalences(grid, observed))))
+    return tuple(sorted(picked.union(mains)))
 
 
 def prevalence_range(grid: Sequence[float], observed: float | None) -> tuple[float, float]:
@@ -48,8 +58,40 @@ def prevalence_range(grid: Sequence[float], observed: float | None) -> tuple[flo
     return low / (low + (1 - low) * wide), high * wide / (high * wide + 1 - high)
 
 
+def answer_prevalences(
+    inside: Sequence[float], span: tuple[float, float], observed: float | None
+) -> list[float]:
+    """Return the prevalences of a grid, the log's own, and even steps of the log odds between the ends."""
+    low, high = (math.log(eta / (1 - eta)) for eta in span)
+    steps = [1 / (1 + math.exp(-(low + (high - low) * step / _STEPS))) for step in range(1, _STEPS)]
+    # What is shown is what was asked: a number of four digits.
+    round_ones = [float(f"{eta:.4g}") for eta in steps]
+    own = [observed] if observed is not None and span[0] <= observed <= span[1] else []
+    return sorted({*span, *inside, *own, *(eta for eta in round_ones if span[0] < eta < span[1])})
+
+
 def beta_range(betas: Sequence[float]) -> tuple[float, float]:
     """Return the lowest and the highest beta of a logarithmic axis, a factor of 16 apart at least."""
     inside = [beta for beta in betas if 0 < beta < float("inf")] or [1.0]
     wide = max(1.0, 4 / (max(inside) / min(inside)) ** 0.5)
     return min(inside) / wide, max(inside) * wide
+
+
+def with_asked(numbers: Sequence[float], asked: float | None) -> tuple[float, ...]:
+    """Return numbers in their order, with one that is asked for."""
+    return tuple(numbers) if asked is None else tuple(sorted({*numbers, asked}))
+
+
+def compared(
+    frame: pl.DataFrame, prevalence: float | Sequence[float] | Field, segments: Sequence[str]
+) -> tuple[list[float], pl.DataFrame | None]:
+    """Return the prevalences of the tables over prevalence, and those of the segments, if they have some."""
+    if is_field(prevalence):
+        field = field_of(cast("Field", prevalence), frame, segments)
+        return field_grid(field), field
+    asked = prevalence_values(cast("float", prevalence)) or []
+    if len(asked) > _MOST_PREVALENCES:
+        msg = f"a comparison takes at most {_MOST_PREVALENCES:,} prevalences"
+        hint = "its borders are exact whatever the grid is; project_rates takes longer grids"
+        raise ParameterError(msg, found=f"{len(asked):,}", hint=hint)
+    return asked, None

@@ -7,7 +7,7 @@ from typing import Literal
 import polars as pl
 
 from nci_frames.evaluation.support.reasons import why_doubtful
-from nci_frames.questions.tables import Comparison
+from nci_frames.questions.comparison import Comparison
 from nci_frames.tables.cells import RankedCells, ranked_cells
 from nci_frames.tables.numbers import format_grid
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.questions.tables import Comparison
+from nci_frames.questions.comparison import Comparison
 from nci_frames.schemas import key_text
 from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import format_threshold

@@ -1,7 +1,7 @@
 """Counts and rates by segment -> their sizes, why they differ, and whether projection holds."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import polars as pl
 
@@ -52,25 +52,21 @@ def segment_order(
     together: pl.DataFrame,
     units: str | None,
     by_unit: pl.DataFrame | None,
-    threshold: float,
-    prevalence: float,
-    beta: float,
+    **judged: Any,
 ) -> pl.DataFrame | None:
     """Rank the segments of the best model; None unless there are two, counted at the threshold.
 
-    *together* are the counts of all segments together.
+    *together* are the counts of all segments together, *judged* what ``rank_segments`` is given besides.
     """
     if points is None or points["tp"].null_count() or points.select(segments).n_unique() < 2:
         return None
     return segments_in_order(
         counts,
         segments,
-        threshold=threshold,
-        prevalence=prevalence,
-        beta=beta,
         together=together,
         units=units,
         by_unit=None if units is None else by_unit,
+        **judged,
     )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.questions.tables import Comparison
+from nci_frames.questions.comparison import Comparison
 
 __all__ = ["fold_spread"]
 

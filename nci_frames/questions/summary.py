@@ -6,13 +6,13 @@ from typing import Literal
 
 import polars as pl
 
+from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked_tables import (
     Measure,
     RankedTable,
     own_threshold_words,
     ranked_tables,
 )
-from nci_frames.questions.tables import Comparison
 from nci_frames.questions.verdicts import Order, Verdict, read_leads, read_order, read_verdict
 
 __all__ = ["TITLE", "Answer", "Role", "Summary", "segment_areas", "summarise"]

@@ -4,7 +4,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-__all__ = ["observed_prevalence", "uncounted", "undefined_groups"]
+from nci_frames.counts.score_scale import HIGHEST, LOWEST, no_probabilities, share_off_scale
+from nci_frames.evaluation.arrays.few_thresholds import near_threshold
+from nci_frames.schemas import COUNTS
+
+__all__ = ["observed_prevalence", "off_scale", "uncounted", "undefined_groups"]
 
 
 def observed_prevalence(rates: pl.DataFrame) -> float | None:
@@ -71,11 +75,12 @@ def _totals(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
 
 def _neighbours(told: pl.DataFrame, rates: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return the nearest thresholds below and above that of each point that were counted."""
-    # Null where there is no point.
-    at = pl.lit(told["threshold"].first(), pl.Float64)
-    threshold = pl.col("threshold")
-    return rates.group_by(keys).agg(
-        below=threshold.filter(threshold < at).max(), above=threshold.filter(threshold > at).min()
+    at, threshold = pl.col("__at"), pl.col("threshold")
+    wanted = told.select(*keys, __at="threshold")
+    return (
+        rates.join(wanted, on=keys, how="left", nulls_equal=True)
+        .group_by(keys)
+        .agg(below=threshold.filter(threshold < at).max(), above=threshold.filter(threshold > at).min())
     )
 
 
@@ -90,3 +95,13 @@ def _not_counted() -> pl.Expr:
         number("threshold"),
         near,
     )
+
+
+def off_scale(counts: pl.DataFrame) -> str | None:
+    """Say that a threshold of 0.5 meets scores that are no probabilities; None where they may be."""
+    ends = near_threshold(counts, LOWEST, HIGHEST)
+    told = no_probabilities(share_off_scale(ends, COUNTS.keys(counts.columns)))
+    if told is None:
+        return None
+    advice = "compare at the threshold that is in use"
+    return f"{told}, so decisions at 0.5 may not be those that are made: {advice}"

@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.base.messages import quantity
 from nci_frames.evaluation.support.reasons import in_brief, why_doubtful
-from nci_frames.questions.tables import Comparison
+from nci_frames.questions.comparison import Comparison
 from nci_frames.tables.numbers import format_threshold, format_value
 
 __all__ = ["WorstSegments", "segment_lines", "worst_segments"]

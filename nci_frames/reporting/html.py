@@ -15,12 +15,12 @@ from altair.utils.schemapi import debug_mode
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts.theme import DARK, DASHES, model_style
+from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.figures import Figure, report_figures, shown_models
 from nci_frames.questions.ranked_tables import doubt_of, own_threshold_words
 from nci_frames.questions.segment_table import segment_numbers, why_untested
 from nci_frames.questions.spread import fold_spread
 from nci_frames.questions.summary import TITLE, Summary, summarise
-from nci_frames.questions.tables import Comparison
 from nci_frames.questions.verdicts import read_assumption, read_independence
 from nci_frames.questions.worst_segments import worst_segments
 from nci_frames.reporting.bundle import vega_bundle

@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.spread import fold_spread
 from nci_frames.questions.summary import TITLE, Summary, segment_areas, summarise
-from nci_frames.questions.tables import Comparison
 from nci_frames.questions.verdicts import Order, read_assumption, read_independence
 from nci_frames.schemas import SEGMENT_RANKS
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked_tables import own_threshold_words
-from nci_frames.questions.tables import Comparison
 from nci_frames.tables.names import drawable
 
 __all__ = ["live_numbers"]

@@ -8,10 +8,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked_tables import doubt_of
 from nci_frames.questions.spread import fold_spread
 from nci_frames.questions.summary import TITLE, Role, segment_areas, summarise
-from nci_frames.questions.tables import Comparison
 from nci_frames.questions.verdicts import read_assumption, read_independence
 from nci_frames.questions.worst_segments import worst_segments
 from nci_frames.reporting.gates import RunSummary

@@ -7,11 +7,11 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from nci_frames.questions.answer import Answer
 from nci_frames.questions.answer_lines import answer_lines, conclusion_lines
-from nci_frames.questions.questions import Answer
+from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked_tables import doubt_of, ranked_tables
 from nci_frames.questions.summary import summarise
-from nci_frames.questions.tables import Comparison
 from nci_frames.questions.verdicts import name_best, read_assumption, read_independence
 from nci_frames.questions.worst_segments import segment_lines
 from nci_frames.tables.cells import Cell, RankedCells

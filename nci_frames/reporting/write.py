@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.files import file_kind, replacing
+from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.summary import TITLE
-from nci_frames.questions.tables import Comparison
 from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.json import render_json

@@ -17,13 +17,13 @@ import nci_frames as nf
 from nci_frames.base.errors import ParameterError
 from nci_frames.commands.cli import main
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
+from nci_frames.questions.answer import Answer
 from nci_frames.questions.answer_lines import answer_lines, conclusion_lines, short_answer
-from nci_frames.questions.answers import answer_question
-from nci_frames.questions.questions import Answer, Question
 from nci_frames.questions.summary import summarise
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_conclusion
+from tests.comparisons import altered
 from tests.logs import random_log
 
 LOG = random_log(1500, seed=4).drop("country", "fold")
@@ -43,7 +43,7 @@ Ask = Callable[..., Answer]
 
 @pytest.fixture(scope="module")
 def ask(comparison: nf.Comparison) -> Ask:
-    return lambda **options: answer_question(Question(**options), comparison, COUNTS, repeats=200)
+    return lambda **options: comparison.asking(**options).said
 
 
 def cost(row: dict[str, Any], eta: float, missed: float, false: float) -> float:
@@ -132,8 +132,8 @@ def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(compariso
     """The model with the largest PR-AUC over prevalence may be another one."""
     areas = nf.compute_areas(COUNTS, prevalence=0.1).filter(metric="roc_auc").sort("value")
     other, best = areas["model"]
-    led = replace(comparison, area_winners=comparison.area_winners.with_columns(model=pl.lit(other)))
-    answer = answer_question(Question(prevalence=0.1, metric="roc_auc"), led, COUNTS, repeats=100)
+    led = altered(comparison, area_winners=comparison.area_winners.with_columns(model=pl.lit(other)))
+    answer = led.asking(prevalence=0.1, metric="roc_auc").said
     assert answer.models["model"].to_list() == [best, other]
     assert answer.models["value"].to_list() == areas["value"].to_list()[::-1]
     assert answer.winners.rows() == [(0.001, 0.5, best, True, None, None)]
@@ -173,7 +173,7 @@ def test_two_models_that_change_places_are_named() -> None:
          "tn": [99900, 98000]}
     )  # fmt: skip
     comparison = nf.compare_models(counts, prevalence=[0.01, 0.5], repeats=20)
-    answer = answer_question(Question(prevalence=0.01, threshold=0.5), comparison, counts)
+    answer = comparison.asking(prevalence=0.01, threshold=0.5).said
     k = (1 / 0.6 - 1 / 0.8) / (0.02 / 0.8 - 0.001 / 0.6)
     lines = answer_lines(answer)
     assert lines[1].startswith("choose a, threshold 0.5: F1 ")
@@ -190,7 +190,7 @@ def test_a_model_that_is_always_the_best() -> None:
          "tn": [9000, 8000]}
     )  # fmt: skip
     comparison = nf.compare_models(counts, prevalence=[0.01, 0.5], repeats=20)
-    answer = answer_question(Question(prevalence=0.1, threshold=0.5), comparison, counts)
+    answer = comparison.asking(prevalence=0.1, threshold=0.5).said
     assert answer_lines(answer)[-1] == "a leads in this log at every prevalence from 0.01 to 0.5"
     assert conclusion_lines(answer)[-1] == "it is the best from prevalence 0.01 to 0.5"
 
@@ -203,7 +203,7 @@ def test_the_order_may_be_known_where_the_value_is_not() -> None:
          "tn": [1960, 500]}
     )  # fmt: skip
     comparison = nf.compare_models(counts, prevalence=[1e-5, 0.3], repeats=50)
-    answer = answer_question(Question(prevalence=1e-5, threshold=0.5), comparison, counts)
+    answer = comparison.asking(prevalence=1e-5, threshold=0.5).said
     lines = answer_lines(answer)
     assert lines[1].startswith("choose a, threshold 0.5; in this log F1 ")
     assert lines[3].startswith("it finds 95 % of the positives; ")
@@ -229,7 +229,7 @@ def test_the_lowest_cost_is_the_best_also_where_the_order_is_not_known() -> None
          "tn": [1960, 1955]}
     )  # fmt: skip
     comparison = nf.compare_models(counts, prevalence=[1e-5, 0.3], repeats=50)
-    answer = answer_question(Question(prevalence=1e-5, threshold=0.5, cost=(100, 1)), comparison, counts)
+    answer = comparison.asking(prevalence=1e-5, threshold=0.5, cost=(100, 1)).said
     (told,) = [line for line in answer_lines(answer) if "cannot tell the value:" in line]
     assert answer.models["value"].is_sorted()
     said = "nor can it tell the order: the best in this log is a; not distinguishable from it: b"
@@ -239,7 +239,7 @@ def test_the_lowest_cost_is_the_best_also_where_the_order_is_not_known() -> None
 def test_sums_of_weights_have_no_interval_and_no_test() -> None:
     weighted = COUNTS.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5).drop("resolution", strict=False)
     comparison = nf.compare_models(weighted, prevalence=GRID, threshold=0.5)
-    answer = answer_question(Question(prevalence=0.1), comparison, weighted)
+    answer = comparison.asking(prevalence=0.1).said
     assert answer.models["lower"].null_count() == 2
     untold = "whether it is significantly better than others, this log cannot tell"
     assert untold in answer_lines(answer)
@@ -253,9 +253,7 @@ def test_a_conclusion_does_not_say_more_than_the_answer() -> None:
         {"model": ["a", "b"], "threshold": 0.5, "tp": [6, 8], "fp": [1, 2], "fn": [4, 2], "tn": [99, 98]}
     )
     comparison = nf.compare_models(counts, prevalence=[0.005, 0.5], repeats=20)
-    lines = conclusion_lines(
-        answer_question(Question(prevalence=0.01, threshold=0.5), comparison, counts, repeats=200)
-    )
+    lines = conclusion_lines(comparison.asking(prevalence=0.01, threshold=0.5).said)
     assert lines[0] == "prevalence 0.01: a, F1 unknown: too few negatives"
     assert lines[1] == "not significantly better than b"
     assert lines[2:] == ["b is the best from prevalence 0.238 to 0.5"]
@@ -271,17 +269,18 @@ def test_logs_of_one_class_have_an_answer_too(options: dict[str, Any]) -> None:
         log = LOG.with_columns(label=pl.lit(label))
         counts = nf.count_confusion(log, thresholds=[0.0, 0.5])
         comparison = nf.compare_models(counts, prevalence=GRID, repeats=20)
-        answer = answer_question(Question(**options), comparison, counts)
+        answer = comparison.asking(**options).said
         assert answer.prevalence in GRID
         assert answer_lines(answer)[-1] == told
         assert short_answer(answer).endswith(told)
         assert conclusion_lines(answer)[-1].endswith(told)
 
 
-def test_a_model_without_a_name_is_refused(comparison: nf.Comparison) -> None:
+def test_a_model_without_a_name_is_refused() -> None:
     unnamed = COUNTS.with_columns(model=pl.when(pl.col("model") == "forest").then("model"))
+    comparison = nf.compare_models(unnamed, prevalence=GRID, threshold=0.5, repeats=20)
     with pytest.raises(nf.SchemaError, match="a model has no name"):
-        answer_question(Question(), comparison, unnamed)
+        answer_lines(comparison.said)
 
 
 @pytest.mark.parametrize("width", [80, 200])

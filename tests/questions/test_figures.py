@@ -3,7 +3,7 @@
 import pytest
 
 from nci_frames.questions.figures import report_figures, shown_models
-from nci_frames.questions.tables import MOST_MODELS
+from nci_frames.questions.log_tables import MOST_MODELS
 from tests.comparisons import comparison
 
 

@@ -16,7 +16,7 @@ from nci_frames.questions.segment_table import (
     worst_first,
 )
 from tests.chart_specs import unpacked
-from tests.comparisons import comparison
+from tests.comparisons import altered, comparison
 
 SEGMENTS = ["DE", "US", None, "missing", "constructor"]
 
@@ -87,17 +87,16 @@ def test_labels_are_different_and_a_chart_can_hold_them(numbers):
 
 
 def test_without_ranks_the_page_says_why_and_lists_the_segments(tables):
-    bare = replace(tables, segment_ranks=None)
+    bare = altered(tables, segment_ranks=None)
     assert worst_first(bare)["verdict"].unique().to_list() == ["not tested"]
     assert set(worst_first(bare)["country"]) == set(SEGMENTS)
     assert why_untested(tables) is None
     assert str(why_untested(bare)).startswith(
         "The threshold 0.5 was not counted in every segment. Count at it"
     )
-    one = replace(bare, segment_sizes=tables.segment_sizes.head(1))
+    one = altered(bare, segment_sizes=tables.segment_sizes.head(1))
     assert str(why_untested(one)).startswith("There is one segment only")
-    weights = tables.points.with_columns(pl.col("tp").cast(pl.Float64))
-    assert "Count whole rows" in str(why_untested(replace(bare, points=weights)))
+    assert "Count whole rows" in str(why_untested(altered(bare, _log=replace(bare._log, whole=False))))
     assert segment_numbers(comparison(), ["forest"]) is None
 
 

@@ -16,7 +16,7 @@ from nci_frames.counting.logs.units import unit_sizes
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds, near_threshold
 from nci_frames.jobs import counting_units
 from nci_frames.jobs.counting_units import count_for_comparison
-from nci_frames.questions.tables import Comparison
+from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.verdicts import read_independence
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown

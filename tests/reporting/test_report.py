@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from nci_frames.tables.cells import pick_evenly
 from nci_frames.tables.great_tables import ranked_list, ranked_table, table_html
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_value
 from tests.chart_specs import unpacked
-from tests.comparisons import BETAS, GRID, HOSTILE, MODELS, comparison, make_comparison
+from tests.comparisons import BETAS, GRID, HOSTILE, MODELS, altered, comparison, make_comparison
 
 HOSTILE_MODELS = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(HOSTILE)}
 SECTIONS = ["answer", "tables", "charts", "segments", "data", "methods"]
@@ -393,7 +393,7 @@ def test_a_comparison_from_counts_is_shown_with_its_limits():
 @pytest.mark.thorough
 def test_a_log_without_rows_still_gives_a_page():
     tables = comparison({"a": (None, None)})
-    text = " ".join(Page(render_report(replace(tables, observed_prevalence=None))).text.split())
+    text = " ".join(Page(render_report(altered(tables, observed_prevalence=None))).text.split())
     assert "the log has no rows" in text.lower()
     assert "no model has a defined value" in text
     assert "Not drawn: there is nothing to draw" in text
@@ -419,7 +419,7 @@ def test_a_chart_that_cannot_be_drawn_leaves_the_tables():
     many = comparison(prevalence=np.geomspace(1e-4, 0.5, 1_700).tolist(), beta=[1.0])
     # Up and down from prevalence to prevalence, so that no point can be left out.
     zigzag = many.projection.with_columns(value=pl.col("prevalence").rank("dense") % 2 * 1.0)
-    source = Page(render_report(replace(many, projection=zigzag)))
+    source = Page(render_report(altered(many, projection=zigzag)))
     assert "Not drawn: a chart shows at most 5,000 rows" in source.text
     assert len(source.all("table")) == 1 + 6 + 1
 

@@ -5,7 +5,6 @@ import datetime as dt
 import json
 import math
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,16 @@ import pytest
 from markdown_it import MarkdownIt
 
 import nci_frames as nf
+from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.figures import report_charts
 from nci_frames.questions.summary import summarise
-from nci_frames.questions.tables import Comparison
 from nci_frames.reporting.gates import run_summary
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.live import live_numbers
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.tables.numbers import UNDEFINED, format_value
 from tests.chart_specs import rows_of
-from tests.comparisons import BETAS, MODELS, comparison
+from tests.comparisons import BETAS, MODELS, altered, comparison
 from tests.hostile import NAMES
 from tests.logs import random_log
 
@@ -132,7 +131,7 @@ def test_a_segment_may_be_a_day_and_a_number_infinite_or_none() -> None:
     tables = comparison(segments=["x"])
     day = pl.lit(dt.date(2020, 1, 31)).alias("country")
     assert tables.segment_areas is not None
-    odd = replace(
+    odd = altered(
         tables,
         threshold=-math.inf,
         segment_areas=tables.segment_areas.with_columns(day),
@@ -299,7 +298,7 @@ def test_the_charts_of_a_report() -> None:
         drawn["p3"].to_dict() == nf.chart_p3(tables.projection, observed=0.02, models=list(MODELS)).to_dict()
     )
     assert set(report_charts(comparison(folds=3))) - set(drawn) == {"folds"}
-    without = replace(tables, areas=tables.areas.with_columns(value=pl.lit(None, dtype=pl.Float64)))
+    without = altered(tables, areas=tables.areas.with_columns(value=pl.lit(None, dtype=pl.Float64)))
     assert set(drawn) - set(report_charts(without)) == {"pr-auc"}
 
 

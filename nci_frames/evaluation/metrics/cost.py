@@ -23,13 +23,15 @@ def _cost(name: str, cost: float) -> float:
 
 
 @metric(
-    formula="eta·(1-TPR)·c_fn + (1-eta)·FPR·c_fp",
+    formula="eta·(1-TPR)·c_fn + (1-eta)·FPR·c_fp + (eta·TPR + (1-eta)·FPR)·c_alert",
     undefined_when="there are no positives, unless eta is 0, or no negatives, unless eta is 1",
     direction="minimize",
     upper=float("inf"),
     linear_in_prevalence=True,
 )
-def expected_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = None) -> pl.Expr:
+def expected_cost(
+    *, c_fp: float = 1, c_fn: float = 1, c_alert: float = 0, prevalence: Parameter = None
+) -> pl.Expr:
     """Mean cost of a decision.
 
     Parameters
@@ -38,6 +40,8 @@ def expected_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
         Cost of a false positive, finite and >= 0.
     c_fn
         Cost of a false negative, in the same unit.
+    c_alert
+        Cost of the review of each predicted positive, whether it is true or false.
     prevalence
         %(open_prevalence)s
 
@@ -67,7 +71,10 @@ def expected_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
     """
     eta = eta_of(prevalence)
     missed, false = share_of(eta, 1 - TPR), share_of(1 - eta, FPR)
-    return missed * _cost("c_fn", c_fn) + false * _cost("c_fp", c_fp)
+    wrong = missed * _cost("c_fn", c_fn) + false * _cost("c_fp", c_fp)
+    if c_alert == 0:
+        return wrong
+    return wrong + (share_of(eta, TPR) + false) * _cost("c_alert", c_alert)
 
 
 @metric(

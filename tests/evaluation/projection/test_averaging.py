@@ -16,10 +16,8 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.commands.cli import main as command
 from nci_frames.jobs import counting_units
 from nci_frames.jobs.report import ReportJob, run_report
-from nci_frames.questions.answers import answer_question
-from nci_frames.questions.questions import Question
+from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.spread import fold_spread
-from nci_frames.questions.tables import Comparison
 from nci_frames.questions.verdicts import read_independence
 from tests.logs import repeated_log
 from tests.oracles import areas_by_hand
@@ -57,12 +55,11 @@ def test_areas_are_taken_within_each_repeat_and_averaged() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("units", [True, False])
 def test_answers_average_over_repeats_like_the_report(units: bool) -> None:
-    counts = counted(["repeat", "fold", *(["bucket"] if units else [])])
+    counted(["repeat", "fold", *(["bucket"] if units else [])])
     tables = compared(units=units)
 
     def ask(**options: Any) -> pl.DataFrame:
-        question = Question(prevalence=0.2, **options)
-        models = answer_question(question, tables, counts, repeat="repeat", repeats=200).models
+        models = tables.asking(prevalence=0.2, **options).answer
         return models.sort("model")
 
     area = ask(metric="pr_auc")
@@ -86,9 +83,8 @@ def test_answers_average_over_repeats_like_the_report(units: bool) -> None:
 
 @pytest.mark.thorough
 def test_the_range_in_which_a_model_leads_is_that_of_the_averages() -> None:
-    counts = counted(["repeat", "fold", "bucket"])
-    question = Question(prevalence=0.2)
-    answer = answer_question(question, compared(), counts, repeat="repeat", repeats=200)
+    counted(["repeat", "fold", "bucket"])
+    answer = compared().asking(prevalence=0.2).said
     best = compared().best.filter(rank=1, beta=1.0).sort("prevalence")
     leaders = dict(best.select("prevalence", "model").iter_rows())
     assert len(leaders) == len(ETAS)

@@ -16,8 +16,6 @@ from scipy.stats import false_discovery_control, fisher_exact, norm
 import nci_frames as nf
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.propagation import p_values, propagated
-from nci_frames.questions.answers import answer_question
-from nci_frames.questions.questions import Question
 from nci_frames.questions.worst_segments import segment_lines, worst_segments
 from nci_frames.reporting.terminal import print_answer
 from nci_frames.tables.numbers import format_value
@@ -256,8 +254,8 @@ def test_a_report_shows_the_worst_segments(tmp_path: Path) -> None:
     assert len(others) == 2
     assert all("not significantly worse" in line for line in others)
     console = Console(width=80, record=True, file=io.StringIO())
-    question = Question(prevalence=0.02, threshold=AT)
-    print_answer(answer_question(question, comparison, counts), console, comparison)
+    asked = comparison.asking(prevalence=0.02, threshold=AT)
+    print_answer(asked.said, console, asked)
     shown = console.export_text()
     assert "segment = 3: significantly worse" in shown
     assert all(len(line) <= 80 for line in shown.splitlines())

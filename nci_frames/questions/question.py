@@ -1,4 +1,4 @@
-"""One question about a log, and its answer."""
+"""What is asked of a log: the same object in Python, on the command line and in a job file."""
 
 from dataclasses import dataclass
 
@@ -17,28 +17,58 @@ from nci_frames.evaluation.metrics import (
 )
 from nci_frames.evaluation.metrics.directions import better_sign
 
-__all__ = ["Answer", "Question"]
-
+__all__ = ["Question"]
 
 #: The areas that a comparison has.
 _AREAS = (PR_AUC.name, ROC_AUC.name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Which model to choose, and at which threshold."""
+    """Which model to choose, and at which threshold.
 
-    #: P(y=1) in the field; None takes that of the log, or a middle one where the log has one class.
+    Parameters
+    ----------
+    prevalence
+        P(y=1) in the field, in (0, 1); None takes that of the log, or a middle one if it has one class.
+    metric
+        Name or alias of a metric, "pr_auc" or "roc_auc"; None is F-beta, or recall where alerts are limited,
+        or the expected cost where costs are given.
+    beta
+        The weight of recall in F-beta, in (0, inf).
+    cost
+        What a missed positive and a false alarm cost, both >= 0 and one of them above 0; and perhaps, as a
+        third number, what the review of every alert costs, whether it is right or not.
+    alerts, volume
+        At most so many alerts among so many rows; each model is at the lowest threshold that keeps it.
+    threshold
+        A threshold for all models; None takes each model's own best one.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, or options do not go together.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": 0.5, "tp": [600, 800], "fp": [10, 200], "fn": [400, 200],
+    ...     "tn": [9990, 9800],
+    ... })
+    >>> question = nf.Question(prevalence=0.01, cost=(200, 5, 8), threshold=0.5)
+    >>> answer = nf.compare_models(counts, prevalence=[0.005, 0.5], question=question).answer
+    >>> answer.select("model", pl.col("value").round(3), "rank").rows()
+    [('b', 0.721, 1), ('a', 0.861, 2)]
+    """
+
     prevalence: float | None = None
-    #: Name or alias of a metric, "pr_auc" or "roc_auc"; None is F-beta, or recall where alerts are limited.
     metric: str | None = None
     beta: float = 1.0
-    #: What a missed positive and a false alarm cost.
-    cost: tuple[float, float] | None = None
-    #: At most so many alerts among *volume* rows.
+    cost: tuple[float, float] | tuple[float, float, float] | None = None
     alerts: float | None = None
     volume: float | None = None
-    #: A threshold for all models; None takes each model's own best one.
     threshold: float | None = None
 
     def __post_init__(self) -> None:
@@ -48,7 +78,11 @@ class Question:
             raise ParameterError.out_of_range("at", eta, "between 0 and 1, both excluded")
         if self.cost is not None and self.metric is not None:
             raise ParameterError("give either a metric or a cost", found="metric and cost")
-        if self.cost is not None and (min(self.cost) < 0 or max(self.cost) == 0):
+        if self.cost is not None and (
+            len(self.cost) not in (2, 3) or not all(0 <= cost < float("inf") for cost in self.cost)
+        ):
+            raise ParameterError.out_of_range("cost", self.cost, "two or three finite numbers >= 0")
+        if self.cost is not None and max(self.cost[:2]) == 0:
             raise ParameterError.out_of_range("cost", self.cost, "two numbers >= 0, one of them above 0")
         if self.alerts is not None and self.volume is None:
             msg = "an alert budget needs both the alerts and the volume"
@@ -69,8 +103,8 @@ class Question:
     def asked(self) -> str | pl.Expr:
         """The metric, ready to be evaluated."""
         if self.cost is not None:
-            missed, false = self.cost
-            return expected_cost(c_fp=false, c_fn=missed)
+            missed, false, *review = self.cost
+            return expected_cost(c_fp=false, c_fn=missed, c_alert=review[0] if review else 0)
         if self.metric is not None:
             return self.metric
         return "f_beta" if self.alerts is None else "recall"
@@ -89,24 +123,3 @@ class Question:
     def own(self) -> bool:
         """Whether each model is at its own best threshold, chosen for the metric."""
         return self.alerts is None and self.threshold is None and self.area is None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a log says to a question."""
-
-    question: Question
-    prevalence: float
-    #: Whether that is the prevalence of the log itself.
-    observed: bool
-    #: The label of the metric.
-    metric: str
-    #: A row per model, the best first: ``model``, ``threshold``, ``value``, ``lower``, ``upper``, ``rank``,
-    #: ``distinguishable`` (from the best; null where the log cannot tell), ``recall``, ``precision``,
-    #: ``pos_fraction``, ``supported``, ``reason``.
-    models: pl.DataFrame
-    #: The best model over prevalence: ``start``, ``end``, ``model``, ``supported``; and where the start is in
-    #: 95 % of the resampled logs, ``lower`` and ``upper``, where known.
-    winners: pl.DataFrame
-    #: The lowest and the highest prevalence over which the winners were searched.
-    span: tuple[float, float]

@@ -1,0 +1,263 @@
+"""The counts of a log and a question -> the answer at any prevalence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from nci_frames.evaluation.crossovers.winners import winner_ranges
+from nci_frames.evaluation.metrics import called_metric, pos_fraction, precision
+from nci_frames.evaluation.projection.averaging import average_over
+from nci_frames.evaluation.projection.projection import project_checked
+from nci_frames.evaluation.projection.ranking import rank_models
+from nci_frames.evaluation.rates.hull import highest_of_each_tpr, roc_convex_hull
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.resampling.bootstrap import bootstrap
+from nci_frames.evaluation.significance.best import compare_best
+from nci_frames.evaluation.significance.cross_fitting import cross_fit
+from nci_frames.questions.certainty import MOST_RESAMPLED, Resampled, contenders
+from nci_frames.questions.log_counts import LogCounts
+from nci_frames.questions.possible_best import LEAST_REPEATS
+from nci_frames.questions.question import Question
+
+__all__ = ["Answer", "Asked"]
+
+_AT = ["model", "prevalence"]
+_RATES = ("model", "prevalence", "threshold")
+_BESIDES = ("recall", "precision", "pos_fraction")
+_COLUMNS = (
+    "model", "threshold", "metric", "prevalence", "value", "lower", "upper", "rank", "distinguishable",
+    *_BESIDES, "supported", "reason",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a log says to a question at one prevalence."""
+
+    question: Question
+    prevalence: float
+    #: Whether that is the prevalence of the log itself.
+    observed: bool
+    #: ``Comparison.answer``: a row per model, the best first.
+    models: pl.DataFrame
+    #: ``Comparison.answer_winners``, and the lowest and the highest prevalence that they cover.
+    winners: pl.DataFrame
+    span: tuple[float, float]
+
+    @property
+    def metric(self) -> str:
+        """The label of the metric."""
+        return str(self.models["metric"][0])
+
+
+class Asked:
+    """A question put to the counts of a log.
+
+    What is answered at one prevalence does not depend on the others that are asked for with it.
+    """
+
+    def __init__(
+        self, question: Question, log: LogCounts, rates: pl.DataFrame, places: Sequence[float], repeats: int
+    ) -> None:
+        self._question, self._log = question, log
+        #: Prevalences in (0, 1): over them the most promising of very many models are found.
+        self._places, self._repeats = places, max(repeats, LEAST_REPEATS)
+        self._metric, self._area = question.asked, question.area
+        self._label = self._area.name if self._area is not None else called_metric(self._metric).label
+        # The best of a metric that rises with TPR and falls with FPR is one of few.
+        self._rates = highest_of_each_tpr(rates) if question.own and question.f_beta else rates
+
+    def over(self, prevalence: Sequence[float], *, tested: bool = True) -> pl.DataFrame:
+        """Return the models at each prevalence, the best first; see ``Comparison.answer``.
+
+        With *tested* false, models are not compared with the best: ``distinguishable`` is null.
+        """
+        ranked = self._ranked(prevalence)
+        told = self._distinguishable(prevalence) if tested else None
+        if told is None:
+            told = pl.DataFrame(schema={**ranked.select(_AT).schema, "distinguishable": pl.Boolean})
+        ranked = ranked.join(told, on=_AT, how="left", nulls_equal=True)
+        # The best cannot be told from itself.
+        differs = pl.when(pl.col("rank") == 1).then(statement=False).otherwise("distinguishable")
+        missing = {name: pl.lit(None, pl.Float64) for name in _COLUMNS if name not in ranked.columns}
+        shown = ranked.with_columns(**missing).with_columns(distinguishable=differs).select(_COLUMNS)
+        return shown.sort("prevalence", "rank", "model", nulls_last=True)
+
+    def _ranked(self, prevalence: Sequence[float]) -> pl.DataFrame:
+        table = self._areas(prevalence) if self._area is not None else self._values(prevalence)
+        return rank_models(table, by=["metric", "prevalence", "beta"])
+
+    def _points(self, prevalence: Sequence[float]) -> pl.DataFrame:
+        """Return the operating point of each model at each prevalence."""
+        question, etas = self._question, pl.DataFrame({"prevalence": list(prevalence)})
+        if question.alerts is not None:
+            points = select_operating_points(
+                self._rates, alerts=question.alerts, volume=question.volume, prevalence=list(prevalence)
+            )
+        elif question.threshold is not None:
+            points = select_operating_points(self._rates, threshold=question.threshold)
+        else:
+            needed = "prevalence" in called_metric(self._metric).meta.root_names()
+            points = select_operating_points(
+                self._rates,
+                metric=self._metric,
+                beta=question.beta,
+                prevalence=list(prevalence) if needed else None,
+            )
+        return points if "prevalence" in points.columns else points.join(etas, how="cross")
+
+    def _values(self, prevalence: Sequence[float]) -> pl.DataFrame:
+        points = self._points(prevalence)
+        table = project_checked(
+            self._bounded(points),
+            metrics=self._metric,
+            prevalence="selected",
+            beta=self._question.beta,
+            band=self._log.whole,
+        ).filter(metric=self._label)
+        if table["prevalence"].null_count():
+            # The metric does not depend on it.
+            table = table.drop("prevalence").unique(["model", "threshold"], maintain_order=True)
+            table = points.select(_RATES).join(table, on=["model", "threshold"], nulls_equal=True)
+        besides = points.select(*_AT, recall="tpr", precision=precision(), pos_fraction=pos_fraction())
+        table = table.join(besides, on=_AT, how="left", nulls_equal=True)
+        if not self._question.own or self._log.judged is None:
+            return table
+        value = pl.col("__judged")
+        known = pl.col("lower").is_not_null() & value.is_not_null()
+        # The bounds are those of the threshold of the log, widened to hold the value on other rows.
+        return (
+            table.join(self._judged(prevalence), on=_AT, how="left", nulls_equal=True)
+            .with_columns(
+                value=value,
+                lower=pl.when(known).then(pl.min_horizontal("lower", value)),
+                upper=pl.when(known).then(pl.max_horizontal("upper", value)),
+            )
+            .drop("__judged")
+        )
+
+    def _bounded(self, points: pl.DataFrame) -> pl.DataFrame:
+        """Add the bounds of TPR and FPR, once for each point."""
+        own = points.drop("prevalence").unique(["model", "threshold"], maintain_order=True)
+        bounds = self._log.bounded(own.sort("model", "threshold"))
+        added = [name for name in bounds.columns if name not in points.columns]
+        on = ["model", "threshold"]
+        return points.join(bounds.select(*on, *added), on=on, how="left", nulls_equal=True)
+
+    def _judged(self, prevalence: Sequence[float]) -> pl.DataFrame:
+        """Return the value of each model at its best threshold, on rows that it was not chosen on."""
+        repeat, units = self._log.repeat, self._log.drawn.units
+        counts = self._log.total if self._log.judged is None else self._log.judged
+        fitted = cross_fit(
+            counts, metric=self._metric, prevalence=list(prevalence), beta=self._question.beta, units=units
+        )
+        if repeat is not None:
+            columns = ("model", repeat, "threshold", "metric", "prevalence", "beta", "value")
+            fitted = average_over(fitted.select(columns), over=repeat)
+        return self._everywhere(fitted.select(*_AT, pl.col("value").alias("__judged")), prevalence)
+
+    def _areas(self, prevalence: Sequence[float]) -> pl.DataFrame:
+        areas = self._log.areas((), list(prevalence)).filter(metric=self._label)
+        none = pl.lit(None, pl.Float64)
+        table = areas.drop("lower", "upper").with_columns(threshold=none, beta=none)
+        if not self._log.resampled:
+            bounded = table.with_columns(lower=none, upper=none)
+        else:
+            logs = self._logs
+            found = bootstrap(
+                logs.steps,
+                metric=self._label,
+                prevalence=list(prevalence),
+                repeats=self._repeats,
+                units=logs.units,
+            )
+            # The mean of the bounds of repeats is no narrower than the interval of the mean.
+            bounds = found.group_by(_AT).agg(
+                pl.when(pl.col(side).null_count() == 0).then(pl.col(side).mean()).alias(side)
+                for side in ("lower", "upper")
+            )
+            bounded = table.join(bounds, on=_AT, how="left", nulls_equal=True)
+        return self._everywhere(bounded, prevalence)
+
+    def _everywhere(self, table: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
+        """Repeat what does not depend on the prevalence at each of them."""
+        if not table["prevalence"].null_count():
+            return table
+        return table.drop("prevalence").join(pl.DataFrame({"prevalence": list(prevalence)}), how="cross")
+
+    @cached_property
+    def _logs(self) -> Resampled:
+        models = self._log.total["model"].unique()
+        leading = models.to_list()
+        if len(models) > MOST_RESAMPLED:
+            areas = self._area is not None
+            leading = (
+                contenders(rank_models(self._log.areas((), list(self._places)).filter(metric=self._label)))
+                if areas
+                else contenders(self._ranked(self._places))
+            )
+        return Resampled.of(self._log.total, self._log.drawn, leading, repeats=self._repeats)
+
+    def _distinguishable(self, prevalence: Sequence[float]) -> pl.DataFrame | None:
+        """Return which models differ from the best; None where that cannot be said."""
+        if not self._log.resampled:
+            return None
+        if self._area is not None:
+            return self._compared(self._logs.steps, prevalence, over=self._logs.over)
+        if self._question.own:
+            return self._compared(self._logs.at(roc_convex_hull(self._rates)), prevalence)
+        points = self._points(prevalence)
+        # Under a budget a model has another threshold at each prevalence, but not at each of many.
+        apart: dict[tuple[float | None, ...], list[float]] = {}
+        for (eta,), rows in points.partition_by("prevalence", as_dict=True, maintain_order=True).items():
+            apart.setdefault(tuple(rows.sort("model")["threshold"]), []).append(float(eta))
+        return pl.concat(
+            self._compared(
+                self._logs.at(points.filter(pl.col("prevalence") == etas[0]).drop("prevalence")), etas
+            )
+            for etas in apart.values()
+        )
+
+    def _compared(
+        self, counts: pl.DataFrame, prevalence: Sequence[float], over: str | None = None
+    ) -> pl.DataFrame:
+        found = compare_best(
+            counts,
+            metric=self._metric,
+            prevalence=list(prevalence),
+            beta=self._question.beta,
+            threshold="own" if self._question.own else None,
+            units=self._logs.units,
+            over=over,
+            repeats=self._repeats,
+        )
+        return self._everywhere(found.select(*_AT, "distinguishable"), prevalence)
+
+    def fixed_winners(self, span: tuple[float, float]) -> pl.DataFrame:
+        """Return the best model over prevalence at the threshold that all models have, exactly."""
+        return winner_ranges(
+            select_operating_points(self._rates, threshold=self._question.threshold),
+            metric=self._metric,
+            over="prevalence",
+            beta=self._question.beta,
+            start=span[0],
+            end=span[1],
+        )
+
+    def leaders(self, grid: Sequence[float]) -> pl.DataFrame:
+        """Return the best model at each prevalence of a grid; a range ends at the next one that differs."""
+        ranked = self._ranked(grid).filter(rank=1)
+        leaders: list[tuple[float, str | None, bool]] = []
+        for (eta,), tied in ranked.partition_by("prevalence", as_dict=True, maintain_order=True).items():
+            models = tied["model"].sort().to_list()
+            # Of equally good models, the one that led before.
+            before = leaders[-1][1] if leaders else None
+            model = before if leaders and before in models else models[0]
+            leaders.append((float(eta), model, bool(tied["supported"].any())))
+        schema = {"start": pl.Float64, "model": pl.String, "supported": pl.Boolean}
+        first = pl.DataFrame(sorted(leaders), schema=schema, orient="row")
+        ends = [*first["start"].to_list()[1:], grid[-1]] if leaders else []
+        whole = first.with_columns(end=pl.Series(ends, dtype=pl.Float64))
+        return whole.select("start", "end", "model", "supported")

@@ -1,0 +1,366 @@
+"""A question to the counts of a log, and every table that answers it, computed when it is asked for."""
+
+import copy
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Self
+
+import polars as pl
+
+from nci_frames.base.errors import OutsideGridWarning, SchemaError
+from nci_frames.evaluation.crossovers.winners import winner_ranges
+from nci_frames.evaluation.field.prevalences import Field
+from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.projection.ranking import rank_models
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.questions import places
+from nci_frames.questions.answer import Answer, Asked
+from nci_frames.questions.border_intervals import with_intervals
+from nci_frames.questions.field_tables import field_tables
+from nci_frames.questions.log_tables import METRICS, PROBABLE, LogTables
+from nci_frames.questions.question import Question
+from nci_frames.questions.segment_tables import (
+    segment_differences,
+    segment_order,
+    segment_sizes,
+)
+from nci_frames.questions.undefined import undefined_groups
+from nci_frames.schemas.checked import checked
+
+__all__ = ["Comparison", "compare_models"]
+
+
+@checked
+def compare_models(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    prevalence: float | Sequence[float] | Field,
+    question: Question | None = None,
+    beta: float | Sequence[float] = (1.0,),
+    threshold: float = PROBABLE,
+    segments: str | Sequence[str] = (),
+    fold: str | None = None,
+    repeat: str | None = None,
+    repeats: int = 400,
+    unit_counts: pl.DataFrame | pl.LazyFrame | None = None,
+) -> "Comparison":
+    """Compare the models of a log, and answer a question about them.
+
+    Parameters
+    ----------
+    counts
+        A counts frame; "exact" counts answer every threshold. If it has the key ``bucket`` of
+        ``unit_buckets``, the rows of a unit are kept together in every interval and test; otherwise rows are
+        taken as independent.
+    prevalence
+        The class balances to compare at, each in [0, 1]; at most 10,000. Or the prevalence of each segment,
+        as in ``project_rates``, whose keys are among *segments*: each is then also judged at its own
+        (``field_projection``, ``field_areas``), and rolled up (``field_averages``). The other tables are then
+        at log steps from the lowest of them to the highest. The prevalence of the question is added.
+    question
+        What is asked, which ``Comparison.answer`` answers. By default: which model has the highest F-beta,
+        each at its own best threshold, at the prevalence of the log.
+    beta
+        The weights of recall in F-beta, each in [0, inf]. That of a question of F-beta is added.
+    threshold
+        The decision threshold of the operating points; that of the question, if it has one. Areas do not
+        depend on it.
+    segments
+        The keys to show separately as well; all other keys (the folds) are pooled.
+    fold
+        The key of the folds of a cross-validation, over which models are compared as well.
+    repeat
+        The key of the repeats of a cross-validation, in each of which every row is scored once. Areas, and
+        F-beta at own best thresholds, are taken within each repeat, with the rows of its folds together, and
+        averaged; rates at one threshold are the means over the repeats. Intervals and tests need the key
+        ``bucket``, since the rows of a unit in all repeats depend on each other: otherwise bounds of rates
+        are those of one repeat, and there are no tests.
+    repeats
+        Number of resampled logs for the certainty of the ranking, 2 to 1,000,000.
+    unit_counts
+        The same rows counted by ``bucket``, *segments* and *repeat*, at the same thresholds, for a log so
+        large that the counts by folds, segments and buckets together would be too many.
+
+    Returns
+    -------
+    A Comparison. Each of its tables is computed when it is first asked for.
+
+    Raises
+    ------
+    ParameterError
+        If a prevalence, beta, threshold or *repeats* is out of range, or a segment has no prevalence or
+        several.
+    SchemaError
+        If *counts* is not a counts frame, or has no such key.
+
+    Warns
+    -----
+    OutsideGridWarning
+        If the threshold is 0.5 and the scores of a model are not probabilities: 1 % of its positives or
+        negatives lie outside [0, 1].
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> counts = nf.count_confusion(log, thresholds="exact")
+    >>> comparison = nf.compare_models(counts, prevalence=[0.01, 0.5])
+    >>> comparison.areas.filter(metric="pr_auc").select("prevalence", "value", "rank").rows()
+    [(0.01, 0.5099009900990099, 1), (0.5, 0.8333333333333333, 1)]
+    """
+    comparison = Comparison(
+        counts,
+        prevalence=prevalence,
+        question=question,
+        beta=beta,
+        threshold=threshold,
+        segments=segments,
+        fold=fold,
+        repeat=repeat,
+        repeats=repeats,
+        unit_counts=unit_counts,
+    )
+    if comparison.off_scale is not None:
+        # Of the line that called the checked function.
+        warnings.warn(comparison.off_scale, OutsideGridWarning, stacklevel=3)
+    return comparison
+
+
+class Comparison(LogTables):
+    """The counts of a log, the question, and every table of a report, each an attribute.
+
+    ``compare_models`` makes it. Each table is computed once, when it is asked for; ``tables`` has them all.
+    """
+
+    @cached_property
+    def answer(self) -> pl.DataFrame:
+        """The models at the prevalence of the question, the best first.
+
+        ``model``, ``threshold``, ``metric``, ``prevalence``, ``value``, ``lower``, ``upper``, ``rank``,
+        ``distinguishable`` (from the best; null where the log cannot tell), ``recall``, ``precision``,
+        ``pos_fraction``, ``supported``, ``reason``.
+        """
+        return self._asked.over([self.asked_prevalence])
+
+    @property
+    def answers(self) -> pl.DataFrame:
+        """The same at each of ``answer_prevalences``, which a page looks up."""
+        return self._answers
+
+    @cached_property
+    def answer_winners(self) -> pl.DataFrame:
+        """The best model over prevalence for the question.
+
+        ``start``, ``end``, ``model``, ``supported``; and where the start is in 95 % of the resampled logs,
+        ``lower`` and ``upper``, where known.
+        """
+        columns = ["start", "end", "model", "supported"]
+        none = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}
+        question, (start, end) = self.question, self.answer_span
+        if question.area is not None:
+            if question.area.depends_on_prevalence:
+                return self.area_winners.select(*columns, *none)
+            # The best at one prevalence is the best at all.
+            best = self.answer.filter(pl.col("value").is_not_null()).head(1)
+            return best.with_columns(start=pl.lit(start), end=pl.lit(end)).select(*columns, **none)
+        if question.threshold is None:
+            return self._asked.leaders(self._inside).with_columns(**none)
+        if question.f_beta and question.beta == self.main_beta:
+            return self.winners.select(*columns, *none)
+        return self._asked.fixed_winners((start, end)).select(columns).with_columns(**none)
+
+    @property
+    def asked_prevalence(self) -> float:
+        """The prevalence of the answer; a log of one class has no prevalence of the field."""
+        etas = (self.question.prevalence, self.observed_prevalence, self.middle_prevalence, 0.5)
+        return next(eta for eta in etas if eta is not None and 0 < eta < 1)
+
+    @property
+    def answer_span(self) -> tuple[float, float]:
+        """The lowest and the highest prevalence over which ``answer_winners`` are searched."""
+        return self._inside[0], self._inside[-1]
+
+    @property
+    def answer_prevalences(self) -> list[float]:
+        """The prevalences at which a page can be asked.
+
+        Those compared, the asked one, and steps between them.
+        """
+        return places.answer_prevalences(self._inside, self.prevalence_range, self.observed_prevalence)
+
+    @property
+    def said(self) -> Answer:
+        """The answer, with what a sentence about it needs."""
+        return self.said_at(self.answer, self.asked_prevalence)
+
+    def said_at(self, models: pl.DataFrame, prevalence: float) -> Answer:
+        """Return rows of ``answers`` at one prevalence, with what a sentence about them needs."""
+        if models["model"].has_nulls():
+            raise SchemaError.unnamed_model()
+        observed = prevalence == self.observed_prevalence
+        return Answer(self.question, prevalence, observed, models, self.answer_winners, self.answer_span)
+
+    def asking(self, **changes: Any) -> Self:
+        """Return the same log with a question that differs, for example ``asking(alerts=100)``."""
+        other = copy.copy(self)
+        # The tables of the other question are computed anew; the rates do not depend on it.
+        other.__dict__ = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name == "rates" or not isinstance(getattr(type(self), name, None), cached_property)
+        }
+        other.question = replace(self.question, **changes)
+        return other
+
+    @cached_property
+    def _answers(self) -> pl.DataFrame:
+        return self._asked.over(self.answer_prevalences)
+
+    @cached_property
+    def _asked(self) -> Asked:
+        return Asked(self.question, self._log, self.rates, self._inside, self._draws)
+
+    @property
+    def _inside(self) -> list[float]:
+        return sorted({eta for eta in (*self.prevalence, self.asked_prevalence) if 0 < eta < 1})
+
+    @cached_property
+    def segment_points(self) -> pl.DataFrame | None:
+        """Rates of each model and segment at the threshold that the model has in the answer.
+
+        None without segments.
+        """
+        return (
+            None if self._segment_rates is None else self._log.bounded(self._at_answer(self._segment_rates))
+        )
+
+    @cached_property
+    def segment_projection(self) -> pl.DataFrame | None:
+        """F-beta of ``segment_points`` at ``main_beta`` over prevalence, ranked; None without segments."""
+        if self.segment_points is None:
+            return None
+        # There may be thousands of segments: of theirs, only what is read is computed, and without bounds.
+        table = project_rates(
+            self.segment_points, metrics="f_beta", prevalence=list(self.prevalence), beta=self.main_beta
+        )
+        return rank_models(table)
+
+    @cached_property
+    def segment_areas(self) -> pl.DataFrame | None:
+        """The same as ``areas`` with a row per model and segment; None without segments."""
+        return rank_models(self._log.areas(self.segments, self.prevalence)) if self.segments else None
+
+    @cached_property
+    def field_projection(self) -> pl.DataFrame | None:
+        """The metrics of ``segment_points`` with each segment at its own prevalence in the field, which is in
+        ``field``, ranked; None where all segments are compared at the same prevalences.
+        """  # noqa: D205
+        return self._field_tables["field_projection"]
+
+    @cached_property
+    def field_areas(self) -> pl.DataFrame | None:
+        """The same of the areas by segment."""
+        return self._field_tables["field_areas"]
+
+    @cached_property
+    def field_averages(self) -> pl.DataFrame | None:
+        """Their averages over the segments, ranked; "micro" is the metric of the traffic."""
+        return self._field_tables["field_averages"]
+
+    @cached_property
+    def undefined(self) -> pl.DataFrame:
+        """Groups whose rates are undefined: model, segments, positives, negatives, reason."""
+        if self.segment_points is None or self._segment_rates is None:
+            return undefined_groups(self.points, self._near, ())
+        return undefined_groups(self.segment_points, self._segment_rates, self.segments)
+
+    @cached_property
+    def segment_sizes(self) -> pl.DataFrame | None:
+        """Rows of each segment, summed over the models, the largest first; None without segments."""
+        return None if self._segment_rates is None else segment_sizes(self._segment_rates, self.segments)
+
+    @cached_property
+    def differences(self) -> pl.DataFrame | None:
+        """Why F-beta at ``main_beta`` differs between the segments and the largest of them.
+
+        The columns of ``decompose_difference``; None unless there is one key of segments.
+        """
+        if self.segment_points is None or self.segment_sizes is None:
+            return None
+        return segment_differences(
+            self.segment_points, self.segment_sizes, self.segments, beta=self.main_beta
+        )
+
+    @cached_property
+    def segment_ranks(self) -> pl.DataFrame | None:
+        """Segments by how much worse the best model of the answer is there, by the metric of the question, at
+        its threshold and prevalence: the columns of ``rank_segments``. An area has no threshold: of it F-beta
+        at the threshold of the points is shown. None for sums of weights, for too few buckets of units, for
+        repeats without units, or with fewer than two segments.
+        """  # noqa: D205
+        drawn, asked = self._log.drawn, self.question
+        if not (self._log.whole and drawn.resampled and {*self.segments} == {*drawn.segments}):
+            return None
+        return segment_order(
+            self._log.by_segment,
+            self.segment_points,
+            self.segments,
+            together=self._log.total,
+            units=drawn.units,
+            by_unit=drawn.by_segment,
+            threshold=self._answer_thresholds,
+            metric="f_beta" if asked.area is not None else asked.asked,
+            prevalence=self.asked_prevalence,
+            beta=self.main_beta,
+            model=None if asked.area is not None else self.answer["model"][0],
+        )
+
+    @cached_property
+    def _answer_thresholds(self) -> float | dict[str, float]:
+        """The threshold of each model in the answer.
+
+        That of the points for an area, or where there is none.
+        """
+        if self.question.area is not None or self.question.threshold is not None:
+            return self.threshold
+        known = self.answer.select("model", pl.col("threshold").fill_null(self.threshold))
+        return dict(known.iter_rows())
+
+    @cached_property
+    def _segment_rates(self) -> pl.DataFrame | None:
+        """The rates by segment near the thresholds of the answer."""
+        if not self.segments:
+            return None
+        thresholds = self._answer_thresholds
+        asked = {*thresholds.values()} if isinstance(thresholds, dict) else {thresholds}
+        return self._log.segment_rates(*sorted(asked))
+
+    def _at_answer(self, rates: pl.DataFrame) -> pl.DataFrame:
+        thresholds = self._answer_thresholds
+        if not isinstance(thresholds, dict):
+            return select_operating_points(rates, threshold=thresholds)
+        parts = [
+            select_operating_points(rates.filter(pl.col("model").eq_missing(model)), threshold=threshold)
+            for model, threshold in thresholds.items()
+        ]
+        return pl.concat(parts).sort("model", *self.segments)
+
+    @cached_property
+    def _field_tables(self) -> dict[str, pl.DataFrame | None]:
+        return field_tables(
+            self.segment_points, self._log.by_segment, self.field, self.segments, metrics=METRICS,
+            beta=self.beta,
+        )  # fmt: skip
+
+    def _prevalence_winners(self, points: pl.DataFrame) -> pl.DataFrame:
+        main = self.main_beta
+        ranges = winner_ranges(points, metric="f_beta", over="prevalence", beta=main)
+        return with_intervals(ranges, self._logs, points, fixed=main)
+
+    def _rankings(self) -> list[pl.DataFrame]:
+        by_default = self.question.own and self.question.f_beta
+        return [*super()._rankings(), *([] if by_default else [self.answer])]

@@ -1,0 +1,424 @@
+"""The tables of all rows of a log, each computed when it is first asked for."""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+import polars as pl
+
+from nci_frames.base.arguments import beta_values, check_repeats
+from nci_frames.base.errors import ParameterError
+from nci_frames.counts.resolution import without_claims
+from nci_frames.evaluation.areas.nodes import area_nodes
+from nci_frames.evaluation.arrays.few_thresholds import near_threshold
+from nci_frames.evaluation.crossovers.decision_map import decision_map, own_maps
+from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
+from nci_frames.evaluation.crossovers.winners import winner_ranges
+from nci_frames.evaluation.field.prevalences import Field
+from nci_frames.evaluation.projection.bands import max_precision_uncertainty, precision_band
+from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.projection.ranking import rank_models
+from nci_frames.evaluation.rates.hull import highest_of_each_tpr
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.significance.certified_map import certified_ranges
+from nci_frames.questions import places
+from nci_frames.questions.border_intervals import with_intervals
+from nci_frames.questions.certainty import (
+    Resampled,
+    contenders,
+    own_threshold_certainty,
+    ranking_certainty,
+)
+from nci_frames.questions.curves import project_curves, report_curves
+from nci_frames.questions.log_counts import LogCounts
+from nci_frames.questions.notebook_view import overview_html
+from nci_frames.questions.own_thresholds import best_values
+from nci_frames.questions.possible_best import LEAST_REPEATS, possible_best
+from nci_frames.questions.question import Question
+from nci_frames.questions.repeats import compared_folds, fold_areas
+from nci_frames.questions.segment_tables import (
+    segment_shifts,
+)
+from nci_frames.questions.undefined import observed_prevalence, off_scale, uncounted
+from nci_frames.schemas import COUNTS, collect
+
+__all__ = ["METRICS", "MOST_MODELS", "PROBABLE", "LogTables"]
+
+
+#: The threshold that suits probabilities, and that nobody chose who left it to the default.
+PROBABLE = 0.5
+
+#: Curves are drawn of at most so many models: more cannot be distinguished by colour and stroke.
+MOST_MODELS = 12
+
+#: What a comparison projects: the metrics of the papers.
+METRICS = ("precision", "recall", "f_beta", "accuracy", "pos_fraction")
+
+
+class LogTables:
+    """The counts of a log, what is asked of them, and the tables of all of its rows."""
+
+    def __init__(
+        self,
+        counts: pl.DataFrame | pl.LazyFrame,
+        *,
+        prevalence: float | Sequence[float] | Field,
+        question: Question | None = None,
+        beta: float | Sequence[float] = (1.0,),
+        threshold: float = PROBABLE,
+        segments: str | Sequence[str] = (),
+        fold: str | None = None,
+        repeat: str | None = None,
+        repeats: int = 400,
+        unit_counts: pl.DataFrame | pl.LazyFrame | None = None,
+        unit_rows: int | None = None,
+    ) -> None:
+        check_repeats(repeats, 2)
+        self._counts = collect(counts, COUNTS)
+        segments = [segments] if isinstance(segments, str) else list(segments)
+        self._log = LogCounts.of(self._counts, unit_counts, segments=segments, fold=fold, repeat=repeat)
+        #: The prevalence of each segment in the field, and perhaps its share of the traffic; None where all
+        #: segments are compared at the same prevalences.
+        self.field: pl.DataFrame | None
+        grid, self.field = places.compared(self._counts, prevalence, segments)
+        asked = question if question is not None else Question(beta=places.main_beta(beta_values(beta)))
+        #: What is asked.
+        self.question: Question = asked
+        self._grid, self._betas, self._threshold = grid, beta_values(beta), float(threshold)
+        #: The key columns that were kept, e.g. ("country",); empty when everything is pooled.
+        self.segments: tuple[str, ...] = tuple(segments)
+        #: Buckets of units, which intervals and tests draw whole; None where rows are taken as independent.
+        self.buckets: int | None = self._log.drawn.buckets
+        #: Rows that every unit has under every model, where all have as many, at least two of one label each,
+        #: as in a repeated cross-validation; None otherwise, or where that is not known.
+        self.unit_rows: int | None = unit_rows
+        #: Repeats of a cross-validation, within each of which areas and own best thresholds are taken before
+        #: they are averaged; None without a key of repeats.
+        self.repeats: int | None = None if repeat is None else self._counts[repeat].n_unique()
+        self._repeat, self._draws = repeat, repeats
+        if math.isnan(self.threshold):
+            raise ParameterError.out_of_range("threshold", self.threshold, "a number")
+
+    @cached_property
+    def rates(self) -> pl.DataFrame:
+        """Every operating point of every model, pooled over all keys: a rates frame."""
+        return self._log.rates()
+
+    @cached_property
+    def points(self) -> pl.DataFrame:
+        """Rates of each model at the threshold, pooled over all keys; the counts are those of all repeats."""
+        return self._log.bounded(select_operating_points(self.rates, threshold=self.threshold))
+
+    @cached_property
+    def projection(self) -> pl.DataFrame:
+        """The metrics of ``METRICS`` of the points over prevalence x beta, ranked."""
+        grid, betas, band = list(self.prevalence), list(self.beta), self._log.whole
+        table = project_rates(self.points, metrics=METRICS, prevalence=grid, beta=betas, band=band)
+        return rank_models(table)
+
+    @cached_property
+    def areas(self) -> pl.DataFrame:
+        """ROC-AUC and PR-AUC over prevalence, pooled over all keys, ranked.
+
+        With repeats, the values are means over them, with their ``std``.
+        """
+        return rank_models(self._log.areas((), self.prevalence))
+
+    @cached_property
+    def best_points(self) -> pl.DataFrame:
+        """The operating points that have the model's highest F-beta at some prevalence and beta: rates."""
+        own = self._candidates.join(
+            self._maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi"
+        )
+        return self._log.bounded(without_claims(own).sort("model", "threshold"))
+
+    @cached_property
+    def best(self) -> pl.DataFrame:
+        """F-beta of each model at its own best threshold, over prevalence x beta, ranked.
+
+        The value is that of ``cross_fit``, judged on other rows than the threshold was chosen on;
+        ``optimistic`` is that of the log itself. For sums of weights, which cannot be divided, it is the
+        value. With repeats, both are means over them; the threshold is the best one for all repeats.
+        """
+        values = best_values(
+            self.best_points, self._maps, self._log.judged, self.prevalence, self.beta,
+            units=self._log.drawn.units, over=self._repeat,
+        )  # fmt: skip
+        # Models that share thresholds still compete at different ones.
+        return rank_models(values, by=("metric", "prevalence", "beta"))
+
+    @cached_property
+    def best_winners(self) -> pl.DataFrame:
+        """The model with the highest F-beta over prevalence at ``main_beta``, each at its own best threshold,
+        exactly: ``winner_ranges`` with ``lower`` and ``upper``: where a range starts in 95 % of the resampled
+        logs in which its models change places.
+        """  # noqa: D205
+        return self._prevalence_winners(self.best_points)
+
+    @cached_property
+    def winners(self) -> pl.DataFrame:
+        """The same at the threshold of the points."""
+        return self._prevalence_winners(self.points)
+
+    @cached_property
+    def beta_winners(self) -> pl.DataFrame:
+        """The same over beta at ``middle_prevalence``, at the threshold of the points."""
+        middle = self.middle_prevalence
+        ranges = winner_ranges(self.points, metric="f_beta", over="beta", prevalence=middle)
+        return with_intervals(ranges, self._logs, self.points, fixed=middle)
+
+    @cached_property
+    def folds(self) -> pl.DataFrame | None:
+        """F-beta of the models over the folds of a cross-validation, at the threshold of the points, over
+        beta at ``middle_prevalence``: the columns of ``compare_folds``; None without two folds.
+        """  # noqa: D205
+        return compared_folds(
+            self._counts, self._log.folds, threshold=self.threshold, betas=self.beta,
+            prevalence=self.middle_prevalence,
+        )  # fmt: skip
+
+    @cached_property
+    def fold_areas(self) -> pl.DataFrame | None:
+        """ROC-AUC and PR-AUC within each fold at the ``main_prevalences``, averaged over the folds, with
+        ``std``, ``repeats`` (folds in which it is defined) and ``skipped``; None as for ``folds``.
+        """  # noqa: D205
+        return fold_areas(self._counts, self._log.folds, self.main_prevalences)
+
+    @cached_property
+    def decisions(self) -> pl.DataFrame:
+        """The model with the highest F-beta at each prevalence and beta: a decision map."""
+        return decision_map(self._candidates)
+
+    @cached_property
+    def certified(self) -> pl.DataFrame | None:
+        """Where one model is certified to have it, and where several may, as ``certify_decision_map`` says;
+        None for sums of weights.
+        """  # noqa: D205
+        if self._logs is None:
+            return None
+        return certified_ranges(
+            self._logs.at(self.best_points), self._logs.counts, self.decisions, units=self._logs.units,
+            level=0.95, repeats=max(self._draws, LEAST_REPEATS),
+        )  # fmt: skip
+
+    @cached_property
+    def area_nodes(self) -> pl.DataFrame:
+        """PR-AUC at the prevalences of ``area_nodes``, from which it is known over ``prevalence_range``."""
+        return self._log.areas((), area_nodes(*self.prevalence_range)).filter(metric="pr_auc")
+
+    @cached_property
+    def area_winners(self) -> pl.DataFrame:
+        """The model with the largest PR-AUC over ``prevalence_range``: the columns of ``winners``."""
+        ranges = area_winners(self.area_nodes, self.support, *self.prevalence_range)
+        return with_intervals(ranges, self._logs, None, fixed=None)
+
+    @cached_property
+    def support(self) -> pl.DataFrame:
+        """The lowest prevalence at which the log can tell PR-AUC of each model."""
+        return self._log.support()
+
+    @cached_property
+    def certainty(self) -> pl.DataFrame | None:
+        """The probability of being best over prevalence, by PR-AUC and by F-beta of the points at
+        ``main_beta``: the columns of ``probability_best``; None where no log can be resampled.
+        """  # noqa: D205
+        if self._logs is None:
+            return None
+        return ranking_certainty(
+            self._logs, self.points, self.areas, self.projection, prevalence=self.prevalence,
+            beta=self.main_beta,
+        )  # fmt: skip
+
+    @cached_property
+    def best_certainty(self) -> pl.DataFrame | None:
+        """The same for F-beta of each model at its own best threshold, chosen anew in every resampled log."""
+        if self._logs is None:
+            return None
+        return own_threshold_certainty(
+            self._logs, self.best_points, self.best, prevalence=self.prevalence, beta=self.main_beta
+        )
+
+    @cached_property
+    def contenders(self) -> pl.DataFrame | None:
+        """Which models may be the best, by each measure at ``main_beta``; None for sums of weights.
+
+        At the prevalences compared, or at 48 of them and the main ones: the columns of ``compare_best`` after
+        ``measure``, which is "own" (each model at its own best threshold), "f_beta" (at the threshold of the
+        points) or "pr_auc".
+        """
+        if self._logs is None:
+            return None
+        tested = places.tested_prevalences(self.prevalence, self.main_prevalences)
+        return possible_best(
+            self._logs, self.points, self.best_points, prevalence=tested, beta=self.main_beta
+        )
+
+    @cached_property
+    def shifts(self) -> pl.DataFrame | None:
+        """Whether each class has the same score distribution in all segments, as projection assumes.
+
+        The columns of ``check_projection`` with ``key``, the key whose values were compared; None if not
+        tested.
+        """
+        if self._log.judged is None:
+            return None
+        drawn = self._log.drawn
+        independent = self._repeat is None and drawn.units is None
+        return segment_shifts(
+            drawn.by_segment, drawn.segments, units=drawn.units,
+            together=self._log.total if independent else None,
+        )  # fmt: skip
+
+    @cached_property
+    def curves(self) -> pl.DataFrame:
+        """The ROC curves of the first ``MOST_MODELS`` of the leading models.
+
+        A rates frame, of which long curves keep only the points that are needed to look the same.
+        """
+        return report_curves(self.rates, self.leading[:MOST_MODELS])
+
+    @cached_property
+    def curve_projection(self) -> pl.DataFrame:
+        """precision, pos_fraction and recall of the curves at the ``main_prevalences``."""
+        return project_curves(self.curves, self.main_prevalences)
+
+    @cached_property
+    def precision_bands(self) -> pl.DataFrame | None:
+        """Precision of the points over prevalence with its band; None for sums of weights."""
+        return precision_band(self.points, prevalence=list(self.prevalence)) if self._log.whole else None
+
+    @cached_property
+    def precision_uncertainty(self) -> pl.DataFrame | None:
+        """The width of that band where it is widest."""
+        return max_precision_uncertainty(self.points) if self._log.whole else None
+
+    @cached_property
+    def area_errors(self) -> pl.DataFrame:
+        """The largest error of the PR-AUC of a model at any prevalence compared: model, error."""
+        error = ((pl.col("upper") - pl.col("lower")) / 2).max().alias("error")
+        return self.areas.filter(metric="pr_auc").group_by("model").agg(error).sort("model")
+
+    @cached_property
+    def observed_prevalence(self) -> float | None:
+        """Positives among all rows of the log; None if a log has no rows."""
+        return observed_prevalence(self._near)
+
+    @cached_property
+    def leading(self) -> tuple[str, ...]:
+        """The models that have a rank anywhere, the nearest to the top first.
+
+        All models where none has one.
+        """
+        return tuple(contenders(*self._rankings()))
+
+    @cached_property
+    def uncounted(self) -> str | None:
+        """Why no model has a point at the threshold, where it was counted for none; None where it was."""
+        return uncounted(self.points, self._near)
+
+    @cached_property
+    def off_scale(self) -> str | None:
+        """Why the threshold 0.5 says little: the scores are not probabilities; None where they may be."""
+        return off_scale(self._log.total) if self.threshold == PROBABLE else None
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table that there is, by the name of its attribute, in their order.
+
+        Computes those not yet asked for.
+        """
+        classes = reversed(type(self).__mro__)
+        members = [pair for each in classes for pair in vars(each).items()]
+        lazy = [name for name, value in members if isinstance(value, cached_property)]
+        held = {name: getattr(self, name) for name in [*lazy, "field"] if not name.startswith("_")}
+        return {name: value for name, value in held.items() if isinstance(value, pl.DataFrame)}
+
+    @property
+    def prevalence(self) -> tuple[float, ...]:
+        """The prevalences compared, ascending, with that of the question; the observed one is not added."""
+        return places.with_asked(self._grid, self.question.prevalence)
+
+    @property
+    def beta(self) -> tuple[float, ...]:
+        """The betas compared, ascending, with that of a question of F-beta."""
+        return places.with_asked(self._betas, self.question.beta if self.question.f_beta else None)
+
+    @property
+    def threshold(self) -> float:
+        """The decision threshold of the operating points: that of the question, if it has one."""
+        asked = self.question.threshold
+        return self._threshold if asked is None else asked
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the counts are sums of weights, which have neither intervals nor tests."""
+        return not self._log.whole
+
+    @property
+    def main_beta(self) -> float:
+        """The beta of a summary: that of the question, or the one compared that is nearest to 1."""
+        return self.question.beta if self.question.f_beta else places.main_beta(self.beta)
+
+    @property
+    def middle_prevalence(self) -> float:
+        """The prevalence of a summary: that of the question.
+
+        Without one the nearest to the log's own, or the middle one.
+        """
+        if self.question.prevalence is not None:
+            return self.question.prevalence
+        return places.middle_prevalence(self.prevalence, self.observed_prevalence)
+
+    @property
+    def main_prevalences(self) -> tuple[float, ...]:
+        """The lowest prevalence, that of the summary, and the highest."""
+        return tuple(sorted({self.prevalence[0], self.middle_prevalence, self.prevalence[-1]}))
+
+    @property
+    def prevalence_range(self) -> tuple[float, float]:
+        """The prevalences between which ``area_nodes`` determines every PR-AUC."""
+        return places.prevalence_range(self.prevalence, self.observed_prevalence)
+
+    @property
+    def beta_range(self) -> tuple[float, float]:
+        """The lowest and the highest beta of a logarithmic axis, a factor of 16 apart at least."""
+        return places.beta_range(self.beta)
+
+    @property
+    def fold_count(self) -> int | None:
+        """The number of folds; None if they are not compared."""
+        folds = self.folds
+        return None if folds is None else folds.select((pl.col("folds") + pl.col("skipped")).max()).item()
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook which model is best where, by PR-AUC."""
+        return overview_html(self.areas.filter(metric="pr_auc"), observed=self.observed_prevalence)
+
+    def _rankings(self) -> list[pl.DataFrame]:
+        at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == self.main_beta)
+        areas = self.areas.filter(metric="pr_auc")
+        return [self.best.filter(at_beta), areas, self.projection.filter(at_beta)]
+
+    @cached_property
+    def _near(self) -> pl.DataFrame:
+        return near_threshold(self.rates, self.threshold)
+
+    @cached_property
+    def _candidates(self) -> pl.DataFrame:
+        return highest_of_each_tpr(self.rates)
+
+    @cached_property
+    def _maps(self) -> pl.DataFrame:
+        return own_maps(self._candidates)
+
+    @cached_property
+    def _logs(self) -> Resampled | None:
+        """What is resampled; None where that cannot be done."""
+        if not (self._log.resampled and self.best.height):
+            return None
+        return Resampled.of(self._log.total, self._log.drawn, self.leading, repeats=self._draws)
+
+    def _prevalence_winners(self, points: pl.DataFrame) -> pl.DataFrame:
+        main = self.main_beta
+        ranges = winner_ranges(points, metric="f_beta", over="prevalence", beta=main)
+        return with_intervals(ranges, self._logs, points, fixed=main)
