@@ -130,8 +130,8 @@ from .evaluation.prevalence.project_traffic import project_traffic as project_tr
 
 # questions
 from .questions.comparison import compare_models as compare_models
-from .questions.question import Question as Question
 from .questions.comparison import Comparison as Comparison
+from .questions.question import Question as Question
 
 # tables
 from .tables.great_tables import ranked_table as ranked_table
