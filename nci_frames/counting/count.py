@@ -13,9 +13,9 @@ from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.exact import TooManyRowsError
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import count_at
+from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.sources import Predictions
 from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.auto import EXACT_ROWS, Chosen, choose_thresholds
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds

@@ -16,15 +16,14 @@ from nci_frames.base.memory import gigabytes
 from nci_frames.counting.count import nearly_unique, need_whole_log
 from nci_frames.counting.engine.distinct import columns_of_counts
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
+from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.sources import Predictions
 from nci_frames.counting.out_of_memory.bounded import CHUNKS, Held, counted_parts, hold_rows
 from nci_frames.counting.out_of_memory.result_file import write_counts
 from nci_frames.counting.out_of_memory.room import Room
 from nci_frames.counting.out_of_memory.scratch import Scratch
 from nci_frames.counting.out_of_memory.spilling import Spill
-from nci_frames.counting.spark.rows import rows_in_spark
 from nci_frames.schemas.checked import checked
 
 __all__ = ["sink_exact_counts"]
@@ -99,8 +98,8 @@ def sink_exact_counts(
     target = Path(path)
     file_kind(target, ["parquet"])
     _need_other_files(scan, target)
-    if scan.source.spark is not None:
-        raise rows_in_spark(scan.source.where)
+    if scan.source.elsewhere is not None:
+        raise scan.source.elsewhere.refusal()
     raw = scan.raw.collect_schema()
     group = {key: raw[key] for key in ["model", *kept_keys(scan.keys, by)]}
     for key, kind in group.items():

@@ -18,9 +18,9 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
 from nci_frames.base.typing import Floats
+from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.sources import Predictions
 from nci_frames.counting.logs.units import not_paired
 from nci_frames.schemas import AUC_COMPARISONS
 from nci_frames.schemas.checked import checked

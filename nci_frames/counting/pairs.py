@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed, quantity
+from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.sources import Predictions
 from nci_frames.counting.logs.units import not_paired
 from nci_frames.schemas import PAIRS
 from nci_frames.schemas.checked import checked

@@ -7,8 +7,8 @@ from typing import Literal
 import polars as pl
 
 from nci_frames.counting.count import tally_scan
+from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.sources import Predictions
 from nci_frames.counts.scores_as_counts import counts_as_scores
 from nci_frames.schemas.checked import checked
 

@@ -1,6 +1,6 @@
 """One pass over a scan, in this process or where its rows are."""
 
-from dataclasses import replace
+from typing import Protocol, cast
 
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.counted import Counted
@@ -10,9 +10,21 @@ from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.score_range import ScoreRange, score_range
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.counting.spark.counting import count_in_spark, score_range_in_spark
+from nci_frames.counting.logs.source import Elsewhere
 
-__all__ = ["count_at", "find_scores"]
+__all__ = ["Engine", "count_at", "find_scores"]
+
+
+class Engine(Elsewhere, Protocol):
+    """Rows that are counted where they are."""
+
+    def count(
+        self, scan: Scan, group: list[str], grid: Floats | None, also: Floats | None, budget: Budget
+    ) -> Counted:
+        """Count the groups of a scan of these rows as ``count_at`` does."""
+
+    def score_range(self, scan: Scan) -> ScoreRange:
+        """Find the range of the scores of a scan of these rows, and all of them if they are few."""
 
 
 def count_at(
@@ -40,7 +52,7 @@ def count_at(
     budget
         How much memory the counts may take.
     progress
-        Whether to show progress; Spark shows its own.
+        Whether to show progress; another engine shows its own.
     most_rows
         On no grid, how many valid rows the log may have.
 
@@ -53,8 +65,9 @@ def count_at(
     TooManyRowsError
         If there are more rows than *most_rows*.
     """
-    if scan.source.spark is not None:
-        return count_in_spark(scan, group, grid, also, replace(budget, to_file=False))
+    engine = _engine(scan)
+    if engine is not None:
+        return engine.count(scan, group, grid, also, budget)
 
     def count(groups: GroupNumbers) -> Counted:
         if grid is None:
@@ -67,4 +80,9 @@ def count_at(
 
 def find_scores(scan: Scan) -> ScoreRange:
     """Find the range of the scores of a scan, and all of them if they are few."""
-    return score_range(scan) if scan.source.spark is None else score_range_in_spark(scan)
+    engine = _engine(scan)
+    return score_range(scan) if engine is None else engine.score_range(scan)
+
+
+def _engine(scan: Scan) -> Engine | None:
+    return cast("Engine | None", scan.source.elsewhere)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import polars as pl
 
@@ -12,12 +13,24 @@ from nci_frames.base.messages import first_line
 from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.footers import Stamp, stamp_of
 from nci_frames.counting.logs.read_errors import READ_ERRORS
-from nci_frames.counting.spark.rows import SparkRows
 
-__all__ = ["FILE", "Source"]
+__all__ = ["FILE", "Elsewhere", "Source"]
 
 #: Name of the column that says which file a row is from.
 FILE = "__file"
+
+
+class Elsewhere(Protocol):
+    """Rows that another engine has, and counts where they are (``engine.passes.Engine``)."""
+
+    def only(self, needed: Mapping[str, str]) -> "Source":
+        """Return these rows with some columns, given by their roles; each of their files must have them."""
+
+    def distinct(self, column: str, most: int | None) -> pl.Series:
+        """Return the values of a column, neither null nor NaN, each once; at most *most* of them."""
+
+    def refusal(self) -> SourceError:
+        """Return the error where the rows are wanted here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +58,8 @@ class Source:
     warnings: tuple[UserWarning, ...] = ()
     #: Whether the pages of the files are those that were written is known after the first reading.
     checksums: PageChecksums = field(default_factory=PageChecksums)
-    #: The rows, if they are in Spark; ``frame`` then has only their columns.
-    spark: SparkRows | None = None
+    #: The rows, if another engine has them; ``frame`` then has only their columns.
+    elsewhere: Elsewhere | None = None
 
     def schema(self) -> pl.Schema:
         """Return the columns and their types."""
@@ -54,8 +67,8 @@ class Source:
 
     def distinct(self, column: str, *, most: int | None = None) -> pl.Series:
         """Return the values of a column, neither null nor NaN, each once; at most *most* of them."""
-        if self.spark is not None:
-            return self.spark.distinct(column, most)
+        if self.elsewhere is not None:
+            return self.elsewhere.distinct(column, most)
         known = pl.col(column).drop_nulls()
         if self.schema()[column].is_float():
             known = known.drop_nans()
@@ -68,7 +81,7 @@ class Source:
 
         Of a stream that can be read only once, a later pass has fewer.
         """
-        if self.rows is not None or not self.has_frames or self.spark is not None:
+        if self.rows is not None or not self.has_frames or self.elsewhere is not None:
             return self.distinct(column), None
         ones = pl.lit(1, pl.Int64).alias(f"rows of {column}")
         with self.reading():

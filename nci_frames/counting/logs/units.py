@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import InvalidRowsError, ParameterError
+from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import predictions_of
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.sources import Predictions
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import BUCKET
 

@@ -6,7 +6,7 @@ nothing is counted by side effects such as accumulators.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -35,9 +35,14 @@ _BATCH = 1 << 17
 
 
 def count_in_spark(
-    scan: Scan, group: list[str], grid: Floats | None, also: Floats | None, budget: Budget
+    rows: SparkRows,
+    scan: Scan,
+    group: list[str],
+    grid: Floats | None,
+    also: Floats | None,
+    budget: Budget,
 ) -> Counted:
-    """Count the groups of a scan whose rows are in Spark, as ``count_at`` does.
+    """Count the groups of a scan of rows in Spark, as ``count_at`` does.
 
     Raises
     ------
@@ -49,7 +54,7 @@ def count_in_spark(
     SourceError
         If Spark cannot count, or counts other rows than it said there were.
     """
-    rows = _rows(scan)
+    budget = replace(budget, to_file=False)
     raw = scan.raw.collect_schema()
     raw.pop(REASON)
     thresholds = None if grid is None else joined(grid, also)
@@ -65,11 +70,10 @@ def count_in_spark(
     return counted
 
 
-def score_range_in_spark(scan: Scan) -> ScoreRange:
-    """Find the range of the scores of a scan whose rows are in Spark."""
+def score_range_in_spark(rows: SparkRows, scan: Scan) -> ScoreRange:
+    """Find the range of the scores of a scan of rows in Spark."""
     from pyspark.sql import functions  # noqa: PLC0415
 
-    rows = _rows(scan)
     kernel = RangeOfPartition(rows.schema(), scan.prepare)
     schema = kernel([]).schema
 
@@ -86,14 +90,6 @@ def score_range_in_spark(scan: Scan) -> ScoreRange:
 
     few, least, low, high = _run(rows, kernel, schema, merge).row(0)
     return ScoreRange(None if few is None else np.unique(few), least, low, high)
-
-
-def _rows(scan: Scan) -> SparkRows:
-    rows = scan.source.spark
-    if rows is None:
-        hint = "a stream can be read only once: collect it first"
-        raise SourceError("the log has no rows", where=scan.source.where, hint=hint)
-    return rows
 
 
 def _sums(*, weighted: bool) -> list[Any]:

@@ -4,7 +4,7 @@ Nothing here imports PySpark before there is a frame of it.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ import pyarrow as pa
 from nci_frames.base import errors
 from nci_frames.base.errors import NciFramesError, ParameterError, SchemaError, SourceError
 
-__all__ = ["SparkRows", "is_spark", "placeholder", "rows_in_spark"]
+__all__ = ["SparkRows"]
 
 _PYTHON_ERROR = re.compile(r"^(?!org\.|java\.|py4j\.)[\w.]+(?:Error|Exception): .*$", re.MULTILINE)
 #: One of ours, with its lines, as the executors' Python prints it.
@@ -23,14 +23,6 @@ _OUR_ERROR = re.compile(
     r"^nci_frames\.base\.errors\.(\w+Error): (.*(?:\n  (?:where|found|hint):.*)*)", re.MULTILINE
 )
 _NO_PACKAGE = re.compile(r"No module named '(\w+)")
-
-
-def is_spark(frame: object) -> bool:
-    """Return whether a frame is one of Spark."""
-    return any(
-        kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
-        for kind in type(frame).__mro__
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +100,6 @@ class SparkRows:
             yield
         except (PySparkException, Py4JError) as error:
             raise _told(error, self.where) from error
-
-
-def rows_in_spark(where: str) -> SourceError:
-    """Return the error for rows that are in Spark and are wanted here."""
-    hint = "filter and join in Spark, before the scan; fetch a small frame with frame.toArrow()"
-    return SourceError("these rows are in Spark, where they can only be counted", where=where, hint=hint)
-
-
-def placeholder(schema: Mapping[str, pl.DataType], where: str) -> pl.LazyFrame:
-    """Return a frame of some columns whose rows are elsewhere: reading them is refused."""
-    from polars.io.plugins import register_io_source  # noqa: PLC0415
-
-    def refuse(*_: Any) -> Iterator[pl.DataFrame]:
-        raise rows_in_spark(where)
-
-    return register_io_source(refuse, schema=pl.Schema(schema), explain_name=where)
 
 
 def _dtype(field: Any) -> pl.DataType:

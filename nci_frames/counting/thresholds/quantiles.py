@@ -6,8 +6,8 @@ import numpy as np
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
+from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.sources import Predictions
 from nci_frames.counting.thresholds.refining import ModelCounts
 from nci_frames.counting.thresholds.scanned import refine_scan
 from nci_frames.schemas.checked import checked

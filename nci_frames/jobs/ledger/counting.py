@@ -18,11 +18,11 @@ from nci_frames.base.errors import (
 )
 from nci_frames.base.messages import quantity
 from nci_frames.counting.count import Tally, tally_scan
+from nci_frames.counting.logs.opening import open_source
 from nci_frames.counting.logs.paths import NULL_KEY, is_csv
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind, scan_predictions
-from nci_frames.counting.logs.sources import open_source
 from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.counting.thresholds.grids import Thresholds
 from nci_frames.counts.increments import check_size, increments_of

@@ -10,8 +10,7 @@ import polars as pl
 
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import NciFramesError, ParameterError
-from nci_frames.counting.logs.sources import ArrowStream
-from nci_frames.counting.spark.rows import is_spark
+from nci_frames.counting.logs.opening import ArrowStream, engine_of
 from nci_frames.counts.ledger.storage import Storage
 from nci_frames.counts.ledger.table import LedgerTable
 from nci_frames.counts.ledger.view import View
@@ -155,7 +154,7 @@ class CountsLedger:
         """
         settings = CountingSettings.of(thresholds=thresholds, **columns)
         files: list[SourceFile]
-        if is_spark(source):
+        if engine_of(source) is not None:
             files = [NamedFrame.of(source, name, check_window(window))]
         elif name is not None:
             raise ParameterError("only a Spark DataFrame has a name; files are known by their content")

@@ -15,9 +15,9 @@ import pytest
 import nci_frames as nf
 from nci_frames.counting.engine.batches import read_batches
 from nci_frames.counting.engine.groups import GroupNumbers
+from nci_frames.counting.logs.opening import open_source
 from nci_frames.counting.logs.paths import find_files
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.sources import open_source
 from tests.logs import COUNTS
 
 ONE = pl.DataFrame({"model": ["a"], "label": [1], "score": [0.5]})

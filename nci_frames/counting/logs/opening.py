@@ -1,11 +1,12 @@
 """What a user calls a log -> one LazyFrame of its needed columns, checked as far as it can be beforehand."""
 
+import importlib
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import polars as pl
 
@@ -18,11 +19,20 @@ from nci_frames.counting.logs.local import open_files
 from nci_frames.counting.logs.paths import DELTA_LOG, find_files
 from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.types import common_types
-from nci_frames.counting.spark.files import need_columns_in_files
-from nci_frames.counting.spark.rows import SparkRows, is_spark, placeholder
 from nci_frames.schemas.checked import no_frame
 
-__all__ = ["ArrowStream", "Predictions", "SourceLike", "frame_source", "need_columns", "open_source"]
+__all__ = [
+    "ArrowStream",
+    "Predictions",
+    "SourceLike",
+    "engine_of",
+    "frame_source",
+    "need_columns",
+    "open_source",
+]
+
+#: By module and name of the class of a frame, the module whose ``open_frame`` opens it where its rows are.
+_ENGINES = {("pyspark.sql.", "DataFrame"): "nci_frames.counting.spark.source"}
 
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -81,12 +91,21 @@ def open_source(
     return _open_list(source, needed, storage_options, verify)
 
 
+def engine_of(frame: object) -> str | None:
+    """Return the module that opens a frame of another engine; None for what is read in this process."""
+    for kind in type(frame).__mro__:
+        for (module, name), opener in _ENGINES.items():
+            if kind.__module__.startswith(module) and kind.__name__ == name:
+                return opener
+    return None
+
+
 def frame_source(source: Predictions) -> Source:
     """Open a frame or an Arrow table."""
-    if is_spark(source):
-        # It is an Arrow stream as well, which would bring all rows to this process.
-        rows = SparkRows.of(source)
-        return Source(placeholder(rows.schema(), rows.where), rows.where, spark=rows)
+    engine = engine_of(source)
+    if engine is not None:
+        # It may be an Arrow stream as well, which would bring all rows to this process.
+        return cast("Source", importlib.import_module(engine).open_frame(source))
     if isinstance(source, pl.LazyFrame):
         return Source(source, "the LazyFrame", has_frames=True)
     if isinstance(source, pl.DataFrame):
@@ -201,7 +220,7 @@ def _open_delta(path: str) -> Source:
 
 
 def need_columns(source: Source, needed: Mapping[str, str]) -> Source:
-    """Return the source, or raise what is wrong with its columns; of rows in Spark, with those of the files.
+    """Return the source, or raise what is wrong with its columns; of rows elsewhere, with those of the files.
 
     Raises
     ------
@@ -212,10 +231,4 @@ def need_columns(source: Source, needed: Mapping[str, str]) -> Source:
     for column, role in needed.items():
         if column not in schema:
             raise SchemaError.missing_column(column, role, source.where, list(schema))
-    if source.spark is None:
-        return source
-    rows = source.spark.only(needed)
-    stamps = need_columns_in_files(rows, needed)
-    return replace(
-        source, frame=placeholder(rows.schema(), rows.where), spark=rows, stamps=stamps, rows=rows.count()
-    )
+    return source if source.elsewhere is None else source.elsewhere.only(needed)
