@@ -185,11 +185,8 @@ def tally_scan(
         off_scale(counted_rows.also, chosen.grid, scan.source.where),
         nearly_unique(counted_rows.groups, counted, scan.source.where),
     )
-    first = counted_rows.first
     return Tally(
-        counts=COUNTS.finish(
-            counts.with_columns(_resolution(chosen, len(counts))), None if first is None else (group, first)
-        ),
+        counts=COUNTS.finish(counts.with_columns(_resolution(chosen, len(counts)))),
         where=scan.source.where,
         files=len(scan.source.files),
         counted=counted,

@@ -11,7 +11,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.schemas import COUNTS
-from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_distinct
 
 __all__ = ["sums_on_one_grid"]
@@ -43,8 +42,7 @@ def sums_on_one_grid(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame | Non
     if frame.is_empty() or nulls or not whole or words not in ([], ["exact"], ["grid"], ["exact", "grid"]):
         return None
     group = ["model", *COUNTS.keys(frame.columns)]
-    first = known_groups(frame, group)
-    first = group_starts(frame, group) if first is None else first
+    first = group_starts(frame, group)
     size = len(frame) // len(first)
     some = [*range(0, len(first), max(_ROWS_AT_A_TIME // size, 1)), len(first)]
     parts = [slice(*ends) for ends in itertools.pairwise(some)]

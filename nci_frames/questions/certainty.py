@@ -12,7 +12,7 @@ from nci_frames.evaluation.resampling.few_rows import FEW_THRESHOLDS, step_of_re
 from nci_frames.evaluation.resampling.probability_best import shares_of_best, with_reasons
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas import BEST_MODELS
-from nci_frames.schemas.runs import in_runs, rows_where, values_of
+from nci_frames.schemas.runs import in_runs, rows_where
 
 __all__ = [
     "MOST_RESAMPLED",
@@ -165,7 +165,7 @@ def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
     after them a step is a fixed share of the positives before it. The first threshold of a step is kept: the
     negatives after it come after its positives too. The last one of the model is kept for its recall.
     """
-    if counts.height <= FEW_THRESHOLDS * len(values_of(counts["model"])):
+    if counts.height <= FEW_THRESHOLDS * counts["model"].n_unique():
         return counts
     rising, lowest = in_runs(counts, ["model"])
     true = rising["tp"].to_numpy()

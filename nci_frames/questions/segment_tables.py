@@ -11,7 +11,6 @@ from nci_frames.evaluation.significance.segment_order import segments_in_order
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.questions.units import without_keys
 from nci_frames.schemas import SHIFTS
-from nci_frames.schemas.runs import values_of
 
 __all__ = ["segment_differences", "segment_order", "segment_shifts", "segment_sizes"]
 
@@ -90,7 +89,7 @@ def segment_shifts(
             together=together,
         ).with_columns(pl.lit(name).alias("key"))
         for name in segments
-        if len(values_of(counts[name])) > 1
+        if counts[name].n_unique() > 1
     ]
     if not tables:
         return None

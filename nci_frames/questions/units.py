@@ -12,7 +12,6 @@ from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
 from nci_frames.schemas import COUNTS, RATES
 from nci_frames.schemas.columns import BUCKET
-from nci_frames.schemas.runs import values_of
 
 __all__ = ["BUCKET", "Drawn", "without_keys"]
 
@@ -49,7 +48,7 @@ class Drawn:
             tuple(apart),
             repeat,
             units,
-            None if units is None else len(values_of(counts[units])),
+            None if units is None else counts[units].n_unique(),
         )
 
     @property
@@ -87,7 +86,7 @@ class Drawn:
     @property
     def _share(self) -> float:
         """The share of all rows that one repeat has."""
-        return 1.0 if self.repeat is None else 1 / max(len(values_of(self.counts[self.repeat])), 1)
+        return 1.0 if self.repeat is None else 1 / max(self.counts[self.repeat].n_unique(), 1)
 
     def worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
         """Return how many independent rows a row is worth, by model and keys; None without units.

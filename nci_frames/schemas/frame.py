@@ -5,18 +5,18 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.messages import listed, quantity
-from nci_frames.schemas.consistency import check_cells, check_rates, place_of
+from nci_frames.schemas.consistency import check_cells, place_of
 from nci_frames.schemas.keys import PATTERN, RESERVED, check_keys, check_times, is_pattern, wrong_key
-from nci_frames.schemas.known import is_known, remember
-from nci_frames.schemas.plain import MOST_ROWS, PLAIN, plain_groups
 
 __all__ = ["FINITE", "MOST_ROWS", "Column", "FrameSchema", "collect", "lacking"]
+
+#: The most rows that a count may stand for: Float64 has all whole numbers up to it, and no sum of some
+#: hundreds of counts wraps around in Int64.
+MOST_ROWS = 2**53
 
 #: The upper end of ranges that have no limit but exclude infinity.
 FINITE = sys.float_info.max
@@ -95,8 +95,6 @@ class FrameSchema:
     derived: tuple[str, ...] = ()
     #: Whether the rows hold counts of groups at thresholds, which must agree with each other.
     counted: bool = False
-    #: Frames of these kinds are of this kind, too.
-    kinds: tuple[str, ...] = ()
     #: Whether keys come from frames of this kind into others, in which their names must be free.
     brings_keys: bool = False
 
@@ -131,28 +129,11 @@ class FrameSchema:
         Counts and rates must also be such that each group can be that of one log.
         """
         self.check_types(frame)
-        if self.counted and is_known(frame, (self.name, *self.kinds)):
-            return
+        keys = self.keys(frame.columns)
         if self.brings_keys:
-            check_times(frame, self.keys(frame.columns), self.name)
-        groups = ["model", *self.keys(frame.columns)]
-        first = (
-            plain_groups(frame, groups, [name for name in PLAIN if name in self.fixed])
-            if self.counted
-            else None
-        )
-        self._check_values(frame, () if first is None else PLAIN)
-        if self.counted:
-            if first is None:
-                counted = check_cells(frame, self.name, groups)
-                if "tpr" in self.fixed:
-                    check_rates(counted, self.name, groups)
-            remember(frame, self.name, None if first is None else (groups, first))
-
-    def _check_values(self, frame: pl.DataFrame, known: tuple[str, ...]) -> None:
-        """Raise SchemaError unless the columns, but for those that are *known*, hold admissible values."""
+            check_times(frame, keys, self.name)
         for column in self.columns:
-            if column.name in known or column.name not in frame.columns:
+            if column.name not in frame.columns:
                 continue
             if column.nullable and frame.schema[column.name] == pl.String:
                 # Any text will do. One that stands for all rows, as the resolution, would be repeated here.
@@ -161,10 +142,12 @@ class FrameSchema:
             if problem is not None:
                 wrong, wanted = problem
                 row = int(wrong.arg_max() or 0)
-                where = place_of(frame, row, self.keys(frame.columns))
+                where = place_of(frame, row, keys)
                 found = f"{frame[column.name][row]!r} ({wrong.sum():,} of {quantity(len(frame), 'row')})"
                 what = f"column {column.name!r} of a {self.name} frame must be {wanted}"
                 raise SchemaError(what, where=where, found=found)
+        if self.counted:
+            check_cells(frame, self.name, ["model", *keys], rates="tpr" in self.fixed)
 
     def check_types(self, frame: pl.DataFrame) -> None:
         """Raise SchemaError unless *frame* has the required columns with admissible types."""
@@ -183,20 +166,15 @@ class FrameSchema:
         if pattern is not None:
             raise wrong_key(pattern, f"a {self.name} frame", PATTERN)
 
-    def finish(
-        self, table: pl.DataFrame, groups: tuple[list[str], NDArray[np.int64]] | None = None
-    ) -> pl.DataFrame:
-        """Return a table that the library made, checked and with its columns in order.
+    def finish(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return a table that the library made, with its types checked and its columns in order.
 
         First the model, where the schema begins with it, then the keys, then the other columns of the schema.
-        Of counts, *groups* are the keys and the first row of each group, if the maker knows them.
         """
         first = ["model"] if self.columns[0].name == "model" else []
         present = [name for name in self.fixed if name in table.columns and name not in first]
         finished = table.select(*first, *self.keys(table.columns), *present)
         self.check_types(finished)
-        if self.counted:
-            remember(finished, self.name, groups)
         return finished
 
 

@@ -111,7 +111,6 @@ COUNTS = FrameSchema(
     tuple(name for name in RATES.fixed if name not in {column.name for column in _COUNT_COLUMNS}),
     counted=True,
     brings_keys=True,
-    kinds=("rates",),
 )
 INCREMENTS = FrameSchema(
     "increments",

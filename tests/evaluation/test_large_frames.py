@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal, assert_series_equal
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counts import pooling
@@ -15,7 +15,7 @@ from nci_frames.counts.score_scale import share_off_scale
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.arrays.histograms import histograms
 from nci_frames.evaluation.rates import rates
-from nci_frames.schemas.runs import rows_where, values_of
+from nci_frames.schemas.runs import rows_where
 from tests.logs import random_log
 
 #: Bytes of a row of counts: threshold, tp, fp, fn, tn.
@@ -132,16 +132,3 @@ def test_a_comparison_neither_groups_all_rows_nor_writes_their_resolution_out(
     # One text stands for all rows, until it is asked for as a column.
     assert max(rows for name, rows in taken if name == "tp") >= counts.height
     assert not [rows for name, rows in taken if name == "resolution" and rows >= counts.height / 2]
-
-
-@pytest.mark.parametrize(
-    "values",
-    [[], [None], ["b", "b", "a", None, "b", None], [0.0, -0.0, float("nan"), 1.0, float("nan")], [2, 2, 1]],
-    ids=str,
-)
-def test_the_values_of_a_column_are_those_of_its_runs(values: list[Any]) -> None:
-    column = pl.Series("key", values)
-    assert_series_equal(values_of(column), column.unique().sort())
-    # More rows are compared by their bits.
-    many = pl.concat([column] * 5_000).sort()
-    assert_series_equal(values_of(many), many.unique().sort())

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 __all__ = ["Counted"]
 
@@ -19,7 +17,5 @@ class Counted:
     rows_by_code: dict[int, int]
     #: The keys of each group.
     groups: pl.DataFrame
-    #: The first row of each group in the counts; None if it has to be found.
-    first: NDArray[np.int64] | None = None
     #: The counts at the thresholds that were asked for apart; None if none were.
     also: pl.DataFrame | None = None

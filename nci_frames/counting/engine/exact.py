@@ -85,7 +85,7 @@ def count_exact(
     blocks.clear()
     sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in counted)])
     table = _table(groups, counted, columns_of_counts(weighted=weighted))
-    return Counted(table, rows_by_code, groups.frame(), np.cumsum(sizes) - sizes)
+    return Counted(table, rows_by_code, groups.frame())
 
 
 class _KeyBytes:

@@ -136,8 +136,7 @@ def counted_cells(
         return _table(groups, order, values, in_bins, np.searchsorted(thresholds, values) + 1)
 
     apart = None if also is None else table(also)
-    first = np.arange(len(groups)) * len(grid)
-    return Counted(table(grid), rows_by_code, groups.frame(), first, also=apart)
+    return Counted(table(grid), rows_by_code, groups.frame(), also=apart)
 
 
 def _table(

@@ -16,8 +16,6 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from nci_frames.schemas.views import string_views
-
 __all__ = ["GroupNumbers", "HashCollisionError", "with_group_numbers"]
 
 _EMPTY = -1
@@ -170,9 +168,20 @@ def _repeated(column: pl.Series, sizes: NDArray[np.int64]) -> pl.Series:
         return column.gather(np.repeat(np.arange(len(column), dtype=np.uint32), sizes))
     # NumPy takes large pages of memory, which the system clears four times as fast as the small ones of a
     # gather.
-    views, texts = string_views(column)
+    views, texts = _string_views(column)
     copied = [None, pa.py_buffer(np.repeat(views, sizes)), *texts]
     return pl.Series(column.name, pa.Array.from_buffers(pa.string_view(), int(sizes.sum()), copied))
+
+
+def _string_views(column: pl.Series) -> tuple[NDArray[np.complex128], list[pa.Buffer]]:
+    """Return 16 bytes for each string of a column without nulls, and the memory of long texts.
+
+    The bytes are the length and the text, or where in that memory it begins.
+    """
+    # Arrow takes no name with a NUL.
+    views = column.alias("").rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
+    _, strings, *texts = views.buffers()
+    return np.frombuffer(strings, np.complex128)[views.offset : views.offset + len(views)], texts
 
 
 def with_group_numbers(keys: Mapping[str, pl.DataType], count: Callable[[GroupNumbers], _Result]) -> _Result:

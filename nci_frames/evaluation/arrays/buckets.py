@@ -15,7 +15,7 @@ from nci_frames.counts.pooling import pool_counts
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.schemas import COUNTS
-from nci_frames.schemas.runs import group_starts, is_sorted, values_of
+from nci_frames.schemas.runs import group_starts, is_sorted
 
 __all__ = ["BucketCounts", "bucket_counts", "even_buckets"]
 
@@ -131,7 +131,7 @@ def _buckets(counts: pl.DataFrame, units: str) -> pl.Series:
     if counts[units].null_count():
         msg = f"rows without a {units} cannot be resampled by it"
         raise ParameterError(msg, hint="remove the rows that belong to no unit before counting")
-    buckets = values_of(counts[units])
+    buckets = counts[units].unique().sort()
     if len(counts) and len(buckets) < LEAST_BUCKETS:
         raise ParameterError(
             f"there are too few values of {units!r} to see how they differ",

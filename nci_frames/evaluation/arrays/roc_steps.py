@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 from nci_frames.counts.resolution import no_score_below, one_score
-from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_sorted, runs_together
 
 __all__ = ["Curves", "curve_parts", "curves_of", "no_curves"]
@@ -89,12 +88,10 @@ def curves_of(frame: pl.DataFrame, keys: list[str]) -> Iterator[Curves]:
 
 def curve_parts(frame: pl.DataFrame, keys: list[str]) -> Iterator[Callable[[], Curves]]:
     """Yield what ``curves_of`` yields as functions, which threads may call."""
-    first = known_groups(frame, keys)
-    if first is None:
+    first = group_starts(frame, keys)
+    if not is_sorted(frame, keys, first):
+        frame = frame.sort(*keys, "threshold", maintain_order=True)
         first = group_starts(frame, keys)
-        if not is_sorted(frame, keys, first):
-            frame = frame.sort(*keys, "threshold", maintain_order=True)
-            first = group_starts(frame, keys)
     if frame.is_empty():
         return
     for part in runs_together(first, _ROWS_AT_A_TIME):

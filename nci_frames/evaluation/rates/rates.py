@@ -14,8 +14,7 @@ from nci_frames.evaluation.rates.intervals import Interval, rate_interval, requi
 from nci_frames.evaluation.rates.simultaneous import local_alpha, simultaneous_interval
 from nci_frames.schemas import COUNTS, RATES, collect
 from nci_frames.schemas.checked import checked
-from nci_frames.schemas.known import known_groups
-from nci_frames.schemas.runs import group_starts, is_sorted
+from nci_frames.schemas.runs import in_runs
 
 __all__ = ["clustered_bounds", "compute_rates", "rates_of", "with_bounds", "with_worth"]
 
@@ -261,16 +260,7 @@ def _in_order(counts: pl.DataFrame) -> pl.DataFrame:
     """Sort counts by group and threshold, unless they are sorted, or are operating points."""
     if "reason" in counts.columns:
         return counts
-    keys = ["model", *COUNTS.keys(counts.columns)]
-    first = known_groups(counts, keys)
-    if first is None:
-        first = group_starts(counts, keys)
-        if not is_sorted(counts, keys, first):
-            return counts.sort(*keys, "threshold", maintain_order=True)
-    groups = counts[first].select(keys)
-    if groups.equals(groups.sort(keys)):
-        return counts
-    return counts.sort(*keys, "threshold", maintain_order=True)
+    return in_runs(counts, ["model", *COUNTS.keys(counts.columns)])[0]
 
 
 def rates_of(counts: pl.DataFrame) -> pl.DataFrame:

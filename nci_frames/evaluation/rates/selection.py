@@ -10,7 +10,6 @@ from nci_frames.base.typing import Floats
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.evaluation.rates.criteria import Wish
 from nci_frames.schemas import RATES
-from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_sorted
 
 __all__ = ["Runs", "interpolated_points", "picked_points"]
@@ -34,11 +33,9 @@ class Runs:
         With *at* only the rows of each group are kept that may decide at this threshold, and its first.
         """
         keys = ["model", *RATES.keys(rates.columns)]
-        # Those that were checked have told where their groups begin, if these are sorted.
-        known = known_groups(rates, keys)
-        start = group_starts(rates, keys) if known is None else known
+        start = group_starts(rates, keys)
         order = rates[start].select(keys)
-        if not ((known is not None or is_sorted(rates, keys, start)) and order.equals(order.sort(keys))):
+        if not (is_sorted(rates, keys, start) and order.equals(order.sort(keys))):
             rates = _by_threshold(rates, keys)
             start = group_starts(rates, keys)
         every = runs_with_every_score(rates, start)

@@ -20,7 +20,6 @@ from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import exceedance
 from nci_frames.schemas import COUNTS, SHIFTS, key_text
 from nci_frames.schemas.checked import checked
-from nci_frames.schemas.runs import values_of
 
 __all__ = ["LEAST_ROWS", "check_projection", "corrected_shifts", "joined_cells", "shift_tests"]
 
@@ -147,7 +146,7 @@ def shift_tests(
         if key is not None and key not in keys:
             raise SchemaError.missing_column(key, option, "the keys of the counts frame", keys)
     rest = [key for key in keys if key not in (over, units)]
-    values = values_of(frame[over])
+    values = frame[over].unique().sort()
     if len(values) == 1:
         msg = f"all rows have the same {over}, so there is nothing to compare"
         raise ParameterError(msg, found=repr(frame[over][0]))

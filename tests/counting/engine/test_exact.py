@@ -12,7 +12,6 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.engine import batches, blocks, exact
-from nci_frames.schemas.known import known_groups
 from nci_frames.schemas.runs import group_starts, is_sorted, rows_of_runs
 from tests.logs import random_log
 
@@ -104,17 +103,6 @@ def test_small_groups_share_the_memory_of_the_keys_that_they_have_in_common(
     assert_frame_equal(counts, nf.count_confusion(log.reverse(), thresholds="exact", by=["day"]))
 
 
-@pytest.mark.usefixtures("small_chunks")
-def test_counting_knows_where_its_groups_begin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nci_frames.schemas.known._LEAST_ROWS", 1)
-    counts = nf.count_confusion(random_log(6000, values=3000), thresholds="exact", by=["fold", "country"])
-    first = known_groups(counts, KEYS)
-    assert first is not None
-    heads = counts.with_row_index().group_by(KEYS, maintain_order=True).first()
-    assert first.tolist() == heads["index"].to_list()
-    assert known_groups(counts.clone(), KEYS) is None
-
-
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_a_log_without_valid_rows_has_no_counts(weight: str | None) -> None:
     log = pl.DataFrame(
@@ -152,6 +140,4 @@ def test_whether_groups_are_sorted_does_not_depend_on_chunks(data: st.DataObject
     expected = rising and runs == len({model for model, _ in rows})
     for frame in (whole, pl.concat(parts, rechunk=False)):
         first = group_starts(frame, ["model"])
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("nci_frames.schemas.runs._AT_A_TIME", data.draw(st.integers(1, 40)))
-            assert is_sorted(frame, ["model"], first) == expected
+        assert is_sorted(frame, ["model"], first) == expected

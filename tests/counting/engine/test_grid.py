@@ -24,9 +24,6 @@ from nci_frames.counting.engine.grid import count_grid
 from nci_frames.counting.engine.groups import GroupNumbers, HashCollisionError
 from nci_frames.counting.logs.reading import Scan, scan_of
 from nci_frames.demo import write_synthetic_logs
-from nci_frames.schemas import COUNTS
-from nci_frames.schemas.known import known_groups
-from nci_frames.schemas.runs import group_starts
 from tests.logs import hard_links, random_log
 
 GRID = np.linspace(-1, 1, 51)
@@ -115,15 +112,6 @@ def test_neither_batches_nor_cells_nor_threads_change_a_bit(weighted: bool, tmp_
             subprocess.run([sys.executable, "-c", code, str(tmp_path), str(out)], check=True, env=environment)
             assert_frame_equal(pl.read_parquet(out).drop("resolution"), expected)
             out.unlink()
-
-
-def test_counts_on_a_grid_remember_where_their_groups_begin() -> None:
-    counts = nf.count_confusion(random_log(300), thresholds=np.linspace(-1, 1, 4001))
-    group = ["model", "country", "fold"]
-    begins = known_groups(counts, ["model", *COUNTS.keys(counts.columns)])
-    assert begins is not None
-    assert begins.tolist() == group_starts(counts, group).tolist()
-    assert len(begins) == counts.select(group).n_unique()
 
 
 @pytest.mark.parametrize("weight", [None, "w"])
