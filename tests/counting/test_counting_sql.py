@@ -190,30 +190,6 @@ def test_every_dialect_can_read_its_query(dialect: Any) -> None:
     assert "a'b\\" in literals
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"dialect": "mysql"}, "dialect must be one of"),
-        ({"thresholds": [0.5, float("inf")]}, "thresholds must be finite"),
-        ({"table": "log; DROP TABLE log"}, "table must be a table or a function"),
-        ({"table": "SELECT * FROM log"}, "table must be a table or a function"),
-        ({"segments": ["\udcff"]}, "must be a text that UTF-8 can hold"),
-        ({"table": "SELECT 1 UNION SELECT 2"}, "table must be a table or a function"),
-        ({"table": "log WHERE label = 1"}, "table must be a table or a function"),
-        ({"table": ""}, "table must be a table or a function"),
-        ({"positive": "yes"}, "both of its values"),
-        ({"positive": "yes", "negative": "yes"}, "negative must be another value than positive"),
-        ({"positive": "yes", "negative": 0}, "negative must be of the type of positive"),
-        ({"segments": "threshold"}, "name that the tables need"),
-        ({"segments": ["country", "country"]}, "twice"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    known = {"table": "log", "thresholds": [0.5], "dialect": "duckdb", **options}
-    with pytest.raises(nf.ParameterError, match=message):
-        nf.counting_sql(known.pop("table"), **known)
-
-
 INCREMENTS = pl.DataFrame(
     {"model": ["a", "a"], "threshold": [None, 0.5], "positives": [1, 2], "negatives": [3, 4]}
 )

@@ -138,25 +138,6 @@ def test_rows_that_cannot_be_paired(rows: pl.DataFrame, message: str) -> None:
         nf.count_pairs(rows, thresholds=0.5, by=[])
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"thresholds": float("nan")}, nf.ParameterError, "thresholds must be a number"),
-        (
-            {"thresholds": {"forest": 0.1}, "models": ["forest", "tree"]},
-            nf.ParameterError,
-            "none for the model 'tree'",
-        ),
-        ({"thresholds": 0.5, "models": ["forest"]}, nf.ParameterError, "two models"),
-        ({"thresholds": 0.5, "models": ["forest", "wood"]}, nf.ParameterError, "no model 'wood'"),
-        ({"thresholds": 0.5, "by": "week"}, nf.SchemaError, "missing column 'week'"),
-    ],
-)
-def test_bad_options(options: dict[str, object], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        nf.count_pairs(log(), **options)
-
-
 def test_logs_without_units_or_with_weights_are_refused() -> None:
     with pytest.raises(nf.SchemaError, match="missing column 'unit'"):
         nf.count_pairs(log().drop("unit"), thresholds=0.5)

@@ -17,7 +17,7 @@ def require_keys(frame: pl.DataFrame, wanted: Sequence[str]) -> list[str]:
     keys = RATES.keys(frame.columns)
     for key in wanted:
         if key not in keys:
-            raise SchemaError.missing_column(key, "key", "the keys of the rates frame", keys)
+            raise SchemaError.missing_column(key, "over", "the keys of the rates frame", keys)
     return keys
 
 

@@ -85,13 +85,3 @@ def test_units_have_64_bits_at_most(dtype: type[pl.DataType]) -> None:
     log = pl.DataFrame({"model": "a", "label": [0, 1], "score": 0.5}).with_columns(unit=pl.lit(1, dtype))
     with pytest.raises(nf.SchemaError, match="must be a String or whole number of up to 64 bits"):
         nf.unit_buckets(log)
-
-
-def test_bad_arguments() -> None:
-    log = pl.DataFrame({"model": "a", "label": [1, 0], "score": [0.1, 0.2], "unit": ["x", "y"]})
-    with pytest.raises(nf.ParameterError, match="buckets must be a whole number from 2 to 1,000,000"):
-        nf.unit_buckets(log, buckets=1)
-    with pytest.raises(nf.SchemaError, match="missing column 'unit'"):
-        nf.unit_buckets(log.drop("unit"))
-    with pytest.raises(nf.ParameterError, match="already have a key 'bucket'"):
-        nf.unit_buckets(log.with_columns(bucket=1))

@@ -120,16 +120,6 @@ def test_columns_and_order() -> None:
     assert observed.to_list() == rates["observed_prevalence"].to_list()
 
 
-def test_bad_arguments() -> None:
-    counts = exact_counts([True, False], [0.1, 0.2])
-    with pytest.raises(nf.ParameterError, match="method must be one of 'average_precision'"):
-        nf.compute_areas(counts, prevalence=0.1, method="simpson")  # type: ignore[arg-type]
-    with pytest.raises(nf.ParameterError, match=r"prevalence must be within \[0, 1\]"):
-        nf.compute_areas(counts, prevalence=2)
-    with pytest.raises(nf.SchemaError, match="not a counts frame: it lacks 'tp'"):
-        nf.compute_areas(counts.drop("tp"), prevalence=0.1)
-
-
 def test_weights_may_be_subnormal() -> None:
     """Quotients of them overflow, which was a warning."""
     counts = calls()["compute_areas"].frames[0]

@@ -269,25 +269,6 @@ def test_a_range_is_cut_from_the_whole() -> None:
     assert above["model"].to_list() == [whole["model"][1]]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"metric": "accuracy", "over": "beta"}, "'accuracy' does not depend on beta"),
-        ({"metric": "pos_fraction", "over": "prevalence"}, "'pos_fraction' cannot be ranked"),
-        ({"metric": "f_beta", "over": "eta"}, "over must be one of 'prevalence', 'beta'"),
-        ({"metric": "f_beta", "over": "prevalence", "beta": -1}, "beta must be a number >= 0"),
-        ({"metric": "f_beta", "over": "beta", "prevalence": 2}, r"prevalence must be within \[0, 1\]"),
-        ({"metric": nf.f_beta(beta=2), "over": "beta"}, "'f_beta' does not depend on beta"),
-        ({"metric": nf.f_beta(prevalence=0.1), "over": "prevalence"}, "called with a prevalence"),
-        ({"metric": "f1", "over": "prevalence"}, "unknown metric 'f1'(.|\n)*'f_beta', with beta=1"),
-        ({"metric": "pr_auc", "over": "beta"}, "'pr_auc' does not depend on beta"),
-    ],
-)
-def test_bad_options(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(nf.ParameterError, match=message):
-        nf.find_crossovers(rates_of(("a", 60, 20), ("b", 30, 5)), **arguments)
-
-
 @pytest.mark.parametrize("over", ["prevalence", "beta"])
 def test_points_that_compete_have_their_rates_alone(over: Any) -> None:
     rates = rates_of(("a", 60, 20), ("b", 30, 5)).with_columns(eta=pl.lit(0.1))

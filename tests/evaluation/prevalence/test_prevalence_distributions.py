@@ -283,30 +283,3 @@ def test_one_draw_is_one_prevalence() -> None:
         assert row["value"] == pytest.approx(value, rel=1e-14)
         assert row["expected_regret"] == pytest.approx(best - value, abs=1e-14)
         assert row["max_regret"] == pytest.approx(best - value, abs=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        (lambda: nf.beta_prevalence(0, 1), "a must be a finite number > 0"),
-        (lambda: nf.beta_prevalence(1, float("inf")), "b must be a finite number > 0"),
-        (lambda: nf.prevalence_between(0.1, 0.01), "ascending within"),
-        (lambda: nf.prevalence_between(0, 0.01), "ascending within"),
-        (lambda: nf.prevalence_between(0.01, 0.1, level=1), "level must be between 0 and 1"),
-        (lambda: nf.prevalence_draws([]), "at least one number within"),
-        (lambda: nf.prevalence_draws([0.1, 1.5]), "found: 1.5"),
-        (lambda: nf.prevalence_draws([0.1, float("nan")]), "found: nan"),
-        (lambda: nf.minimax_regret(RATES, metric="f_beta", start=0.2, end=0.1), "a range of prevalence"),
-        (
-            lambda: nf.expected_values(RATES, metric=nf.precision(prevalence=0.1), prevalence=LAWS["wide"]),
-            "called with a prevalence",
-        ),
-        (
-            lambda: nf.choose_under_uncertainty(RATES, metric="f_beta", prevalence=LAWS["wide"], level=2),
-            "level must be",
-        ),
-    ],
-)
-def test_bad_arguments(call: Callable[[], object], told: str) -> None:
-    with pytest.raises(nf.ParameterError, match=told):
-        call()

@@ -324,19 +324,3 @@ def test_limits_of_predictive_values() -> None:
     assert found.filter(model="c", metric="precision", prevalence=0.1)["value"].item() is None
     observed = nf.predictive_value_interval(rates, prevalence="observed")
     assert observed.filter(metric="precision")["prevalence"].to_list() == [0.1, 0.1, 0.1, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"method": "wald"}, "method must be one of 'score', 'logit'"),
-        ({"level": 1}, "level must be between 0 and 1"),
-        ({"prevalence": 2}, r"prevalence must be within \[0, 1\]"),
-    ],
-)
-def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(nf.ParameterError, match=message):
-        nf.predictive_value_interval(RATES, **{"prevalence": 0.1} | arguments)
-    weighted = nf.compute_rates(COUNTS.cast({"tp": pl.Float64}))
-    with pytest.raises(nf.ParameterError, match="intervals need counts of rows"):
-        nf.predictive_value_interval(weighted, prevalence=0.1)

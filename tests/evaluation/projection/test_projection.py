@@ -75,31 +75,6 @@ def test_called_metrics_carry_what_they_fix() -> None:
     assert named["prevalence"].to_list() == [None] * 3
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"prevalence": 1.5}, r"prevalence must be within \[0, 1\]\n  found: 1.5"),
-        ({"prevalence": [0.1, -0.1]}, r"prevalence must be within \[0, 1\]\n  found: -0.1"),
-        ({"prevalence": float("nan")}, "found: nan"),
-        ({"prevalence": []}, "prevalence must be at least one number"),
-        ({"prevalence": "obs"}, "'observed', 'selected'"),
-        ({"prevalence": ["x"]}, "found: 'x'"),
-        ({"beta": -1}, "beta must be a number >= 0"),
-        ({"beta": [float("nan")]}, "beta must be a number >= 0"),
-        ({"metrics": "precison"}, "unknown metric 'precison'(.|\n)*did you mean 'precision'"),
-        ({"metrics": []}, "metrics must be at least one metric"),
-        ({"metrics": ["precision", "ppv"]}, "two metrics have the label 'precision'"),
-        (
-            {"metrics": [nf.precision(prevalence=pl.col("eta"))]},
-            "'precision' reads a column that the rates lack(.|\n)*'eta'",
-        ),
-    ],
-)
-def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(nf.NciFramesError, match=message):
-        nf.project_rates(RATES, **{"metrics": NAMES, "prevalence": 0.1} | arguments)
-
-
 def test_other_frames_are_refused() -> None:
     with pytest.raises(nf.SchemaError, match="not a rates frame: it lacks 'positives'"):
         nf.project_rates(RATES.drop("positives"), metrics="recall", prevalence=0.1)

@@ -161,45 +161,6 @@ def test_points_not_attained_and_logs_of_one_class_have_no_bounds() -> None:
 COUNTS = counts_of([(3, 10)])
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: nf.compute_rates(COUNTS, interval="wilson", level=1.0), "level must be between 0 and 1"),
-        (lambda: nf.compute_rates(COUNTS, level=-0.1), "level must be between 0 and 1(.|\n)*found: -0.1"),
-        (lambda: nf.compute_rates(COUNTS, interval="wilson", level=float("nan")), "found: nan"),
-        (
-            lambda: nf.compute_rates(COUNTS, interval="wald"),
-            "interval must be one of 'wilson', 'clopper_pearson'",
-        ),
-        (lambda: nf.compute_rates(COUNTS, interval="jeffrey"), "did you mean 'jeffreys'"),
-        (
-            lambda: nf.compute_rates(COUNTS, interval="wilson", half_width=(0.1, 0.1)),
-            "interval and half_width cannot be combined",
-        ),
-        (
-            lambda: nf.compute_rates(COUNTS, half_width=(0.1, -1.0)),
-            r"a number >= 0 \(of fpr\)\n  found: -1.0",
-        ),
-        (
-            lambda: nf.compute_rates(COUNTS.cast({"tp": pl.Float64}), interval="wilson"),
-            r"intervals need counts of rows\n  found: sums of weights(.|\n)*half_width",
-        ),
-        (lambda: nf.accuracy_interval(5, 4), r"correct must be within \[0, 4\]"),
-        (lambda: nf.accuracy_interval(0, 0), "total must be at least 1"),
-        (lambda: nf.accuracy_interval(1, 2, level=2), "level must be between"),
-        (lambda: nf.accuracy_interval(1, 2, method="waldo"), "did you mean 'wald'"),
-        (lambda: nf.interval_coverage(1.2, trials=5), r"rate must be within \[0, 1\]"),
-        (lambda: nf.interval_coverage(0.5, trials=0), "trials must be a whole number from 1"),
-        (lambda: nf.interval_coverage(0.5, trials=5, level=0), "level must be between"),
-        (lambda: nf.band_coverage(tpr=0.5, fpr=0, positives=5, negatives=5), r"fpr must be within \(0, 1\]"),
-        (lambda: nf.band_coverage(tpr=0.5, fpr=0.1, positives=0, negatives=5), "found: 0"),
-    ],
-)
-def test_bad_arguments(call: Any, message: str) -> None:
-    with pytest.raises(nf.ParameterError, match=message):
-        call()
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("n", [10, 50, 150])
 def test_clopper_pearson_is_never_below_its_level(n: int) -> None:

@@ -97,22 +97,6 @@ def test_at_the_observed_prevalence_of_each_model() -> None:
     assert same == [1 / 3, 1 / 3]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"level": -1}, "level must be between 0 and 1"),
-        ({"metric": "pos_fraction", "threshold": 0.0}, "'pos_fraction' cannot be ranked"),
-        ({"metric": "recall"}, "each model needs one operating point(.|\n)*found: 2 thresholds"),
-        ({"metric": "recall", "threshold": 0.3}, "0.3 is not one of the counted thresholds"),
-        ({"metric": "roc_auc", "units": "week"}, "missing column 'week'"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    counts = nf.count_confusion(random_log(100), thresholds=[0.0, 1.0])
-    with pytest.raises(nf.NciFramesError, match=message):
-        nf.probability_best(counts, **options)
-
-
 def test_one_positive_tells_nothing_of_a_difference() -> None:
     """Resampling one row gives that row again, however often: that is no evidence."""
     counts = pl.DataFrame(

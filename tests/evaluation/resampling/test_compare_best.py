@@ -1,7 +1,6 @@
 """Comparisons with the best: against brute force, what they promise, and where the log cannot tell."""
 
 import itertools
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -256,23 +255,6 @@ def test_ten_equal_models(method: str) -> None:
         either = together.group_by("log").agg(pl.col("distinguishable").any())
         assert float(either["distinguishable"].mean()) < most  # type: ignore[arg-type]
         assert (together["p_value"] >= found["p_value"]).mean() > 0.95  # type: ignore[operator]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"level": 1.0}, "level must be between 0 and 1"),
-        ({"metric": "pos_fraction"}, "'pos_fraction' cannot be ranked"),
-        ({"method": "best"}, "method must be one of 'mcs', 'hsu'"),
-        ({"method": "hsu", "simultaneous": True}, "simultaneous needs method='mcs'"),
-        ({"repeats": 99}, "repeats must be"),
-        ({"threshold": 0.3}, "0.3 is not one of the counted thresholds"),
-        ({"units": "week"}, "missing column 'week'"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(nf.NciFramesError, match=message):
-        nf.compare_best(points([60, 62], [20, 21]), **options)
 
 
 def test_what_does_not_vary_has_no_width_however_large_the_lead() -> None:

@@ -233,30 +233,6 @@ def test_all_models_get_the_same_buckets() -> None:
     assert (a.values == b.values).all()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"level": 1.0}, "level must be between 0 and 1, both excluded\n  found: 1.0"),
-        ({"level": float("nan")}, "found: nan"),
-        ({"repeats": 1}, "repeats must be a whole number from 2"),
-        ({"seed": -1}, "seed must be a whole number from 0"),
-        ({"metric": []}, "metric must be at least one metric"),
-        ({"metric": "pr_auk"}, "unknown metric 'pr_auk'"),
-        ({"prevalence": 2}, r"prevalence must be within \[0, 1\]"),
-        ({"prevalence": "selected"}, "prevalence must be"),
-        ({"repeats": 2**63}, "repeats must be a whole number from 2 to 1,000,000"),
-        ({"metric": "recall", "threshold": 0.25}, "0.25 is not one of the counted thresholds.*\n.*model 'a'"),
-        ({"metric": ["recall", "roc_auc"], "threshold": 0.25}, "0.25 is not one of the counted thresholds"),
-        ({"threshold": float("nan")}, "threshold must be at least one number"),
-        ({"units": "bucket"}, "missing column 'bucket'"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    counts = exact_counts([True, False], [0.1, 0.2]).drop("resolution")
-    with pytest.raises(nf.NciFramesError, match=message):
-        nf.bootstrap(counts, **{"metric": "roc_auc"} | options)
-
-
 def test_counts_that_cannot_be_resampled() -> None:
     counts = exact_counts([True, False], [0.1, 0.2])
     with pytest.raises(nf.ParameterError, match="these counts are sums of weights"):

@@ -1,7 +1,5 @@
 """The sub-sampling study against sub-sampling rows, and against the law of what is left."""
 
-from typing import Any
-
 import hypothesis.strategies as st
 import numpy as np
 import polars as pl
@@ -112,21 +110,6 @@ def test_groups_order_and_size() -> None:
     band = 600 / (600 + expected.ppf([0.75, 0.25]))
     assert (row["q25"], row["q75"]) == pytest.approx(tuple(band), rel=3e-4)
     assert nf.subsample_study(counts.clear(), prevalence=0.5).columns == study.columns
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"prevalence": 0.0}, "prevalence must be between 0 and 1, both excluded"),
-        ({"prevalence": float("nan")}, "found: nan"),
-        ({"repeats": 0}, "repeats must be a whole number from 1 to 1,000,000"),
-        ({"seed": 1.5}, "seed must be a whole number"),
-        ({"prevalence": 1e-9}, "no log with prevalence 1e-09(.|\n)*model 'a'(.|\n)*1 positive and 1 neg"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(nf.ParameterError, match=message):
-        nf.subsample_study(exact_counts([True, False], [0.1, 0.2]), **{"prevalence": 0.5} | options)
 
 
 def test_weights_are_refused() -> None:

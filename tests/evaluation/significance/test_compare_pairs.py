@@ -135,21 +135,6 @@ def test_intervals_cover_and_tests_keep_their_level(metric: str, prevalence: flo
             assert rejected <= 0.07
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"level": 1.0}, "level must be between 0 and 1"),
-        ({"repeats": 99}, "repeats must be a whole number from 100 to 1,000,000"),
-        ({"seed": -1}, "seed must be a whole number"),
-        ({"metric": "precison"}, "did you mean 'precision'"),
-        ({"prevalence": 2}, "prevalence must be within"),
-    ],
-)
-def test_bad_options(options: dict[str, object], message: str) -> None:
-    with pytest.raises(nf.ParameterError, match=message):
-        nf.compare_pairs(pairs_of(STUDY), **options)
-
-
 def test_a_frame_without_a_cell_is_refused() -> None:
     with pytest.raises(nf.SchemaError, match="not a pairs frame: it lacks 'tp_a'"):
         nf.compare_pairs(pairs_of(STUDY).drop("tp_a"))

@@ -197,26 +197,6 @@ def test_few_rows_of_a_class_show_too_little_either(rows: int) -> None:
         assert row["reason"] is None
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"over": "betas"}, r"over must be one of 'prevalence', 'beta'(.|\n)*did you mean 'beta'"),
-        ({"prevalence": 0.1}, "prevalence cannot be fixed with over="),
-        ({"over": "beta"}, "prevalence must be within"),
-        ({"over": "beta", "prevalence": 1.0}, "prevalence must be between 0 and 1, both excluded"),
-        ({"beta": 0.0}, "beta must be a finite number > 0"),
-        ({"beta": -1.0}, "beta must be a number >= 0"),
-        ({"metric": "pr_auc", "over": "beta"}, "PR-AUC depends on neither beta nor a threshold"),
-        ({"metric": "pr_auc", "threshold": 0.5}, "PR-AUC depends on neither"),
-        ({"metric": "roc_auc"}, "metric must be one of 'f_beta', 'pr_auc'"),
-        ({"level": 2.0}, "level must be between 0 and 1"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(nf.ParameterError, match=message):
-        nf.crossover_intervals(points([60, 80], [10, 50]), **options)
-
-
 def test_a_model_with_two_points_needs_a_threshold() -> None:
     counts = points([60, 80], [10, 50])
     lower = counts.with_columns(threshold=0.4, tp=pl.col("tp") + 5, fn=pl.col("fn") - 5)

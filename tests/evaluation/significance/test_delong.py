@@ -234,18 +234,3 @@ def test_too_few_rows() -> None:
 def test_rows_that_cannot_be_paired(log: pl.DataFrame, message: str) -> None:
     with pytest.raises(nf.NciFramesError, match=message):
         nf.compare_auc(log)
-
-
-def test_bad_options() -> None:
-    counts = exact_counts([True, False], [0.1, 0.2])
-    for level in (0, 1, float("nan"), "0.95"):
-        with pytest.raises(nf.ParameterError, match="level must be "):
-            nf.auc_interval(counts, level=level)  # type: ignore[arg-type]
-        with pytest.raises(nf.ParameterError, match="level must be "):
-            nf.compare_auc(paired(), level=level)  # type: ignore[arg-type]
-    with pytest.raises(nf.ParameterError, match="method must be one of 'score', 'newcombe', 'delong'"):
-        nf.auc_interval(counts, method="hanley")  # type: ignore[arg-type]
-    with pytest.raises(nf.ParameterError, match="method must be 'delong'"):
-        nf.compare_auc(paired(), method="hanley")  # type: ignore[arg-type]
-    with pytest.raises(nf.SchemaError, match="missing column 'week'"):
-        nf.compare_auc(paired(), by="week")

@@ -281,27 +281,6 @@ def test_keys_are_compared_apart_and_minimised_metrics_turned_round() -> None:
     ).columns  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"level": 0.0}, "level must be between 0 and 1"),
-        ({"test": "paired"}, "test must be one of 'paired_t'(.|\n)*did you mean 'paired_t'"),
-        ({"correction": "bonferroni"}, "correction must be one of 'none', 'holm'"),
-        ({"test_train_ratio": 0.0}, "test_train_ratio must be a number > 0(.|\n)*found: 0.0"),
-        ({"test": "paired_t", "test_train_ratio": 0.1}, "used with test='corrected_t' only"),
-        ({"ddof": 2}, "ddof must be a whole number from 0 to 1"),
-        ({"metric": "pos_fraction"}, "'pos_fraction' cannot be ranked"),
-        ({"metric": nf.precision().alias("own")}, "unknown metric 'own'"),
-        ({"over": "week"}, "missing column 'week'"),
-        ({"repeats": 10}, "repeats must be a whole number from 100 to 1,000,000"),
-        ({"beta": -1}, "beta must be a number >= 0"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(nf.NciFramesError, match=message):
-        nf.compare_folds(nf.compute_rates(fold_counts()), **options)
-
-
 def test_too_few_folds_and_too_many_points() -> None:
     counts = fold_counts()
     with pytest.raises(nf.ParameterError, match="needs at least two folds\n  found: 1 value of 'fold'"):

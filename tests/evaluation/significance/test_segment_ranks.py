@@ -388,31 +388,3 @@ def test_units_must_be_a_key_of_their_own() -> None:
         nf.rank_segments(counts, units="segment", **asked)
     with pytest.raises(nf.ParameterError, match="too few values"):
         nf.rank_segments(counts.filter(pl.col("bucket") < 10), units="bucket", **asked)
-
-
-def test_bad_arguments() -> None:
-    counts = segments(3, seed=0)
-    with pytest.raises(nf.SchemaError, match="missing column 'week'"):
-        nf.rank_segments(counts, segments="week", threshold=AT)
-    with pytest.raises(nf.ParameterError, match="all rows have the same segment"):
-        nf.rank_segments(counts.filter(segment=1), segments="segment", threshold=AT)
-    with pytest.raises(nf.ParameterError, match="threshold was not counted"):
-        nf.rank_segments(counts, segments="segment", threshold=0.05)
-    with pytest.raises(nf.ParameterError, match="model must be"):
-        nf.rank_segments(counts, segments="segment", threshold=AT, model="z")
-    with pytest.raises(nf.ParameterError, match="a model has no threshold"):
-        nf.rank_segments(counts, segments="segment", threshold={"b": AT})
-    with pytest.raises(nf.ParameterError, match="cannot be ranked"):
-        nf.rank_segments(counts, segments="segment", threshold=AT, metric="pos_fraction")
-    with pytest.raises(nf.ParameterError, match="area under a curve"):
-        nf.rank_segments(counts, segments="segment", threshold=AT, metric="pr_auc")
-    with pytest.raises(nf.ParameterError, match="min_positives"):
-        nf.rank_segments(counts, segments="segment", threshold=AT, min_positives=0)
-    with pytest.raises(nf.ParameterError, match="at least one key"):
-        nf.rank_segments(counts, segments=[], threshold=AT)
-    with pytest.raises(nf.ParameterError, match="sums of weights"):
-        nf.rank_segments(
-            counts.with_columns(pl.col("tp", "fp", "fn", "tn") * 1.5), segments="segment", threshold=AT
-        )
-    empty = nf.rank_segments(counts.clear(), segments="segment", threshold=AT)
-    assert empty.columns == nf.rank_segments(counts, segments="segment", threshold=AT).columns

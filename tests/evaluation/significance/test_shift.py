@@ -185,27 +185,6 @@ def test_few_rows_keys_and_order() -> None:
     assert tied.filter(pl.col("reason").is_null())["p_value"].unique().to_list() == [1.0]
 
 
-def test_bad_arguments() -> None:
-    counts = nf.count_confusion(random_log(100), thresholds=[0.0])
-    with pytest.raises(nf.ParameterError, match="level must be between 0 and 1"):
-        nf.check_projection(counts, over="fold", level=1.5)
-    with pytest.raises(nf.SchemaError, match="missing column 'week'"):
-        nf.check_projection(counts, over="week")
-    with pytest.raises(nf.ParameterError, match=r"all rows have the same fold(.|\n)*found: '1'"):
-        nf.check_projection(counts.filter(fold="1"), over="fold")
-    with pytest.raises(nf.ParameterError, match="sums of weights"):
-        nf.check_projection(counts.with_columns(pl.col("tp") * 1.5), over="fold")
-    uneven = counts.with_columns(threshold=pl.when(fold="1").then(0.1).otherwise("threshold"))
-    with pytest.raises(nf.ParameterError, match="different thresholds cannot be added"):
-        nf.check_projection(uneven, over="fold")
-    with pytest.raises(nf.SchemaError, match="missing column 'week'"):
-        nf.check_projection(counts, over="fold", units="week")
-    with pytest.raises(nf.ParameterError, match=r"too few values of 'country'(.|\n)*20 are needed"):
-        nf.check_projection(counts.drop_nulls("country"), over="fold", units="country")
-    with pytest.raises(nf.ParameterError, match="rows without a country"):
-        nf.check_projection(counts, over="fold", units="country")
-
-
 def test_logs_of_millions_of_rows_and_of_hardly_any_distance() -> None:
     counts = pl.DataFrame(
         {
