@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from nci_frames.evaluation.significance.borders import Draws, area_curves_of, border_of, own_curves_of
+from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.evaluation.significance.borders import area_curves_of, border_of, own_curves_of
 from nci_frames.questions.certainty import Resampled
 
 __all__ = ["with_intervals"]
@@ -40,15 +41,13 @@ def with_intervals(
         return winners.with_columns(**_NONE)
     axis, metric = winners.select("over", "metric").row(0)
     over = logs.over if points is None else None
-    draws = Draws(repeats=logs.repeats, seed=_SEED, units=logs.units, over=over)
+    draws = Resampling(logs.units, over, repeats=logs.repeats, seed=_SEED, level=_LEVEL)
     frame = logs.steps if points is None else logs.at(points)
     kept = frame.filter(pl.col("model").is_in(models.unique().implode()))
     if metric == "pr_auc":
-        found = area_curves_of(kept, **draws)
-    elif axis == "prevalence":
-        found = own_curves_of(kept, prevalence=None, beta=fixed, **draws)
+        found = area_curves_of(kept, draws)
     else:
-        found = own_curves_of(kept, prevalence=fixed, beta=None, **draws)
+        found = own_curves_of(kept, draws, axis, 1.0 if fixed is None else fixed)
     curves = found.get(())
     rows: list[tuple[float | None, float | None]] = [(None, None)] * len(models)
     for place in changes:
@@ -56,7 +55,7 @@ def with_intervals(
         crossing = {"model_a": models[place - 1], "model_b": models[place], axis: at}
         inside = 0 < at < (1 if axis == "prevalence" else float("inf"))
         if curves is not None and inside and {models[place - 1], models[place]} <= curves.values.keys():
-            border = border_of(curves, crossing, axis, _LEVEL)
+            border = border_of(curves, crossing, draws)
             rows[place] = (border["lower"], border["upper"])
     lower, upper = zip(*rows, strict=True)
     return winners.with_columns(pl.Series("lower", lower, pl.Float64), pl.Series("upper", upper, pl.Float64))

@@ -10,6 +10,7 @@ import polars as pl
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.resampling.few_rows import FEW_THRESHOLDS, step_of_recall
 from nci_frames.evaluation.resampling.probability_best import shares_of_best, with_reasons
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas import BEST_MODELS
 from nci_frames.schemas.runs import in_runs, rows_where
@@ -93,9 +94,11 @@ class Resampled:
     def areas(self, prevalence: Sequence[float]) -> pl.DataFrame:
         """Return the probability of being best by PR-AUC."""
         return shares_of_best(
-            self.steps, metric="pr_auc", prevalence=prevalence, repeats=self.repeats, units=self.units,
-            over=self.over,
-        )  # fmt: skip
+            self.steps,
+            Resampling(self.units, self.over, repeats=self.repeats),
+            metric="pr_auc",
+            prevalence=prevalence,
+        )
 
     def points(
         self,
@@ -107,12 +110,11 @@ class Resampled:
         """Return the probability of being best by F-beta at one operating point, or the best of several."""
         return shares_of_best(
             self.at(points),
+            Resampling(self.units, repeats=self.repeats),
             metric="f_beta",
             prevalence=prevalence,
             beta=beta,
             threshold=threshold,
-            repeats=self.repeats,
-            units=self.units,
         )
 
 

@@ -20,6 +20,7 @@ from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.hull import highest_of_each_tpr
 from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.certified_map import certified_ranges
 from nci_frames.questions import places
 from nci_frames.questions.border_intervals import with_intervals
@@ -197,8 +198,8 @@ class LogTables:
         if self._logs is None:
             return None
         return certified_ranges(
-            self._logs.at(self.best_points), self._logs.counts, self.decisions, units=self._logs.units,
-            level=0.95, repeats=max(self._draws, LEAST_REPEATS),
+            self._logs.at(self.best_points), self._logs.counts, self.decisions,
+            Resampling(self._logs.units, repeats=max(self._draws, LEAST_REPEATS)),
         )  # fmt: skip
 
     @cached_property

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, check_level, number_list
+from nci_frames.base.arguments import Prevalences, number_list
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.resampling.honest_bounds import with_honest_bounds
 from nci_frames.evaluation.resampling.replicates import Metrics, Replicates, resample
-from nci_frames.schemas import BOOTSTRAP, COUNTS
+from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.schemas import BOOTSTRAP
 from nci_frames.schemas.checked import checked
 
 __all__ = ["bootstrap"]
@@ -132,32 +133,26 @@ def bootstrap(
     ... ).row(0)
     (0.38, 0.07, 1.0)
     """
-    check_level(level)
-    found = resample(
-        counts, metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats, seed=seed,
-        units=units,
-    )  # fmt: skip
+    logs = Resampling(units, repeats=repeats, seed=seed, level=level)
+    frame = whole_counts(counts)
+    found = resample(frame, metric, logs, prevalence=prevalence, beta=beta, threshold=threshold)
     # Group by group: the replicates of all groups would take too much memory.
-    tables = [_summary(replicates, level) for replicates in found]
+    tables = [_summary(replicates, logs.tails) for replicates in found]
+    group = ["model", *logs.keys(frame)]
     if not tables:
-        frame = whole_counts(counts)
-        return BOOTSTRAP.empty(frame.select("model", *(k for k in COUNTS.keys(frame.columns) if k != units)))
-    keys = BOOTSTRAP.keys(tables[0].columns)
-    order = ["model", *keys, "threshold", "metric", "method", "prevalence", "beta"]
+        return BOOTSTRAP.empty(frame.select(group))
+    order = [*group, "threshold", "metric", "method", "prevalence", "beta"]
     table = pl.concat(tables).sort(order, maintain_order=True)
     asked = [metric] if isinstance(metric, str | pl.Expr) else list(metric)
     thresholds = None if threshold is None else number_list(threshold)
-    checked = with_honest_bounds(
-        table, whole_counts(counts), asked, prevalence=prevalence, beta=beta, thresholds=thresholds,
-        level=level, units=units,
-    )  # fmt: skip
-    return BOOTSTRAP.finish(checked)
+    return BOOTSTRAP.finish(
+        with_honest_bounds(table, frame, asked, logs, prevalence=prevalence, beta=beta, thresholds=thresholds)
+    )
 
 
-def _summary(replicates: Replicates, level: float) -> pl.DataFrame:
+def _summary(replicates: Replicates, tails: list[float]) -> pl.DataFrame:
     values = replicates.values
     defined = (~np.isnan(values)).sum(axis=0)
-    tails = [(1 - level) / 2, (1 + level) / 2]
     enough = defined >= 2
     lower, upper, std = np.full((3, len(defined)), np.nan)
     # Most values are defined everywhere, and plain percentiles are much faster.

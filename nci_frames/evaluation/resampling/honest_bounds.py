@@ -14,7 +14,6 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.normal import normal_quantile
-from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.score_bounds import newcombe_variance, score_bounds
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
@@ -24,9 +23,9 @@ from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import known_share, worth_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_worth
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
 from nci_frames.evaluation.support.lowest import supported_from
-from nci_frames.schemas import COUNTS
 
 __all__ = ["with_area_flags", "with_honest_bounds"]
 
@@ -44,12 +43,11 @@ def with_honest_bounds(
     table: pl.DataFrame,
     counts: pl.DataFrame,
     metrics: Sequence[str | pl.Expr],
+    logs: Resampling,
     *,
     prevalence: Prevalences | Field,
     beta: float | Sequence[float],
     thresholds: Sequence[float] | None,
-    level: float,
-    units: str | None,
 ) -> pl.DataFrame:
     """Add ``interval``, ``supported`` and ``reason`` to percentiles, and correct the bounds.
 
@@ -58,16 +56,16 @@ def with_honest_bounds(
     table
         The columns of ``bootstrap`` up to ``repeats``.
     counts
-        Counts of whole rows, by *units*.
-    metrics, prevalence, beta, thresholds, level, units
+        Counts of whole rows, by the units of *logs*.
+    metrics, logs, prevalence, beta, thresholds
         What was asked of ``bootstrap``.
     """
-    keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != units)]
+    keys, units, level = ["model", *logs.keys(counts)], logs.units, logs.level
     point_metrics = [metric for metric in metrics if curve_asked(metric) is None]
     is_area = pl.col("threshold").is_null()
     groups = [] if units is None else bucket_counts(counts, units)
     worth = worth_of(groups) if groups else None
-    pooled = counts if units is None else pool_counts(counts, over=units)
+    pooled = logs.without_units(counts)
     sizes = _rows(pooled, keys) if worth is None else _sizes_of(groups, keys, worth, level)
     areas = _areas(table.filter(is_area), pooled, keys, worth)
     areas = areas.join(sizes, on=keys, how="left", nulls_equal=True, maintain_order="left")

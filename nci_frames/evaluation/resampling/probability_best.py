@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import Prevalences, check_level
+from nci_frames.base.arguments import Prevalences
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric
@@ -16,11 +16,12 @@ from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.evaluation.resampling.replicates import (
     Replicates,
     labelled_cases,
-    resample,
+    resample_models,
     takes_own_thresholds,
 )
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.supported_values import with_support
-from nci_frames.schemas import BEST_MODELS, COUNTS
+from nci_frames.schemas import BEST_MODELS
 from nci_frames.schemas.checked import checked
 
 __all__ = ["probability_best", "shares_of_best", "with_reasons"]
@@ -146,58 +147,39 @@ def probability_best(
     [(0.01, 'a', 0.71, 1.0, False), (0.01, 'b', 0.42, 0.0, True), (0.5, 'a', 0.75, 0.0, True),
     (0.5, 'b', 0.88, 1.0, False)]
     """
-    own = takes_own_thresholds(metric, threshold)
-    table = shares_of_best(
-        counts, metric=metric, prevalence=prevalence, beta=beta, threshold=threshold, repeats=repeats,
-        seed=seed, units=units, over=over, level=level,
-    )  # fmt: skip
+    logs = Resampling(units, over, repeats=repeats, seed=seed, level=level)
+    frame = whole_counts(counts)
+    table = shares_of_best(frame, logs, metric=metric, prevalence=prevalence, beta=beta, threshold=threshold)
     if table.is_empty():
         return BEST_MODELS.finish(table.drop("__own").with_columns(supported=pl.lit(None, pl.Boolean)))
-    frame = whole_counts(counts)
-    keys = [key for key in COUNTS.keys(frame.columns) if key not in (units, over)]
-    at = threshold if own or threshold != "own" else None
-    told = with_support(
-        table.select("model", *keys, "metric", pl.col("__own").alias("prevalence"), "beta", "value"), frame,
-        metric, prevalence=prevalence, beta=beta, threshold=at, units=units, over=over,
-    )  # fmt: skip
+    at = threshold if takes_own_thresholds(metric, threshold) or threshold != "own" else None
+    values = table.select(
+        "model", *logs.keys(frame), "metric", pl.col("__own").alias("prevalence"), "beta", "value"
+    )
+    told = with_support(values, frame, metric, logs, prevalence=prevalence, beta=beta, threshold=at)
     return BEST_MODELS.finish(with_reasons(table.drop("__own"), told))
 
 
 def shares_of_best(
-    counts: pl.DataFrame | pl.LazyFrame,
+    frame: pl.DataFrame,
+    logs: Resampling,
     *,
     metric: str | pl.Expr,
     prevalence: Prevalences,
-    repeats: int,
-    units: str | None,
     beta: float | Sequence[float] = (1.0,),
     threshold: float | Literal["own"] | None = None,
-    seed: int = 0,
-    over: str | None = None,
-    level: float = 0.95,
 ) -> pl.DataFrame:
-    """Return what ``probability_best`` does, but for what the log supports.
+    """Return the table of ``probability_best`` before support is told: with ``__own``, without ``supported``.
 
-    The prevalence of each value itself is in the column ``__own``.
+    *frame* has whole counts; ``__own`` is each model's own prevalence, where they differ.
     """
-    check_level(level)
-    known = asked_metric(metric)
-    sign = better_sign(known)
-    own = takes_own_thresholds(metric, threshold)
-    found = resample(
-        counts, metric, prevalence=prevalence, beta=beta,
-        threshold=None if threshold == "own" else threshold, repeats=repeats, seed=seed, units=units,
-        over=over, own=sign if own else 0,
-    )  # fmt: skip
-    groups: dict[tuple[object, ...], list[Replicates]] = {}
-    for replicates in found:
-        groups.setdefault(replicates.histogram.group.row(0)[1:], []).append(replicates)
-    frame = whole_counts(counts)
-    keys = [key for key in COUNTS.keys(frame.columns) if key not in (units, over)]
+    groups = resample_models(frame, metric, logs, prevalence=prevalence, beta=beta, threshold=threshold)
+    keys = logs.keys(frame)
     if not groups:
         empty = BEST_MODELS.empty(frame.select(keys)).drop("supported")
         return empty.with_columns(__own=pl.lit(None, pl.Float64))
-    table = pl.concat(_compared(models, known, level, by_rows=units is None) for models in groups.values())
+    known = asked_metric(metric)
+    table = pl.concat(_compared(models, known, logs.level, by_rows=logs.units is None) for models in groups)
     return table.drop("threshold").sort(*keys, *_CASE, "model")
 
 
@@ -209,8 +191,6 @@ def with_reasons(table: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
 
 def _compared(models: list[Replicates], metric: Metric, level: float, *, by_rows: bool) -> pl.DataFrame:
     """Compare the models of one group of keys."""
-    for replicates in models:
-        replicates.check_one_point()
     sign = better_sign(metric)
     value = sign * np.stack([m.value for m in models])  # model, case
     values = sign * np.stack([m.values for m in models])  # model, replicate, case

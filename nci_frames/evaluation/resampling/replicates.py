@@ -6,31 +6,40 @@ rows and for a billion. Either rows are resampled within each class, or whole bu
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import Prevalences, beta_values, check_repeats, check_seed
+from nci_frames.base.arguments import Prevalences, beta_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.replicated import REPLICATED
-from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
+from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
-from nci_frames.evaluation.metrics import Metric, curve_asked
+from nci_frames.evaluation.metrics import Metric, asked_metric, curve_asked
+from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.projection.grids import MetricGrid, metric_grids
 from nci_frames.evaluation.projection.projection import points_on_grids
 from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.evaluation.resampling.best_f_beta import best_f_beta, has_no_limits
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
-from nci_frames.schemas import COUNTS
 
-__all__ = ["Metrics", "Replicates", "labelled_cases", "resample", "takes_own_thresholds"]
+__all__ = [
+    "Metrics",
+    "Replicates",
+    "by_keys",
+    "labelled_cases",
+    "resample",
+    "resample_models",
+    "takes_own_thresholds",
+]
 
 Rows = NDArray[np.int64]
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
@@ -78,23 +87,20 @@ class Replicates:
 
 
 def resample(
-    counts: pl.DataFrame | pl.LazyFrame,
+    frame: pl.DataFrame,
     metric: Metrics,
+    logs: Resampling,
     *,
-    prevalence: Prevalences | Field,
-    beta: float | Sequence[float],
-    threshold: float | Sequence[float] | None,
-    repeats: int,
-    seed: int,
-    units: str | None,
-    over: str | None = None,
+    prevalence: Prevalences | Field = "observed",
+    beta: float | Sequence[float] = 1.0,
+    threshold: float | Sequence[float] | None = None,
     own: int = 0,
     prior: bool = False,
 ) -> Iterator[Replicates]:
-    """Yield the replicates of each group of counts, in the order of the keys; the options are bootstrap's.
+    """Yield the replicates of each group of whole counts, in the order of the keys; options as in bootstrap.
 
-    With *over*, metrics are taken within each value of that key, such as the repeats of a cross-validation,
-    and averaged; the draws of *units* are the same for all of them.
+    With ``logs.over``, metrics are taken within each value of that key, such as the repeats of a
+    cross-validation, and averaged; the draws of ``logs.units`` are the same for all of them.
 
     Two further options are those of comparisons. With *own*, 1 if higher values are better and -1 if lower
     ones are, metrics are taken at the best threshold of each log, chosen anew in every resampled one. With
@@ -104,14 +110,12 @@ def resample(
     Raises
     ------
     ParameterError
-        If an option is out of range, a threshold was not counted, the counts are not those of whole rows, an
-        area cannot be resampled, or there are too few buckets; if *over* is given without *units*, or metrics
-        were taken at different thresholds within its values.
+        If an option is out of range, a threshold was not counted, an area cannot be resampled, or there are
+        too few buckets; if there is ``over`` without ``units``, or metrics were taken at different thresholds
+        within its values.
     SchemaError
-        If *counts* is not a counts frame, or lacks the key *units*, or *over*.
+        If the counts lack the key ``units``, or ``over``.
     """
-    check_repeats(repeats, 2)
-    check_seed(seed)
     thresholds = None if threshold is None else np.unique(np.asarray(threshold, np.float64))
     if thresholds is not None and (not len(thresholds) or np.isnan(thresholds).any()):
         raise ParameterError.out_of_range("threshold", threshold, "at least one number")
@@ -120,12 +124,11 @@ def resample(
         raise ParameterError.out_of_range("metric", metric, "at least one metric")
     grid, betas = numbers_of(prevalence), beta_values(beta)
     curves = _curves(asked, grid)
-    frame = whole_counts(counts)
-    keys = [key for key in COUNTS.keys(frame.columns) if key not in (units, over)]
+    keys = logs.keys(frame)
     if is_field(prevalence):
         prevalence = field_of(cast("Field", prevalence), frame, keys)
 
-    def replicated(given: Sampler) -> Replicates:
+    def replicated(given: Sampler[Any]) -> Replicates:
         whole = given.coarser(steps_of_recall(given.histogram)) if own else given
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         observed = np.array([whole.histogram.observed_prevalence])
@@ -138,23 +141,63 @@ def resample(
             sampler = whole if own else whole.coarser(points.tolist())
         elif not wanted.metrics:
             sampler, points = whole.condensed(), np.empty(0)
-        drawn = sampler.draws(repeats, seed)
+        drawn = sampler.draws(logs)
         if prior and not curves:
-            drawn = with_prior(
-                drawn, stream(seed, {"prior": True, **sampler.histogram.group.row(0, named=True)})
-            )
+            group = sampler.histogram.group.row(0, named=True)
+            drawn = with_prior(drawn, stream(logs.seed, {"prior": True, **group}))
         return _evaluated(wanted, sampler, points, drawn, unseen=not curves)
 
     for _, same in itertools.groupby(
-        samplers_of(frame, units, over), key=lambda given: given.histogram.group.row(0)
+        samplers_of(frame, logs), key=lambda given: given.histogram.group.row(0)
     ):
         each = [replicated(given) for given in same]
-        yield each[0] if over is None else _mean(each, over)
+        yield each[0] if logs.over is None else _mean(each, logs.over)
+
+
+def by_keys(found: Iterable[Replicates]) -> dict[tuple[object, ...], list[Replicates]]:
+    """Return the replicates of models by the values of the keys, each at one operating point.
+
+    Raises
+    ------
+    ParameterError
+        If a metric was taken at several thresholds of a model.
+    """
+    groups: dict[tuple[object, ...], list[Replicates]] = {}
+    for replicates in found:
+        replicates.check_one_point()
+        groups.setdefault(replicates.histogram.group.row(0)[1:], []).append(replicates)
+    return groups
+
+
+def resample_models(
+    frame: pl.DataFrame,
+    metric: str | pl.Expr,
+    logs: Resampling,
+    *,
+    prevalence: Prevalences,
+    beta: float | Sequence[float],
+    threshold: float | Literal["own"] | None,
+    prior: bool = False,
+) -> list[list[Replicates]]:
+    """Return the replicates of the models that are compared, for each value of the keys; see ``resample``.
+
+    Raises
+    ------
+    UnknownMetricError
+        If the direction of the metric is unknown.
+    """
+    sign = better_sign(asked_metric(metric))
+    own = sign if takes_own_thresholds(metric, threshold) else 0
+    at = None if isinstance(threshold, str) else threshold
+    found = resample(
+        frame, metric, logs, prevalence=prevalence, beta=beta, threshold=at, own=own, prior=prior
+    )
+    return list(by_keys(found).values())
 
 
 def _evaluated(
     wanted: "_Wanted",
-    sampler: Sampler,
+    sampler: Sampler[Any],
     points: Floats,
     drawn: Iterator[tuple[Rows, Rows]],
     *,

@@ -1,8 +1,9 @@
 """Counts -> resampled logs: rows of each class, or whole buckets of units."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from nci_frames.evaluation.resampling.draws import (
     stream,
     times_drawn,
 )
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas import COUNTS
 
 __all__ = ["Sampler", "samplers_of"]
@@ -26,27 +28,39 @@ Rows = NDArray[np.int64]
 _CELLS_AT_A_TIME = 1 << 21
 
 
-class Sampler(Protocol):
+Counts = TypeVar("Counts", Histogram, BucketCounts)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampler(ABC, Generic[Counts]):
     """Resamples the rows of a group."""
 
+    counts: Counts
+
     @property
+    @abstractmethod
     def histogram(self) -> Histogram:
         """The rows of the log itself."""
 
     @property
+    @abstractmethod
     def sizes(self) -> tuple[float, float]:
         """How many positives and negatives are drawn from, or buckets of equal size that have them."""
 
-    def coarser(self, thresholds: Sequence[float]) -> "Sampler":
+    def coarser(self, thresholds: Sequence[float]) -> Self:
         """Return the sampler of bins between these thresholds."""
+        return replace(self, counts=self.counts.coarser(thresholds))
 
-    def condensed(self) -> "Sampler":
+    def condensed(self) -> Self:
         """Return the sampler of fewer bins, with the same areas and the same best F-beta."""
+        return replace(self, counts=self.counts.condensed())
 
-    def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+    @abstractmethod
+    def draws(self, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
         """Yield positives and negatives of some resampled logs at a time, of shape (logs, bins)."""
 
-    def halves(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+    @abstractmethod
+    def halves(self, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
         """Yield positives and negatives, in each bin, of one half of the log, drawn at random each time.
 
         The other half has the other rows. Identical models are divided alike, and with buckets the halves of
@@ -54,27 +68,27 @@ class Sampler(Protocol):
         """
 
 
-def samplers_of(frame: pl.DataFrame, units: str | None, over: str | None = None) -> Iterator[Sampler]:
+def samplers_of(frame: pl.DataFrame, logs: Resampling) -> Iterator[Sampler[Any]]:
     """Yield a sampler for each group of whole counts, in the order of the keys.
 
-    The values of the key *over* have a sampler each, one after the other, with the same name and so with the
-    same draws of *units*.
+    The values of the key ``over`` have a sampler each, one after the other, with the same name and so with
+    the same draws of ``units``.
 
     Raises
     ------
     ParameterError
-        If there are too few buckets, or rows without one; if *over* is given without *units*.
+        If there are too few buckets, or rows without one; if there is ``over`` without ``units``.
     SchemaError
-        If the counts lack the key *units*, or *over*.
+        If the counts lack the key ``units``, or ``over``.
     """
-    if over is not None:
-        return _of_repeats(frame, units, over)
-    if units is None:
+    if logs.over is not None:
+        return _of_repeats(frame, logs.units, logs.over)
+    if logs.units is None:
         return map(_Rows, histograms(frame))
-    return map(_Buckets, bucket_counts(frame, units))
+    return map(_Buckets, bucket_counts(frame, logs.units))
 
 
-def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[Sampler]:
+def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[Sampler[Any]]:
     keys = COUNTS.keys(frame.columns)
     if over not in keys:
         raise SchemaError.missing_column(over, "over", "the keys of the counts frame", keys)
@@ -86,7 +100,7 @@ def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[S
         )
     last = [*(name for name in frame.columns if name not in (over, units)), over, units]
 
-    def sampler(counts: BucketCounts) -> Sampler:
+    def sampler(counts: BucketCounts) -> "_Buckets":
         histogram = replace(counts.histogram, group=counts.histogram.group.drop(over))
         return _Buckets(replace(counts, histogram=histogram))
 
@@ -100,40 +114,34 @@ def _blocks(repeats: int, bins: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _Rows(Sampler[Histogram]):
     """Rows are resampled with replacement, separately for positives and negatives."""
 
-    histogram: Histogram
+    @property
+    def histogram(self) -> Histogram:
+        return self.counts
 
     @property
     def sizes(self) -> tuple[float, float]:
         return int(self.histogram.positives.sum()), int(self.histogram.negatives.sum())
 
-    def coarser(self, thresholds: Sequence[float]) -> "_Rows":
-        return _Rows(self.histogram.coarser(thresholds))
-
-    def condensed(self) -> "_Rows":
-        return _Rows(self.histogram.condensed())
-
-    def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
-        rng = stream(seed, self.histogram.group.row(0, named=True))
-        for some in _blocks(repeats, len(self.histogram.positives)):
+    def draws(self, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
+        rng = stream(logs.seed, self.histogram.group.row(0, named=True))
+        for some in _blocks(logs.repeats, len(self.histogram.positives)):
             positives = draw_with_replacement(rng, self.histogram.positives, some)
             yield positives, draw_with_replacement(rng, self.histogram.negatives, some)
 
-    def halves(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
-        rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
+    def halves(self, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
+        rng = stream(logs.seed, self.histogram.group.drop("model").row(0, named=True))
         positives, negatives = self.histogram.positives, self.histogram.negatives
-        for _ in range(repeats):
+        for _ in range(logs.repeats):
             some = draw_without_replacement(rng, positives, int(positives.sum()) // 2)
             yield some, draw_without_replacement(rng, negatives, int(negatives.sum()) // 2)
 
 
 @dataclass(frozen=True, slots=True)
-class _Buckets:
+class _Buckets(Sampler[BucketCounts]):
     """Whole buckets are resampled with replacement, the same ones for every model."""
-
-    counts: BucketCounts
 
     @property
     def histogram(self) -> Histogram:
@@ -143,25 +151,19 @@ class _Buckets:
     def sizes(self) -> tuple[float, float]:
         return self.counts.even
 
-    def coarser(self, thresholds: Sequence[float]) -> "_Buckets":
-        return _Buckets(self.counts.coarser(thresholds))
-
-    def condensed(self) -> "_Buckets":
-        return _Buckets(self.counts.condensed())
-
-    def draws(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+    def draws(self, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
         positives, negatives = self.counts.positives, self.counts.negatives
         # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
         group = self.histogram.group.drop("model").row(0, named=True)
-        times = times_drawn(seed, group, self.counts.buckets, repeats)
-        for part in np.split(times, np.cumsum(_blocks(repeats, positives.shape[1]))[:-1]):
+        times = times_drawn(logs.seed, group, self.counts.buckets, logs.repeats)
+        for part in np.split(times, np.cumsum(_blocks(logs.repeats, positives.shape[1]))[:-1]):
             # Sums of whole numbers below 2^53 are exact in Float64.
             yield (positives.T @ part.T).T.astype(np.int64), (negatives.T @ part.T).T.astype(np.int64)
 
-    def halves(self, repeats: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
-        rng = stream(seed, self.histogram.group.drop("model").row(0, named=True))
+    def halves(self, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
+        rng = stream(logs.seed, self.histogram.group.drop("model").row(0, named=True))
         positives, negatives = self.counts.positives.T, self.counts.negatives.T
         half = (np.arange(self.counts.buckets) < self.counts.buckets // 2).astype(np.float64)
-        for _ in range(repeats):
+        for _ in range(logs.repeats):
             drawn = rng.permutation(half)
             yield (positives @ drawn).astype(np.int64), (negatives @ drawn).astype(np.int64)

@@ -6,13 +6,13 @@ from typing import Literal
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences
-from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.metrics import PR_AUC, called_metric, curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.resampling.honest_bounds import with_area_flags
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas import COUNTS
 
 __all__ = ["with_support"]
@@ -24,12 +24,11 @@ def with_support(
     table: pl.DataFrame,
     counts: pl.DataFrame,
     metric: str | pl.Expr,
+    logs: Resampling,
     *,
     prevalence: Prevalences,
     beta: float | Sequence[float],
     threshold: float | Literal["own"] | None,
-    units: str | None,
-    over: str | None,
 ) -> pl.DataFrame:
     """Add ``supported`` and ``reason`` to values of a metric, in the order of the table.
 
@@ -39,17 +38,16 @@ def with_support(
         model, the keys, metric, prevalence, beta and value, at one operating point of each model.
     counts
         The whole counts that the values were computed from.
-    metric, prevalence, beta, threshold, units, over
-        What was asked for. With *over* the log must be able to tell the value within each value of it.
+    metric, logs, prevalence, beta, threshold
+        What was asked for. With ``logs.over`` the log must be able to tell the value within each value of it.
     """
-    keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != units)]
-    worth = None if units is None else class_worth(counts, units)
-    pooled = counts if units is None else pool_counts(counts, over=units)
+    worth = None if logs.units is None else class_worth(counts, logs.units)
+    pooled = logs.without_units(counts)
+    keys, kept = ["model", *COUNTS.keys(pooled.columns)], ["model", *logs.keys(counts)]
     if threshold == "own" and not pooled.select(keys).is_duplicated().any():
         # Of one threshold none is chosen.
         threshold = None
     if curve_asked(metric) is not None or threshold == "own":
-        kept = [key for key in keys if key != over]
         groups = pooled.select(keys).unique().sort(keys)
         each = table.join(groups, on=kept, how="left", nulls_equal=True, maintain_order="left_right")
         if threshold == "own" and called_metric(metric).needs_fpr is not False:
@@ -60,7 +58,7 @@ def with_support(
         rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
         points = rates if threshold is None else select_operating_points(rates, threshold=threshold)
         told = project_checked(points, metrics=[metric], prevalence=prevalence, beta=beta)
-    at = [*(key for key in keys if key != over), "metric", "prevalence", "beta"]
+    at = [*kept, "metric", "prevalence", "beta"]
     supported = told.group_by(at, maintain_order=True).agg(
         pl.col("supported").all(ignore_nulls=False), pl.col("reason").drop_nulls().first()
     )

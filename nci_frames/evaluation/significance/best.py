@@ -7,19 +7,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import Prevalences, check_level, check_repeats
+from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.replicated import REPLICATED
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.evaluation.metrics.directions import better_sign
-from nci_frames.evaluation.resampling.replicates import (
-    Replicates,
-    labelled_cases,
-    resample,
-    takes_own_thresholds,
-)
+from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.best_sets import (
     Contenders,
     confidence_set,
@@ -29,7 +25,7 @@ from nci_frames.evaluation.significance.best_sets import (
     pairwise_limit,
     ranked_groups,
 )
-from nci_frames.schemas import BEST_COMPARISONS, COUNTS
+from nci_frames.schemas import BEST_COMPARISONS
 from nci_frames.schemas.checked import checked
 
 __all__ = ["compare_best"]
@@ -186,27 +182,18 @@ def compare_best(
     >>> nf.compare_best(counts).select("model", pl.col("difference").round(2), "distinguishable").rows()
     [('a', -0.01, False), ('b', 0.01, False), ('c', -0.29, True)]
     """
-    check_level(level)
-    check_repeats(repeats, 100)
+    logs = Resampling(units, over, repeats=repeats, seed=seed, level=level, least_repeats=100)
     if simultaneous and method == "hsu":
         raise ParameterError("simultaneous needs method='mcs'", found="method='hsu'", hint="omit one of them")
-    known = asked_metric(metric)
-    sign = better_sign(known)
-    own = takes_own_thresholds(metric, threshold)
-    found = resample(
-        counts, metric, prevalence=prevalence, beta=beta,
-        threshold=None if isinstance(threshold, str) else threshold, repeats=repeats, seed=seed, units=units,
-        over=over, own=sign if own else 0, prior=True,
-    )  # fmt: skip
-    groups: dict[tuple[object, ...], list[Replicates]] = {}
-    for replicates in found:
-        replicates.check_one_point()
-        groups.setdefault(replicates.histogram.group.row(0)[1:], []).append(replicates)
     frame = whole_counts(counts)
-    keys = [key for key in COUNTS.keys(frame.columns) if key not in (units, over)]
+    groups = resample_models(
+        frame, metric, logs, prevalence=prevalence, beta=beta, threshold=threshold, prior=True
+    )
+    keys = logs.keys(frame)
     if not groups:
         return BEST_COMPARISONS.empty(frame.select(keys))
-    tables = [_compared(models, sign, level, method, simultaneous=simultaneous) for models in groups.values()]
+    sign = better_sign(asked_metric(metric))
+    tables = [_compared(models, sign, level, method, simultaneous=simultaneous) for models in groups]
     return BEST_COMPARISONS.finish(pl.concat(tables).drop("threshold").sort(*keys, *_CASE, "model"))
 
 

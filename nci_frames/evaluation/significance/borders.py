@@ -2,22 +2,21 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.resampling.replicates import Replicates, resample
+from nci_frames.evaluation.resampling.replicates import Replicates, by_keys, resample
+from nci_frames.evaluation.resampling.resampling import Resampling
 
-__all__ = ["Curves", "Draws", "area_curves_of", "border_between", "border_of", "own_curves_of"]
+__all__ = ["Borders", "area_curves_of", "border_of", "own_curves_of", "points_drawn"]
 
-#: How many positives and negatives are drawn from, or buckets of equal size that have them.
-Sizes = tuple[float, float]
+Over = Literal["prevalence", "beta"]
 
 #: The places along the axis, of which crossings are interpolated: the natural logarithm of odds, or of beta.
 _LOGITS, _LOG_BETAS = np.linspace(-16, 16, 161), np.linspace(-7, 7, 141)
-
 
 #: Of fewer rows, or buckets of equal size, resampled logs differ too little. In simulated logs bounds held
 #: the place in 87 % with 3 units of positives, in 63 % with 2, and in none with 2 or 3 positive rows.
@@ -26,84 +25,64 @@ _FEW = f"fewer than {_LEAST} rows of a class, or buckets of equal size that have
 _RARE = "fewer than 2 resampled logs have it"
 
 
-def border_between(below: Sizes, above: Sizes, drawn: Floats, logs: int, level: float) -> dict[str, Any]:
-    """Return what ``crossover_intervals`` says of a crossover beside its place.
+@dataclass(frozen=True, slots=True)
+class Borders:
+    """What models are compared by in resampled logs."""
 
-    Parameters
-    ----------
-    below, above
-        The ``Replicates.sizes`` of both models.
-    drawn
-        Where it is in the resampled logs that have it.
-    logs
-        How many resampled logs there are.
-    level
-        Share of *drawn* between the bounds.
-    """
-    few = min(*below, *above) < _LEAST
+    over: Over
+    #: Of each model: of shape (logs, places), logarithms, so that small values count as large ones do; or, of
+    #: single operating points, TPR and FPR of each log.
+    values: dict[object, Any]
+    #: Of each model, its ``Replicates.sizes``.
+    sizes: dict[object, tuple[float, float]]
+    #: Of curves, ascending: the logarithm of the odds of the prevalence, or of beta. None for points.
+    places: Floats | None = None
+    #: Of points: the other axis.
+    fixed: float = 1.0
+
+    def overtakings(self, below: object, above: object, at: float) -> Floats:
+        """Return where *above* overtakes *below* in the logs that have it, of several the nearest to *at*.
+
+        On the axis for points, and in ``places`` for curves.
+        """
+        if self.places is None:
+            found = _overtaking(self.values[below], self.values[above], self.over, self.fixed)
+            return found[~np.isnan(found)]
+        place = np.log(at / (1 - at)) if self.over == "prevalence" else np.log(at)
+        lead = self.values[below] - self.values[above]
+        before, after = lead[:, :-1], lead[:, 1:]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            overtaken = (before > 0) & (after <= 0)
+            places = self.places[:-1] + np.diff(self.places) * before / (before - after)
+            far = np.where(overtaken, np.abs(places - place), np.inf)
+        nearest = far.argmin(axis=1)
+        logs = np.arange(len(lead))
+        return np.asarray(places[logs, nearest][np.isfinite(far[logs, nearest])])
+
+    def axis(self, places: Floats) -> Floats:
+        """Return the prevalence or the beta of what ``overtakings`` returns."""
+        if self.places is None:
+            return places
+        return np.asarray(1 / (1 + np.exp(-places)) if self.over == "prevalence" else np.exp(places))
+
+
+def border_of(borders: Borders, crossing: Mapping[str, Any], logs: Resampling) -> dict[str, Any]:
+    """Return what ``crossover_intervals`` says of a crossover beside its place."""
+    below, above = crossing["model_a"], crossing["model_b"]
+    drawn = borders.overtakings(below, above, crossing[borders.over])
+    few = min(*borders.sizes[below], *borders.sizes[above]) < _LEAST
     why = _FEW if few else _RARE if len(drawn) < 2 else None
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    lower, upper = (None, None) if why else np.quantile(drawn, tails).tolist()
+    lower, upper = (None, None) if why else borders.axis(np.quantile(drawn, logs.tails)).tolist()
     return {
         "lower": lower,
         "upper": upper,
-        "probability": None if few else len(drawn) / logs,
+        "probability": None if few else len(drawn) / logs.repeats,
         "repeats": len(drawn),
         "reason": why,
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """What models are compared by, along an axis, in resampled logs."""
-
-    #: Ascending: the logarithm of the odds of the prevalence, or of beta.
-    places: Floats
-    #: Of each model, of shape (logs, places): logarithms, so that small values count as large ones do.
-    values: dict[object, Floats]
-    #: Of each model, its ``Replicates.sizes``.
-    sizes: dict[object, Sizes]
-
-    def overtakings(self, below: object, above: object, at: float) -> Floats:
-        """Return where *above* overtakes *below* in the logs that have it, of several the nearest to *at*."""
-        lead = self.values[below] - self.values[above]
-        before, after = lead[:, :-1], lead[:, 1:]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            overtaken = (before > 0) & (after <= 0)
-            place = self.places[:-1] + np.diff(self.places) * before / (before - after)
-            far = np.where(overtaken, np.abs(place - at), np.inf)
-        nearest = far.argmin(axis=1)
-        logs = np.arange(len(lead))
-        return np.asarray(place[logs, nearest][np.isfinite(far[logs, nearest])])
-
-
-class Draws(TypedDict):
-    """How logs are resampled."""
-
-    repeats: int
-    seed: int
-    units: str | None
-    over: str | None
-
-
-def border_of(curves: Curves, crossing: Mapping[str, Any], over: str, level: float) -> dict[str, Any]:
-    """Return what ``crossover_intervals`` says of a crossover beside its place."""
-    at = crossing[over]
-    logit = over == "prevalence"
-    place = np.log(at / (1 - at)) if logit else np.log(at)
-    below, above = crossing["model_a"], crossing["model_b"]
-    drawn = curves.overtakings(below, above, float(place))
-    border = border_between(curves.sizes[below], curves.sizes[above], drawn, len(curves.values[below]), level)
-
-    def back(place: float | None) -> float | None:
-        if place is None:
-            return None
-        return float(1 / (1 + np.exp(-place)) if logit else np.exp(place))
-
-    return border | {side: back(border[side]) for side in ("lower", "upper")}
-
-
-def area_curves_of(counts: pl.DataFrame, **draws: Unpack[Draws]) -> dict[tuple[object, ...], Curves]:
+def area_curves_of(frame: pl.DataFrame, logs: Resampling) -> dict[tuple[object, ...], Borders]:
     """Return PR-AUC of the models over prevalence, by the values of the other keys."""
     etas: list[float] = (1 / (1 + np.exp(-_LOGITS))).tolist()
 
@@ -111,29 +90,24 @@ def area_curves_of(counts: pl.DataFrame, **draws: Unpack[Draws]) -> dict[tuple[o
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(replicates.values))
 
-    found = resample(counts, "pr_auc", prevalence=etas, beta=1.0, threshold=None, **draws)
-    return _grouped(found, curve, _LOGITS)
+    found = resample(frame, "pr_auc", logs, prevalence=etas)
+    return _grouped(found, curve, lambda: Borders("prevalence", {}, {}, _LOGITS))
 
 
 def own_curves_of(
-    counts: pl.DataFrame,
-    *,
-    prevalence: float | None,
-    beta: float | None,
-    **draws: Unpack[Draws],
-) -> dict[tuple[object, ...], Curves]:
-    """Return F-beta of the models at their best thresholds, over prevalence if that is None, else over beta.
+    frame: pl.DataFrame, logs: Resampling, over: Over, fixed: float
+) -> dict[tuple[object, ...], Borders]:
+    """Return F-beta of the models at their best thresholds, over an axis while the other is fixed.
 
-    The best threshold of a resampled log is that of the thresholds of *counts*.
+    The best threshold of a resampled log is that of the thresholds of *frame*.
     """
-    if prevalence is None:
-        places, log_lambda = _LOGITS, -_LOGITS - 2 * np.log(1.0 if beta is None else beta)
+    if over == "prevalence":
+        places, log_lambda = _LOGITS, -_LOGITS - 2 * np.log(fixed)
     else:
-        places, log_lambda = _LOG_BETAS, np.log((1 - prevalence) / prevalence) - 2 * _LOG_BETAS
+        places, log_lambda = _LOG_BETAS, np.log((1 - fixed) / fixed) - 2 * _LOG_BETAS
 
     def curve(replicates: Replicates) -> Floats:
-        metric = replicates.cases["metric"].to_numpy()
-        tpr, fpr = (replicates.values[:, metric == name] for name in ("recall", "fpr"))
+        tpr, fpr = _rates(replicates)
         values = np.empty((len(tpr), len(places)))
         with np.errstate(divide="ignore", invalid="ignore"):
             inverse, ratio = 1 / tpr, fpr / tpr
@@ -142,18 +116,54 @@ def own_curves_of(
                 values[:, place] = -np.log(np.fmin.reduce(inverse + factor * ratio, axis=1))
         return values
 
-    found = resample(
-        counts, ["recall", "fpr"], prevalence="observed", beta=1.0, threshold=None, **draws,
-    )  # fmt: skip
-    return _grouped(found, curve, places)
+    return _grouped(resample(frame, ["recall", "fpr"], logs), curve, lambda: Borders(over, {}, {}, places))
+
+
+def points_drawn(
+    frame: pl.DataFrame, logs: Resampling, threshold: float | None, over: Over, fixed: float
+) -> dict[tuple[object, ...], Borders]:
+    """Return TPR and FPR of the models, each at one operating point.
+
+    Raises
+    ------
+    ParameterError
+        If a model has several operating points.
+    """
+    groups = by_keys(resample(frame, ["recall", "fpr"], logs, threshold=threshold))
+
+    def curve(replicates: Replicates) -> tuple[Floats, ...]:
+        return tuple(rate[:, 0] for rate in _rates(replicates))
+
+    found = (replicates for models in groups.values() for replicates in models)
+    return _grouped(found, curve, lambda: Borders(over, {}, {}, fixed=fixed))
+
+
+def _rates(replicates: Replicates) -> tuple[Floats, Floats]:
+    """Return TPR and FPR, of shape (logs, thresholds)."""
+    metric = replicates.cases["metric"].to_numpy()
+    return replicates.values[:, metric == "recall"], replicates.values[:, metric == "fpr"]
+
+
+def _overtaking(
+    below: tuple[Floats, Floats], above: tuple[Floats, Floats], over: Over, fixed: float
+) -> Floats:
+    """Return where the second overtakes the first, exactly; NaN where it does not."""
+    (tpr_a, fpr_a), (tpr_b, fpr_b) = below, above
+    gain, cost = tpr_b - tpr_a, tpr_a * fpr_b - tpr_b * fpr_a
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        slope = np.where((gain > 0) & (cost > 0), gain / cost, np.nan)
+        if over == "prevalence":
+            return 1 / (1 + slope * fixed * fixed)
+        return np.sqrt((1 - fixed) / fixed / slope)
 
 
 def _grouped(
-    found: Iterator[Replicates], curve: Callable[[Replicates], Floats], places: Floats
-) -> dict[tuple[object, ...], Curves]:
-    groups: dict[tuple[object, ...], Curves] = {}
+    found: Iterator[Replicates], values: Callable[[Replicates], Any], empty: Callable[[], Borders]
+) -> dict[tuple[object, ...], Borders]:
+    """Return the values of the models by those of the other keys."""
+    groups: dict[tuple[object, ...], Borders] = {}
     for replicates in found:
         model, *keys = replicates.histogram.group.row(0)
-        curves = groups.setdefault(tuple(keys), Curves(places, {}, {}))
-        curves.values[model], curves.sizes[model] = curve(replicates), replicates.sizes
+        borders = groups.setdefault(tuple(keys), empty())
+        borders.values[model], borders.sizes[model] = values(replicates), replicates.sizes
     return groups

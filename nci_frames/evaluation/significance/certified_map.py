@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_level, check_repeats
 from nci_frames.base.typing import Floats
-from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.crossovers.decision_map import decision_map, own_maps
 from nci_frames.evaluation.rates.rates import rates_of
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE
@@ -131,10 +130,9 @@ def certify_decision_map(
     (26.8, 240.0, 'certified', 'a')
     (240.0, inf, 'unknown', None)
     """
-    check_level(level)
-    check_repeats(repeats, 100)
+    logs = Resampling(units, repeats=repeats, seed=seed, level=level, least_repeats=100)
     frame = whole_counts(counts)
-    total = frame if units is None else pool_counts(frame, over=units)
+    total = logs.without_units(frame)
     rates = rates_of(total)
     maps = own_maps(rates)
     if maps.is_empty():
@@ -144,30 +142,23 @@ def certify_decision_map(
     points = total.join(maps.select(at).unique(), on=at, how="semi", nulls_equal=True).select(*at, *_CELLS)
     few = points if units is None else at_thresholds(frame, points, units)
     decisions = decision_map(rates)
-    return certified_ranges(few, total, decisions, units=units, level=level, repeats=repeats, seed=seed)
+    return certified_ranges(few, total, decisions, logs)
 
 
 def certified_ranges(
-    points: pl.DataFrame,
-    total: pl.DataFrame,
-    decisions: pl.DataFrame,
-    *,
-    units: str | None,
-    level: float,
-    repeats: int,
-    seed: int = 0,
+    points: pl.DataFrame, total: pl.DataFrame, decisions: pl.DataFrame, logs: Resampling
 ) -> pl.DataFrame:
     """Return the certified map of counts at the few points that matter.
 
     Parameters
     ----------
     points
-        These counts, by *units* if there are any.
+        These counts, by the units of *logs* if there are any.
     total
         The counts at all thresholds, with all units pooled.
     decisions
         Their decision map.
-    units, level, repeats, seed
+    logs
         As for ``certify_decision_map``.
     """
     keys = COUNTS.keys(total.columns)
@@ -177,8 +168,8 @@ def certified_ranges(
     tested = _tested(decisions, support["reach"])
     etas = 1 / (1 + tested)
     found = compare_best(
-        points, metric="f_beta", prevalence=etas.tolist(), threshold="own", units=units, level=level,
-        simultaneous=True, repeats=repeats, seed=seed,
+        points, metric="f_beta", prevalence=etas.tolist(), threshold="own", units=logs.units,
+        level=logs.level, simultaneous=True, repeats=logs.repeats, seed=logs.seed,
     )  # fmt: skip
     known = found.join(support, on=["model", *keys], nulls_equal=True, maintain_order="left")
     schema = {key: total.schema[key] for key in keys} | CERTIFIED_MAP.dtypes()

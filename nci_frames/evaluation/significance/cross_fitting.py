@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import Prevalences, beta_values, check_repeats, check_seed, prevalence_values
+from nci_frames.base.arguments import Prevalences, beta_values, prevalence_values
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
@@ -15,8 +16,9 @@ from nci_frames.evaluation.metrics import CalledMetric, called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.evaluation.resampling.few_rows import steps_of_recall
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
-from nci_frames.schemas import COUNTS, CROSS_FITS
+from nci_frames.schemas import CROSS_FITS
 from nci_frames.schemas.checked import checked
 
 __all__ = ["cross_fit"]
@@ -127,20 +129,19 @@ def cross_fit(
     ... ).row(0)
     (0.8, 0.33, 0.67)
     """
-    check_repeats(repeats, 1)
-    check_seed(seed)
+    logs = Resampling(units, repeats=repeats, seed=seed, least_repeats=1)
     called = called_metric(metric)
     better_sign(called.metric)
     require_columns(called, ("tpr", "fpr", "prevalence", "beta"), "the rates of a half")
     grid, betas = prevalence_values(prevalence), beta_values(beta)
     frame = whole_counts(counts)
     tables = []
-    for sampler in samplers_of(frame, units):
+    for sampler in samplers_of(frame, logs):
         wanted = _Wanted.of(called, grid, betas, sampler.histogram.observed_prevalence)
         few = sampler.condensed() if wanted.by_lines else sampler
         few = few.coarser(steps_of_recall(few.histogram))
-        tables.append(_fitted(few, wanted, repeats, seed))
-    keys = [key for key in COUNTS.keys(frame.columns) if key != units]
+        tables.append(_fitted(few, wanted, logs))
+    keys = logs.keys(frame)
     if not tables:
         return CROSS_FITS.empty(frame.select("model", *keys))
     return CROSS_FITS.finish(pl.concat(tables).sort("model", *keys, "prevalence", "beta"))
@@ -204,21 +205,21 @@ class _Wanted:
         return best
 
 
-def _fitted(sampler: Sampler, wanted: _Wanted, repeats: int, seed: int) -> pl.DataFrame:
+def _fitted(sampler: Sampler[Any], wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
     """Return the table of one group."""
     histogram, cases = sampler.histogram, len(wanted.prevalence)
     positives, negatives = int(histogram.positives.sum()), int(histogram.negatives.sum())
     thresholds = histogram.thresholds
     enough = min(positives, negatives) >= 2
     optimistic, threshold = np.full((2, cases), np.nan)
-    honest = np.full((repeats, cases), np.nan)
+    honest = np.full((logs.repeats, cases), np.nan)
     if len(thresholds) and positives and negatives:
         tpr, fpr = _reached(histogram.positives, positives), _reached(histogram.negatives, negatives)
         chosen = wanted.best(tpr, fpr)
         # The rates of the log itself, and of its halves, are evaluated together.
         rates = np.stack([tpr[chosen], fpr[chosen]])[None]
         if enough:
-            judged = np.stack(list(_judged(sampler, wanted, repeats, seed)))
+            judged = np.stack(list(_judged(sampler, wanted, logs)))
             rates = np.concatenate([rates, judged / np.array([positives, negatives])[:, None]])
         values = wanted.values(rates[:, 0], rates[:, 1])
         optimistic = values[0]
@@ -246,10 +247,10 @@ def _fitted(sampler: Sampler, wanted: _Wanted, repeats: int, seed: int) -> pl.Da
     )
 
 
-def _judged(sampler: Sampler, wanted: _Wanted, repeats: int, seed: int) -> Iterator[Floats]:
+def _judged(sampler: Sampler[Any], wanted: _Wanted, logs: Resampling) -> Iterator[Floats]:
     """Yield true and false positives of both halves at the threshold of the other one; NaN without it."""
     whole: Histogram = sampler.histogram
-    for positives, negatives in sampler.halves(repeats, seed):
+    for positives, negatives in sampler.halves(logs):
         halves = [(positives, negatives), (whole.positives - positives, whole.negatives - negatives)]
         found = np.zeros((2, len(wanted.prevalence)))
         for one, other in (halves, halves[::-1]):

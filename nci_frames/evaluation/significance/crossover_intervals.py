@@ -1,27 +1,24 @@
 """Counts -> where two models change places, with intervals."""
 
-import itertools
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import beta_value, check_level, prevalence_values
+from nci_frames.base.arguments import beta_value, prevalence_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
-from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.crossovers.crossovers import find_crossovers
+from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
-from nci_frames.evaluation.resampling.replicates import Replicates, resample
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.borders import (
-    Draws,
     area_curves_of,
-    border_between,
     border_of,
     own_curves_of,
+    points_drawn,
 )
-from nci_frames.schemas import COUNTS, CROSSOVER_INTERVALS
+from nci_frames.schemas import CROSSOVER_INTERVALS
 from nci_frames.schemas.checked import checked
 
 __all__ = ["crossover_intervals"]
@@ -131,7 +128,7 @@ def crossover_intervals(
     ... ).row(0)
     ('a', 'b', 0.1, 0.05, 0.27, 1.0)
     """
-    check_level(level)
+    logs = Resampling(units, repeats=repeats, seed=seed, level=level)
     curves = metric == "pr_auc"
     if curves and (over == "beta" or threshold is not None):
         msg = "PR-AUC depends on neither beta nor a threshold"
@@ -139,71 +136,29 @@ def crossover_intervals(
         raise ParameterError(msg, found=given, hint="omit it")
     fixed = _fixed(over, prevalence, beta)
     frame = whole_counts(counts)
-    keys = [key for key in COUNTS.keys(frame.columns) if key != units]
+    keys = logs.keys(frame)
     if frame.is_empty():
         return CROSSOVER_INTERVALS.empty(frame.select(keys))
-    draws = Draws(repeats=repeats, seed=seed, units=units, over=None)
-    if curves or threshold == "own":
-        tables = _interpolated(frame, keys, metric, over, fixed, level, draws)
-    else:
-        tables = _of_points(frame, threshold, over, fixed, level, draws)
-    if not tables:
-        return CROSSOVER_INTERVALS.empty(frame.select(keys))
-    order = [*keys, "model_a", "model_b", "prevalence", "beta"]
-    return CROSSOVER_INTERVALS.finish(pl.concat(tables).sort(order))
-
-
-def _interpolated(
-    frame: pl.DataFrame,
-    keys: list[str],
-    metric: CrossingMetric,
-    over: Over,
-    fixed: float,
-    level: float,
-    draws: Draws,
-) -> list[pl.DataFrame]:
-    """Return the crossovers of curves, which resampled logs have on a grid."""
-    if metric == "pr_auc":
-        found = area_curves_of(frame, **draws)
-    else:
-        at = (
-            {"prevalence": None, "beta": fixed}
-            if over == "prevalence"
-            else {"prevalence": fixed, "beta": None}
-        )
-        found = own_curves_of(frame, **at, **draws)
-    units = draws["units"]
-    pooled = frame if units is None else pool_counts(frame, over=units)
-    if metric == "pr_auc":
+    pooled = logs.without_units(frame)
+    if curves:
+        found = area_curves_of(frame, logs)
         crossings = find_crossovers(pooled, metric=metric, over="prevalence")
     else:
         rates = compute_rates(pooled)
+        if threshold == "own":
+            found = own_curves_of(frame, logs, over, fixed)
+        else:
+            found = points_drawn(frame, logs, threshold, over, fixed)
+            rates = rates if threshold is None else select_operating_points(rates, threshold=threshold)
         other = {"beta": fixed} if over == "prevalence" else {"prevalence": fixed}
         crossings = find_crossovers(rates, metric=metric, over=over, **other)
-    tables = []
-    for row in crossings.iter_rows(named=True):
-        border = border_of(found[tuple(row[key] for key in keys)], row, over, level)
-        result = {name: row[name] for name in (*keys, "metric", "model_a", "model_b", "prevalence", "beta")}
-        schema = {key: frame.schema[key] for key in keys} | CROSSOVER_INTERVALS.dtypes()
-        tables.append(pl.DataFrame([result | border], schema=schema))
-    return tables
-
-
-def _of_points(
-    frame: pl.DataFrame, threshold: float | None, over: Over, fixed: float, level: float, draws: Draws
-) -> list[pl.DataFrame]:
-    """Return the crossovers of single operating points, in closed form."""
-    found = resample(frame, ["recall", "fpr"], prevalence="observed", beta=1.0, threshold=threshold, **draws)
-    groups: dict[tuple[object, ...], list[Replicates]] = {}
-    for replicates in found:
-        replicates.check_one_point()
-        groups.setdefault(replicates.histogram.group.row(0)[1:], []).append(replicates)
-    tables = [
-        _crossover(*pair, over, fixed, level)
-        for models in groups.values()
-        for pair in itertools.permutations(models, 2)
+    rows = [
+        row | border_of(found[tuple(row[key] for key in keys)], row, logs)
+        for row in crossings.drop("value").iter_rows(named=True)
     ]
-    return [table for table in tables if table is not None]
+    schema = {key: frame.schema[key] for key in keys} | CROSSOVER_INTERVALS.dtypes()
+    order = [*keys, "model_a", "model_b", "prevalence", "beta"]
+    return CROSSOVER_INTERVALS.finish(pl.DataFrame(rows, schema=schema).sort(order))
 
 
 def _fixed(over: Over, prevalence: float | None, beta: float) -> float:
@@ -220,42 +175,3 @@ def _fixed(over: Over, prevalence: float | None, beta: float) -> float:
     if values is None or not 0 < values[0] < 1:
         raise ParameterError.out_of_range("prevalence", prevalence, "between 0 and 1, both excluded")
     return values[0]
-
-
-def _crossover(
-    below: Replicates, above: Replicates, over: Over, fixed: float, level: float
-) -> pl.DataFrame | None:
-    """Return where *above* overtakes *below*; None if it does not."""
-    value = _position(_rates(below, below.value), _rates(above, above.value), over, fixed)
-    if np.isnan(value):
-        return None
-    values = _position(_rates(below, below.values), _rates(above, above.values), over, fixed)
-    drawn = values[~np.isnan(values)]
-    border = border_between(below.sizes, above.sizes, drawn, len(values), level)
-    at = {"prevalence": fixed, "beta": fixed} | {over: float(value)}
-    found = {
-        "metric": "f_beta",
-        "model_a": below.histogram.group["model"][0],
-        "model_b": above.histogram.group["model"][0],
-        **at,
-        **border,
-    }
-    table = pl.DataFrame([found], schema=CROSSOVER_INTERVALS.dtypes())
-    return below.histogram.group.drop("model").hstack(table) if below.histogram.group.width > 1 else table
-
-
-def _rates(replicates: Replicates, values: Floats) -> tuple[Floats, Floats]:
-    """Return TPR and FPR."""
-    metric = replicates.cases["metric"].to_list()
-    return values[..., metric.index("recall")], values[..., metric.index("fpr")]
-
-
-def _position(below: tuple[Floats, Floats], above: tuple[Floats, Floats], over: Over, fixed: float) -> Floats:
-    """Return where the second overtakes the first; NaN where it does not."""
-    (tpr_a, fpr_a), (tpr_b, fpr_b) = below, above
-    gain, cost = tpr_b - tpr_a, tpr_a * fpr_b - tpr_b * fpr_a
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        slope = np.where((gain > 0) & (cost > 0), gain / cost, np.nan)
-        if over == "prevalence":
-            return 1 / (1 + slope * fixed * fixed)
-        return np.sqrt((1 - fixed) / fixed / slope)

@@ -15,6 +15,7 @@ from nci_frames.evaluation.areas.replicated import REPLICATED, pr_gain_aucs
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.metrics.registry import all_metrics
 from nci_frames.evaluation.resampling.replicates import resample
+from nci_frames.evaluation.resampling.resampling import Resampling
 from tests.logs import crossing_models, exact_counts, random_log
 
 CURVES = [known for known in all_metrics() if known.kind == "curve"]
@@ -171,9 +172,7 @@ def test_gain_areas_are_resampled() -> None:
     gain = nf.pr_gain_auc(counts, prevalence=[0.1, 0.3])
     assert_frame_equal(table.filter(metric="pr_gain_auc").select(gain.columns[:5]), gain[:, :5])
     # Without metrics of points, bins without positives are joined, and the draws are others.
-    (alone,) = resample(
-        counts, "pr_gain_auc", prevalence=[0.1, 0.3], beta=1.0, threshold=None, repeats=2, seed=0, units=None
-    )
+    (alone,) = resample(counts, "pr_gain_auc", Resampling(repeats=2), prevalence=[0.1, 0.3])
     assert alone.value == pytest.approx(gain["value"].to_numpy(), rel=1e-12)
     # Rows of the log itself, drawn with replacement class by class, have the same spread.
     logs = []

@@ -15,12 +15,10 @@ import nci_frames as nf
 from nci_frames.evaluation.areas.replicated import average_precisions, roc_aucs
 from nci_frames.evaluation.resampling.best_f_beta import best_f_beta, has_no_limits
 from nci_frames.evaluation.resampling.replicates import resample
+from nci_frames.evaluation.resampling.resampling import Resampling
 from tests.logs import exact_counts, random_log, small_logs
 
 PREVALENCES = [0.0, 1e-4, 0.3, 1.0]
-OPTIONS: dict[str, Any] = {
-    "prevalence": "observed", "beta": 1.0, "threshold": None, "repeats": 1000, "seed": 0, "units": None
-}  # fmt: skip
 
 
 @pytest.mark.thorough
@@ -73,7 +71,9 @@ def test_the_law_is_that_of_the_row_bootstrap() -> None:
     (mine,) = resample(
         exact_counts(label.tolist(), score.tolist()),
         ["pr_auc", "roc_auc", "f_beta"],
-        **OPTIONS | {"beta": 2.0, "threshold": 0.8},
+        Resampling(),
+        beta=2.0,
+        threshold=0.8,
     )
     rows = []
     for _ in range(300):
@@ -90,7 +90,7 @@ def test_bounds_are_percentiles_of_the_replicates() -> None:
     table = nf.bootstrap(counts, metric="roc_auc", repeats=300, seed=3, level=0.8)
     assert table["model"].to_list() == ["forest", "linear"]
     assert table["interval"].to_list() == ["percentile"] * 2
-    for found in resample(counts, "roc_auc", **OPTIONS | {"repeats": 300, "seed": 3}):
+    for found in resample(counts, "roc_auc", Resampling(repeats=300, seed=3)):
         row = table.filter(pl.col("model") == found.histogram.group["model"][0]).row(0, named=True)
         values = np.sort(found.values[:, 0])
         assert row["std"] == pytest.approx(values.std(ddof=1))
@@ -106,7 +106,7 @@ def test_bounds_of_the_area_of_few_rows_are_extended_to_the_score_interval(posit
     log = pl.DataFrame({"model": "a", "label": label, "score": rng.normal(1.5 * label)})
     counts = nf.count_confusion(log, thresholds="exact")
     row = nf.bootstrap(counts, metric="roc_auc", repeats=100).row(0, named=True)
-    (found,) = resample(counts, "roc_auc", **OPTIONS | {"repeats": 100, "seed": 0})
+    (found,) = resample(counts, "roc_auc", Resampling(repeats=100))
     low, high = np.percentile(found.values[:, 0], [2.5, 97.5])
     score = nf.auc_interval(counts, method="newcombe").row(0, named=True)
     if positives < 100:
@@ -209,7 +209,7 @@ def test_the_law_is_that_of_the_unit_bootstrap() -> None:
     log = log.with_columns(score=np.round(rng.normal(log["label"].to_numpy(), 1), 1))
     for thresholds in ("exact", [-0.5, 0.0, 0.5, 1.0]):
         counts = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
-        (mine,) = resample(counts, ["pr_auc", "recall"], **OPTIONS | {"units": "bucket", "threshold": 0.5})
+        (mine,) = resample(counts, ["pr_auc", "recall"], Resampling("bucket"), threshold=0.5)
         label, score = log["label"].to_numpy(), log["score"].to_numpy()
         if thresholds != "exact":
             score = np.digitize(score, thresholds)  # type: ignore[arg-type]
@@ -229,7 +229,7 @@ def test_all_models_get_the_same_buckets() -> None:
     log = unit_log(rows=1)
     twice = pl.concat([log, log.with_columns(model=pl.lit("b"))])
     counts = nf.count_confusion(nf.unit_buckets(twice, buckets=64), thresholds=[0.0, 1.0])
-    a, b = resample(counts, "precision", **OPTIONS | {"units": "bucket"})
+    a, b = resample(counts, "precision", Resampling("bucket"))
     assert (a.values == b.values).all()
 
 

@@ -11,6 +11,7 @@ from scipy.stats import norm
 import nci_frames as nf
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import samplers_of
 from tests.logs import random_log
 
@@ -48,7 +49,8 @@ def test_against_brute_force(metric: str, sign: int, units: str | None) -> None:
     found = nf.cross_fit(
         counts, metric=metric, prevalence=etas, beta=betas, repeats=3, seed=7, units=units
     ).sort("model")
-    samplers = list(samplers_of(whole_counts(counts), units))
+    logs = Resampling(units, repeats=3, seed=7)
+    samplers = list(samplers_of(whole_counts(counts), logs))
     assert len(samplers) == 2
     for given in samplers:
         mine = found.filter(model=given.histogram.group["model"].item())
@@ -60,7 +62,7 @@ def test_against_brute_force(metric: str, sign: int, units: str | None) -> None:
         for row in mine.iter_rows(named=True):
             eta, beta = row["prevalence"] or 0.5, row["beta"] or 1.0
             values = []
-            for positives, negatives in sampler.halves(3, 7):
+            for positives, negatives in sampler.halves(logs):
                 sides = [(positives, negatives), (whole.positives - positives, whole.negatives - negatives)]
                 judged = np.zeros(2)
                 for one, other in (sides, sides[::-1]):
@@ -84,8 +86,9 @@ def test_halves_are_halves(units: str | None) -> None:
     counts = nf.count_confusion(
         nf.unit_buckets(log_of_two(301), buckets=40), thresholds=[0.0, 1.0], by=units or []
     )
-    first, second = samplers_of(whole_counts(counts), units)
-    for (p, n), (q, m) in zip(first.halves(20, 1), second.halves(20, 1), strict=True):
+    logs = Resampling(units, repeats=20, seed=1)
+    first, second = samplers_of(whole_counts(counts), logs)
+    for (p, n), (q, m) in zip(first.halves(logs), second.halves(logs), strict=True):
         assert (p <= first.histogram.positives).all()
         assert (n >= 0).all()
         if units is None:

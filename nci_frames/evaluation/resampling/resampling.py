@@ -1,0 +1,50 @@
+"""How logs are resampled, as one object that every function of resampled logs takes."""
+
+from dataclasses import KW_ONLY, InitVar, dataclass
+
+import polars as pl
+
+from nci_frames.base.arguments import check_level, check_repeats, check_seed
+from nci_frames.counts.pooling import pool_counts
+from nci_frames.schemas import COUNTS
+
+__all__ = ["Resampling"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """What is drawn, how often, and how sure the bounds are: the options that public functions take.
+
+    Raises
+    ------
+    ParameterError
+        If the repeats are fewer than *least_repeats*, or the seed or level is out of range.
+    """
+
+    #: None draws rows, class by class; a key such as ``bucket`` draws whole values of it.
+    units: str | None = None
+    #: A key over whose values metrics are averaged, in the log and in every resampled one.
+    over: str | None = None
+    _: KW_ONLY
+    repeats: int = 1000
+    seed: int = 0
+    level: float = 0.95
+    least_repeats: InitVar[int] = 2
+
+    def __post_init__(self, least_repeats: int) -> None:
+        check_level(self.level)
+        check_repeats(self.repeats, least_repeats)
+        check_seed(self.seed)
+
+    @property
+    def tails(self) -> list[float]:
+        """The quantiles between which *level* of the resampled logs are."""
+        return [(1 - self.level) / 2, (1 + self.level) / 2]
+
+    def keys(self, counts: pl.DataFrame) -> list[str]:
+        """Return the keys of the counts that are left in results."""
+        return [key for key in COUNTS.keys(counts.columns) if key not in (self.units, self.over)]
+
+    def without_units(self, counts: pl.DataFrame) -> pl.DataFrame:
+        """Return the counts with the rows of all units added."""
+        return counts if self.units is None else pool_counts(counts, over=self.units)
