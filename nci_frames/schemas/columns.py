@@ -1,6 +1,7 @@
 """Columns that several frames share."""
 
 import math
+from dataclasses import replace
 
 import polars as pl
 
@@ -10,29 +11,28 @@ __all__ = [
     "AVERAGED",
     "BETA",
     "BUCKET",
-    "COUNT",
     "LOWER",
     "METHOD",
     "METRIC",
     "MODEL",
     "POINT",
     "PREVALENCE",
-    "RATE",
     "REASON",
     "SUPPORTED",
     "THRESHOLD",
+    "TOLD",
     "UPPER",
     "VALUE",
+    "count",
+    "flag",
     "number",
     "share",
+    "text",
     "whole",
 ]
 
 #: The key of buckets of units, which ``unit_buckets`` adds.
 BUCKET = "bucket"
-
-RATE = (pl.Float64,)
-COUNT = (pl.Int64, pl.Float64)
 
 
 def number(
@@ -45,12 +45,12 @@ def number(
     required: bool = True,
 ) -> Column:
     """Return a column of numbers in a range, ends included."""
-    return Column(name, RATE, meaning, null, required, minimum, maximum)
+    return Column(name, (pl.Float64,), meaning, null, required, minimum, maximum)
 
 
 def share(name: str, meaning: str, null: str = "never", *, required: bool = True) -> Column:
     """Return a column of numbers within [0, 1]: rates, probabilities, areas."""
-    return Column(name, RATE, meaning, null, required, 0.0, 1.0)
+    return Column(name, (pl.Float64,), meaning, null, required, 0.0, 1.0)
 
 
 def whole(name: str, meaning: str, null: str = "never", *, minimum: int = 0, required: bool = True) -> Column:
@@ -58,7 +58,22 @@ def whole(name: str, meaning: str, null: str = "never", *, minimum: int = 0, req
     return Column(name, (pl.Int64,), meaning, null, required, minimum, FINITE)
 
 
-MODEL = Column("model", (pl.String,), "name of the model", "a model of its own")
+def count(name: str, meaning: str, null: str = "never", *, most: int | None = None) -> Column:
+    """Return a column of rows, or sums of their weights."""
+    return Column(name, (pl.Int64, pl.Float64), meaning, null, minimum=0, maximum=FINITE, most=most)
+
+
+def text(name: str, meaning: str, null: str = "never", *, required: bool = True) -> Column:
+    """Return a column of words."""
+    return Column(name, (pl.String,), meaning, null, required)
+
+
+def flag(name: str, meaning: str, null: str = "never", *, required: bool = True) -> Column:
+    """Return a column of what is true or false."""
+    return Column(name, (pl.Boolean,), meaning, null, required)
+
+
+MODEL = text("model", "name of the model", "a model of its own")
 THRESHOLD = number("threshold", "a row is a positive decision if score >= threshold, as given")
 POINT = number(
     "threshold",
@@ -69,19 +84,20 @@ PREVALENCE = share("prevalence", "P(y=1) the value belongs to, in [0, 1]", "the 
 BETA = number(
     "beta", "weight of recall against precision, in [0, inf]", "it plays no part in the value", minimum=0
 )
-METRIC = Column("metric", (pl.String,), "name of the metric, or label of the called metric")
+METRIC = text("metric", "name of the metric, or label of the called metric")
 VALUE = number("value", "value of the metric, in its range", "undefined: 0/0")
 LOWER = number("lower", "lower bound of the value", "undefined", required=False)
 UPPER = number("upper", "upper bound of the value", "undefined", required=False)
-METHOD = Column("method", (pl.String,), "rule by which the PR curve is integrated", "not a PR area")
-SUPPORTED = Column(
+METHOD = text("method", "rule by which the PR curve is integrated", "not a PR area")
+SUPPORTED = flag(
     "supported",
-    (pl.Boolean,),
     "whether the log can tell the value at this prevalence",
     "the prevalence is unknown",
     required=False,
 )
-REASON = Column("reason", (pl.String,), "why it cannot", "supported", required=False)
+REASON = text("reason", "why it cannot", "supported", required=False)
+#: Whether the log can tell the value, in tables that always say it.
+TOLD = tuple(replace(column, required=True) for column in (SUPPORTED, REASON))
 #: What ``average_over`` says beside a mean.
 AVERAGED = (
     number(

@@ -1,7 +1,5 @@
 """The frames on which model is best where, and on how metrics behave."""
 
-import polars as pl
-
 from nci_frames.schemas.columns import (
     BETA,
     METRIC,
@@ -11,11 +9,13 @@ from nci_frames.schemas.columns import (
     REASON,
     SUPPORTED,
     VALUE,
+    flag,
     number,
     share,
+    text,
     whole,
 )
-from nci_frames.schemas.frame import FINITE, Column, FrameSchema
+from nci_frames.schemas.frame import FINITE, FrameSchema
 
 __all__ = [
     "AGNOSTIC",
@@ -34,134 +34,115 @@ __all__ = [
 CROSSOVERS = FrameSchema(
     "crossovers",
     "find_crossovers(rates, metric=..., over=...)",
-    (
-        METRIC,
-        Column("model_a", (pl.String,), "the one that is better below the crossover", "a model of its own"),
-        Column("model_b", (pl.String,), "the one that is better above it", "a model of its own"),
-        PREVALENCE,
-        BETA,
-        VALUE,
-    ),
+    METRIC,
+    text("model_a", "the one that is better below the crossover", "a model of its own"),
+    text("model_b", "the one that is better above it", "a model of its own"),
+    PREVALENCE,
+    BETA,
+    VALUE,
 )
 WINNERS = FrameSchema(
     "winners",
     "winner_ranges(rates, metric=..., over=...)",
-    (
-        METRIC,
-        Column("over", (pl.String,), '"prevalence" or "beta": what start and end measure'),
-        number("start", "where the range begins", minimum=0),
-        number("end", "where the range ends", minimum=0),
-        MODEL,
-        POINT,
-        SUPPORTED,
-        REASON,
-    ),
+    METRIC,
+    text("over", '"prevalence" or "beta": what start and end measure'),
+    number("start", "where the range begins", minimum=0),
+    number("end", "where the range ends", minimum=0),
+    MODEL,
+    POINT,
+    SUPPORTED,
+    REASON,
     derived=("lower", "upper"),
 )
 DECISION_MAP = FrameSchema(
     "decision map",
     "decision_map(rates)",
-    (
-        number("lambda_start", "where the range of lambda = (1-eta)/(eta·beta²) begins", minimum=0),
-        number("lambda_end", "where it ends; infinity in the last", minimum=0),
-        MODEL,
-        POINT,
-        SUPPORTED,
-        REASON,
-    ),
+    number("lambda_start", "where the range of lambda = (1-eta)/(eta·beta²) begins", minimum=0),
+    number("lambda_end", "where it ends; infinity in the last", minimum=0),
+    MODEL,
+    POINT,
+    SUPPORTED,
+    REASON,
 )
 CERTIFIED_MAP = FrameSchema(
     "certified map",
     "certify_decision_map(counts)",
-    (
-        number("lambda_start", "where the range of lambda = (1-eta)/(eta·beta²) begins", minimum=0),
-        number("lambda_end", "where it ends; infinity in the last", minimum=0),
-        Column("verdict", (pl.String,), '"certified": one model is the best; "several" may be; "unknown"'),
-        Column("model", (pl.String,), "a model that may be the best", "unknown, or a model of its own"),
-        Column("reason", (pl.String,), "why the best model is unknown", "it is known"),
-    ),
+    number("lambda_start", "where the range of lambda = (1-eta)/(eta·beta²) begins", minimum=0),
+    number("lambda_end", "where it ends; infinity in the last", minimum=0),
+    text("verdict", '"certified": one model is the best; "several" may be; "unknown"'),
+    text("model", "a model that may be the best", "unknown, or a model of its own"),
+    text("reason", "why the best model is unknown", "it is known"),
 )
 NEVER_BEST = FrameSchema(
     "never best",
     "find_never_best(rates)",
-    (
-        MODEL,
-        POINT,
-        share("tpr", "true-positive rate"),
-        share("fpr", "false-positive rate"),
-        Column("dominating_model", (pl.String,), "model of a point at least as good in both rates", "none"),
-        number("dominating_threshold", "threshold of that point", "none, or interpolated"),
-    ),
+    MODEL,
+    POINT,
+    share("tpr", "true-positive rate"),
+    share("fpr", "false-positive rate"),
+    text("dominating_model", "model of a point at least as good in both rates", "none"),
+    number("dominating_threshold", "threshold of that point", "none, or interpolated"),
 )
 SURFACE = FrameSchema(
     "metric surface",
     "metric_surface(metric)",
-    (
-        share("tpr", "true-positive rate"),
-        share("tnr", "true-negative rate"),
-        VALUE,
-        Column("metric", (pl.String,), "name of the metric, if several are concatenated", required=False),
-        number("ratio", "negatives per positive, if several are concatenated", minimum=0, required=False),
-    ),
+    share("tpr", "true-positive rate"),
+    share("tnr", "true-negative rate"),
+    VALUE,
+    text("metric", "name of the metric, if several are concatenated", required=False),
+    number("ratio", "negatives per positive, if several are concatenated", minimum=0, required=False),
 )
 SENSITIVITY = FrameSchema(
     "sensitivity",
     "imbalance_sensitivity(metrics, ratios=...)",
-    (
-        METRIC,
-        number("ratio", "negatives per positive, > 0", minimum=0, maximum=FINITE),
-        number("sensitivity", "volume between the surfaces at 1:1 and at this ratio", "infinite", minimum=0),
-    ),
+    METRIC,
+    number("ratio", "negatives per positive, > 0", minimum=0, maximum=FINITE),
+    number("sensitivity", "volume between the surfaces at 1:1 and at this ratio", "infinite", minimum=0),
 )
 AGNOSTIC = FrameSchema(
     "agnostic metrics",
     "agnostic_metrics(metrics)",
-    (METRIC, Column("agnostic", (pl.Boolean,), "whether the class balance has no effect")),
+    METRIC,
+    flag("agnostic", "whether the class balance has no effect"),
 )
 PATHS = FrameSchema(
     "paths",
     "surface_path_length(rates, metric=..., over=...)",
-    (
-        MODEL,
-        METRIC,
-        number("ratio", "negatives per positive, > 0", minimum=0, maximum=FINITE),
-        whole("steps", "number of steps"),
-        number("length", "length of the path in contingency space", "a value is undefined", minimum=0),
-    ),
+    MODEL,
+    METRIC,
+    number("ratio", "negatives per positive, > 0", minimum=0, maximum=FINITE),
+    whole("steps", "number of steps"),
+    number("length", "length of the path in contingency space", "a value is undefined", minimum=0),
 )
 DECOMPOSITION = FrameSchema(
     "decomposition",
     "decompose_difference(rates, metric=..., over=...)",
-    (
-        MODEL,
-        POINT,
-        METRIC,
-        BETA,
-        Column("reference", (pl.String,), "value of the key that is compared with", "that value is null"),
-        share("prevalence", "observed prevalence of the segment", "the group has no rows"),
-        share("reference_prevalence", "observed prevalence of the reference", "no such point"),
-        VALUE,
-        number("reference_value", "value of the metric in the reference", "undefined: 0/0"),
-        number("difference", "value - reference_value", "either is undefined"),
-        number("due_to_prevalence", "part of the difference", "see reason"),
-        number("due_to_rates", "the other part: TPR and FPR", "see reason"),
-        Column("reason", (pl.String,), "why there is no decomposition", "there is one"),
-    ),
+    MODEL,
+    POINT,
+    METRIC,
+    BETA,
+    text("reference", "value of the key that is compared with", "that value is null"),
+    share("prevalence", "observed prevalence of the segment", "the group has no rows"),
+    share("reference_prevalence", "observed prevalence of the reference", "no such point"),
+    VALUE,
+    number("reference_value", "value of the metric in the reference", "undefined: 0/0"),
+    number("difference", "value - reference_value", "either is undefined"),
+    number("due_to_prevalence", "part of the difference", "see reason"),
+    number("due_to_rates", "the other part: TPR and FPR", "see reason"),
+    text("reason", "why there is no decomposition", "there is one"),
 )
 ROLL_UP = FrameSchema(
     "roll-up",
     "roll_up(rates, over=..., metrics=...)",
-    (
-        MODEL,
-        number("threshold", "as in the rates", "it differs between the segments"),
-        METRIC,
-        Column("average", (pl.String,), '"macro", "micro" or "weighted" (by positives)'),
-        share("prevalence", "P(y=1) the value belongs to", "each segment has its own"),
-        BETA,
-        VALUE,
-        whole("segments", "number of segments that the value is made of"),
-        whole("skipped", "number of segments in which the metric is undefined"),
-        SUPPORTED,
-        REASON,
-    ),
+    MODEL,
+    number("threshold", "as in the rates", "it differs between the segments"),
+    METRIC,
+    text("average", '"macro", "micro" or "weighted" (by positives)'),
+    share("prevalence", "P(y=1) the value belongs to", "each segment has its own"),
+    BETA,
+    VALUE,
+    whole("segments", "number of segments that the value is made of"),
+    whole("skipped", "number of segments in which the metric is undefined"),
+    SUPPORTED,
+    REASON,
 )

@@ -12,7 +12,7 @@ from nci_frames.base.messages import listed, quantity
 from nci_frames.schemas.consistency import check_cells, place_of
 from nci_frames.schemas.keys import PATTERN, RESERVED, check_keys, check_times, is_pattern, wrong_key
 
-__all__ = ["FINITE", "MOST_ROWS", "Column", "FrameSchema", "collect", "lacking"]
+__all__ = ["FINITE", "FRAMES", "MOST_ROWS", "Column", "FrameSchema", "collect", "lacking"]
 
 #: The most rows that a count may stand for: Float64 has all whole numbers up to it, and no sum of some
 #: hundreds of counts wraps around in Int64.
@@ -84,32 +84,37 @@ class Column:
         return ((values < low) | (values > high)).fill_null(value=False), self.allowed
 
 
-@dataclass(frozen=True, slots=True)
+#: Every kind of frame, in the order of their definition.
+FRAMES: list["FrameSchema"] = []
+
+
 class FrameSchema:
     """The fixed columns of one kind of frame; all others are keys."""
 
-    name: str
-    maker: str
-    columns: tuple[Column, ...]
-    #: Further names that are no keys: what a later step adds to a frame of this kind.
-    derived: tuple[str, ...] = ()
-    #: Whether the rows hold counts of groups at thresholds, which must agree with each other.
-    counted: bool = False
-    #: Whether keys come from frames of this kind into others, in which their names must be free.
-    brings_keys: bool = False
-
-    def __post_init__(self) -> None:
-        """Reserve the names of the columns."""
+    def __init__(
+        self,
+        name: str,
+        maker: str,
+        *columns: Column,
+        derived: Sequence[str] = (),
+        counted: bool = False,
+        brings_keys: bool = False,
+    ) -> None:
+        self.name, self.maker, self.columns = name, maker, columns
+        #: Further names that are no keys: what a later step adds to a frame of this kind.
+        self.derived = derived
+        #: Whether the rows hold counts of groups at thresholds, which must agree with each other.
+        self.counted = counted
+        #: Whether keys come from frames of this kind into others, in which their names must be free.
+        self.brings_keys = brings_keys
+        #: The names that are not keys.
+        self.fixed = tuple(column.name for column in columns)
         RESERVED.update(self.fixed)
+        FRAMES.append(self)
 
     def dtypes(self) -> dict[str, type[pl.DataType]]:
         """Return the fixed columns with the type that the library gives them."""
         return {column.name: column.dtypes[0] for column in self.columns}
-
-    @property
-    def fixed(self) -> tuple[str, ...]:
-        """The names that are not keys."""
-        return tuple(column.name for column in self.columns)
 
     def keys(self, columns: Iterable[str]) -> list[str]:
         """Return the key columns among *columns*, in their order; ``model`` is not one of them."""
