@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+from collections.abc import Iterable
 from pathlib import Path
 
 import nci_frames as nf
@@ -34,6 +35,30 @@ ROOMS = (
     "reporting",
     "jobs",
     "base",
+)
+
+#: What most users need, in the order of the work.
+FIRST = (
+    "scan_predictions",
+    "count_confusion",
+    "unit_buckets",
+    "compute_rates",
+    "project_rates",
+    "compute_areas",
+    "rank_models",
+    "winner_ranges",
+    "find_crossovers",
+    "decision_map",
+    "select_operating_points",
+    "precision_band",
+    "bootstrap",
+    "compare_best",
+    "estimate_prevalence",
+    "compare_models",
+    "Question",
+    "write_report",
+    "save_chart",
+    "CountsLedger",
 )
 
 
@@ -73,18 +98,30 @@ def summary(thing: object) -> str:
     return (inspect.getdoc(thing) or "").split("\n", 1)[0].replace("|", "\\|")
 
 
+def table(names: Iterable[str]) -> list[str]:
+    """Write a row for each name."""
+    rows = [f"| `{name}` | {summary(getattr(nf, name))} |" for name in names]
+    return ["", "| name | what it is |", "| --- | --- |", *rows]
+
+
 def page(stub: str) -> str:
     """Write the page."""
     lines = [
         "# API",
         "",
-        "Every public name, grouped by subpackage. `help(nf.name)` and the site that `make docs` builds have",
-        "the full text. Written by `make api`.",
+        "Every public name. `help(nf.name)` and the site that `make docs` builds have the full text.",
+        "Written by `make api`.",
+        "",
+        f"## The {len(FIRST)} that most users need",
+        "",
+        "In the order of the work.",
+        *table(FIRST),
+        "",
+        "## All, by subpackage",
     ]
     for room, names in names_by_room(stub).items():
         title = summary(importlib.import_module(f"nci_frames.{room}"))
-        lines += ["", f"## {room}", "", title, "", "| name | what it is |", "| --- | --- |"]
-        lines += [f"| `{name}` | {summary(getattr(nf, name))} |" for name in names]
+        lines += ["", f"### {room}", "", title, *table(names)]
     return "\n".join(lines) + "\n"
 
 

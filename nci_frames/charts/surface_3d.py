@@ -61,8 +61,9 @@ def plot_metric_surface_3d(
     Examples
     --------
     >>> import nci_frames as nf
+    >>> from nci_frames.charts.surface_3d import plot_metric_surface_3d
     >>> surface = nf.metric_surface("precision", ratio=9, resolution=3)
-    >>> figure = nf.plot_metric_surface_3d(surface, metric="precision", ratio=9)
+    >>> figure = plot_metric_surface_3d(surface, metric="precision", ratio=9)
     >>> float(figure.data[0].z[1][1])
     0.1
     """

@@ -9,6 +9,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError
+from nci_frames.charts.surface_3d import plot_metric_surface_3d
 from tests.chart_specs import panel_layer, panel_rows, without_data
 from tests.comparisons import HOSTILE
 
@@ -90,10 +91,7 @@ def test_lazy_frames_are_accepted():
     assert (
         nf.chart_metric_surface(surfaces().lazy()).to_dict() == nf.chart_metric_surface(surfaces()).to_dict()
     )
-    assert (
-        nf.plot_metric_surface_3d(surfaces().lazy()).to_json()
-        == nf.plot_metric_surface_3d(surfaces()).to_json()
-    )
+    assert plot_metric_surface_3d(surfaces().lazy()).to_json() == plot_metric_surface_3d(surfaces()).to_json()
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -105,7 +103,7 @@ def test_hostile_names_of_metrics_are_data(name):
 
 
 def test_a_figure_holds_the_values_on_their_axes():
-    figure = nf.plot_metric_surface_3d(surfaces(ratios=(9.0, 49.0)))
+    figure = plot_metric_surface_3d(surfaces(ratios=(9.0, 49.0)))
     assert [trace.type for trace in figure.data] == ["surface", "surface"]
     for trace, ratio in zip(figure.data, (9, 49), strict=True):
         assert trace.z.shape == (11, 11)
@@ -119,13 +117,13 @@ def test_a_figure_holds_the_values_on_their_axes():
 
 
 def test_an_undefined_value_is_a_hole_in_the_figure():
-    figure = nf.plot_metric_surface_3d(surfaces(ratios=(9.0,)))
+    figure = plot_metric_surface_3d(surfaces(ratios=(9.0,)))
     assert math.isnan(figure.data[0].z[0][10])  # nothing is predicted positive
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_do_nothing_in_a_figure(name):
-    figure = nf.plot_metric_surface_3d(surfaces(ratios=(9.0,)).with_columns(metric=pl.lit(name)))
+    figure = plot_metric_surface_3d(surfaces(ratios=(9.0,)).with_columns(metric=pl.lit(name)))
     text = figure.layout.annotations[0].text
     # What is left of these signs are character references: no element, no formula.
     assert not set("<>$") & set(text)
@@ -137,13 +135,13 @@ def test_hostile_names_do_nothing_in_a_figure(name):
 
 def test_a_figure_has_its_limits():
     with pytest.raises(ParameterError, match=r"at most 50,000 points and four surfaces\n.*5 surfaces"):
-        nf.plot_metric_surface_3d(surfaces(ratios=(1.0, 2.0, 3.0, 4.0, 5.0)))
+        plot_metric_surface_3d(surfaces(ratios=(1.0, 2.0, 3.0, 4.0, 5.0)))
     with pytest.raises(ParameterError, match="a full grid of TPR and TNR"):
-        nf.plot_metric_surface_3d(surfaces().slice(1))
+        plot_metric_surface_3d(surfaces().slice(1))
 
 
 def test_a_missing_extra_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
     with pytest.raises(nf.NciFramesError, match="need plotly") as error:
-        nf.plot_metric_surface_3d(surfaces())
+        plot_metric_surface_3d(surfaces())
     assert error.value.hint == "pip install 'nci_frames[surface3d]'"

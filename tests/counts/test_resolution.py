@@ -7,6 +7,7 @@ from hypothesis import assume, given
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.evaluation.rates.hull import roc_convex_hull
 from tests.logs import exact_counts, random_log, small_logs
 
 PLAIN = exact_counts([True, False, True, True, False, False], [0.9, 0.8, 0.7, 0.3, 0.2, 0.1])
@@ -61,7 +62,7 @@ def test_filtered_counts_answer_rightly_or_not_at_all(log: pl.DataFrame, lowest:
 
 
 @pytest.mark.parametrize(
-    "choose", [nf.roc_convex_hull, lambda rates: nf.select_operating_points(rates, tpr=0.3)]
+    "choose", [roc_convex_hull, lambda rates: nf.select_operating_points(rates, tpr=0.3)]
 )
 def test_chosen_rows_do_not_claim_every_score(choose) -> None:  # type: ignore[no-untyped-def]
     counts = nf.count_confusion(random_log(), thresholds="exact", by=[])

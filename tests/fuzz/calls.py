@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,22 @@ import nci_frames as nf
 
 #: Public functions that write files, or change the registry of metrics for good.
 NOT_CALLED = {"register_metric", "save_chart", "save_table", "sink_exact_counts", "write_report"}
+
+
+#: Functions for users that are not at the top level: few need them.
+IN_MODULES = {
+    "roc_convex_hull": "nci_frames.evaluation.rates.hull",
+    "find_never_best": "nci_frames.evaluation.crossovers.decision_map",
+    "surface_path_length": "nci_frames.evaluation.imbalance.contingency",
+    "expected_values": "nci_frames.evaluation.prevalence.expected_values",
+    "plot_metric_surface_3d": "nci_frames.charts.surface_3d",
+}
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """Return a function for users by its name."""
+    home = import_module(IN_MODULES[name]) if name in IN_MODULES else nf
+    return getattr(home, name)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -28,7 +44,7 @@ class Call:
 
     @property
     def function(self) -> Callable[..., Any]:
-        return getattr(nf, self.name)  # type: ignore[no-any-return]
+        return function_of(self.name)
 
     def __call__(self) -> Any:
         return self.function(*self.frames, **self.options)
@@ -215,7 +231,5 @@ def calls() -> dict[str, Call]:
 
 
 def public_functions() -> list[str]:
-    """Return the names of the public functions that the stub lists: all but classes."""
-    stub = Path(nf.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
-    names = [line.split(" as ")[1].strip() for line in stub.splitlines() if " as " in line]
-    return [name for name in names if not inspect.isclass(getattr(nf, name))]
+    """Return the names of the functions for users."""
+    return [*(name for name in nf.__all__ if not inspect.isclass(getattr(nf, name))), *IN_MODULES]

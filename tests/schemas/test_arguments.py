@@ -23,7 +23,7 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.base.arguments import beta_values, grid_numbers, prevalence_values
 from nci_frames.schemas.checked import checked
-from tests.fuzz.calls import calls, log, public_functions
+from tests.fuzz.calls import calls, function_of, log, public_functions
 from tests.fuzz.odd_values import with_odd_value
 from tests.fuzz.oddities import ODD_VALUES
 
@@ -105,7 +105,7 @@ def test_every_odd_value_of_every_argument(name: str) -> None:
 
 @pytest.mark.parametrize("name", public_functions())
 def test_every_argument_of_every_public_function_is_checked(name: str) -> None:
-    function, strange = getattr(nf, name), object()
+    function, strange = function_of(name), object()
     frames = calls()[name].frames if name in calls() else ()
     parameters = inspect.signature(function).parameters.values()
     for place, parameter in enumerate(parameters):

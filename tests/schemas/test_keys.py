@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
+from nci_frames.evaluation.imbalance.contingency import surface_path_length
 from nci_frames.questions.segment_table import LABEL, segment_labels
 from tests.fuzz.calls import Call, calls
 
@@ -73,10 +74,10 @@ def test_other_names_are_free(log: pl.DataFrame, key: str) -> None:
         usual, other = map(change, counts)
         assert other.equals(usual.rename({"day": key}))
     points = nf.compute_rates(counts[1]).filter(threshold=0.5)
-    assert nf.surface_path_length(points, metric="recall", over=key)["steps"].to_list() == [1, 1]
+    assert surface_path_length(points, metric="recall", over=key)["steps"].to_list() == [1, 1]
     twice = pl.concat([points, points.with_columns(threshold=0.4)])
     with pytest.raises(nf.ParameterError, match="several operating points at one step"):
-        nf.surface_path_length(twice, metric="recall", over=key)
+        surface_path_length(twice, metric="recall", over=key)
 
 
 def test_counts_of_several_ratios_have_a_key_ratio() -> None:
@@ -84,7 +85,7 @@ def test_counts_of_several_ratios_have_a_key_ratio() -> None:
     rates = nf.compute_rates(counts)
     assert nf.project_rates(rates, metrics="recall", prevalence=0.1)["ratio"].to_list() == [1, 9]
     with pytest.raises(nf.SchemaError, match="the key 'ratio' has the name of a column of the paths"):
-        nf.surface_path_length(rates.with_columns(epoch=1), metric="recall", over="epoch")
+        surface_path_length(rates.with_columns(epoch=1), metric="recall", over="epoch")
 
 
 @pytest.mark.parametrize(

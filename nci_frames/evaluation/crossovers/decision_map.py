@@ -156,12 +156,13 @@ def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
     Examples
     --------
     >>> import nci_frames as nf
+    >>> from nci_frames.evaluation.crossovers.decision_map import find_never_best
     >>> import polars as pl
     >>> counts = pl.DataFrame({
     ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
     ...     "tp": [60, 50], "fp": [1, 20], "fn": [40, 50], "tn": [999, 980],
     ... })
-    >>> nf.find_never_best(nf.compute_rates(counts)).select("model", "dominating_model").rows()
+    >>> find_never_best(nf.compute_rates(counts)).select("model", "dominating_model").rows()
     [('b', 'a')]
     """
     frame = collect(rates, RATES)

@@ -73,12 +73,13 @@ def surface_path_length(
     From chance to TPR 0.6 and TNR 0.8, then 0.3 further:
 
     >>> import nci_frames as nf
+    >>> from nci_frames.evaluation.imbalance.contingency import surface_path_length
     >>> import polars as pl
     >>> counts = pl.DataFrame({
     ...     "model": "a", "epoch": [1, 2, 3], "threshold": 0.5,
     ...     "tp": [50, 60, 90], "fp": [50, 20, 20], "fn": [50, 40, 10], "tn": [50, 80, 80],
     ... })
-    >>> path = nf.surface_path_length(nf.compute_rates(counts), metric="recall", over="epoch")
+    >>> path = surface_path_length(nf.compute_rates(counts), metric="recall", over="epoch")
     >>> path.select("steps", pl.col("length").round(4)).row(0)
     (2, 0.7559)
     """

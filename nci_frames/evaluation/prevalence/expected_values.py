@@ -70,12 +70,13 @@ def expected_values(
     Examples
     --------
     >>> import nci_frames as nf
+    >>> from nci_frames.evaluation.prevalence.expected_values import expected_values
     >>> import polars as pl
     >>> counts = pl.DataFrame({
     ...     "model": ["a"], "threshold": [0.5], "tp": [60], "fp": [1], "fn": [40], "tn": [999]
     ... })
     >>> field = nf.prevalence_between(0.0002, 0.001, level=0.9)
-    >>> found = nf.expected_values(nf.compute_rates(counts), metric="precision", prevalence=field)
+    >>> found = expected_values(nf.compute_rates(counts), metric="precision", prevalence=field)
     >>> found.select(pl.col("value").round(4), "supported").row(0)
     (0.2225, False)
     """

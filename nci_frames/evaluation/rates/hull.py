@@ -46,9 +46,10 @@ def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None =
     Examples
     --------
     >>> import nci_frames as nf
+    >>> from nci_frames.evaluation.rates.hull import roc_convex_hull
     >>> import polars as pl
     >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
-    >>> hull = nf.roc_convex_hull(nf.compute_rates(nf.count_confusion(log)))
+    >>> hull = roc_convex_hull(nf.compute_rates(nf.count_confusion(log)))
     >>> hull.select("threshold", "fpr", "tpr").rows()
     [(0.1, 1.0, 1.0), (0.35, 0.5, 1.0), (0.8, 0.0, 0.5)]
     """

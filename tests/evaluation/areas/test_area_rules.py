@@ -14,6 +14,7 @@ from sklearn.metrics import auc, roc_auc_score
 
 import nci_frames as nf
 from nci_frames.evaluation.rates import hull
+from nci_frames.evaluation.rates.hull import roc_convex_hull
 from nci_frames.questions import curves
 from tests.logs import exact_counts, labels_and_scores, random_log, small_logs
 
@@ -163,7 +164,7 @@ def test_the_hull_has_all_points_below_it_and_no_corner_to_spare(points: list[tu
     tp, fp = (sorted(cells, reverse=True) for cells in zip(*points, strict=True))
     counts = pl.DataFrame({"model": "a", "threshold": np.arange(len(tp)) / 100, "tp": tp, "fp": fp})
     rates = nf.compute_rates(counts.with_columns(fn=20 - pl.col("tp"), tn=20 - pl.col("fp")))
-    found = nf.roc_convex_hull(rates)
+    found = roc_convex_hull(rates)
     corners = sorted({(0.0, 0.0), (1.0, 1.0), *found.select("fpr", "tpr").rows()})
     x, y = np.array(corners).T
     assert (np.interp(rates["fpr"], x, y) >= rates["tpr"].to_numpy() - 1e-12).all()
@@ -178,15 +179,15 @@ def test_the_hull_has_all_points_below_it_and_no_corner_to_spare(points: list[tu
 
 def test_hulls_of_many_groups_and_of_all_models_together() -> None:
     rates = nf.compute_rates(nf.count_confusion(random_log(3000), thresholds=[-1.0, 0.0, 0.5, 1.0]))
-    whole = nf.roc_convex_hull(rates)
+    whole = roc_convex_hull(rates)
     for part in rates.partition_by("model", "fold", "country"):
         mine = whole.join(part, on=["model", "fold", "country"], how="semi", nulls_equal=True)
-        assert mine.equals(nf.roc_convex_hull(part))
-    together = nf.roc_convex_hull(rates, over="model")
+        assert mine.equals(roc_convex_hull(part))
+    together = roc_convex_hull(rates, over="model")
     assert set(together.rows()) <= set(whole.rows())
     with pytest.raises(nf.SchemaError, match=r"missing column 'day' \(option over\)"):
-        nf.roc_convex_hull(rates, over="day")
-    assert nf.roc_convex_hull(rates.clear()).is_empty()
+        roc_convex_hull(rates, over="day")
+    assert roc_convex_hull(rates.clear()).is_empty()
 
 
 @pytest.mark.thorough
@@ -282,7 +283,7 @@ def test_the_highest_thresholds_of_each_tpr_have_all_that_may_be_the_best(log: p
         patch.setattr(hull, "_MANY", 0)
         few = hull.highest_of_each_tpr(rates)
     assert few.select("model", "tp").unique().height + few["model"].n_unique() >= few.height
-    assert nf.roc_convex_hull(few).equals(nf.roc_convex_hull(rates))
+    assert roc_convex_hull(few).equals(roc_convex_hull(rates))
     assert nf.decision_map(few).equals(nf.decision_map(rates))
     options: Any = {"metric": "f_beta", "prevalence": [0.001, 0.5], "beta": 2.0}
     assert nf.select_operating_points(few, **options).equals(nf.select_operating_points(rates, **options))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 
 import nci_frames as nf
+from nci_frames.evaluation.crossovers.decision_map import find_never_best
 from nci_frames.evaluation.crossovers.envelope import lower_envelope
 from tests.logs import random_log, rates_of
 
@@ -90,7 +91,7 @@ def test_a_large_map_equals_brute_force_at_a_million_points() -> None:
 @given(points=points)
 def test_dominated_points_never_win(points: list[tuple[str, int, int]]) -> None:
     rates = rates_of(*points)
-    dominated = nf.find_never_best(rates)
+    dominated = find_never_best(rates)
     named = rates.select("model", "threshold", "tpr", "fpr").iter_rows()
     by_name = {(model, threshold): (tpr, fpr) for model, threshold, tpr, fpr in named}
     winners = set(nf.decision_map(rates).select("model", "threshold").rows())

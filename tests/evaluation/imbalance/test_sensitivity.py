@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nci_frames as nf
+from nci_frames.evaluation.imbalance.contingency import surface_path_length
 
 FINITE = sorted(
     row["name"]
@@ -76,7 +77,7 @@ def test_betas_out_of_range(beta: float) -> None:
         lambda: nf.metric_surface("f_beta", beta=beta),
         lambda: nf.imbalance_sensitivity("f_beta", ratios=2, beta=beta),
         lambda: nf.agnostic_metrics("f_beta", beta=beta),
-        lambda: nf.surface_path_length(rates, metric="f_beta", over="epoch", beta=beta),
+        lambda: surface_path_length(rates, metric="f_beta", over="epoch", beta=beta),
     ):
         with pytest.raises(nf.ParameterError, match="beta must be a number >= 0"):
             call()
@@ -176,7 +177,7 @@ def test_the_length_of_a_path() -> None:
         "tn": [80, 50, 80, 90, 90],
     })  # fmt: skip
     rates = nf.compute_rates(epochs)
-    path = nf.surface_path_length(rates, metric="hss", over="epoch", ratio=4)
+    path = surface_path_length(rates, metric="hss", over="epoch", ratio=4)
     eta = 0.2
     points = []
     for tpr, tnr in ((0.5, 0.5), (0.6, 0.8), (0.9, 0.8)):
@@ -189,15 +190,15 @@ def test_the_length_of_a_path() -> None:
     undefined = nf.compute_rates(
         epochs.with_columns(pl.lit(0, pl.Int64).alias(cell) for cell in ("tp", "fn"))
     )
-    assert nf.surface_path_length(undefined, metric="hss", over="epoch")["length"].to_list() == [None, None]
-    lone = nf.surface_path_length(rates.filter(epoch=1), metric="hss", over="epoch")
+    assert surface_path_length(undefined, metric="hss", over="epoch")["length"].to_list() == [None, None]
+    lone = surface_path_length(rates.filter(epoch=1), metric="hss", over="epoch")
     assert lone["length"].to_list() == [0.0, 0.0]
 
 
 def test_a_path_needs_one_point_at_a_time() -> None:
     counts = nf.expected_counts(tpr=0.5, fpr=0.5, ratio=[1, 2], size=100)
     with pytest.raises(nf.SchemaError, match=r"missing column 'epoch' \(option over\)"):
-        nf.surface_path_length(nf.compute_rates(counts), metric="hss", over="epoch")
+        surface_path_length(nf.compute_rates(counts), metric="hss", over="epoch")
     two = pl.concat([counts, counts.with_columns(threshold=0.6)])
     with pytest.raises(nf.ParameterError, match="several operating points at one step"):
-        nf.surface_path_length(nf.compute_rates(two), metric="hss", over="ratio")
+        surface_path_length(nf.compute_rates(two), metric="hss", over="ratio")

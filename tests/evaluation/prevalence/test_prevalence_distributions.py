@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 from scipy.stats import norm
 
 import nci_frames as nf
+from nci_frames.evaluation.prevalence.expected_values import expected_values
 from tests.logs import random_log
 
 GRID = [-1.0, 0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5]
@@ -77,7 +78,7 @@ def f_one(tpr: float, fpr: float) -> Callable[[Any], Any]:
 @pytest.mark.parametrize("name", ["Beta(2, 98)", "Beta(0.3, 30)", "between", "wide"])
 def test_means_are_those_of_mpmath(name: str) -> None:
     points = RATES.filter(pl.col("threshold").is_in([0.0, 2.0]), model="forest")
-    table = nf.expected_values(points, metric="f_beta", prevalence=LAWS[name])
+    table = expected_values(points, metric="f_beta", prevalence=LAWS[name])
     for tpr, fpr, value in zip(points["tpr"], points["fpr"], table["value"], strict=True):
         assert value == pytest.approx(exact_mean(name, f_one(tpr, fpr)), rel=1e-11)
     assert LAWS[name].mean == pytest.approx(exact_mean(name, lambda eta: eta), rel=1e-11)
@@ -89,7 +90,7 @@ def test_means_of_metrics_linear_in_the_prevalence_have_a_closed_form(a: float, 
     mean = a / (a + b)
     law = nf.beta_prevalence(a, b)
     assert law.mean == pytest.approx(mean, rel=1e-12)
-    table = nf.expected_values(RATES, metric=nf.expected_cost(c_fp=1, c_fn=200), prevalence=law)
+    table = expected_values(RATES, metric=nf.expected_cost(c_fp=1, c_fn=200), prevalence=law)
     wanted = nf.project_rates(RATES, metrics=nf.expected_cost(c_fp=1, c_fn=200), prevalence=mean)
     assert table["value"].to_list() == pytest.approx(wanted["value"].to_list(), rel=1e-12)
 
@@ -217,7 +218,7 @@ def test_the_lowest_cost_is_chosen_where_less_is_better() -> None:
     law = nf.beta_prevalence(2, 98)
     cost = nf.expected_cost(c_fp=1, c_fn=50)
     table = nf.choose_under_uncertainty(RATES, metric=cost, prevalence=law)
-    means = nf.expected_values(RATES, metric=cost, prevalence=law)
+    means = expected_values(RATES, metric=cost, prevalence=law)
     for row in table.iter_rows(named=True):
         assert row["value"] == pytest.approx(means.filter(model=row["model"])["value"].min(), rel=1e-14)
     assert table["value"].is_sorted()
@@ -231,7 +232,7 @@ def test_segments_are_judged_apart() -> None:
     law = nf.beta_prevalence(2, 30)
     calls: tuple[Callable[[pl.DataFrame], pl.DataFrame], ...] = (
         lambda frame: nf.choose_under_uncertainty(frame, metric="f_beta", prevalence=law),
-        lambda frame: nf.expected_values(frame, metric="f_beta", prevalence=law),
+        lambda frame: expected_values(frame, metric="f_beta", prevalence=law),
         lambda frame: nf.minimax_regret(frame, metric="f_beta", start=0.01, end=0.1),
     )
     for call in calls:
@@ -249,14 +250,14 @@ def test_what_the_log_cannot_tell_is_said() -> None:
     rates = nf.compute_rates(counts)
     lowest = nf.lowest_supported_prevalence(counts, metric="precision", threshold=0.5)["prevalence"].item()
     law = nf.prevalence_between(0.01, 0.1)
-    row = nf.expected_values(rates, metric="precision", prevalence=law).row(0, named=True)
+    row = expected_values(rates, metric="precision", prevalence=law).row(0, named=True)
     assert row["unsupported"] == pytest.approx(float(law.below(np.array([lowest]))[0]))
     assert row["unsupported"] > 0.05
     assert not row["supported"]
     assert "this log cannot tell the value" in row["reason"]
-    recall = nf.expected_values(rates, metric="recall", prevalence=law).row(0, named=True)
+    recall = expected_values(rates, metric="recall", prevalence=law).row(0, named=True)
     assert (recall["value"], recall["unsupported"], recall["supported"]) == (pytest.approx(0.6), 0.0, True)
-    assert nf.expected_values(rates, metric="precision", prevalence=nf.beta_prevalence(50, 50))[
+    assert expected_values(rates, metric="precision", prevalence=nf.beta_prevalence(50, 50))[
         "supported"
     ].item()
 
@@ -264,7 +265,7 @@ def test_what_the_log_cannot_tell_is_said() -> None:
 def test_a_value_that_is_undefined_somewhere_has_no_mean() -> None:
     counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [0], "fp": [0], "fn": [40], "tn": [999]})
     rates, law = nf.compute_rates(counts), nf.beta_prevalence(2, 98)
-    assert nf.expected_values(rates, metric="precision", prevalence=law)["value"].to_list() == [None]
+    assert expected_values(rates, metric="precision", prevalence=law)["value"].to_list() == [None]
     row = nf.choose_under_uncertainty(rates, metric="precision", prevalence=law).row(0, named=True)
     undefined = ("threshold", "value", "rank", "expected_regret", "max_regret")
     assert [row[name] for name in undefined] == [None] * 5
