@@ -10,9 +10,7 @@ from pathlib import Path
 from threading import Event
 
 from nci_frames.base.errors import ParameterError, SourceError
-from nci_frames.base.messages import first_line
-from nci_frames.counting.logs.chunks import MalformedFooterError, column_chunks
-from nci_frames.counting.logs.pages import MalformedPageError, has_checksum, is_intact
+from nci_frames.counting.logs.pages import damage
 
 __all__ = ["Hashes", "PageChecksums", "need_hashes"]
 
@@ -64,10 +62,9 @@ class PageChecksums:
     def _compare(self, stop: Event) -> None:
         if self._compared:
             return
-        damaged = {}
-        room = _Room()
+        damaged: dict[str, str] = {}
         for file in self._files:
-            found = _damage(file, self._columns, stop, room)
+            found = damage(file, self._columns, stop)
             if stop.is_set():
                 return
             if found:
@@ -75,40 +72,6 @@ class PageChecksums:
         if damaged:
             raise SourceError.of_files("are damaged", damaged, "copy or write the files again")
         self._compared = True
-
-
-class _Room:
-    """Memory that is used again for every column: new memory takes longer to clear than the file to read."""
-
-    def __init__(self) -> None:
-        self._bytes = bytearray()
-
-    def read(self, file: int, size: int, start: int) -> memoryview:
-        """Return so many bytes of a file from *start* on, or those up to its end, until the next call."""
-        if len(self._bytes) < size:
-            self._bytes = bytearray(size)
-        view = memoryview(self._bytes)[:size]
-        return view[: os.preadv(file, [view], start)]
-
-
-def _damage(file: str, columns: Sequence[str], stop: Event, room: _Room) -> str | None:
-    """Return what is wrong with the pages of some columns."""
-    try:
-        with Path(file).open("rb", buffering=0) as opened:
-            for chunk in column_chunks(opened.fileno(), columns):
-                if not chunk.size or stop.is_set():
-                    continue
-                if not has_checksum(os.pread(opened.fileno(), 64, chunk.start)):
-                    return None
-                if not is_intact(room.read(opened.fileno(), chunk.size, chunk.start)):
-                    return f"a page of the column {chunk.path[0]!r} has another checksum than was written"
-    except MalformedPageError:
-        return "a page header is damaged"
-    except MalformedFooterError:
-        return "the footer is damaged"
-    except OSError as error:
-        return first_line(error)
-    return None
 
 
 def need_hashes(files: Sequence[str], verify: Hashes) -> None:

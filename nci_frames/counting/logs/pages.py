@@ -1,107 +1,117 @@
-"""A column chunk of a Parquet file -> its pages and their checksums. Nothing is decoded but the headers.
+"""Is each page of a Parquet file what its writer wrote, by the checksum in its header.
 
-A header is a struct in Thrift's compact protocol: three integers (the type, the size before and after
-compression), the checksum if there is one, and a struct that says more.
+pyarrow would decode every page to compare its checksum, which takes as long as to count the rows. So the
+headers are read here, and only they: a header is a struct in Thrift's compact protocol, which begins with
+the type of the page, its size before and after compression, and the checksum if there is one.
 """
 
-import re
-from collections.abc import Iterator
+import os
+from collections.abc import Collection
+from pathlib import Path
+from threading import Event
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from zlib_ng import zlib_ng
 
-from nci_frames.counting.logs.thrift import signed, varint
+from nci_frames.base.messages import first_line
 
-__all__ = ["MalformedPageError", "has_checksum", "is_intact"]
+__all__ = ["damage"]
 
-_VARINT = rb"[\x80-\xff]{0,9}+[\x00-\x7f]"
-#: The type, the two sizes, of which the second is kept, and the checksum if there is one.
-_BEGINNING = rb"\x15%b\x15%b\x15(%b)(?:\x15(%b))?+" % ((_VARINT,) * 4)
-
-
-def _fields(*types: int) -> bytes:
-    """Return what matches the first byte of a field: the step from the field before, and the type."""
-    return b"[" + re.escape(bytes(step << 4 | number for step in range(1, 16) for number in types)) + b"]"
-
-
+#: The first byte of a field: an integer of 32 bits, whose number is the next.
+_NEXT_INTEGER = 0x15
 _BOOLEANS, _INTEGERS, _BINARY, _STRUCT = (1, 2), (4, 5, 6), 8, 12
-_STOP = 0
-_SHORT = b"|".join(re.escape(bytes([length])) + b".{%d}" % length for length in range(64))
-#: All fields up to the next that is a struct, ends one, or is long.
-_PLAIN = re.compile(
-    b"(?:%b%b|%b|%b(?:%b))*+" % (_fields(*_INTEGERS), _VARINT, _fields(*_BOOLEANS), _fields(_BINARY), _SHORT),
-    re.DOTALL,
-)
-_LENGTH = re.compile(_VARINT)
-#: A header as nearly all are: after the beginning a struct that holds one struct, of statistics, or none.
-_HEADER = re.compile(
-    b"%b(%b%b(?:%b%b\x00%b)?+\x00%b\x00)?+"
-    % (_BEGINNING, _fields(_STRUCT), _PLAIN.pattern, _fields(_STRUCT), *(_PLAIN.pattern,) * 3),
-    re.DOTALL,
-)
 
 
-class MalformedPageError(Exception):
+class _PageError(Exception):
     """What should be a page is none."""
 
 
-def has_checksum(header: bytes) -> bool:
-    """Return whether a page that begins so has a checksum."""
-    beginning = re.match(_BEGINNING, header)
-    return beginning is not None and beginning[2] is not None
+def damage(file: str, columns: Collection[str], stop: Event) -> str | None:
+    """Return what is wrong with the pages of some columns of a file; None if nothing is, or it tells nothing.
 
-
-def is_intact(chunk: bytes | memoryview) -> bool:
-    """Return whether every page of a column chunk has the checksum that its header says.
-
-    Raises
-    ------
-    MalformedPageError
-        If the chunk is not a row of pages.
+    The comparison ends early where *stop* is set.
     """
-    view = memoryview(chunk)
-    return all(
-        checksum is None or zlib_ng.crc32(view[start:end]) == checksum
-        for checksum, start, end in _pages(view)
-    )
+    try:
+        with Path(file).open("rb", buffering=0) as opened:
+            for column, start, size in _chunks(file, columns):
+                if size and len(_beginning(os.pread(opened.fileno(), 64, start), 0)[0]) == 3:
+                    return None
+                chunk = b"" if stop.is_set() else os.pread(opened.fileno(), size, start)
+                place = 0
+                while place < len(chunk):
+                    checksum, first, place = _page(chunk, place)
+                    if checksum not in (None, zlib_ng.crc32(memoryview(chunk)[first:place])):
+                        return f"a page of the column {column!r} has another checksum than was written"
+    except (_PageError, IndexError):
+        return "a page header is damaged"
+    except (pa.ArrowException, UnicodeError):
+        return "the footer is damaged"
+    except OSError as error:
+        return first_line(error) if error.errno else "the footer is damaged"
+    return None
 
 
-def _pages(chunk: memoryview) -> Iterator[tuple[int | None, int, int]]:
-    """Yield the checksum of each page, and where its data start and end."""
-    place = 0
-    while place < len(chunk):
-        header = _HEADER.match(chunk, place)
-        if header is None:
-            raise MalformedPageError
-        size, checksum, rest = header.groups()
-        start = header.end() if rest else _after_struct(chunk, header.end())
-        place = start + _integer(size)
-        if not start <= place <= len(chunk):
-            raise MalformedPageError
-        yield None if checksum is None else _integer(checksum) & 0xFFFFFFFF, start, place
+def _chunks(file: str, columns: Collection[str]) -> list[tuple[str, int, int]]:
+    """Return the places and sizes of some columns in every row group, in their order."""
+    footer = pq.read_metadata(file)
+    wanted = [i for i in range(footer.num_columns) if footer.schema.column(i).path in columns]
+    found = [footer.row_group(group).column(i) for group in range(footer.num_row_groups) for i in wanted]
+    chunks = []
+    for chunk in found:
+        # A dictionary comes before the data. Where there is no page, its place is missing or 0.
+        places = (chunk.data_page_offset, chunk.dictionary_page_offset)
+        start = min((place for place in places if place), default=0)
+        if not 0 <= start <= start + chunk.total_compressed_size <= Path(file).stat().st_size:
+            raise pa.ArrowInvalid("a column has bytes that the file has not")
+        chunks.append((chunk.path_in_schema, start, chunk.total_compressed_size))
+    return sorted(chunks, key=lambda chunk: chunk[1])
 
 
-def _after_struct(chunk: memoryview, place: int) -> int:
-    """Return the end of the struct that *place* is inside of."""
-    depth = 1
-    while depth:
-        place = _PLAIN.match(chunk, place).end()  # type: ignore[union-attr]
-        # Past the end of the chunk there is what no field begins with.
-        field = chunk[place] if place < len(chunk) else 0x0F
-        place += 1
-        if field == _STOP:
-            depth -= 1
-        elif field > 0x0F and field & 0x0F == _STRUCT:
-            depth += 1
-        elif field > 0x0F and field & 0x0F == _BINARY:
-            length = _LENGTH.match(chunk, place)
-            if length is None:
-                raise MalformedPageError
-            place = length.end() + varint(length[0])[0]
-        else:
-            # No header of a page has a field of another type, or one so far from the field before.
-            raise MalformedPageError
+def _page(chunk: bytes, place: int) -> tuple[int | None, int, int]:
+    """Return the checksum of the page that begins at a place, and where its data start and end."""
+    (_, _, size, *checksum), place = _beginning(chunk, place)
+    start = _after(chunk, place, _STRUCT)
+    if not start <= start + size <= len(chunk):
+        raise _PageError
+    return checksum[0] & 0xFFFFFFFF if checksum else None, start, start + size
+
+
+def _beginning(chunk: bytes, place: int) -> tuple[list[int], int]:
+    """Return the three or four integers that a header begins with, and the place after them."""
+    found = []
+    while chunk[place] == _NEXT_INTEGER:
+        number, place = _varint(chunk, place + 1)
+        # The lowest bit is the sign.
+        found.append((number >> 1) ^ -(number & 1))
+    if len(found) not in (3, 4):
+        raise _PageError
+    return found, place
+
+
+def _after(data: bytes, place: int, kind: int) -> int:
+    """Return the place after a value of some type; in the header of a page are no other types."""
+    if kind in _INTEGERS:
+        return _varint(data, place)[1]
+    if kind == _BINARY:
+        length, place = _varint(data, place)
+        return place + length
+    if kind == _STRUCT:
+        while head := data[place]:
+            place = _after(data, place + 1, head & 0x0F)
+        return place + 1
+    if kind not in _BOOLEANS:
+        raise _PageError
     return place
 
 
-def _integer(encoded: bytes) -> int:
-    return signed(varint(encoded)[0])
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    """Return the number that begins at a place, seven bits in each byte, and the place after it."""
+    value = shift = 0
+    while (byte := data[place]) > 0x7F:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        place += 1
+        if shift > 63:
+            raise _PageError
+    return value | byte << shift, place + 1

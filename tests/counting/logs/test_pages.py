@@ -1,6 +1,7 @@
-"""Pages are found, and their checksums compared, as a Parquet reader does it."""
+"""The checksums of pages are compared as a Parquet reader does it."""
 
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pyarrow as pa
@@ -9,63 +10,66 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nci_frames.counting.logs.pages import MalformedPageError, has_checksum, is_intact
+from nci_frames.counting.logs.pages import damage
 from tests.parquet import TABLE
 
+#: Those that a log can need; of others no page is looked at.
+FLAT = TABLE.column_names[:-1]
 
-def chunks(file: Path) -> list[tuple[str, bytes]]:
+
+def chunks(file: Path | pa.BufferReader) -> list[tuple[str, int, int]]:
+    """Return the name, the start and the end of every column in every row group."""
     footer = pq.read_metadata(file)
-    data = file.read_bytes()
     found = []
     for group in map(footer.row_group, range(footer.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
             start = column.dictionary_page_offset or column.data_page_offset
-            found.append((column.path_in_schema, data[start : start + column.total_compressed_size]))
+            found.append((column.path_in_schema, start, start + column.total_compressed_size))
     return found
 
 
-def intact(chunk: bytes) -> bool:
-    try:
-        return is_intact(chunk)
-    except MalformedPageError:
-        return False
+def found_in(file: Path, columns: list[str] = FLAT) -> str | None:
+    return damage(str(file), columns, Event())
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("compression", ["none", "zstd", "snappy"])
-@pytest.mark.parametrize("dictionary", [True, False])
-@pytest.mark.parametrize("statistics", [True, False])
+@pytest.mark.parametrize("options", [{"use_dictionary": False}, {"write_statistics": False}, {}])
 def test_every_page_of_a_writer_is_found(
-    tmp_path: Path, version: str, compression: str, dictionary: bool, statistics: bool
+    tmp_path: Path, version: str, compression: str, options: dict[str, bool]
 ) -> None:
-    options = {
-        "data_page_version": version,
-        "compression": compression,
-        "use_dictionary": dictionary,
-        "write_statistics": statistics,
-        "data_page_size": 2000,
-        "row_group_size": 1000,
-    }
+    file = tmp_path / "log.parquet"
     for written in (True, False):
-        file = tmp_path / f"{written}.parquet"
-        pq.write_table(TABLE, file, write_page_checksum=written, **options)
-        for name, chunk in chunks(file):
-            assert has_checksum(chunk[:64]) == written, name
-            assert is_intact(chunk), name
+        pq.write_table(
+            TABLE,
+            file,
+            write_page_checksum=written,
+            data_page_version=version,
+            compression=compression,
+            data_page_size=2000,
+            row_group_size=1000,
+            **options,  # type: ignore[arg-type]
+        )
+        assert found_in(file, [*FLAT, "not there"]) is None
+        whole = file.read_bytes()
+        for name, start, end in chunks(file):
             # Every byte of the last page's data counts; without a checksum none does.
-            changed = chunk[:-1] + bytes([chunk[-1] ^ 1])
-            assert intact(changed) != written, name
+            file.write_bytes(whole[: end - 1] + bytes([whole[end - 1] ^ 1]) + whole[end:])
+            told = found_in(file)
+            assert (told is not None) == (written and start < end and name in FLAT), name
+            assert told is None or f"the column {name!r}" in told
+            assert found_in(file, [other for other in FLAT if other != name]) is None
+        file.write_bytes(whole)
 
 
 def test_damage_is_where_a_reader_finds_it(tmp_path: Path) -> None:
     file = tmp_path / "log.parquet"
-    pq.write_table(TABLE, file, write_page_checksum=True, data_page_size=500, row_group_size=3000)
+    table = TABLE.select(FLAT)
+    pq.write_table(table, file, write_page_checksum=True, data_page_size=500, row_group_size=3000)
     whole = file.read_bytes()
-    last = pq.read_metadata(file).row_group(0).column(5)
-    end = (last.dictionary_page_offset or last.data_page_offset) + last.total_compressed_size
     rng = np.random.default_rng(1)
     noticed = 0
-    for place in rng.integers(4, end, 300).tolist():
+    for place in rng.integers(4, chunks(file)[-1][2], 300).tolist():
         changed = bytearray(whole)
         changed[place] ^= 1 << int(rng.integers(8))
         file.write_bytes(changed)
@@ -73,28 +77,48 @@ def test_damage_is_where_a_reader_finds_it(tmp_path: Path) -> None:
             pq.ParquetFile(file, page_checksum_verification=True).read()
         except (OSError, pa.ArrowException) as error:
             if "CRC checksum" in str(error):
-                assert not all(intact(chunk) for _, chunk in chunks(file)), place
+                assert found_in(file) is not None, place
                 noticed += 1
     assert noticed > 200
 
 
-#: Bytes, of which some begin as a header does, or as one whose type and sizes are given.
-BYTES = st.tuples(st.sampled_from([b"", b"\x15", b"\x15\x00\x15\x00\x15\x00"]), st.binary(max_size=200)).map(
-    b"".join
-)
+@pytest.fixture(scope="module")
+def one_column(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
+    file = tmp_path_factory.mktemp("pages") / "log.parquet"
+    pq.write_table(TABLE.select(["number"]), file, write_page_checksum=True, use_dictionary=False)
+    return file, file.read_bytes()
+
+
+#: Bytes, of which some begin as a header does, or as one whose type, sizes and checksum are given.
+BYTES = st.tuples(
+    st.sampled_from([b"", b"\x15", b"\x15\x00\x15\x00\x15\x00", b"\x15\x00\x15\x00\x15\x00\x15\x02"]),
+    st.binary(min_size=1, max_size=200),
+).map(b"".join)
 
 
 @given(BYTES)
-def test_what_is_no_page_is_refused(data: bytes) -> None:
-    has_checksum(data)
-    if data:
-        assert not intact(data) or data.startswith(b"\x15")
+def test_what_is_no_page_is_damage(one_column: tuple[Path, bytes], data: bytes) -> None:
+    file, whole = one_column
+    ((_, start, _),) = chunks(pa.BufferReader(whole))
+    file.write_bytes(whole[:start] + data + whole[start + len(data) :])
+    told = found_in(file)
+    # Without the mark of a checksum there is none to compare.
+    assert told or data.startswith(b"\x15") or data == whole[start : start + len(data)]
 
 
-def test_a_chunk_cut_short_is_refused(tmp_path: Path) -> None:
+def test_a_damaged_footer_is_damage_and_never_another_error(tmp_path: Path) -> None:
     file = tmp_path / "log.parquet"
-    pq.write_table(TABLE, file, write_page_checksum=True)
-    for _, chunk in chunks(file):
-        for end in (*range(1, 13), len(chunk) - 1):  # no header is shorter
-            with pytest.raises(MalformedPageError):
-                is_intact(chunk[:end])
+    pq.write_table(TABLE.select(FLAT), file, write_page_checksum=True, write_statistics=False)
+    whole = file.read_bytes()
+    rng = np.random.default_rng(0)
+    told = set()
+    for place in range(len(whole) - 8 - int.from_bytes(whole[-8:-4], "little"), len(whole) - 4):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << int(rng.integers(8))
+        file.write_bytes(changed)
+        told.add(found_in(file))
+    assert told >= {None, "the footer is damaged", "a page header is damaged"}
+    for content in (b"", b"PAR1", whole[:-9], b"\x80" * 64 + (64).to_bytes(4, "little") + b"PAR1"):
+        file.write_bytes(content)
+        assert found_in(file) == "the footer is damaged"
+    assert "No such file" in str(found_in(tmp_path / "none"))
