@@ -35,7 +35,7 @@ def damage(file: str, columns: Collection[str], stop: Event) -> str | None:
     try:
         with Path(file).open("rb", buffering=0) as opened:
             for column, start, size in _chunks(file, columns):
-                if size and len(_beginning(os.pread(opened.fileno(), 64, start), 0)[0]) == 3:
+                if size and len(_beginning(os.pread(opened.fileno(), 64, start), 0)[0]) != 4:
                     return None
                 chunk = b"" if stop.is_set() else os.pread(opened.fileno(), size, start)
                 place = 0
@@ -43,10 +43,10 @@ def damage(file: str, columns: Collection[str], stop: Event) -> str | None:
                     checksum, first, place = _page(chunk, place)
                     if checksum not in (None, zlib_ng.crc32(memoryview(chunk)[first:place])):
                         return f"a page of the column {column!r} has another checksum than was written"
-    except (_PageError, IndexError):
-        return "a page header is damaged"
-    except (pa.ArrowException, UnicodeError):
+    except (pa.ArrowException, UnicodeError):  # before ValueError, of which both are
         return "the footer is damaged"
+    except (_PageError, IndexError, ValueError):
+        return "a page header is damaged"
     except OSError as error:
         return first_line(error) if error.errno else "the footer is damaged"
     return None
@@ -78,14 +78,12 @@ def _page(chunk: bytes, place: int) -> tuple[int | None, int, int]:
 
 
 def _beginning(chunk: bytes, place: int) -> tuple[list[int], int]:
-    """Return the three or four integers that a header begins with, and the place after them."""
+    """Return the integers that a header begins with, four with a checksum, and the place after them."""
     found = []
     while chunk[place] == _NEXT_INTEGER:
         number, place = _varint(chunk, place + 1)
         # The lowest bit is the sign.
         found.append((number >> 1) ^ -(number & 1))
-    if len(found) not in (3, 4):
-        raise _PageError
     return found, place
 
 
