@@ -19,7 +19,6 @@ def test_the_models_shown_are_those_nearest_to_the_top() -> None:
 def test_every_chart_holds_at_most_5000_rows() -> None:
     models = {f"m{i:02d}": (0.9 - i / 50, 0.3 / 1.2**i) for i in range(16)}
     figures = report_figures(comparison(models, segments=["DE", None]))
-    assert len(figures) == 18
     for figure in figures:
         spec = figure.draw().to_dict(validate=False)
         assert 0 < sum(map(len, spec["datasets"].values())) <= 5_000, figure.name

@@ -33,7 +33,7 @@ def visit(browser, tmp_path_factory):
 
 def check_drawings(visit, width):
     boxes = visit.page.locator("[data-spec] svg")
-    assert boxes.count() == 18
+    assert boxes.count() == visit.page.locator("[data-spec]").count() > 0
     sizes = boxes.evaluate_all("all => all.map(svg => [svg.clientWidth, svg.clientHeight])")
     assert min(across for across, _ in sizes) > 250
     assert min(down for _, down in sizes) > 120
@@ -159,7 +159,7 @@ def test_names_that_a_chart_cannot_hold_are_drawn_and_follow_the_sliders(browser
         title="\x00\x1b[2J",
     )
     with Visit(browser, path) as visit:
-        assert visit.page.locator("[data-drawn]").count() == 18
+        assert visit.page.locator("[data-drawn]").count() == visit.page.locator("[data-spec]").count()
         for chart, lines in (("p3", 8), ("f-own", 8), ("pr", 8), ("segments", 8 * 4), ("chosen", 8 * 4)):
             assert visit.page.locator(f"[data-spec='spec-{chart}'] svg").locator(LINES).count() == lines
         bars = "[data-spec='spec-differences'] .mark-rect.role-mark path"
