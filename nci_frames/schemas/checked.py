@@ -11,8 +11,7 @@ import itertools
 import numbers
 import os
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
@@ -55,28 +54,21 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         In a call, if an argument that must be a frame is none.
     """
     signature = inspect.signature(function)
-    places: list[str] = []
-    rest: str | None = None
-    for parameter in signature.parameters.values():
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            places.append(parameter.name)
-        elif parameter.kind is parameter.VAR_POSITIONAL:
-            rest = parameter.name
-
-    @functools.cache
-    def kinds() -> dict[str, _Kind]:
-        # In the first call, since most functions of a module that is imported are not called.
-        return {name: _kind(parameter.annotation) for name, parameter in signature.parameters.items()}
+    kinds = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    several = {
+        n for n, parameter in signature.parameters.items() if parameter.kind is parameter.VAR_POSITIONAL
+    }
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        known = kinds()
-        names: Iterable[str] = places if rest is None else itertools.chain(places, itertools.repeat(rest))
-        # Arguments too many, too few or unknown are left to the call: Python names them.
-        for name, value in itertools.chain(zip(names, args, strict=False), kwargs.items()):
-            kind = known.get(name)
-            if kind is not None and not kind.takes(value):
-                raise _refusal(name, kind, value)
+        try:
+            given = signature.bind_partial(*args, **kwargs).arguments
+        except TypeError:  # too many or unknown, as too few are below: Python names them
+            return function(*args, **kwargs)
+        for name, value in given.items():
+            for item in value if name in several else (value,):
+                if not _fits(item, kinds[name]):
+                    raise _refusal(name, kinds[name], item)
         return function(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
 
     return call
@@ -115,31 +107,35 @@ _OTHERS: tuple[tuple[Callable[[Any], object], type], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """What an annotation stands for: a test, and words for it."""
+def _refusal(name: str, kind: Any, value: Any) -> ParameterError | SchemaError:
+    kinds = _alternatives(kind)
+    # Where a number or a path will do as well, a frame is not what was meant.
+    if _FRAMES.intersection(kinds) and not {*_NUMBERS, *_TEXTS}.intersection(kinds):
+        return no_frame(name, value, _words(kind), _MAKERS.get(name))
+    item = next((get_args(one)[0] for one in kinds if get_origin(one) is Sequence), None)
+    where = None
+    if item is not None and _is_list(value):
+        place, value = next((i, part) for i, part in enumerate(value) if not _fits(part, item))
+        where = f"position {place} of the list"
+    hint = (
+        _hint(value, kinds, () if item is None else _alternatives(item)) if isinstance(value, str) else None
+    )
+    return ParameterError(
+        f"{Option(name)} must be {_words(kind)}", where=where, found=shown(value), hint=hint
+    )
 
-    takes: Callable[[Any], bool]
-    one: str
-    several: str
-    #: The words that are taken.
-    choices: tuple[str, ...] = ()
-    #: What is in a list of it.
-    item: "_Kind | None" = None
-    number: bool = False
-    text: bool = False
-    frame: bool = False
 
-
-def _refusal(name: str, kind: _Kind, value: Any) -> ParameterError | SchemaError:
-    if kind.frame and not kind.text:
-        return no_frame(name, value, kind.one, _MAKERS.get(name))
-    place = None
-    if kind.item and _is_list(value):
-        place, value = next((i, item) for i, item in enumerate(value) if not kind.item.takes(item))
-    where = None if place is None else f"position {place} of the list"
-    what = f"{Option(name)} must be {kind.one}"
-    return ParameterError(what, where=where, found=shown(value), hint=_hint(kind, value))
+def _hint(value: str, kinds: tuple[Any, ...], items: tuple[Any, ...]) -> str | None:
+    """Return what a text may have been meant for, among some kinds, and those of the items of a list."""
+    if _TEXTS.intersection(items):
+        return f"did you mean the list [{value!r}]?"
+    if _NUMBERS.intersection(kinds):
+        with contextlib.suppress(ValueError):
+            return f"did you mean the number {float(value):g}?"
+    close = nearest_name(
+        value, [word for one in (*kinds, *items) if get_origin(one) is Literal for word in get_args(one)]
+    )
+    return f"did you mean {close!r}?" if close else None
 
 
 def no_frame(name: str, value: object, wanted: str, maker: str | None) -> SchemaError:
@@ -156,18 +152,6 @@ def no_frame(name: str, value: object, wanted: str, maker: str | None) -> Schema
     elif name in ("counts", "rates") and isinstance(value, list | tuple):
         hint = f"add the counts frames of a {kind.__name__} with merge_counts(*frames)"
     return SchemaError(f"{name} must be {wanted}", found=shown(value), hint=hint)
-
-
-def _hint(kind: _Kind, value: object) -> str | None:
-    if not isinstance(value, str):
-        return None
-    if kind.item and kind.item.text:
-        return f"did you mean the list [{value!r}]?"
-    if kind.number:
-        with contextlib.suppress(ValueError):
-            return f"did you mean the number {float(value):g}?"
-    close = nearest_name(value, kind.choices)
-    return f"did you mean {close!r}?" if close else None
 
 
 def _is_number(value: object) -> bool:
@@ -188,128 +172,95 @@ def _is_list(value: object) -> bool:
     )
 
 
-def _is_frame(value: object) -> bool:
-    return isinstance(value, pl.DataFrame | pl.LazyFrame)
+_NUMBERS = frozenset((float, int))
+_TEXTS = frozenset((str, Path, os.PathLike[str]))
+_FRAMES = frozenset((pl.DataFrame, pl.LazyFrame))
+#: The object of a method, or its class, has no annotation.
+_ANYTHING = frozenset((inspect.Parameter.empty, Any, object))
+
+#: What else than its instances an annotation takes.
+_CLASSES: dict[Any, Any] = {
+    bool: (bool, np.bool_),
+    Path: os.PathLike,
+    os.PathLike[str]: os.PathLike,
+    **dict.fromkeys(_FRAMES, tuple(_FRAMES)),
+}
+
+#: Words for one and for several.
+_WORDS: dict[Any, tuple[str, str]] = {
+    **dict.fromkeys(_ANYTHING, ("any value", "values")),
+    types.NoneType: ("None", "None"),
+    float: ("a number", "numbers"),
+    int: ("a whole number", "whole numbers"),
+    bool: ("True or False", "truth values"),
+    str: ("a string", "strings"),
+    Path: ("a path", "paths"),
+    os.PathLike[str]: ("a path", "paths"),
+    pl.Expr: ("a Polars expression of one column", "Polars expressions of one column"),
+    **dict.fromkeys(_FRAMES, ("a Polars DataFrame or LazyFrame", "Polars frames")),
+}
 
 
-_FRAME = _Kind(_is_frame, "a Polars DataFrame or LazyFrame", "Polars frames", frame=True)
-_PATH = _Kind(lambda value: isinstance(value, os.PathLike), "a path", "paths", text=True)
-_SIMPLE: dict[object, _Kind] = {
-    # The object of a method, or its class.
-    inspect.Parameter.empty: _Kind(lambda _: True, "any value", "values"),
-    Any: _Kind(lambda _: True, "any value", "values"),
-    object: _Kind(lambda _: True, "any value", "values"),
-    None: _Kind(lambda value: value is None, "None", "None"),
-    types.NoneType: _Kind(lambda value: value is None, "None", "None"),
-    float: _Kind(lambda value: type(value) is float or _is_number(value), "a number", "numbers", number=True),
-    int: _Kind(lambda value: isinstance(value, numbers.Integral) and _is_number(value),
-               "a whole number", "whole numbers", number=True),
-    bool: _Kind(lambda value: isinstance(value, bool | np.bool_), "True or False", "truth values"),
-    str: _Kind(lambda value: isinstance(value, str), "a string", "strings", text=True),
-    Path: _PATH,
-    os.PathLike[str]: _PATH,
-    # One of several columns, such as a selector, has several values.
-    pl.Expr: _Kind(
-        lambda value: isinstance(value, pl.Expr) and not value.meta.has_multiple_outputs(),
-        "a Polars expression of one column", "Polars expressions of one column",
-    ),
-    pl.DataFrame: _FRAME,
-    pl.LazyFrame: _FRAME,
-}  # fmt: skip
+@functools.cache
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    """Return the kinds of which an annotation takes any."""
+    if isinstance(kind, TypeVar):
+        parts = kind.__constraints__
+    elif get_origin(kind) in (Union, types.UnionType):
+        parts = get_args(kind)
+    else:
+        return (kind,)
+    return tuple(itertools.chain.from_iterable(map(_alternatives, parts)))
 
 
-def _kind(annotation: Any) -> _Kind:
-    """Return what an annotation stands for."""
-    if annotation in _SIMPLE:
-        return _SIMPLE[annotation]
-    if isinstance(annotation, TypeVar):
-        return _any_of(*map(_kind, annotation.__constraints__))
-    origin, parts = get_origin(annotation), get_args(annotation)
+def _fits(value: Any, kind: Any) -> bool:
+    """Return whether a value is what an annotation stands for."""
+    return any(_is_one(value, one) for one in _alternatives(kind))
+
+
+def _is_one(value: Any, kind: Any) -> bool:
+    origin, parts = get_origin(kind), get_args(kind)
     if origin is Literal:
-        return _one_of(parts)
-    return _COMPOUND[origin](*map(_kind, parts)) if origin else _instance_of(annotation)
+        return isinstance(value, str) and value in parts
+    if origin in (Sequence, tuple):
+        if not _is_list(value) or (origin is tuple and len(value) != len(parts)):
+            return False
+        return all(map(_fits, value, parts if origin is tuple else itertools.repeat(parts[0])))
+    if origin is Mapping:
+        keys, values = parts
+        return isinstance(value, Mapping) and all(
+            _fits(k, keys) and _fits(v, values) for k, v in value.items()
+        )
+    if kind in _NUMBERS:
+        return _is_number(value) and (kind is float or isinstance(value, numbers.Integral))
+    # A class has the methods of its instances, so that it looks like one of a protocol. One expression of
+    # several columns, such as a selector, has several values.
+    wrong = isinstance(value, type) or (isinstance(value, pl.Expr) and value.meta.has_multiple_outputs())
+    return kind in _ANYTHING or (isinstance(value, _CLASSES.get(kind, kind)) and not wrong)
 
 
-def _one_of(words: tuple[str, ...]) -> _Kind:
-    shown = f"one of {', '.join(map(repr, words))}" if len(words) > 1 else repr(words[0])
-    return _Kind(lambda value: isinstance(value, str) and value in words, shown, shown, choices=words)
+def _words(kind: Any, *, several: bool = False) -> str:
+    """Say what an annotation stands for, each of its alternatives once.
 
-
-def _any_of(*kinds: _Kind) -> _Kind:
-    tests = tuple(dict.fromkeys(kind.takes for kind in kinds))
-    return _Kind(
-        lambda value: any(test(value) for test in tests),
-        _listed([kind.one for kind in kinds]),
-        _listed([kind.several for kind in kinds]),
-        tuple(choice for kind in kinds for choice in kind.choices),
-        number=any(kind.number for kind in kinds),
-        text=any(kind.text for kind in kinds),
-        item=next((kind.item for kind in kinds if kind.item), None),
-        # Where a number will do as well, a frame is not what was meant.
-        frame=any(kind.frame for kind in kinds) and not any(kind.number for kind in kinds),
-    )
-
-
-def _list_of(item: _Kind) -> _Kind:
-    return _Kind(
-        lambda value: _is_list(value) and all(map(item.takes, value)),
-        f"a list of {item.several}",
-        f"lists of {item.several}",
-        choices=item.choices,
-        item=item,
-    )
-
-
-def _tuple_of(*items: _Kind) -> _Kind:
-    words = f"{len(items)} {items[0].several}"
-    return _Kind(
-        lambda value: (
-            _is_list(value)
-            and len(value) == len(items)
-            and all(item.takes(part) for item, part in zip(items, value, strict=True))
-        ),
-        f"a list of {words}",
-        f"lists of {words}",
-    )
-
-
-def _dict_of(key: _Kind, value: _Kind) -> _Kind:
-    words = f"from {key.several} to {value.several}"
-    return _Kind(
-        lambda given: (
-            isinstance(given, Mapping)
-            and all(map(key.takes, given))
-            and all(map(value.takes, given.values()))
-        ),
-        f"a dict {words}",
-        f"dicts {words}",
-    )
-
-
-def _instance_of(kind: type) -> _Kind:
-    # Charts of Altair are of many classes, which no caller has in mind.
-    module = kind.__module__.split(".")[0]
-    one, several = ("an Altair chart", "Altair charts") if module == "altair" else (
-        f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}", f"{kind.__name__}s"
-    )  # fmt: skip
-    # A class has the methods of its instances, so that it looks like one of a protocol.
-    return _Kind(lambda value: isinstance(value, kind) and not isinstance(value, type), one, several)
-
-
-def _listed(words: Sequence[str]) -> str:
-    """Join the words, each once.
-
-    >>> _listed(["a number", "a string", "None"])
-    'a number, a string or None'
+    >>> _words(float | Literal["observed"] | Sequence[float] | None)
+    "a number, 'observed', a list of numbers or None"
     """
-    words = list(dict.fromkeys(words))
+    words = list(dict.fromkeys(_word(one, several) for one in _alternatives(kind)))
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-_COMPOUND: dict[Any, Callable[..., _Kind]] = {
-    Union: _any_of,
-    types.UnionType: _any_of,
-    Sequence: _list_of,
-    tuple: _tuple_of,
-    Mapping: _dict_of,
-}
+def _word(kind: Any, several: bool) -> str:
+    if kind in _WORDS:
+        return _WORDS[kind][several]
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return f"one of {', '.join(map(repr, parts))}" if len(parts) > 1 else repr(parts[0])
+    if origin in (Sequence, tuple):
+        number = f"{len(parts)} " if origin is tuple else ""
+        return f"{'lists' if several else 'a list'} of {number}{_words(parts[0], several=True)}"
+    if origin is Mapping:
+        keys, values = (_words(part, several=True) for part in parts)
+        return f"{'dicts' if several else 'a dict'} from {keys} to {values}"
+    # Charts of Altair are of many classes, which no caller has in mind.
+    name = "Altair chart" if kind.__module__.split(".")[0] == "altair" else kind.__name__
+    return f"{name}s" if several else f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
