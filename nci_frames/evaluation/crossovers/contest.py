@@ -103,9 +103,9 @@ class Contest:
         return value.fill_null(np.nan).to_numpy()
 
     def best_of(self, points: Points, first: Places, size: Places, x: Floats) -> tuple[Floats, Places]:
-        """Return the best value among some rows beside each x, and the row that has it, as ``best`` does.
+        """Return the best value among some rows beside each x, and the row that has it.
 
-        The rows beside an x are so many from a first one on.
+        The rows beside an x are so many from a first one on. Values are signed so that higher is better.
         """
         value, row = np.empty(len(x)), np.empty(len(x), np.intp)
         for some in np.split(
@@ -123,21 +123,12 @@ class Contest:
         return np.where(np.isneginf(value), np.nan, value), row
 
     def best(self, points: Points, rows: Places, x: Floats) -> tuple[Floats, Places]:
-        """Return the best value among some rows at each x, signed so that higher is better, and its row.
+        """Return the best value among rows that follow each other at each x, and its row; see ``best_of``.
 
         NaN if all are undefined; of equal values the first row.
         """
-        value = np.full(len(x), -np.inf)
-        row = np.full(len(x), rows[0])
-        for mine in np.array_split(rows, min(len(rows), len(rows) * len(x) // _VALUES_AT_A_TIME + 1)):
-            some = points.frame.select("tpr", "fpr")[np.tile(mine, len(x))]
-            values = self.sign * self.values(some, np.repeat(x, len(mine))).reshape(len(x), len(mine))
-            values = np.where(np.isnan(values), -np.inf, values)
-            place = values.argmax(axis=1)
-            largest = values[np.arange(len(x)), place]
-            row = np.where(largest > value, mine[place], row)
-            value = np.maximum(value, largest)
-        return np.where(np.isneginf(value), np.nan, value), row
+        all_of_them = np.ones(len(x), np.intp)
+        return self.best_of(points, rows[0] * all_of_them, len(rows) * all_of_them, x)
 
 
 def check_pairs(models: int) -> None:

@@ -16,11 +16,11 @@ from nci_frames.evaluation.crossovers.contest import (
     points_of,
     repeated_keys,
 )
-from nci_frames.evaluation.crossovers.curve_contest import curve_crossovers
+from nci_frames.evaluation.crossovers.curve_contest import check_curve, curve_crossovers
 from nci_frames.evaluation.crossovers.lines import has_lines
-from nci_frames.evaluation.crossovers.meetings import Meetings, curve_meetings, line_meetings
+from nci_frames.evaluation.crossovers.meetings import Meetings, line_meetings, point_meetings
 from nci_frames.evaluation.metrics import curve_asked
-from nci_frames.schemas import CROSSOVERS, RATES, collect
+from nci_frames.schemas import COUNTS, CROSSOVERS, RATES, collect
 from nci_frames.schemas.checked import checked
 
 __all__ = ["find_crossovers"]
@@ -86,12 +86,9 @@ def find_crossovers(
     Notes
     -----
     F-beta is ordered by lines in lambda = (1-eta)/(eta·beta²), and a metric that is linear in eta by lines in
-    eta: their crossovers are exact. Precision never crosses. For "pr_auc" the search is complete: average
-    precision is analytic in logit eta, so that the difference of two models is a polynomial to 15 digits on
-    each of 32 intervals; an interval is halved until the polynomial has no zero in it, or one, down to
-    intervals of 1e-5; within 1e-12 <= eta <= 1 - 1e-12. For other metrics every change of sign between the
-    4,001 points of a grid over that range (beta: 1e-6 to 1e6) is found; two changes between the same
-    neighbours are missed.
+    eta: their crossovers are exact. Precision never crosses. For other metrics and "pr_auc" every change of
+    sign between the 4,001 points of a grid, even in logit eta, is found, within 1e-12 <= eta <= 1 - 1e-12
+    (beta: 1e-6 to 1e6); two changes between the same neighbours, 0.014 apart in the logit, are missed.
 
     With M models and L lines in all their envelopes, exact crossovers take O(M·L·log L) steps, since every
     two models are compared; a search takes O(M²) for each of its places. 1,000 models take some seconds; more
@@ -118,7 +115,9 @@ def find_crossovers(
     """
     curve = curve_asked(metric)
     if curve is not None:
-        return _table(rates, curve_crossovers(rates, curve, over))
+        check_curve(curve, over)
+        frame = collect(rates, COUNTS)
+        return _table(frame, curve_crossovers(frame, curve))
     frame = collect(rates, RATES)
     found = [
         _found(points, contest)
@@ -134,7 +133,7 @@ def _found(points: Points, contest: Contest) -> pl.DataFrame:
     first = np.flatnonzero(np.append(True, np.diff(points.frame["model"].rle_id().to_numpy()) != 0))
     check_pairs(len(first))
     rows = [np.arange(begin, end) for begin, end in itertools.pairwise([*first, len(points.frame)])]
-    between = line_meetings if has_lines(contest) else curve_meetings
+    between = line_meetings if has_lines(contest) else point_meetings
     found = Meetings.together(between(points, contest, rows))
     rates = points.frame.select("tpr", "fpr")
     names = points.frame[first]["model"]
@@ -151,10 +150,9 @@ def _found(points: Points, contest: Contest) -> pl.DataFrame:
     return repeated_keys(table, points.keys)
 
 
-def _table(frame: pl.DataFrame | pl.LazyFrame, found: Iterable[pl.DataFrame]) -> pl.DataFrame:
+def _table(frame: pl.DataFrame, found: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Concatenate the crossovers of all comparisons."""
-    columns = frame.collect_schema()
-    keys = RATES.keys(columns)
-    schema = {key: columns[key] for key in keys} | CROSSOVERS.dtypes()
+    keys = RATES.keys(frame.columns)
+    schema = {key: frame.schema[key] for key in keys} | CROSSOVERS.dtypes()
     table = pl.concat([pl.DataFrame(schema=schema), *(part.select(list(schema)) for part in found)])
     return CROSSOVERS.finish(table.sort(*keys, "metric", "model_a", "model_b", "prevalence", "beta"))

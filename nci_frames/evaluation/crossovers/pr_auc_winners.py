@@ -1,23 +1,38 @@
-"""Areas at Chebyshev's points -> which model has the largest PR-AUC at every prevalence between."""
+"""Counts, or areas at Chebyshev's points -> which model has the largest area at every prevalence."""
+
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.polynomial.chebyshev import chebval
 
 from nci_frames.base.typing import Floats
+from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.nodes import TOLERANCE
-from nci_frames.evaluation.crossovers.supported_ranges import LOWEST, WHY, supported_prevalences
-from nci_frames.schemas import WINNERS
+from nci_frames.evaluation.crossovers.contest import repeated_keys
+from nci_frames.evaluation.crossovers.pr_auc_curves import AreaCurves, area_curves
+from nci_frames.evaluation.crossovers.search import axis_value
+from nci_frames.evaluation.crossovers.supported_ranges import (
+    area_support,
+    borders_within,
+    supported_prevalences,
+)
+from nci_frames.evaluation.metrics import PR_AUC, ROC_AUC, Metric
+from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
+from nci_frames.schemas import COUNTS, WINNERS
 
-__all__ = ["area_winners"]
+__all__ = ["area_winners", "curve_winners"]
 
-#: Grid points at which the best is looked up; a model that leads only between two of them is missed.
-_PLACES = 2_001
+#: Places at which the best is looked up; a model that leads only between two of them is missed.
+_PLACES = 4_001
 
-#: So often the distance of two of them can be halved before it is below the precision of a number.
-_HALVINGS = 50
 
-Flags = NDArray[np.bool_]
+def curve_winners(counts: pl.DataFrame, metric: Metric, start: float, end: float) -> Iterator[pl.DataFrame]:
+    """Yield the ranges between two prevalences in which one model has the largest area, group by group."""
+    support = area_support(lowest_supported_prevalence(counts, metric=metric.name))
+    for keys, models, borders in _constant(counts) if metric is ROC_AUC else _changing(counts):
+        ends, kept = borders_within(borders, start, end)
+        yield _ranges(keys, metric, models[kept], ends, support)
 
 
 def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
@@ -37,76 +52,79 @@ def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: f
     The columns of ``winner_ranges``; the threshold is null. A model leads until another surpasses it by more
     than the error of the areas.
     """
-    ordered = areas.sort("model", "prevalence")
-    defined = ordered.filter(pl.col("value").is_not_null().all().over("model"))
-    models = defined["model"].unique(maintain_order=True).to_list()
-    if not models:
+    first, last = (float(np.log(eta) - np.log1p(-eta)) for eta in (low, high))
+    curves = AreaCurves.through(areas, first, last, 2 * TOLERANCE)
+    if not len(curves.models):
         return WINNERS.finish(pl.DataFrame(schema=WINNERS.dtypes()))
-    values = defined["value"].to_numpy().reshape(len(models), -1)
-    places = np.linspace(-1, 1, _PLACES)
-    at = _interpolated(values, places)
-    leader = int(at[:, 0].argmax())
-    starts, leaders = [-1.0], [leader]
-    for before, (place, column) in enumerate(zip(places[1:], at.T[1:], strict=True)):
-        # More than one model may have led since the grid point before.
-        while column[leader] < column.max() - 2 * TOLERANCE:
-            start, leader = _overtaken(values, leader, max(places[before], starts[-1]), place)
-            starts.append(start)
-            leaders.append(leader)
-    borders = _prevalences(np.array([*starts, 1.0]), low, high)
-    table = pl.DataFrame(
-        {
-            "metric": "pr_auc",
-            "over": "prevalence",
-            "start": borders[:-1],
-            "end": borders[1:],
-            "model": [models[place] for place in leaders],
-            "threshold": pl.Series([None] * len(leaders), dtype=pl.Float64),
-        },
-        schema_overrides={"model": areas.schema["model"]},
+    leaders, borders = _leaders(curves)
+    ranges = np.concatenate([[low], borders, [high]])
+    return WINNERS.finish(
+        _ranges(pl.DataFrame(), PR_AUC, curves.models[leaders], ranges, area_support(support))
     )
-    lowest = support.select("model", pl.col("prevalence").alias(LOWEST), pl.col("reason").alias(WHY))
-    ranges = table.join(lowest, on="model", how="left", nulls_equal=True, maintain_order="left")
-    return WINNERS.finish(supported_prevalences(ranges))
 
 
-def _overtaken(values: Floats, leader: int, start: float, end: float) -> tuple[float, int]:
-    """Return where, and by whom, a leader is first overtaken before *end*, where it is behind."""
-    ahead = _interpolated(values, np.array([end]))[:, 0]
-    rivals = np.flatnonzero(ahead > ahead[leader] + 2 * TOLERANCE)
-
-    def leads(places: Floats) -> Flags:
-        """Return whether the leader is ahead of each rival, at a place of its own."""
-        at = _interpolated(values[[leader, *rivals]], places)
-        return np.asarray(at[0] > np.diagonal(at[1:]))
-
-    low, high = np.full(len(rivals), start), np.full(len(rivals), end)
-    high = np.where(leads(low), high, low)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        before = leads(middle)
-        low, high = np.where(before, middle, low), np.where(before, high, middle)
-    # Of models that draw level at the same point, the one that is farthest ahead.
-    first = np.lexsort((-ahead[rivals], high))[0]
-    return float(high[first]), int(rivals[first])
+def _ranges(
+    keys: pl.DataFrame, metric: Metric, models: pl.Series, ends: Floats, support: pl.DataFrame
+) -> pl.DataFrame:
+    """Return the ranges between *ends* with the model of each, cut where its area begins to be supported."""
+    table = pl.DataFrame({"start": ends[:-1], "end": ends[1:], "model": models}).with_columns(
+        metric=pl.lit(metric.name), over=pl.lit("prevalence"), threshold=pl.lit(None, pl.Float64)
+    )
+    on = ["model", *keys.columns]
+    return supported_prevalences(
+        repeated_keys(table, keys).join(support, on=on, how="left", nulls_equal=True, maintain_order="left")
+    )
 
 
-def _interpolated(values: Floats, places: Floats) -> Floats:
-    """Evaluate the polynomials through values at Chebyshev's points, a row each, at places within [-1, 1]."""
-    count = values.shape[1]
-    angle = (2 * np.arange(count) + 1) * np.pi / (2 * count)
-    weights = np.sin(angle) * (-1.0) ** np.arange(count)
-    distance = places[:, None] + np.cos(angle)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = weights / distance
-        found = (shares @ values.T) / shares.sum(axis=1)[:, None]
-    place, node = np.nonzero(distance == 0)
-    found[place] = values.T[node]
-    return np.ascontiguousarray(found.T)
+def _constant(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, pl.Series, Floats]]:
+    """Yield the keys and the model with the largest ROC-AUC, which does not depend on the prevalence."""
+    areas = areas_of(counts, 0.5).filter(pl.col("value").is_not_null(), metric=ROC_AUC.name)
+    keys = COUNTS.keys(counts.columns)
+    best = areas.sort(*keys, "value", "model", descending=[*(False for _ in keys), True, False])
+    for group in best.partition_by(keys, maintain_order=True) if keys else [best]:
+        if len(group):
+            yield group[:1].select(keys), group["model"][:1], np.empty(0)
 
 
-def _prevalences(places: Floats, low: float, high: float) -> Floats:
-    start, end = (np.log(eta) - np.log1p(-eta) for eta in (low, high))
-    found = 1 / (1 + np.exp(-(start + end) / 2 - places * (end - start) / 2))
-    found[0], found[-1] = low, high
-    return np.asarray(found)
+def _changing(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, pl.Series, Floats]]:
+    """Yield the keys, the models that lead one after the other, and where they change."""
+    for keys, curves in area_curves(counts):
+        if len(curves.models):
+            leaders, borders = _leaders(curves)
+            yield keys, curves.models[leaders], borders
+
+
+def _leaders(curves: AreaCurves) -> tuple[list[int], Floats]:
+    """Return the models that lead one after the other, and the prevalences where they change."""
+    places = np.linspace(curves.low, curves.high, _PLACES)
+    areas = curves.everywhere(places)
+    # At the first place models may be equal except for rounding; the next one decides.
+    best = np.arange(len(areas))
+    for column in areas.T:
+        best = best[column[best] >= column[best].max() * (1 - curves.rounding)]
+        if len(best) == 1:
+            break
+    leaders, borders = [int(best[0])], [curves.low]
+    for before, place, column in zip(places, places[1:], areas.T[1:], strict=False):
+        # More than one model may have led since the place before.
+        while len(rivals := np.flatnonzero(column * (1 - curves.rounding) > column[leaders[-1]])):
+            since = max(before, borders[-1])
+            met = [_overtaking(curves, leaders[-1], rival, since, place) for rival in rivals.tolist()]
+            # Of models that draw level at the same point, the one that is farthest ahead.
+            first = np.lexsort((-column[rivals], met))[0]
+            leaders.append(int(rivals[first]))
+            borders.append(met[first])
+    return leaders, axis_value("prevalence", np.array(borders[1:]))
+
+
+def _overtaking(curves: AreaCurves, leader: int, rival: int, low: float, high: float) -> float:
+    """Return where a rival that is ahead at *high* has overtaken the leader."""
+    from scipy.optimize import brentq  # noqa: PLC0415  (slow to import, and seldom needed)
+
+    ends = np.array([curves.low, curves.high])
+    lead = curves.series[leader] - curves.series[rival]
+
+    def ahead(place: float) -> float:
+        return float(chebval((2 * place - ends.sum()) / np.diff(ends)[0], lead))
+
+    return low if ahead(low) <= 0 else float(brentq(ahead, low, high, xtol=1e-14, rtol=1e-15))

@@ -1,21 +1,27 @@
 """Ranges of winners -> the same ranges, cut where the log no longer supports the winner's value."""
 
+import numpy as np
 import polars as pl
 
-from nci_frames.evaluation.metrics import Metric
-from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE, TOO_FEW_BELOW
 
-__all__ = ["LOWEST", "WHY", "area_support", "supported_lambdas", "supported_prevalences"]
+__all__ = ["LOWEST", "WHY", "area_support", "borders_within", "supported_lambdas", "supported_prevalences"]
 
 #: What goes with each range: the lowest prevalence that its model supports, and why there is none.
 LOWEST, WHY = "__lowest", "__why"
 
 
-def area_support(counts: pl.DataFrame, area: Metric) -> pl.DataFrame:
+def area_support(lowest: pl.DataFrame) -> pl.DataFrame:
     """Return what goes with the ranges of each model and key: ``LOWEST`` and ``WHY``."""
-    found = lowest_supported_prevalence(counts, metric=area.name)
-    return found.drop("metric").rename({"prevalence": LOWEST, "reason": WHY})
+    return lowest.drop("metric").rename({"prevalence": LOWEST, "reason": WHY})
+
+
+def borders_within(borders: Floats, start: float, end: float) -> tuple[Floats, slice]:
+    """Return the ends of the ranges between two places, and which of the ranges between borders they are."""
+    inside = borders[(borders > start) & (borders < end)]
+    first = int((borders <= start).sum())
+    return np.concatenate([[start], inside, [end]]), slice(first, first + len(inside) + 1)
 
 
 def supported_prevalences(ranges: pl.DataFrame) -> pl.DataFrame:

@@ -9,11 +9,17 @@ from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.contest import Contest, Over, Points, contests, points_of
-from nci_frames.evaluation.crossovers.curve_contest import curve_winners
+from nci_frames.evaluation.crossovers.curve_contest import check_curve
 from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.lines import LineContest, has_lines
+from nci_frames.evaluation.crossovers.pr_auc_winners import curve_winners
 from nci_frames.evaluation.crossovers.search import axis_value, changes_of_best, places_along
-from nci_frames.evaluation.crossovers.supported_ranges import LOWEST, WHY, supported_prevalences
+from nci_frames.evaluation.crossovers.supported_ranges import (
+    LOWEST,
+    WHY,
+    borders_within,
+    supported_prevalences,
+)
 from nci_frames.evaluation.metrics import curve_asked
 from nci_frames.evaluation.support.flags import point_flags
 from nci_frames.evaluation.support.reasons import reason_text
@@ -90,10 +96,9 @@ def winner_ranges(
 
     Notes
     -----
-    Exact for F-beta and for metrics that are linear in the prevalence (``find_crossovers`` says how). For
-    "pr_auc" the crossovers of the leader with every other model are found, as completely as
-    ``find_crossovers`` does, within 1e-12 <= eta <= 1 - 1e-12; "roc_auc" has one range. For the others,
-    winners between two of 4,001 places along the axis are not seen if they are the same at both.
+    Exact for F-beta and for metrics that are linear in the prevalence (``find_crossovers`` says how);
+    "roc_auc" has one range. For the others and "pr_auc", a winner that leads only between two of 4,001 places
+    along the axis is not seen; those of "pr_auc" are within 1e-12 <= eta <= 1 - 1e-12.
 
     Exact for these counts. With several thresholds for each model, a winner's threshold is chosen on the rows
     that judge it: its value is too high for new rows (``cross_fit`` returns an honest one), and another log
@@ -122,7 +127,8 @@ def winner_ranges(
     schema = {key: frame.schema[key] for key in keys} | WINNERS.dtypes()
     tables = [pl.DataFrame(schema=schema)]
     if curve is not None:
-        found = curve_winners(frame, curve, over, begin, stop)
+        check_curve(curve, over)
+        found = curve_winners(frame, curve, begin, stop)
         return WINNERS.finish(pl.concat([*tables, *(part.select(list(schema)) for part in found)]))
     for points in points_of(frame):
         asked = contests(points, metric, over, prevalence, beta)
@@ -186,6 +192,5 @@ def best_rows(points: Points, contest: Contest, begin: float, stop: float) -> tu
         changes = changes_of_best(best_at, places)
         borders = axis_value(over, changes)
         rows = best_at((np.append(places[0], changes) + np.append(changes, places[-1])) / 2)
-    inside = (borders > begin) & (borders < stop)
-    first = int((borders <= begin).sum())
-    return np.concatenate([[begin], borders[inside], [stop]]), rows[first : first + int(inside.sum()) + 1]
+    ends, kept = borders_within(borders, begin, stop)
+    return ends, rows[kept]
