@@ -8,8 +8,8 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.curves import draw_lines
-from nci_frames.charts.parts.selection import checked_observed, of_metric
+from nci_frames.charts.curves import draw_values
+from nci_frames.charts.parts.selection import of_metric, the_only
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_pr_auc_over_prevalence"]
@@ -69,23 +69,18 @@ def chart_pr_auc_over_prevalence(
     frame = schemas.collect(areas, schemas.AREAS)
     rows = of_metric(frame, "pr_auc")
     methods = sorted(rows["method"].drop_nulls().unique())
-    if method is None and len(methods) > 1:
-        raise ParameterError(
-            "the frame has areas by several methods",
-            found=", ".join(map(repr, methods)),
-            hint="select one with method=",
-        )
-    if method is not None:
-        if method not in methods:
-            raise ParameterError.unknown_choice("method", method, methods)
-        rows = rows.filter(pl.col("method") == method)
-    rule = method or next(iter(methods), "method not stated")
-    return draw_lines(
+    if method is None:
+        rule = the_only(rows.drop_nulls("method"), "method") if methods else "method not stated"
+    elif method not in methods:
+        raise ParameterError.unknown_choice("method", method, methods)
+    else:
+        rule, rows = method, rows.filter(pl.col("method") == method)
+    return draw_values(
         rows,
         "prevalence",
         title="PR-AUC over prevalence",
         subtitle=f"area under the precision-recall curve, all thresholds; {_METHODS.get(rule, rule)}",
         value_title="PR-AUC",
-        observed=checked_observed(observed),
+        observed=observed,
         models=models,
     )

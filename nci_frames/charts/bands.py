@@ -8,11 +8,9 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import quantity
-from nci_frames.charts.parts.axes import log_range, log_scale, log_x, rate_axis
-from nci_frames.charts.parts.canvas import colour, facet, panel_size, tooltip
-from nci_frames.charts.parts.selection import check_rows, checked_observed, fitted, refuse_doubles
-from nci_frames.charts.parts.theme import SOFT, model_style
+from nci_frames.charts.parts import canvas, selection
+from nci_frames.charts.parts.axes import LogAxis, rate_axis
+from nci_frames.charts.parts.theme import NOTE, RULE, SOFT, model_style
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_precision_uncertainty"]
@@ -71,63 +69,51 @@ def chart_precision_uncertainty(
     'Where precision is least certain'
     """
     bands, widest = schemas.collect(band, schemas.BAND), schemas.collect(uncertainty, schemas.UNCERTAINTY)
-    observed = checked_observed(observed) or None
-    refuse_doubles(bands, "model", "prevalence")
-    refuse_doubles(widest, "model")
+    observed = selection.checked_observed(observed) or None
+    selection.refuse_doubles(bands, "model", "prevalence")
+    selection.refuse_doubles(widest, "model")
     _check_same_models(bands, widest)
     curve = bands.filter(pl.col("prevalence") > 0).select("model", "prevalence", "value", "lower", "upper")
-    if curve["value"].drop_nulls().is_empty():
-        raise ParameterError("there is no precision to draw", found=quantity(bands.height, "row"))
+    selection.refuse_empty(curve["value"], "precision", bands)
     label = pl.format(
         "Δ = {} at η = {}", *(pl.col(c).map_elements("{:.3g}".format, pl.String) for c in ("delta", "at"))
     )
     marks = widest.select("model", "delta", at="prevalence").with_columns(
         label.fill_null("Δ undefined").alias("label"), pl.lit(observed, pl.Float64).alias("observed")
     )
-    size = panel_size(bands["model"].n_unique())
-    curve, note = fitted(
-        curve.sort("model", "prevalence"), "prevalence", ["value", "lower", "upper"], size=size
+    curve, note = selection.fitted(
+        curve.sort("model", "prevalence"),
+        "prevalence",
+        ["value", "lower", "upper"],
+        size=canvas.panel_size(bands["model"].n_unique()),
     )
     rows = pl.concat([curve, marks.sort("model")], how="diagonal")
-    check_rows(rows)
+    selection.check_rows(rows)
     style = model_style(bands["model"].unique(), among=models)
-    places = [*curve["prevalence"], *marks["at"].drop_nulls(), *([observed] if observed else [])]
-    low, high = log_range(places)
-    scale = log_scale(low, high)
-    x = log_x("prevalence", "prevalence", low, high)
-    base = alt.Chart().encode(x=x, color=colour(style, legend=None))
-    value = alt.Y(**rate_axis("value", "precision"))
+    axis = LogAxis.through("prevalence", [*curve["prevalence"], *marks["at"].drop_nulls()], observed)
+    base = alt.Chart().encode(x=axis.x(), color=canvas.colour(style, legend=None))
+    middle = base.encode(y=alt.Y(**rate_axis("value", "precision")))
     # Rows of the curve have no label and would be drawn as the text "null".
     mark = alt.Chart().transform_filter("isValid(datum.label)")
-    numbers = {
-        "prevalence": "prevalence",
-        "value": "precision",
-        "lower": "lower bound",
-        "upper": "upper bound",
-    }
     layers = [
-        base.mark_area(opacity=0.25)
-        .encode(y=alt.Y(field="lower", type="quantitative"), y2=alt.Y2(field="upper"))
-        .properties(name="band"),
-        base.mark_line().encode(y=value).properties(name="lines"),
-        base.mark_point(filled=True, size=120, opacity=0)
-        .encode(y=value, tooltip=tooltip(numbers))
-        .properties(name="targets"),
-        mark.mark_rule(color=SOFT, strokeDash=[4, 3], strokeWidth=1.25)
+        canvas.area(base, "lower", "upper", "band", opacity=0.25),
+        middle.mark_line().properties(name="lines"),
+        canvas.targets(middle, canvas.value_titles(rows, "prevalence", "precision")),
+        mark.mark_rule(**RULE)
         .encode(
-            x=alt.X(field="at", type="quantitative", scale=scale),
-            tooltip=tooltip({"delta": "Δ, width of the band", "at": "prevalence"}),
+            x=alt.X(field="at", type="quantitative", scale=axis.scale),
+            tooltip=canvas.tooltip({"delta": "Δ, width of the band", "at": "prevalence"}),
         )
         .properties(name="widest"),
-        mark.mark_text(align="left", baseline="bottom", dy=-4, color=SOFT, fontSize=11)
-        .encode(x=alt.XValue(0), y=alt.YValue(0), text=alt.Text(field="label", type="nominal"))
+        mark.mark_text(align="left", baseline="bottom", dy=-4, **NOTE)
+        .encode(x=alt.XValue(0), y=alt.YValue(0), text="label:N")
         .properties(name="label"),
         mark.mark_rule(color=SOFT, strokeDash=[1, 3], strokeWidth=1.5)
-        .encode(x=alt.X(field="observed", type="quantitative", scale=scale))
+        .encode(x=alt.X(field="observed", type="quantitative", scale=axis.scale))
         .properties(name="observed"),
     ]
     seen = f"; dotted: observed {observed:.3g}" if observed else ""
-    return facet(
+    return canvas.facet(
         rows,
         layers,
         style=style,
@@ -138,10 +124,10 @@ def chart_precision_uncertainty(
 
 
 def _check_same_models(bands: pl.DataFrame, widest: pl.DataFrame) -> None:
-    first, second = (set(frame["model"].unique()) for frame in (bands, widest))
-    if first != second:
+    strangers = set(bands["model"]) ^ set(widest["model"])
+    if strangers:
         raise ParameterError(
             "the two frames have different models",
-            found=", ".join(map(repr, sorted(first ^ second)[:5])) + " in only one of them",
+            found=f"{', '.join(map(repr, sorted(strangers)[:5]))} in only one of them",
             hint="make both from the same rates",
         )

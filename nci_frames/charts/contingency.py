@@ -7,9 +7,9 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.charts.parts.canvas import DOTS, colour, compose, tooltip
+from nci_frames.charts.parts import canvas
 from nci_frames.charts.parts.selection import check_rows, finite
-from nci_frames.charts.parts.theme import SOFT, model_style
+from nci_frames.charts.parts.theme import NOTE, RULE, SOFT, model_style
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_contingency_space"]
@@ -65,25 +65,26 @@ def chart_contingency_space(
     check_rows(rows, "a point is drawn for each threshold: select operating points, or draw fewer models")
     x = alt.X(field="tnr", type="quantitative", title="TNR (specificity)", scale=_SCALE)
     y = alt.Y(field="tpr", type="quantitative", title="TPR (recall)", scale=_SCALE)
-    numbers = {"threshold": "threshold", "tpr": "TPR", "tnr": "TNR"}
     line = alt.Chart(pl.DataFrame({"tnr": [0.0, 1.0], "tpr": [1.0, 0.0]})).encode(x=x, y=y)
     corners = alt.Chart(_SPECIAL).encode(x=x, y=y)
-    named = corners.encode(text=alt.Text(field="name", type="nominal"))
-    paint = colour(style, legend=DOTS, title="model")
-    return compose(
+    named = corners.encode(text="name:N")
+    points = alt.Chart(finite(rows)).mark_point(filled=True, size=110, opacity=0.9)
+    return canvas.compose(
         [
-            line.mark_line(color=SOFT, strokeDash=[4, 3], strokeWidth=1).properties(name="no_skill"),
+            line.mark_line(**RULE | {"strokeWidth": 1}).properties(name="no_skill"),
             corners.mark_point(color=SOFT, shape="diamond", size=90).properties(name="special"),
             named.transform_filter("datum.tnr == 0")
-            .mark_text(align="left", dx=9, color=SOFT, fontSize=11)
+            .mark_text(align="left", dx=9, **NOTE)
             .properties(name="special_left"),
             named.transform_filter("datum.tnr == 1")
-            .mark_text(align="right", dx=-9, color=SOFT, fontSize=11)
+            .mark_text(align="right", dx=-9, **NOTE)
             .properties(name="special_right"),
-            alt.Chart(finite(rows))
-            .mark_point(filled=True, size=110, opacity=0.9)
-            .encode(x=x, y=y, color=paint, tooltip=tooltip(numbers))
-            .properties(name="points"),
+            points.encode(
+                x=x,
+                y=y,
+                color=canvas.colour(style, legend=canvas.DOTS, title="model"),
+                tooltip=canvas.tooltip({"threshold": "threshold", "tpr": "TPR", "tnr": "TNR"}),
+            ).properties(name="points"),
         ],
         style=style,
         title="Base contingency space",

@@ -8,17 +8,11 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import quantity
-from nci_frames.charts.parts.axes import log_range, log_x, observed_rule
-from nci_frames.charts.parts.canvas import compose, curves
-from nci_frames.charts.parts.selection import (
-    checked_observed,
-    fitted,
-    of_metric,
-    operating_point,
-    refuse_doubles,
-)
-from nci_frames.charts.parts.theme import HEIGHT, SOFT, WIDTH, model_style
+from nci_frames.charts.parts import selection
+from nci_frames.charts.parts.axes import LogAxis
+from nci_frames.charts.parts.canvas import compose
+from nci_frames.charts.parts.lines import curves
+from nci_frames.charts.parts.theme import HEIGHT, RULE, WIDTH, model_style
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.metrics.registry import resolve
 from nci_frames.schemas.checked import checked
@@ -90,20 +84,18 @@ def chart_cost(
     'expected_cost(c_fn=20) at threshold 0.5'
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
-    observed = checked_observed(observed) or None
+    observed = selection.checked_observed(observed)
     label = _label(frame, metric)
     cost = find_metric(label).name
+    everything = frame.filter(pl.col("metric") == label)
+    rows = everything.filter(pl.col("prevalence") > 0, pl.col("value").is_finite()).sort(
+        "model", "prevalence"
+    )
+    selection.refuse_doubles(rows, "model", "prevalence")
+    selection.refuse_empty(rows["value"], "cost", everything)
+    axis = LogAxis.through("prevalence", rows["prevalence"], observed)
     relative = cost == "relative_cost"
-    everything = of_metric(frame, label)
-    drawn = everything.filter(pl.col("prevalence") > 0, pl.col("value").is_finite())
-    refuse_doubles(drawn, "model", "prevalence")
-    if drawn.is_empty():
-        raise ParameterError("there is no cost to draw", found=quantity(everything.height, "row"))
-    style = model_style(everything["model"].unique(), among=models)
-    low, high = log_range([*drawn["prevalence"], *([observed] if observed else [])])
-    x = log_x("prevalence", "prevalence", low, high)
-    top = max(drawn["value"])
-    cut = relative and top > _WORST
+    cut = relative and max(rows["value"]) > _WORST
     y = alt.Y(
         field="value",
         type="quantitative",
@@ -111,26 +103,29 @@ def chart_cost(
         scale=alt.Scale(domain=[0, _WORST]) if cut else alt.Scale(zero=True, domainMin=0),
         axis=alt.Axis(tickCount=5, format="~g"),
     )
-    rows = drawn.select("model", "threshold", "prevalence", "value").sort("model", "prevalence")
+    height = HEIGHT
     if cut:
         # The first point above the cut is kept, so that lines reach the edge; points beyond it are never
         # visible.
         inside = pl.col("value") <= _WORST
         beside = [inside.shift(step).over("model").fill_null(value=False) for step in (1, -1)]
         rows = rows.filter(pl.any_horizontal(inside, *beside))
-    scale = max(1.0, max(rows["value"], default=0) / _WORST) if cut else 1.0
-    rows, note = fitted(rows, "prevalence", "value", size=(WIDTH, round(HEIGHT * scale)))
+        height = round(HEIGHT * max(1.0, max(rows["value"], default=0) / _WORST))
+    rows = rows.select("model", "threshold", "prevalence", "value")
+    rows, note = selection.fitted(rows, "prevalence", "value", size=(WIDTH, height))
+    style = model_style(everything["model"].unique(), among=models)
     numbers = {"prevalence": "prevalence", "value": "cost", "threshold": "threshold"}
+    trivial = alt.Chart(pl.DataFrame({"value": [1.0]})).mark_rule(**RULE).encode(y=y)
     notes = ["; dashed: never or always positive"] * relative + ["; above 2 cut off"] * cut
     return compose(
         [
-            *([_trivial(y)] if relative else []),
-            *curves(rows, x, y, style=style, numbers=numbers, clip=cut),
-            *observed_rule(observed, "prevalence", low, high),
+            *([trivial.properties(name="trivial")] * relative),
+            *curves(rows, axis.x(), y, style=style, numbers=numbers, clip=cut),
+            *axis.observed(observed),
         ],
         style=style,
         title=f"{_TITLES[cost].capitalize()} over prevalence",
-        subtitle=f"{label} at {operating_point(everything)}{''.join(notes)}{note}",
+        subtitle=f"{label} at {selection.operating_point(everything)}{''.join(notes)}{note}",
         says="A line per model; lower is better.",
     )
 
@@ -154,13 +149,3 @@ def _label(frame: pl.DataFrame, metric: str | None) -> str:
 def _is_cost(label: str) -> bool:
     found = resolve(label)
     return found is not None and found[0].name in _TITLES
-
-
-def _trivial(y: alt.Y) -> alt.Chart:
-    chart: alt.Chart = (
-        alt.Chart(pl.DataFrame({"value": [1.0]}))
-        .mark_rule(color=SOFT, strokeDash=[4, 3], strokeWidth=1.25)
-        .encode(y=y)
-        .properties(name="trivial")
-    )
-    return chart

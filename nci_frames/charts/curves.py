@@ -7,28 +7,13 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import quantity
-from nci_frames.charts.parts.axes import log_range, log_x, observed_rule, rate_axis, vertical_rule
-from nci_frames.charts.parts.canvas import COARSE, compose, curves
-from nci_frames.charts.parts.selection import (
-    at,
-    checked_observed,
-    fitted,
-    of_metric,
-    operating_point,
-    refuse_doubles,
-    why_marked,
-)
-from nci_frames.charts.parts.theme import model_style
+from nci_frames.charts.parts.axes import rate_axis
+from nci_frames.charts.parts.canvas import value_titles
+from nci_frames.charts.parts.lines import draw_lines
+from nci_frames.charts.parts.selection import at, checked_observed, of_metric, operating_point
 from nci_frames.schemas.checked import checked
 
-__all__ = [
-    "chart_f_beta_over_beta",
-    "chart_f_beta_over_prevalence",
-    "chart_p3",
-    "draw_lines",
-]
+__all__ = ["chart_f_beta_over_beta", "chart_f_beta_over_prevalence", "chart_p3", "draw_values"]
 
 
 @checked
@@ -80,13 +65,13 @@ def chart_p3(
         rows = schemas.collect(projection, schemas.BAND)
     else:
         rows = of_metric(schemas.collect(projection, schemas.PROJECTION), "precision")
-    return draw_lines(
+    return draw_values(
         rows,
         "prevalence",
         title="Precision over prevalence",
         subtitle=f"positive-prevalence precision (P3) curves at {operating_point(rows)}",
         value_title="precision",
-        observed=checked_observed(observed),
+        observed=observed,
         models=models,
     )
 
@@ -138,13 +123,13 @@ def chart_f_beta_over_prevalence(
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
     rows = at(of_metric(frame, "f_beta"), "beta", beta)
-    return draw_lines(
+    return draw_values(
         rows,
         "prevalence",
         title=f"F{beta:g} over prevalence",
         subtitle=f"F-beta with β = {beta:g} at {operating_point(rows)}",
         value_title=f"F{beta:g}",
-        observed=checked_observed(observed),
+        observed=observed,
         models=models,
     )
 
@@ -201,7 +186,7 @@ def chart_f_beta_over_beta(
     observed = checked_observed(observed)
     rows = at(of_metric(frame, "f_beta"), "prevalence", prevalence)
     seen = "" if observed is None else f"; the log's prevalence is {observed:.3g}"
-    return draw_lines(
+    return draw_values(
         rows,
         "beta",
         title=f"F-beta over beta at prevalence η = {prevalence:.3g}",
@@ -211,7 +196,7 @@ def chart_f_beta_over_beta(
     )
 
 
-def draw_lines(
+def draw_values(
     rows: pl.DataFrame,
     x: str,
     *,
@@ -221,45 +206,16 @@ def draw_lines(
     models: Sequence[str],
     observed: float | None = None,
 ) -> alt.LayerChart:
-    """Check that there is one row per model and x, and draw a line per model."""
-    there = [c for c in ("threshold", "value", "lower", "upper") if c in rows.columns]
-    # A logarithmic axis cannot show prevalence 0, beta 0 or beta infinity.
-    shown = rows.filter(pl.col(x).is_finite(), pl.col(x) > 0).sort("model", x)
-    refuse_doubles(shown, "model", x)
-    if shown["value"].drop_nulls().is_empty():
-        raise ParameterError(
-            f"there is nothing to draw: every {value_title} is undefined, or is at {x} 0 or infinity",
-            found=quantity(rows.height, "row"),
-        )
-    over_beta = x == "beta"
-    mark = 1.0 if over_beta else observed
-    low, high = log_range([*shown[x].unique(), *([mark] if mark else [])])
-    titles = {
-        x: x,
-        "value": value_title,
-        "lower": "lower bound",
-        "upper": "upper bound",
-        "threshold": "threshold",
-    }
-    style = model_style(rows["model"].unique(), among=models)
-    heights = [name for name in there if name != "threshold"]
-    told = [name for name in ("supported",) if name in rows.columns]
-    drawn, note = fitted(shown.select("model", x, *there, *told), x, heights)
-    note += why_marked("dotted", shown.drop_nulls("value"))
-    lines = curves(
-        drawn,
-        log_x(x, x, low, high),
+    """Draw values between 0 and 1 over prevalence or beta, with their bounds."""
+    return draw_lines(
+        rows,
+        x,
         alt.Y(**rate_axis("value", value_title)),
-        style=style,
-        numbers={name: text for name, text in titles.items() if name in (x, *there)},
-        dots=shown[x].n_unique() <= COARSE,
-        reach=220,
-    )
-    rule = vertical_rule(1, x, low, high, "β = 1") if over_beta else observed_rule(observed, x, low, high)
-    return compose(
-        [*lines, *rule],
-        style=style,
+        what=value_title,
+        numbers=value_titles(rows, x, value_title),
         title=title,
-        subtitle=subtitle + note,
+        subtitle=subtitle,
         says=f"{value_title} on the vertical axis; a line per model.",
+        models=models,
+        observed=observed,
     )

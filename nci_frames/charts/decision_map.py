@@ -1,31 +1,22 @@
 """Decision maps -> the best model at every prevalence and beta."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.charts.parts.axes import log_scale, log_x, observed_rule
-from nci_frames.charts.parts.canvas import compose, fills, tooltip, veil
-from nci_frames.charts.parts.selection import (
-    check_rows,
-    checked_observed,
-    finite,
-    merged_ranges,
-    one_comparison,
-    unsupported_ranges,
-    why_marked,
-)
+from nci_frames.charts.parts import canvas, selection
+from nci_frames.charts.parts.axes import LogAxis
 from nci_frames.charts.parts.theme import GROUND, LINE, model_style
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_decision_map"]
 
-#: Ranges of the axes: the odds of the prevalence, and beta.
-_ODDS, _BETA = (1e-6, 1.0), (0.1, 10.0)
+_ODDS, _BETA = LogAxis("odds", 1e-6, 1.0), LogAxis("beta", 0.1, 10.0)
 
 
 @checked
@@ -77,76 +68,82 @@ def chart_decision_map(
     'Decision map of F-beta'
     """
     frame = schemas.collect(decisions, schemas.DECISION_MAP)
-    observed = checked_observed(observed)
-    on_map = observed is not None and _ODDS[0] <= observed <= 0.5
-    one_comparison(frame, schemas.DECISION_MAP)
+    observed = selection.checked_observed(observed)
+    on_map = observed is not None and _ODDS.low <= observed <= 0.5
+    selection.one_comparison(frame, schemas.DECISION_MAP)
     told = None if certified is None else _verdicts(schemas.collect(certified, schemas.CERTIFIED_MAP))
+    rows = _placed(frame if told is None else _cut(frame, told))
+    selection.check_rows(rows)
+    beta = alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10], format="~g")
+    base = alt.Chart(selection.finite(rows)).encode(
+        x=_ODDS.x(),
+        y=alt.Y(field="beta_low", type="quantitative", title="β, log scale", scale=_BETA.scale, axis=beta),
+        y2="beta_high",
+        detail="range:N",
+    )
+
+    def areas(ranges: pl.DataFrame, name: str, **mark: Any) -> alt.Chart:
+        """Draw the areas of other ranges."""
+        chart: alt.Chart = base.properties(data=selection.finite(_placed(ranges)), name=name)
+        marks: alt.Chart = chart.mark_area(clip=True, **mark)
+        return marks
+
+    merged = selection.merged_ranges(frame, "lambda_start", "lambda_end")
     style = model_style(frame["model"], among=models)
-    ends = pl.DataFrame({"t": [math.log(odds) for odds in _ODDS]})
-    # lambda = 1/(odds·beta²): at fixed odds, a range of lambda is a range of log beta.
-    ln_beta = {
-        side: (-pl.col(f"lambda_{end}").log() - pl.col("t")) / 2
-        for side, end in (("beta_high", "start"), ("beta_low", "end"))
-    }
-    bottom, top = (math.log(beta) for beta in _BETA)
-
-    def placed(ranges: pl.DataFrame) -> pl.DataFrame:
-        return (
-            ranges.with_row_index("range")
-            .join(ends, how="cross")
-            .with_columns(**ln_beta)
-            .with_columns(
-                pl.col("beta_high").clip(upper_bound=top + 20).exp(),
-                pl.col("beta_low").clip(bottom - 20).exp(),
-            )
-            .with_columns(odds=pl.col("t").exp())
-        )
-
-    rows = placed(frame if told is None else _cut(frame, told))
-    check_rows(rows)
-    base = alt.Chart(finite(rows)).encode(
-        x=log_x("odds", "odds", *_ODDS),
-        y=alt.Y(
-            field="beta_low",
-            type="quantitative",
-            title="β, log scale",
-            scale=log_scale(*_BETA),
-            axis=alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10], format="~g"),
-        ),
-        y2=alt.Y2(field="beta_high"),
-        detail=alt.Detail(field="range", type="nominal"),
-    )
-    bands = (
-        base.properties(data=finite(placed(merged_ranges(frame, "lambda_start", "lambda_end"))), name="bands")
-        .mark_area(clip=True, opacity=0.75, stroke=GROUND, strokeWidth=0.7)
-        .encode(**fills(style))
-    )
+    bands = areas(merged, "bands", opacity=0.75, stroke=GROUND, strokeWidth=0.7).encode(**canvas.fills(style))
     # The thresholds of one model change too often to be drawn; the tooltips show them.
     numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
-    names = ("model",) if told is None else ("model", "verdict", "may be best")
-    shown = tooltip(numbers, names=names)
-    targets = base.mark_area(clip=True, opacity=0).encode(tooltip=shown).properties(name="targets")
     if told is None:
-        cover = veil(placed(unsupported_ranges(frame, "lambda_start", "lambda_end")), base)
-        note = why_marked("pale", frame)
+        untold = selection.unsupported_ranges(frame, "lambda_start", "lambda_end")
+        cover = [areas(untold, "untold", color=GROUND, opacity=0.7)] if len(untold) else []
+        why = selection.why_marked("pale", frame)
+        subtitle, names = (
+            f"the best model at every point; borders are exact; hover for thresholds{why}",
+            ["model"],
+        )
     else:
-        cover, note = _veiled(told, placed, base), ""
-    says = "the best model at every point; borders are exact; hover for thresholds" + note
-    if told is not None:
-        says = "the best model of this log; solid: certified; pale: one of several; grey: nobody knows"
-    return compose(
-        [bands, *cover, targets, *observed_rule(observed if on_map else None, "odds", *_ODDS)],
+        cover = [
+            areas(ranges, verdict, color=color, opacity=opacity)
+            for verdict, color, opacity in (("several", GROUND, 0.6), ("unknown", LINE, 1.0))
+            if len(ranges := told.filter(verdict=verdict).select("lambda_start", "lambda_end"))
+        ]
+        subtitle = "the best model of this log; solid: certified; pale: one of several; grey: nobody knows"
+        names = ["model", "verdict", "may be best"]
+    targets = base.mark_area(clip=True, opacity=0).encode(tooltip=canvas.tooltip(numbers, names=names))
+    return canvas.compose(
+        [
+            bands,
+            *cover,
+            targets.properties(name="targets"),
+            *_ODDS.observed(observed if on_map else None),
+        ],
         style=style,
         title="Decision map of F-beta",
-        subtitle=says,
+        subtitle=subtitle,
         says="Bands over the odds of the prevalence and beta, both logarithmic.",
         height=380,
     )
 
 
+def _placed(ranges: pl.DataFrame) -> pl.DataFrame:
+    """Return the lower and the upper beta of each range of lambda, at both ends of the odds."""
+    ends = pl.DataFrame({"odds": [_ODDS.low, _ODDS.high]})
+    # lambda = 1/(odds·beta²): at fixed odds, a range of lambda is a range of log beta.
+    high, low = (-(pl.col(f"lambda_{end}").log() + pl.col("odds").log()) / 2 for end in ("start", "end"))
+    beyond = 20  # far outside the axis, and finite
+    return (
+        ranges.with_row_index("range")
+        .join(ends, how="cross")
+        .with_columns(
+            beta_high=high.clip(upper_bound=math.log(_BETA.high) + beyond).exp(),
+            beta_low=low.clip(math.log(_BETA.low) - beyond).exp(),
+        )
+    )
+
+
 def _verdicts(certified: pl.DataFrame) -> pl.DataFrame:
     """Return a row per range, with all models that may be the best there."""
-    one_comparison(certified, schemas.CERTIFIED_MAP)
+    selection.one_comparison(certified, schemas.CERTIFIED_MAP)
     named = pl.col("model").fill_null("null").str.join(", ")
     return certified.group_by("lambda_start", "lambda_end", "verdict", maintain_order=True).agg(
         pl.when(pl.col("verdict").first() != "unknown").then(named).alias("may be best")
@@ -165,17 +162,3 @@ def _cut(frame: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
         lambda_end=pl.min_horizontal("lambda_end", "to"),
     )
     return parts.drop("from", "to").sort("lambda_start")
-
-
-def _veiled(
-    told: pl.DataFrame, placed: Callable[[pl.DataFrame], pl.DataFrame], base: alt.Chart
-) -> list[alt.Chart]:
-    """Return what makes bands pale where several models may be the best, and hides what nobody knows."""
-    covers = []
-    for verdict, colour, opacity in (("several", GROUND, 0.6), ("unknown", LINE, 1.0)):
-        ranges = told.filter(verdict=verdict)
-        if not ranges.is_empty():
-            data = finite(placed(ranges.select("lambda_start", "lambda_end")))
-            area = base.properties(data=data, name=verdict)
-            covers.append(area.mark_area(clip=True, color=colour, opacity=opacity))
-    return covers

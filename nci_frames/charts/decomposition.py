@@ -5,11 +5,9 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import quantity
-from nci_frames.charts.parts.canvas import facet, tooltip
-from nci_frames.charts.parts.selection import check_rows, refuse_doubles
-from nci_frames.charts.parts.theme import INK, PARTS, SOFT, model_style
-from nci_frames.charts.segments import check_key, missing_name, segment_names
+from nci_frames.charts.parts import canvas, selection
+from nci_frames.charts.parts.segments import check_key, check_number, missing_name, segment_names
+from nci_frames.charts.parts.theme import INK, NOTE, PARTS, SOFT, model_style
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
 
@@ -22,6 +20,15 @@ _SEGMENTS = 40
 _STEP = 26
 
 _PARTS = {"due_to_prevalence": "class balance", "due_to_rates": "model (TPR and FPR)"}
+_NUMBERS = {
+    "difference": "difference from the reference",
+    "due_to_prevalence": "due to the class balance",
+    "due_to_rates": "due to the model",
+    "value": "value in the segment",
+    "reference_value": "value in the reference",
+    "prevalence": "prevalence in the segment",
+    "reference_prevalence": "prevalence in the reference",
+}
 
 
 @checked
@@ -70,101 +77,63 @@ def chart_decomposition(
     """
     frame = schemas.collect(decomposition, schemas.DECOMPOSITION)
     key = _key(frame, over)
-    metrics = sorted(frame["metric"].unique())
-    if len(metrics) != 1:
-        raise ParameterError(
-            "the chart shows the parts of one metric",
-            found=", ".join(map(repr, metrics)) or "no rows",
-            hint="select one metric before drawing",
-        )
-    refuse_doubles(frame, key, "model")
-    segments = frame[key].n_unique()
-    if segments > _SEGMENTS:
-        raise ParameterError(
-            f"a chart shows at most {_SEGMENTS} segments",
-            found=f"{quantity(segments, 'value')} of {key!r}",
-            hint="select the segments to compare before drawing",
-        )
-    numbers = {
-        "difference": "difference from the reference",
-        "due_to_prevalence": "due to the class balance",
-        "due_to_rates": "due to the model",
-        "value": "value in the segment",
-        "reference_value": "value in the reference",
-        "prevalence": "prevalence in the segment",
-        "reference_prevalence": "prevalence in the reference",
-    }
+    metric = selection.the_only(frame, "metric", hint="select one metric before drawing")
+    selection.refuse_doubles(frame, key, "model")
+    segments = check_number(frame[key], _SEGMENTS)
     reason = pl.when(pl.col("reason").is_not_null()).then(pl.lit("no decomposition"))
     rows = frame.select(
-        *segment_names(frame, key), "model", *numbers, "reason", against="reference", note=reason
+        *segment_names(frame, key), "model", *_NUMBERS, "reason", against="reference", note=reason
     ).sort("model", "place")
     # The reference has its own row at the top, where its name is data.
-    reference = frame.select(
-        "model", segment=pl.col("reference").fill_null(missing_name(frame[key]))
-    ).unique()
-    reference = reference.with_columns(place=pl.lit(0, pl.Int64), note=pl.lit("reference")).sort("model")
+    named = pl.col("reference").fill_null(missing_name(frame[key]))
+    reference = frame.select("model", segment=named).unique().sort("model")
+    reference = reference.with_columns(place=pl.lit(0, pl.Int64), note=pl.lit("reference"))
     parts = rows.unpivot(
         list(_PARTS), index=["segment", "place", "model"], variable_name="part", value_name="amount"
     ).with_columns(pl.col("part").replace_strict(_PARTS))
     shown = pl.concat([reference, rows, parts.drop_nulls("amount")], how="diagonal")
-    check_rows(shown)
-    y = alt.Y(
-        field="segment",
-        type="nominal",
-        title=None,
-        sort=alt.EncodingSortField(field="place", op="min"),
-        axis=alt.Axis(labelLimit=160),
-    )
-    title = title_of(metrics[0])
-    x = alt.X(
-        field="amount",
-        type="quantitative",
-        title="difference from the reference",
-        axis=alt.Axis(tickCount=5),
-        stack="zero",
-    )
-    bars = (
-        alt.Chart()
-        .transform_filter("isValid(datum.part)")
-        .mark_bar(height=12)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color(
-                field="part",
-                type="nominal",
-                title="part of the difference",
-                scale=alt.Scale(domain=list(_PARTS.values()), range=list(PARTS)),
-                legend=alt.Legend(symbolType="square", symbolStrokeWidth=0, columns=2),
-            ),
-            tooltip=tooltip({"amount": "contribution to the difference"}, names=("model", "segment", "part")),
-        )
-        .properties(name="parts")
+    selection.check_rows(shown)
+    order = alt.EncodingSortField(field="place", op="min")
+    y = alt.Y(field="segment", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=160))
+    bars = alt.Chart().transform_filter("isValid(datum.part)").mark_bar(height=12)
+    bars = bars.encode(
+        x=alt.X(
+            field="amount",
+            type="quantitative",
+            title="difference from the reference",
+            axis=alt.Axis(tickCount=5),
+            stack="zero",
+        ),
+        y=y,
+        color=alt.Color(
+            field="part",
+            type="nominal",
+            title="part of the difference",
+            scale=alt.Scale(domain=list(_PARTS.values()), range=list(PARTS)),
+            legend=alt.Legend(**canvas.SQUARES, columns=2),
+        ),
+        tooltip=canvas.tooltip(
+            {"amount": "contribution to the difference"}, names=("model", "segment", "part")
+        ),
     )
     total = alt.Chart().transform_filter("!isValid(datum.part)")
     names = ("model", "segment", "against")
-    return facet(
+    diamonds = total.mark_point(shape="diamond", filled=True, size=70, color=INK, opacity=1)
+    notes = total.transform_filter("isValid(datum.note)").mark_text(align="left", dx=4, **NOTE)
+    return canvas.facet(
         shown,
         [
             total.mark_rule(color=SOFT, strokeWidth=1).encode(x=alt.XDatum(0)).properties(name="zero"),
-            bars,
-            total.mark_point(shape="diamond", filled=True, size=70, color=INK, opacity=1)
-            .encode(
-                x=alt.X(field="difference", type="quantitative"), y=y, tooltip=tooltip(numbers, names=names)
-            )
-            .properties(name="total"),
-            total.transform_filter("isValid(datum.note)")
-            .mark_text(align="left", dx=4, color=SOFT, fontSize=11)
-            .encode(
-                x=alt.XDatum(0),
-                y=y,
-                text=alt.Text(field="note", type="nominal"),
-                tooltip=tooltip({}, names=("model", "segment", "against", "reason")),
-            )
-            .properties(name="undefined"),
+            bars.properties(name="parts"),
+            diamonds.encode(x="difference:Q", y=y, tooltip=canvas.tooltip(_NUMBERS, names=names)).properties(
+                name="total"
+            ),
+            notes.encode(
+                x=alt.XDatum(0), y=y, text="note:N", tooltip=canvas.tooltip({}, names=(*names, "reason"))
+            ).properties(name="undefined"),
         ],
         style=model_style(()),
-        title=f"Why segments differ in {title}",
+        title=f"Why segments differ in {title_of(metric)}",
         subtitle="bars: parts of the difference from the reference; diamond: their sum",
         says="A panel per model, a bar per segment.",
         height=_STEP * (segments + 1),
@@ -173,13 +142,12 @@ def chart_decomposition(
 
 def _key(frame: pl.DataFrame, over: str | None) -> str:
     keys = schemas.DECOMPOSITION.keys(frame.columns)
-    if over is None and len(keys) == 1:
-        return keys[0]
-    if over is None:
+    if over is None and len(keys) != 1:
         raise ParameterError(
             "the frame has several keys" if keys else "the frame has no key",
             found=", ".join(map(repr, keys)) or None,
             hint="pass over=, the key whose values were compared",
         )
-    check_key(frame, schemas.DECOMPOSITION, over, option="over")
-    return over
+    key = over or keys[0]
+    check_key(frame, schemas.DECOMPOSITION, key, option="over")
+    return key

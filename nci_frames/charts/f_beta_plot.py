@@ -1,6 +1,5 @@
 """Folds over beta -> the F-beta plot: means, standard deviations, winners, and their significance."""
 
-import math
 from collections.abc import Sequence
 
 import altair as alt
@@ -9,18 +8,10 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import quantity
-from nci_frames.charts.parts.axes import log_axis, log_scale, rate_axis
-from nci_frames.charts.parts.canvas import colour, compose, curves, tooltip
-from nci_frames.charts.parts.selection import (
-    at,
-    check_rows,
-    finite,
-    fitted,
-    of_metric,
-    refuse_doubles,
-)
-from nci_frames.charts.parts.theme import HEIGHT, INK, SOFT, WIDTH, model_style
+from nci_frames.charts.parts import canvas, selection
+from nci_frames.charts.parts.axes import LogAxis, rate_axis
+from nci_frames.charts.parts.lines import curves
+from nci_frames.charts.parts.theme import HEIGHT, INK, NOTE, RULE, ModelStyle, model_style
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_f_beta_plot"]
@@ -93,50 +84,43 @@ def chart_f_beta_plot(
     >>> nf.chart_f_beta_plot(comparisons, winners).to_dict()["title"]["text"]
     'F-beta plot at prevalence η = 0.01'
     """
-    frame = of_metric(schemas.collect(comparisons, schemas.FOLD_COMPARISONS), "f_beta")
+    frame = selection.of_metric(schemas.collect(comparisons, schemas.FOLD_COMPARISONS), "f_beta")
     ranges = schemas.collect(winners, schemas.WINNERS)
-    frame = _of_one_prevalence(frame, prevalence)
+    if prevalence is None:
+        where = selection.the_only(frame, "prevalence", null="each fold's own")
+    else:
+        frame = selection.at(frame, "prevalence", prevalence)
+        where = frame["prevalence"][0]
     _check_ranges(ranges)
     everyone = _drawn(frame)
     rows = everyone.filter(pl.col("model").is_in(list(shown))) if len(shown) else everyone
     if rows.is_empty():
         raise ParameterError("none of the models to draw has a mean", found=", ".join(map(repr, shown[:20])))
-    low, high = min(everyone["beta"]), max(everyone["beta"])
-    if low == high:
-        raise ParameterError("a curve over beta needs at least two betas", found=f"beta {low:g}")
-    scale = log_scale(low, high)
-    ranges = ranges.filter(pl.col("start") < high, pl.col("end") > low).sort("start")
+    axis = LogAxis("beta", min(everyone["beta"]), max(everyone["beta"]))
+    if axis.low == axis.high:
+        raise ParameterError("a curve over beta needs at least two betas", found=f"beta {axis.low:g}")
+    ranges = ranges.filter(pl.col("start") < axis.high, pl.col("end") > axis.low).sort("start")
     style = model_style([*rows["model"], *ranges["model"]], among=models)
-    where = frame["prevalence"][0]
     place = "each fold's own prevalence" if where is None else f"prevalence η = {where:.3g}"
-    axis = log_axis("beta", low, high)
-    axis["offset"] = _BARS  # the bars lie between the plot and its axis
-    x = alt.X(field="beta", type="quantitative", scale=scale, axis=axis)
+    # The bars lie between the plot and its axis.
+    labels = axis.labels | {"offset": _BARS}
+    x = alt.X(field="beta", type="quantitative", scale=axis.scale, axis=labels)
     numbers = {"beta": "β", "mean": "mean", "std": "standard deviation", "p_value": "p-value against best"}
-    y = alt.Y(**rate_axis("mean", "F-beta"))
-    drawn, note = fitted(rows, "beta", ["mean", "lower", "upper"])
-    lines = curves(drawn, x, y, style=style, numbers=numbers)
-    return compose(
-        [*lines, *_switches(ranges, low, high), *_bars(everyone, ranges, low, high, colour(style))],
+    drawn, note = selection.fitted(rows, "beta", ["mean", "lower", "upper"])
+    lines = curves(drawn, x, alt.Y(**rate_axis("mean", "F-beta")), style=style, numbers=numbers)
+    layers = [*lines, *_switches(ranges, axis), _winners(ranges, axis, style), _significance(everyone, axis)]
+    for text, y in (("winner", 14), ("significant", 31)):
+        name = alt.Chart(pl.DataFrame({"text": [text]})).mark_text(align="right", baseline="middle", **NOTE)
+        name = name.encode(x=alt.XValue(-6), y=alt.YValue(HEIGHT + y), text="text:N")
+        layers.append(name.properties(name=f"name_{text}"))
+    return canvas.compose(
+        layers,
         style=style,
         title=f"F-beta plot at {place}",
         subtitle="fold mean ± standard deviation; below: the winner, and where it is significantly best"
         + note,
         says="A line per model over beta, on a logarithmic axis.",
     )
-
-
-def _of_one_prevalence(frame: pl.DataFrame, prevalence: float | None) -> pl.DataFrame:
-    if prevalence is not None:
-        return at(frame, "prevalence", prevalence)
-    there = frame["prevalence"].unique().sort().to_list()
-    if len(there) > 1:
-        raise ParameterError(
-            "the frame has several prevalences",
-            found=", ".join("each fold's own" if p is None else f"{p:g}" for p in there[:20]),
-            hint="select one with prevalence=",
-        )
-    return frame
 
 
 def _check_ranges(ranges: pl.DataFrame) -> None:
@@ -147,74 +131,75 @@ def _check_ranges(ranges: pl.DataFrame) -> None:
             found="; ".join(f"{metric} over {over}" for metric, over in found[:5]) or "no range",
             hint='winner_ranges(rates, metric="f_beta", over="beta", prevalence=...)',
         )
-    refuse_doubles(ranges.rename({"start": "beta"}), "metric", "beta")
+    selection.refuse_doubles(ranges.rename({"start": "beta"}), "metric", "beta")
 
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
     """Select the rows that a logarithmic axis can show, with the ends of the band."""
-    refuse_doubles(frame, "model", "beta")
+    selection.refuse_doubles(frame, "model", "beta")
     rows = frame.filter(pl.col("beta").is_finite(), pl.col("beta") > 0, pl.col("mean").is_not_null())
-    if rows.is_empty():
-        raise ParameterError("there is no mean to draw", found=quantity(frame.height, "row"))
+    selection.refuse_empty(rows["mean"], "mean", frame)
+    mean, std = pl.col("mean"), pl.col("std")
     # Otherwise bands near 0 and 1 would extend beyond the axis.
-    rows = rows.with_columns(
-        lower=(pl.col("mean") - pl.col("std")).clip(lower_bound=0),
-        upper=(pl.col("mean") + pl.col("std")).clip(upper_bound=1),
-    ).sort("model", "beta")
-    return rows.select("model", "beta", "mean", "std", "lower", "upper", "p_value", "distinguishable")
+    ends = {"lower": (mean - std).clip(lower_bound=0), "upper": (mean + std).clip(upper_bound=1)}
+    drawn = rows.select("model", "beta", "mean", "std", "p_value", "distinguishable", **ends)
+    return drawn.sort("model", "beta")
 
 
-def _switches(ranges: pl.DataFrame, low: float, high: float) -> list[alt.Chart]:
+def _switches(ranges: pl.DataFrame, axis: LogAxis) -> list[alt.Chart]:
     """Mark each change of winner and label it with its beta, in as many lines of labels as needed."""
     changes = ranges.filter(pl.col("model") != pl.col("model").shift())["start"].to_list()
-    places = [(beta, WIDTH * math.log(beta / low) / math.log(high / low)) for beta in changes]
+    if not changes:
+        return []
     ends: list[float] = []
     lines = []
-    for _, x in places:
+    for x in map(axis.pixels, changes):
         line = next((i for i, end in enumerate(ends) if x - end >= _LABEL), len(ends))
         ends[line : line + 1] = [x]
         lines.append(line)
-    if not changes:
-        return []
     marks = pl.DataFrame({"beta": changes, "label": [f"β = {b:.4g}" for b in changes], "line": lines})
-    base = alt.Chart(marks).encode(x=alt.X(field="beta", type="quantitative"))
+    base = alt.Chart(marks).encode(x="beta:Q")
+    exact = canvas.tooltip({"beta": "the winner changes at β"}, names=())
     texts = [
         base.transform_filter(f"datum.line === {line}")
-        .mark_text(baseline="bottom", dy=-4 - _LINE * line, color=SOFT, fontSize=11)
-        .encode(y=alt.YValue(0), text=alt.Text(field="label", type="nominal"))
+        .mark_text(baseline="bottom", dy=-4 - _LINE * line, **NOTE)
+        .encode(y=alt.YValue(0), text="label:N")
         .properties(name=f"switch_label_{line}")
         for line in range(len(ends))
     ]
-    rule = base.mark_rule(color=SOFT, strokeDash=[4, 3], strokeWidth=1.25)
-    exact = alt.Tooltip(field="beta", type="quantitative", title="the winner changes at β", format=".6~g")
-    return [rule.encode(tooltip=[exact]).properties(name="switches"), *texts]
+    return [base.mark_rule(**RULE).encode(tooltip=exact).properties(name="switches"), *texts]
 
 
-def _bars(
-    rows: pl.DataFrame, ranges: pl.DataFrame, low: float, high: float, paint: alt.Color
-) -> list[alt.Chart]:
-    """Draw the bar of winners, and below it a mark at each beta where one model is significantly best."""
-    scale = log_scale(low, high)
+def _winners(ranges: pl.DataFrame, axis: LogAxis, style: ModelStyle) -> alt.Chart:
+    """Draw the bar of winners."""
+    ends = [
+        pl.col(end).map_elements("{:.6g}".format, pl.String).replace("inf", "∞") for end in ("start", "end")
+    ]
     clipped = ranges.select(
         "model",
         "threshold",
-        pl.format("{} to {}", *(_six_digits(end) for end in ("start", "end"))).alias("range"),
-        first=pl.col("start").clip(low, high),
-        last=pl.col("end").clip(low, high),
+        pl.format("{} to {}", *ends).alias("range"),
+        first=pl.col("start").clip(axis.low, axis.high),
+        last=pl.col("end").clip(axis.low, axis.high),
     )
-    winner = (
-        alt.Chart(finite(clipped))
+    bars = (
+        alt.Chart(selection.finite(clipped))
         .mark_rect()
         .encode(
-            x=alt.X(field="first", type="quantitative", scale=scale),
-            x2=alt.X2(field="last"),
+            x=alt.X(field="first", type="quantitative", scale=axis.scale),
+            x2="last",
             y=alt.YValue(HEIGHT + 8),
             y2=alt.Y2Value(HEIGHT + 20),
-            color=paint,
-            tooltip=tooltip({"threshold": "threshold"}, names=("model", "range")),
+            color=canvas.colour(style),
+            tooltip=canvas.tooltip({"threshold": "threshold"}, names=("model", "range")),
         )
-        .properties(name="winners")
     )
+    chart: alt.Chart = bars.properties(name="winners")
+    return chart
+
+
+def _significance(rows: pl.DataFrame, axis: LogAxis) -> alt.Chart:
+    """Draw a mark at each beta where the best model is significantly better than all others."""
     best = pl.col("p_value").is_null() & ~pl.col("distinguishable")
     alone = (
         rows.group_by("beta")
@@ -226,12 +211,12 @@ def _bars(
         .with_columns(told=pl.col("told").fill_null(value=False))
         .sort("beta")
     )
-    check_rows(alone)
-    significance = (
+    selection.check_rows(alone)
+    ticks = (
         alt.Chart(alone)
         .mark_tick(thickness=5, size=12, color=INK)
         .encode(
-            x=alt.X(field="beta", type="quantitative", scale=scale),
+            x=alt.X(field="beta", type="quantitative", scale=axis.scale),
             y=alt.YValue(HEIGHT + 31),
             opacity=alt.OpacityValue(0.2, condition={"test": "datum.told", "value": 0.85}),
             tooltip=[
@@ -240,18 +225,6 @@ def _bars(
                 alt.Tooltip(field="others", type="quantitative", title="models not significantly worse"),
             ],
         )
-        .properties(name="significance")
     )
-    names = [
-        alt.Chart(pl.DataFrame({"text": [text]}))
-        .mark_text(align="right", baseline="middle", color=SOFT, fontSize=11)
-        .encode(x=alt.XValue(-6), y=alt.YValue(HEIGHT + y), text=alt.Text(field="text", type="nominal"))
-        .properties(name=f"name_{text}")
-        for text, y in (("winner", 14), ("significant", 31))
-    ]
-    return [winner, significance, *names]
-
-
-def _six_digits(column: str) -> pl.Expr:
-    text = pl.col(column).map_elements("{:.6g}".format, pl.String)
-    return pl.when(pl.col(column).is_finite()).then(text).otherwise(pl.lit("∞"))
+    chart: alt.Chart = ticks.properties(name="significance")
+    return chart

@@ -7,16 +7,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import quantity
-from nci_frames.charts.parts.canvas import colour, compose, model_scale, tooltip
-from nci_frames.charts.parts.selection import (
-    check_rows,
-    finite,
-    of_metric,
-    refuse_doubles,
-    why_marked,
-)
+from nci_frames.charts.parts import canvas, selection
 from nci_frames.charts.parts.theme import model_style
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
@@ -71,55 +62,40 @@ def chart_intervals(
     'F1 of each model, with its interval'
     """
     frame = schemas.collect(table, schemas.PROJECTION)
-    rows = of_metric(frame, metric)
-    refuse_doubles(rows, "model", "metric")
-    rows = rows.drop_nulls("value")
-    if rows.is_empty():
-        raise ParameterError("there is no value to draw", found=quantity(frame.height, "row"))
-    check_rows(rows)
-    told = pl.col("supported").fill_null(value=True) if "supported" in rows.columns else pl.lit(value=True)
+    rows = selection.of_metric(frame, metric)
+    selection.refuse_doubles(rows, "model", "metric")
+    selection.refuse_empty(rows["value"], "value", frame)
+    rows = rows.drop_nulls("value").sort("value", "model", descending=[True, False])
+    selection.check_rows(rows)
     bounds = [name for name in ("lower", "upper") if name in rows.columns]
-    shown = rows.select("model", "value", *bounds, supported=told).sort(
-        "value", "model", descending=[True, False]
-    )
+    shown = rows.select("model", "value", *bounds, supported=selection.supported(rows))
     style = model_style(shown["model"], among=models)
     order = alt.EncodingSortField(field="value", op="max", order="descending")
-    betas = rows["beta"].drop_nulls().unique()
+    betas, prevalence = (rows[name].drop_nulls().unique() for name in ("beta", "prevalence"))
     name = f"F{betas[0]:g}" if metric == "f_beta" and len(betas) == 1 else title_of(metric)
-    x = alt.X(
-        field="value",
-        type="quantitative",
-        title=name,
-        scale=alt.Scale(zero=False, nice=True),
-        axis=alt.Axis(format="~g"),
+    base = alt.Chart(selection.finite(shown)).encode(
+        y=alt.Y(field="model", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240)),
+        color=canvas.colour(style, legend=None),
     )
-    y = alt.Y(field="model", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240))
-    base = alt.Chart(finite(shown)).encode(y=y, color=colour(style, legend=None))
     layers = []
     if len(bounds) == 2:
-        bars = base.mark_rule(strokeWidth=3, opacity=0.55).encode(
-            x=alt.X(field="lower", type="quantitative"), x2=alt.X2(field="upper")
-        )
+        bars = base.mark_rule(strokeWidth=3, opacity=0.55).encode(x="lower:Q", x2="upper")
         layers.append(bars.properties(name="bars"))
-    numbers = {"value": name} | {bound: bound for bound in bounds}
+    scale, axis = alt.Scale(zero=False, nice=True), alt.Axis(format="~g")
     points = base.mark_point(filled=True, size=90, opacity=1).encode(
-        x=x,
-        tooltip=tooltip(numbers),
+        x=alt.X(field="value", type="quantitative", title=name, scale=scale, axis=axis),
+        tooltip=canvas.tooltip({"value": name} | {bound: bound for bound in bounds}),
         fillOpacity=alt.FillOpacityValue(0, condition={"test": "datum.supported", "value": 1}),
-        stroke=alt.Stroke(field="model", type="nominal", legend=None, scale=model_scale(style)),
+        stroke=alt.Stroke(field="model", type="nominal", legend=None, scale=canvas.model_scale(style)),
         strokeWidth=alt.StrokeWidthValue(2),
     )
-    prevalence = rows["prevalence"].drop_nulls().unique()
-    at = (
-        f"at prevalence {format_grid(prevalence[0])}"
-        if len(prevalence) == 1
-        else "each at its own prevalence"
-    )
-    return compose(
+    one = len(prevalence) == 1
+    at = f"at prevalence {format_grid(prevalence[0])}" if one else "each at its own prevalence"
+    return canvas.compose(
         [*layers, points.properties(name="points")],
         style=style,
         title=f"{name} of each model, with its interval",
-        subtitle=at + why_marked("hollow", rows),
+        subtitle=at + selection.why_marked("hollow", rows),
         says="A line per model, the highest value first.",
         height=_LINE * shown.height + 10,
     )

@@ -5,10 +5,9 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts.axes import log_range, log_x
-from nci_frames.charts.parts.canvas import colour, compose, tooltip
-from nci_frames.charts.parts.selection import fitted
+from nci_frames.charts.parts import canvas
+from nci_frames.charts.parts.axes import LogAxis
+from nci_frames.charts.parts.selection import fitted, refuse_empty
 from nci_frames.charts.parts.theme import model_style
 from nci_frames.schemas.checked import checked
 
@@ -47,9 +46,9 @@ def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> 
     >>> nf.chart_imbalance_sensitivity(found).to_dict()["title"]["text"]
     'Imbalance sensitivity'
     """
-    rows = schemas.collect(sensitivity, schemas.SENSITIVITY).drop_nulls("sensitivity").sort("metric", "ratio")
-    if rows.is_empty():
-        raise ParameterError("there is no sensitivity to draw", found="no row with a sensitivity")
+    frame = schemas.collect(sensitivity, schemas.SENSITIVITY)
+    rows = frame.drop_nulls("sensitivity").sort("metric", "ratio")
+    refuse_empty(rows["sensitivity"], "sensitivity", frame)
     rows, note = fitted(rows, "ratio", "sensitivity", by="metric")
     style = model_style(rows["metric"])
     numbers = {"ratio": "negatives per positive", "sensitivity": "volume between the surfaces"}
@@ -57,15 +56,14 @@ def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> 
         alt.Chart(rows)
         .mark_line(point=True)
         .encode(
-            x=log_x("ratio", "ratio", *log_range(rows["ratio"])),
+            x=LogAxis.through("ratio", rows["ratio"]).x(),
             y=alt.Y(field="sensitivity", type="quantitative", title=numbers["sensitivity"]),
-            color=colour(style, field="metric", title="metric"),
-            tooltip=tooltip(numbers, names=("metric",)),
+            color=canvas.colour(style, field="metric", title="metric"),
+            tooltip=canvas.tooltip(numbers, names=("metric",)),
         )
-        .properties(name="lines")
     )
-    return compose(
-        [lines],
+    return canvas.compose(
+        [lines.properties(name="lines")],
         style=style,
         title="Imbalance sensitivity",
         subtitle=f"volume between a metric's surfaces at 1 : 1 and at the ratio{note}",

@@ -8,16 +8,8 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts import axes
-from nci_frames.charts.parts.canvas import (
-    colour,
-    compose,
-    curves,
-    prevalence_strokes,
-    tooltip,
-    with_eta,
-)
-from nci_frames.charts.parts.selection import finite, fitted, with_recall
+from nci_frames.charts.parts import canvas, lines, selection
+from nci_frames.charts.parts.axes import LogAxis, rate_axis
 from nci_frames.charts.parts.theme import INK, SOFT, WIDTH, model_style
 from nci_frames.schemas.checked import checked
 
@@ -80,66 +72,51 @@ def chart_pos_fraction(
     if tpr is not None and not 0 <= tpr <= 1:
         raise ParameterError.out_of_range("tpr", tpr, "a rate in [0, 1], or None")
     frame = schemas.collect(projection, schemas.PROJECTION)
-    rows = with_recall(frame, "pos_fraction")
-    numbers = {
-        "recall": "TPR",
-        "pos_fraction": "predicted positive",
-        "threshold": "threshold",
-        "prevalence": "prevalence",
-    }
+    rows = selection.with_recall(frame, "pos_fraction")
+    titles = {"recall": "TPR", "pos_fraction": "predicted positive", "precision": "purity (precision)"}
+    numbers = {name: titles.get(name, name) for name in ("recall", "pos_fraction", "threshold", "prevalence")}
     if "precision" in frame["metric"].unique():
         place = ["model", "threshold", "prevalence"]
         purity = frame.filter(pl.col("metric") == "precision").select(*place, precision="value")
         rows = rows.join(purity, on=place, how="left", nulls_equal=True)
-        numbers["precision"] = "purity (precision)"
-    rows = with_eta(
-        rows.filter(pl.col("pos_fraction") > 0 if log_x else pl.lit(True)).sort(
-            *["model", "prevalence", "recall", "pos_fraction", "threshold"],
-            descending=[False, False, False, False, True],
-        )
+        numbers["precision"] = titles["precision"]
+    curve = ["model", "prevalence"]
+    every = rows.filter(pl.col("pos_fraction") > 0 if log_x else pl.lit(True)).sort(
+        *curve, "recall", "pos_fraction", "threshold", descending=[False, False, False, False, True]
     )
-    if rows.is_empty():
-        raise ParameterError(
-            "there is no point to draw", found="every point has a share of predicted positives of 0"
-        )
-    every = rows
-    rows, note = fitted(
-        rows, "pos_fraction", "recall", by=["model", "prevalence"], log_x=log_x, size=(WIDTH, 420)
-    )
+    selection.refuse_empty(every["recall"], "point", rows, ", each with a share of predicted positives of 0")
+    size = (WIDTH, lines.SQUARE)
+    rows, note = selection.fitted(every, "pos_fraction", "recall", by=curve, log_x=log_x, size=size)
     style = model_style(frame["model"].unique(), among=models)
-    x = alt.X(**axes.rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
+    x = alt.X(**rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
     if log_x:
-        x = axes.log_x("pos_fraction", "pos_fraction", min(rows["pos_fraction"]), 1.0)
-    y = alt.Y(**axes.rate_axis("recall", "TPR (recall)"))
-    names = ", ".join(f"{eta:.3g}" for eta in rows["prevalence"].unique().sort())
-    held = "" if tpr is None else f"; ringed: the fewest that reach a TPR of {tpr:g}"
-    strokes = prevalence_strokes(rows["prevalence"], style)
-    return compose(
-        [
-            *([] if tpr is None else _line_at(tpr)),
-            *curves(rows, x, y, style=style, numbers=numbers, dash=strokes),
-            *([] if tpr is None else _held(every, tpr, x, y, colour(style), numbers)),
-        ],
+        x = LogAxis("pos_fraction", min(rows["pos_fraction"]), 1.0).x()
+    y = alt.Y(**rate_axis("recall", "TPR (recall)"))
+    below, above, held = [], [], ""
+    if tpr is not None:
+        rule = alt.Chart(pl.DataFrame({"recall": [tpr]})).mark_rule(color=SOFT, strokeDash=[4, 3])
+        below = [rule.encode(y="recall:Q").properties(name="fixed")]
+        ring = alt.Chart(selection.finite(_fewest(every, tpr))).mark_point(
+            filled=True, shape="circle", size=80, stroke=INK, strokeWidth=1.25, opacity=1
+        )
+        ring = ring.encode(x=x, y=y, color=canvas.colour(style), tooltip=canvas.tooltip(numbers))
+        above = [ring.properties(name="held")]
+        held = f"; ringed: the fewest that reach a TPR of {tpr:g}"
+    return lines.draw_by_prevalence(
+        rows,
+        x,
+        y,
         style=style,
-        title=f"Recall over predicted positives at prevalence η = {names}",
+        numbers=numbers,
+        title="Recall over predicted positives",
         subtitle=f"POSfrac operating characteristic{held}{note}",
-        says="A colour per model and a stroke per prevalence.",
-        height=420,
+        below=below,
+        above=above,
     )
 
 
-def _line_at(tpr: float) -> list[alt.Chart]:
-    rule = alt.Chart(pl.DataFrame({"recall": [tpr]})).mark_rule(color=SOFT, strokeDash=[4, 3])
-    return [rule.encode(y=alt.Y(field="recall", type="quantitative")).properties(name="fixed")]
-
-
-def _held(
-    rows: pl.DataFrame, tpr: float, x: alt.X, y: alt.Y, paint: alt.Color, numbers: dict[str, str]
-) -> list[alt.Chart]:
-    """On each curve, ring the attained point that reaches *tpr* with the fewest predicted positives."""
+def _fewest(rows: pl.DataFrame, tpr: float) -> pl.DataFrame:
+    """Return the attained point of each curve that reaches *tpr* with the fewest predicted positives."""
     enough = rows.filter(pl.col("recall") >= tpr).sort("pos_fraction", "recall", descending=[False, True])
-    least = enough.group_by("model", "prevalence", maintain_order=True).first().sort("model", "prevalence")
-    ring = alt.Chart(finite(least)).mark_point(
-        filled=True, shape="circle", size=80, stroke=INK, strokeWidth=1.25, opacity=1
-    )
-    return [ring.encode(x=x, y=y, color=paint, tooltip=tooltip(numbers)).properties(name="held")]
+    curve = ["model", "prevalence"]
+    return enough.group_by(curve, maintain_order=True).first().sort(curve)

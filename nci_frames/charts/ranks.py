@@ -7,17 +7,8 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import quantity
-from nci_frames.charts.parts.axes import log_range, log_x, observed_rule
-from nci_frames.charts.parts.canvas import COARSE, compose, curves
-from nci_frames.charts.parts.selection import (
-    checked_observed,
-    fitted,
-    refuse_doubles,
-    why_marked,
-)
-from nci_frames.charts.parts.theme import model_style
+from nci_frames.charts.parts.lines import draw_lines
+from nci_frames.charts.parts.selection import the_only
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
 
@@ -64,44 +55,25 @@ def chart_rank_over_prevalence(
     >>> nf.chart_rank_over_prevalence(nf.rank_models(points)).to_dict()["title"]["text"]
     'Rank over prevalence'
     """
-    observed = checked_observed(observed)
     frame = schemas.collect(ranking, schemas.RANKING)
-    rows = frame.filter(pl.col("prevalence") > 0).sort("model", "prevalence")
-    metrics = sorted(rows["metric"].unique())
-    if len(metrics) > 1:
-        raise ParameterError(
-            "a bump chart shows one metric", found=", ".join(metrics), hint="filter the ranking by one metric"
-        )
-    refuse_doubles(rows, "model", "prevalence")
-    if rows["rank"].drop_nulls().is_empty():
-        raise ParameterError("there is no rank to draw", found=quantity(frame.height, "row"))
-    support = ["supported"] if "supported" in rows.columns else []
-    doubt = why_marked("dotted", rows.drop_nulls("rank"))
-    every = rows.select("model", "prevalence", "rank", "value", *support)
-    rows, note = fitted(every, "prevalence", "rank")
-    low, high = log_range([*rows["prevalence"], *([observed] if observed else [])])
-    style = model_style(frame["model"], among=models)
-    lines = curves(
-        rows,
-        log_x("prevalence", "prevalence", low, high),
+    metric = the_only(frame, "metric", hint="filter the ranking by one metric")
+    last = max([2, *frame["rank"].drop_nulls()])
+    return draw_lines(
+        frame,
+        "prevalence",
         alt.Y(
             field="rank",
             type="quantitative",
             title="rank (1 is best)",
-            scale=alt.Scale(reverse=True, domain=[0.5, max([2, *rows["rank"].drop_nulls()]) + 0.5]),
+            scale=alt.Scale(reverse=True, domain=[0.5, last + 0.5]),
             axis=alt.Axis(tickMinStep=1, format="d"),
         ),
-        style=style,
+        what="rank",
         numbers={"prevalence": "prevalence", "rank": "rank", "value": "value"},
-        # Smooth lines would have another shape between the thinned points.
-        interpolate="monotone" if rows.height == every.height else "linear",
-        dots=rows["prevalence"].n_unique() <= COARSE,
-        reach=220,
-    )
-    return compose(
-        [*lines, *observed_rule(observed, "prevalence", low, high)],
-        style=style,
         title="Rank over prevalence",
-        subtitle=f"by {title_of(metrics[0])}{note}{doubt}",
+        subtitle=f"by {title_of(metric)}",
         says="A line per model.",
+        models=models,
+        observed=observed,
+        interpolate="monotone",
     )

@@ -8,15 +8,15 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import quantity
-from nci_frames.charts.parts import axes
-from nci_frames.charts.parts.canvas import compose, curves, prevalence_strokes, with_eta
-from nci_frames.charts.parts.selection import MAX_ROWS, fitted, refuse_doubles, with_recall
-from nci_frames.charts.parts.theme import SOFT, WIDTH, model_style
+from nci_frames.charts.parts import canvas, lines, selection
+from nci_frames.charts.parts.axes import LogAxis, rate_axis
+from nci_frames.charts.parts.theme import HEIGHT, RULE, WIDTH, model_style
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_pr", "chart_roc"]
+
+#: Where every ROC curve begins and ends; between them is chance.
+_CHANCE = pl.DataFrame({"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]})
 
 
 @checked
@@ -57,38 +57,31 @@ def chart_roc(
     'ROC curves'
     """
     frame = schemas.collect(rates, schemas.RATES)
-    refuse_doubles(
-        frame.select("model", "threshold", *schemas.RATES.keys(frame.columns)), "model", "threshold"
-    )
-    rows = frame.select("model", "threshold", "fpr", "tpr").drop_nulls(["fpr", "tpr"])
-    ends = pl.DataFrame({"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]})
+    keys = schemas.RATES.keys(frame.columns)
+    selection.refuse_doubles(frame.select("model", "threshold", *keys), "model", "threshold")
+    points = frame.select("model", "threshold", "fpr", "tpr").drop_nulls(["fpr", "tpr"])
+    ends = points.select("model").unique().join(_CHANCE, how="cross")
     rows = (
-        pl.concat([rows, rows.select("model").unique().join(ends, how="cross")], how="diagonal")
+        pl.concat([points, ends], how="diagonal")
         .filter(pl.col("fpr") > 0 if log_x else pl.lit(True))
         .sort("model", "fpr", "tpr", "threshold", descending=[False, False, False, True], nulls_last=True)
     )
-    if rows["threshold"].drop_nulls().is_empty():
-        raise ParameterError(
-            "there is no point to draw", found=f"{quantity(frame.height, 'row')}, none with both rates"
-        )
-    width, height = (520, 300) if log_x else (420, 420)
-    rows, note = fitted(rows, "fpr", "tpr", log_x=log_x, size=(width, height))
+    selection.refuse_empty(rows["threshold"], "point", frame, ", none with both rates")
+    width, height = (WIDTH, HEIGHT) if log_x else (420, 420)
+    rows, note = selection.fitted(rows, "fpr", "tpr", log_x=log_x, size=(width, height))
     style = model_style(frame["model"].unique(), among=models)
-    y = alt.Y(**axes.rate_axis("tpr", "TPR (recall)"))
-    chance: dict[str, list[float]] = {"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]}
-    x = alt.X(**axes.rate_axis("fpr", "FPR"))
+    y = alt.Y(**rate_axis("tpr", "TPR (recall)"))
+    x, chance = alt.X(**rate_axis("fpr", "FPR")), _CHANCE
     if log_x:
         low = min(rows["fpr"])
-        x = axes.log_x("fpr", "fpr", low, 1.0)
+        x = LogAxis("fpr", low, 1.0).x()
         # The diagonal is a curve on a logarithmic axis.
-        line = np.geomspace(low, 1, 60).tolist()
-        chance = {"fpr": line, "tpr": line}
-    diagonal = alt.Chart(pl.DataFrame(chance)).encode(x=x, y=y)
-    return compose(
-        [
-            diagonal.mark_line(color=SOFT, strokeDash=[4, 3], strokeWidth=1.25).properties(name="chance"),
-            *curves(rows, x, y, style=style, numbers={"fpr": "FPR", "tpr": "TPR", "threshold": "threshold"}),
-        ],
+        line = np.geomspace(low, 1, 60)
+        chance = pl.DataFrame({"fpr": line, "tpr": line})
+    numbers = {"fpr": "FPR", "tpr": "TPR", "threshold": "threshold"}
+    diagonal = alt.Chart(chance).mark_line(**RULE).encode(x=x, y=y).properties(name="chance")
+    return canvas.compose(
+        [diagonal, *lines.curves(rows, x, y, style=style, numbers=numbers)],
         style=style,
         title="ROC curves",
         subtitle="true-positive rate over false-positive rate"
@@ -142,48 +135,28 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
     'Precision-recall curves at prevalence η = 0.01, 0.1'
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
-    rows = with_recall(frame, "precision").sort(
-        *["model", "prevalence", "recall", "precision", "threshold"],
-        descending=[False, False, False, True, True],
+    curve, order = ["model", "prevalence"], ["recall", "precision", "threshold"]
+    rows = selection.with_recall(frame, "precision").sort(
+        *curve, *order, descending=[False, False, False, True, True]
     )
     # The first step starts at recall 0.
-    first = rows.group_by("model", "prevalence", maintain_order=True).first()
+    first = rows.group_by(curve, maintain_order=True).first()
     first = first.with_columns(recall=pl.lit(0.0), threshold=pl.lit(None, pl.Float64)).select(rows.columns)
-    rows = pl.concat([first, rows]).sort("model", "prevalence", maintain_order=True)
-    thinned = rows.height > MAX_ROWS
-    rows, note = fitted(
-        _with_corners(rows) if thinned else rows,
-        "recall",
-        "precision",
-        by=["model", "prevalence"],
-        log_x=False,
-        size=(WIDTH, 420),
-    )
-    rows = with_eta(rows)
-    style = model_style(frame["model"].unique(), among=models)
-    dash = prevalence_strokes(rows["prevalence"], style)
-    names = ", ".join(f"{eta:.3g}" for eta in rows["prevalence"].unique().sort())
-    return compose(
-        curves(
-            rows,
-            alt.X(**axes.rate_axis("recall", "recall (TPR)")),
-            alt.Y(**axes.rate_axis("precision", "precision (PPV)")),
-            style=style,
-            numbers={
-                "recall": "recall",
-                "precision": "precision",
-                "threshold": "threshold",
-                "prevalence": "prevalence",
-            },
-            # The area below these steps is the average precision.
-            interpolate="linear" if thinned else "step-before",
-            dash=dash,
-        ),
-        style=style,
-        title=f"Precision-recall curves at prevalence η = {names}",
+    rows = pl.concat([first, rows]).sort(curve, maintain_order=True)
+    thinned = rows.height > selection.MAX_ROWS
+    rows = _with_corners(rows) if thinned else rows
+    size = (WIDTH, lines.SQUARE)
+    rows, note = selection.fitted(rows, "recall", "precision", by=curve, log_x=False, size=size)
+    return lines.draw_by_prevalence(
+        rows,
+        alt.X(**rate_axis("recall", "recall (TPR)")),
+        alt.Y(**rate_axis("precision", "precision (PPV)")),
+        style=model_style(frame["model"].unique(), among=models),
+        numbers={name: name for name in (*order, "prevalence")},
+        title="Precision-recall curves",
         subtitle=f"steps between attained points: the area below is the average precision{note}",
-        says="A colour per model and a stroke per prevalence.",
-        height=420,
+        # The area below these steps is the average precision.
+        interpolate="linear" if thinned else "step-before",
     )
 
 

@@ -7,21 +7,15 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.base.errors import ParameterError, SchemaError
-from nci_frames.base.messages import quantity
-from nci_frames.charts.parts.axes import log_range, log_scale, log_x, rate_axis
-from nci_frames.charts.parts.canvas import curves, facet, panel_size
-from nci_frames.charts.parts.selection import (
-    fitted,
-    of_metric,
-    operating_point,
-    refuse_doubles,
-)
-from nci_frames.charts.parts.theme import SOFT, model_style
+from nci_frames.charts.parts import canvas, selection
+from nci_frames.charts.parts.axes import LogAxis, rate_axis
+from nci_frames.charts.parts.lines import curves
+from nci_frames.charts.parts.segments import check_key, check_number, segment_names
+from nci_frames.charts.parts.theme import RULE, model_style
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_segments", "check_key", "missing_name", "segment_names"]
+__all__ = ["chart_segments"]
 
 #: More panels than this are hard to compare; a table serves better.
 _PANELS = 12
@@ -82,121 +76,65 @@ def chart_segments(
     >>> nf.chart_segments(projection, segments="country", observed=rates).to_dict()["title"]["text"]
     'precision by segment'
     """
-    areas = "method" in values.collect_schema().names()
-    schema = schemas.AREAS if areas else schemas.PROJECTION
+    schema = schemas.AREAS if "method" in values.collect_schema().names() else schemas.PROJECTION
     frame = schemas.collect(values, schema)
     check_key(frame, schema, segments, option="segments")
-    rows = _of_one_metric(frame, metric)
-    rows = rows.filter(pl.col("prevalence") > 0).sort(segments, "model", "prevalence", nulls_last=True)
-    refuse_doubles(rows, segments, "model", "prevalence")
-    if rows["value"].drop_nulls().is_empty():
-        raise ParameterError("there is no value to draw", found=quantity(frame.height, "row"))
-    name = rows["metric"][0]
-    title = title_of(name)
-    there = [column for column in ("threshold", "value", "lower", "upper") if column in rows.columns]
+    every = selection.of_metric(frame, metric or selection.the_only(frame, "metric"))
+    rows = every.filter(pl.col("prevalence") > 0).sort(segments, "model", "prevalence", nulls_last=True)
+    selection.refuse_doubles(rows, segments, "model", "prevalence")
+    selection.refuse_empty(rows["value"], "value", frame)
     panels = segment_names(rows, segments)
-    names = rows.select(schemas.key_text(segments, rows.schema[segments]).alias("key"), *panels).unique()
-    if names.height > _PANELS:
-        raise ParameterError(
-            f"a chart shows at most {_PANELS} segments",
-            found=f"{quantity(names.height, 'value')} of {segments!r}",
-            hint="select the segments to compare before drawing",
-        )
-    rows = rows.select(*panels, "model", "prevalence", *there)
-    heights = [column for column in there if column != "threshold"]
-    rows, note = fitted(rows, "prevalence", heights, by=["place", "model"], size=panel_size(names.height))
-    marks = _observed(observed, segments, names)
-    low, high = log_range([*rows["prevalence"], *marks["observed"]])
-    style = model_style(frame["model"], among=models)
-    numbers = {
-        "prevalence": "prevalence",
-        "value": title,
-        "lower": "lower bound",
-        "upper": "upper bound",
-        "threshold": "threshold",
-    }
+    key = schemas.key_text(segments, rows.schema[segments]).alias("key")
+    places = rows.select(key, *panels).unique()
+    marks = _observed(observed, segments, places)
+    title = title_of(every["metric"][0])
+    numbers = canvas.value_titles(rows, "prevalence", title)
+    rows, note = selection.fitted(
+        rows.select(*panels, "model", *numbers),
+        "prevalence",
+        [name for name in ("value", "lower", "upper") if name in numbers],
+        by=["place", "model"],
+        size=canvas.panel_size(check_number(rows[segments], _PANELS)),
+    )
+    axis = LogAxis.through("prevalence", rows["prevalence"], *marks["observed"])
     y = alt.Y(**rate_axis("value", title))
     if not rows["value"].drop_nulls().is_between(0, 1).all():
         y = alt.Y(field="value", type="quantitative", title=title, axis=alt.Axis(tickCount=5))
-    lines = curves(
-        rows,
-        log_x("prevalence", "prevalence", low, high),
-        y,
-        style=style,
-        numbers={field: text for field, text in numbers.items() if field in rows.columns},
-        names=("segment", "model"),
-        inherited=True,
-    )
-    seen_there = "" if marks.is_empty() else "; dashed: observed prevalence"
-    seen = (
-        alt.Chart()
-        .mark_rule(color=SOFT, strokeDash=[4, 3], strokeWidth=1.25)
-        .encode(
-            x=alt.X(field="observed", type="quantitative", scale=log_scale(low, high)),
-            tooltip=[alt.Tooltip(field="observed", type="quantitative", title="observed", format=".6~g")],
+    style = model_style(frame["model"], among=models)
+    names = ("segment", "model")
+    layers = curves(rows, axis.x(), y, style=style, numbers=numbers, names=names, inherited=True)
+    if len(marks):
+        seen = (
+            alt.Chart()
+            .mark_rule(**RULE)
+            .encode(
+                x=alt.X(field="observed", type="quantitative", scale=axis.scale),
+                tooltip=canvas.tooltip({"observed": "observed"}, names=()),
+            )
         )
-        .properties(name="observed")
-    )
-    return facet(
+        layers.append(seen.properties(name="observed"))
+        note = "; dashed: observed prevalence" + note
+    return canvas.facet(
         pl.concat([rows, marks], how="diagonal"),
-        [*lines, *([] if marks.is_empty() else [seen])],
+        layers,
         style=style,
         title=f"{title} by segment",
-        subtitle=f"over prevalence{_where(frame, name)}{seen_there}{note}",
+        subtitle=f"over prevalence{_where(every)}{note}",
         says="A panel per segment, a line per model.",
         by="segment",
         order="place",
     )
 
 
-def segment_names(rows: pl.DataFrame, segment: str) -> list[pl.Expr]:
-    """Return the label and the position of each row's segment; null is "missing" and comes last."""
-    name = schemas.key_text(segment, rows.schema[segment])
-    place = pl.col(segment).rank("dense").cast(pl.Int64)
-    return [
-        name.fill_null(missing_name(rows[segment])).alias("segment"),
-        place.fill_null(rows[segment].n_unique()).alias("place"),
-    ]
-
-
-def missing_name(segments: pl.Series) -> str:
-    """Return the label of null: "missing", or "missing (null)" if a segment has that name."""
-    text = schemas.key_text(segments.name, segments.dtype)
-    named = set(segments.to_frame().select(text).to_series().drop_nulls())
-    name = "missing"
-    while name in named:
-        name += " (null)"
-    return name
-
-
-def check_key(frame: pl.DataFrame, schema: schemas.FrameSchema, key: str, *, option: str) -> None:
-    """Raise SchemaError unless the frame has the key."""
-    keys = schema.keys(frame.columns)
-    if key not in keys:
-        raise SchemaError.missing_column(key, option, f"a {schema.name} frame", keys)
-
-
-def _of_one_metric(frame: pl.DataFrame, metric: str | None) -> pl.DataFrame:
-    metrics = sorted(frame["metric"].drop_nulls().unique())
-    if metric is None and len(metrics) != 1:
-        raise ParameterError(
-            "the frame has several metrics" if metrics else "the frame has no rows",
-            found=", ".join(map(repr, metrics[:20])) or None,
-            hint="select one with metric=" if metrics else None,
-        )
-    return of_metric(frame, metric or metrics[0])
-
-
-def _where(frame: pl.DataFrame, metric: str) -> str:
+def _where(rows: pl.DataFrame) -> str:
     """Describe the threshold and beta of the values, or the method of an area."""
-    rows = frame.filter(pl.col("metric") == metric)
     if "method" in rows.columns:
         return f", {rows['method'][0]}".replace("_", " ") if rows["method"].n_unique() == 1 else ""
     betas = rows["beta"].drop_nulls().unique().to_list()
-    return f" at {operating_point(rows)}" + (f", β = {betas[0]:g}" if len(betas) == 1 else "")
+    return f" at {selection.operating_point(rows)}" + (f", β = {betas[0]:g}" if len(betas) == 1 else "")
 
 
-def _observed(rates: pl.DataFrame | pl.LazyFrame | None, segment: str, names: pl.DataFrame) -> pl.DataFrame:
+def _observed(rates: pl.DataFrame | pl.LazyFrame | None, segment: str, places: pl.DataFrame) -> pl.DataFrame:
     """Return the prevalence of each segment; there are several if its models have separate logs."""
     if rates is None:
         return pl.DataFrame(schema={"segment": pl.String, "place": pl.Int64, "observed": pl.Float64})
@@ -205,7 +143,7 @@ def _observed(rates: pl.DataFrame | pl.LazyFrame | None, segment: str, names: pl
     key = schemas.key_text(segment, frame.schema[segment])
     seen = frame.select(key=key, observed="observed_prevalence").unique()
     return (
-        names.join(seen.filter(pl.col("observed") > 0), on="key", nulls_equal=True)
+        places.join(seen.filter(pl.col("observed") > 0), on="key", nulls_equal=True)
         .select("segment", "place", "observed")
         .sort("place", "observed")
     )

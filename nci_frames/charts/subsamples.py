@@ -7,10 +7,8 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.base.errors import ParameterError
+from nci_frames.charts.parts import canvas, selection
 from nci_frames.charts.parts.axes import rate_axis
-from nci_frames.charts.parts.canvas import colour, facet, panel_size, tooltip
-from nci_frames.charts.parts.selection import fitted, refuse_doubles
 from nci_frames.charts.parts.theme import SOFT, model_style
 from nci_frames.schemas.checked import checked
 
@@ -60,15 +58,9 @@ def chart_subsamples(
     'Sub-samples against the adjusted curve at prevalence η = 0.01'
     """
     frame = schemas.collect(subsamples, schemas.SUBSAMPLES)
-    refuse_doubles(frame, "model", "threshold")
+    selection.refuse_doubles(frame, "model", "threshold")
     rows = frame.drop_nulls("adjusted").sort("model", "tpr", "threshold", descending=[False, False, True])
-    prevalences = rows["prevalence"].unique().sort().to_list()
-    if len(prevalences) != 1:
-        raise ParameterError(
-            "the chart shows sub-samples of one prevalence",
-            found=", ".join(f"{p:g}" for p in prevalences[:20]) or "no row with a precision",
-            hint="draw one chart for each",
-        )
+    prevalence = selection.the_only(rows, "prevalence", hint="draw one chart for each")
     numbers = {
         "tpr": "recall",
         "adjusted": "adjusted precision",
@@ -79,35 +71,28 @@ def chart_subsamples(
         "max": "maximum",
         "threshold": "threshold",
     }
-    rows = rows.select("model", *numbers)
     drawn = ["min", "q25", "adjusted", "mean", "q75", "max"]
-    rows, note = fitted(rows, "tpr", drawn, log_x=False, size=panel_size(rows["model"].n_unique()))
+    size = canvas.panel_size(rows["model"].n_unique())
+    rows, note = selection.fitted(rows.select("model", *numbers), "tpr", drawn, log_x=False, size=size)
     style = model_style(frame["model"].unique(), among=models)
-    base = alt.Chart().encode(x=alt.X(**rate_axis("tpr", "recall (TPR)")), color=colour(style, legend=None))
-    precision = alt.Y(**rate_axis("adjusted", "precision (PPV)"))
-
-    def area(low: str, high: str, opacity: float) -> alt.Chart:
-        chart: alt.Chart = base.mark_area(opacity=opacity, order=False).encode(
-            y=alt.Y(field=low, type="quantitative"), y2=alt.Y2(field=high)
-        )
-        return chart
-
+    base = alt.Chart().encode(
+        x=alt.X(**rate_axis("tpr", "recall (TPR)")), color=canvas.colour(style, legend=None)
+    )
+    adjusted = base.encode(y=alt.Y(**rate_axis("adjusted", "precision (PPV)")))
     layers = [
-        area("min", "max", 0.15).properties(name="range"),
-        area("q25", "q75", 0.3).properties(name="quartiles"),
-        base.mark_line(order=False).encode(y=precision).properties(name="lines"),
+        canvas.area(base, "min", "max", "range", opacity=0.15, order=False),
+        canvas.area(base, "q25", "q75", "quartiles", opacity=0.3, order=False),
+        adjusted.mark_line(order=False).properties(name="lines"),
         base.mark_line(order=False, strokeDash=[4, 3], strokeWidth=1.25)
-        .encode(y=alt.Y(field="mean", type="quantitative"), color=alt.value(SOFT))
+        .encode(y="mean:Q", color=alt.value(SOFT))
         .properties(name="mean"),
-        base.mark_point(filled=True, size=120, opacity=0)
-        .encode(y=precision, tooltip=tooltip(numbers))
-        .properties(name="targets"),
+        canvas.targets(adjusted, numbers),
     ]
-    return facet(
+    return canvas.facet(
         rows,
         layers,
         style=style,
-        title=f"Sub-samples against the adjusted curve at prevalence η = {prevalences[0]:.3g}",
+        title=f"Sub-samples against the adjusted curve at prevalence η = {prevalence:.3g}",
         subtitle="line: adjusted, from all rows; dashed: mean of sub-samples; shades: quartiles and range"
         + note,
         says="A panel per model: precision over recall.",

@@ -1,22 +1,31 @@
 """Metric surfaces -> heat maps over contingency space, a panel per surface."""
 
 import math
+from typing import Any
 
 import altair as alt
 import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import quantity
 from nci_frames.charts.parts.canvas import facet, tooltip
-from nci_frames.charts.parts.selection import MAX_ROWS, at, check_rows, of_metric, refuse_doubles
+from nci_frames.charts.parts.selection import (
+    MAX_ROWS,
+    at,
+    check_rows,
+    of_metric,
+    refuse_doubles,
+    refuse_empty,
+)
 from nci_frames.charts.parts.theme import model_style
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_metric_surface", "named_surfaces"]
 
-_UNIT = alt.Scale(domain=[0, 1], clamp=True, nice=False)
-_NO_GRID = alt.Axis(grid=False, tickCount=5)
+_UNIT: dict[str, Any] = {
+    "scale": {"domain": [0, 1], "clamp": True, "nice": False},
+    "axis": {"grid": False, "tickCount": 5},
+}
 
 
 @checked
@@ -68,22 +77,21 @@ def chart_metric_surface(
     panels = rows["surface"].n_unique()
     check_rows(rows, f"use resolution={math.isqrt(MAX_ROWS // max(panels, 1))} or lower")
     step = 1 / (pl.col("tpr").n_unique().over("surface") - 1).clip(1)
-    cells = rows.with_columns(
-        tpr_start=pl.col("tpr") - step / 2,
-        tnr_start=pl.col("tnr") - step / 2,
-        # Cells overlap, so that no background shows between them.
-        tpr_end=pl.col("tpr") + step * 0.8,
-        tnr_end=pl.col("tnr") + step * 0.8,
+    # Cells overlap, so that no background shows between them.
+    edges = {"start": -step / 2, "end": step * 0.8}
+    cells = rows.drop("metric", "ratio").with_columns(
+        (pl.col(rate) + edge).alias(f"{rate}_{side}")
+        for rate in ("tpr", "tnr")
+        for side, edge in edges.items()
     )
-    x_title, y_title = "TNR (specificity)", "TPR (recall)"
     heat = (
         alt.Chart()
         .mark_rect()
         .encode(
-            x=alt.X(field="tnr_start", type="quantitative", title=x_title, scale=_UNIT, axis=_NO_GRID),
-            x2=alt.X2(field="tnr_end"),
-            y=alt.Y(field="tpr_start", type="quantitative", title=y_title, scale=_UNIT, axis=_NO_GRID),
-            y2=alt.Y2(field="tpr_end"),
+            x=alt.X(field="tnr_start", type="quantitative", title="TNR (specificity)", **_UNIT),
+            x2="tnr_end",
+            y=alt.Y(field="tpr_start", type="quantitative", title="TPR (recall)", **_UNIT),
+            y2="tpr_end",
             color=alt.Color(
                 field="value",
                 type="quantitative",
@@ -95,11 +103,10 @@ def chart_metric_surface(
             ),
             tooltip=tooltip({"tpr": "TPR", "tnr": "TNR", "value": "value"}, names=("surface",)),
         )
-        .properties(name="surface")
     )
     return facet(
-        cells.drop("metric", "ratio"),
-        [heat],
+        cells,
+        [heat.properties(name="surface")],
         style=model_style(()),
         title="Metric surface" if panels == 1 else "Metric surfaces",
         subtitle="contours over TPR and TNR; ratios are negatives : positives"
@@ -128,8 +135,7 @@ def named_surfaces(
         raise ParameterError.out_of_range("ratio", ratio, "negatives per positive, > 0")
     rows = of_metric(rows, metric) if metric is not None else rows
     rows = at(rows, "ratio", ratio) if ratio is not None else rows
-    if rows["value"].drop_nulls().is_empty():
-        raise ParameterError("there is no surface to draw", found=quantity(rows.height, "row"))
+    refuse_empty(rows["value"], "surface", rows)
     refuse_doubles(rows, "metric", "ratio", "tpr", "tnr")
     negatives = pl.col("ratio").map_elements("{:g}".format, pl.String)
     return (

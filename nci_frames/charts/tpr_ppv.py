@@ -9,13 +9,15 @@ from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
+from nci_frames.charts.parts import canvas, selection
 from nci_frames.charts.parts.axes import rate_axis
-from nci_frames.charts.parts.canvas import DOTS, colour, compose, opacity, shape, tooltip
-from nci_frames.charts.parts.selection import at, check_rows, finite, with_recall
 from nci_frames.charts.parts.theme import INK, model_style
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_tpr_ppv"]
+
+#: What is drawn of a point, and the order of the points.
+_POINT = ["model", "recall", "precision", "threshold"]
 
 
 @checked
@@ -70,8 +72,11 @@ def chart_tpr_ppv(
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
     best = schemas.collect(winners, schemas.DECISION_MAP)
-    rows = at(with_recall(frame, "precision"), "prevalence", prevalence)
-    check_rows(rows, "a point is drawn for each threshold: use fewer thresholds, or draw fewer models")
+    rows = selection.at(selection.with_recall(frame, "precision"), "prevalence", prevalence)
+    rows = rows.select(_POINT).sort(_POINT)
+    selection.check_rows(
+        rows, "a point is drawn for each threshold: use fewer thresholds, or draw fewer models"
+    )
     point = ["model", "threshold"]
     strangers = best.join(frame, on=point, how="anti", nulls_equal=True)
     if not strangers.is_empty():
@@ -83,28 +88,24 @@ def chart_tpr_ppv(
             ),
             hint="make the projection and the decision map from the same rates",
         )
-    ringed = rows.join(best.select(point).unique(), on=point, how="semi", nulls_equal=True)
+    ringed = rows.join(best, on=point, how="semi", nulls_equal=True, maintain_order="left")
     style = model_style(frame["model"].unique(), among=models)
-    order = ["model", "recall", "precision", "threshold"]
-    numbers = {"recall": "recall", "precision": "precision", "threshold": "threshold"}
     chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
-
-    def layer(points: pl.DataFrame) -> alt.Chart:
-        chart: alt.Chart = alt.Chart(finite(points.sort(order).select(order))).encode(
-            x=alt.X(**rate_axis("recall", "recall (TPR)")),
-            y=alt.Y(**rate_axis("precision", "precision (PPV)")),
-            color=colour(style, legend=DOTS),
-            shape=shape(style),
-            tooltip=tooltip(numbers),
-        )
-        return chart
-
-    everyone = layer(rows).mark_point(filled=True, size=22)
-    stressed = layer(ringed).mark_point(filled=True, size=90, stroke=INK, strokeWidth=1.25)
-    return compose(
+    base = alt.Chart().encode(
+        x=alt.X(**rate_axis("recall", "recall (TPR)")),
+        y=alt.Y(**rate_axis("precision", "precision (PPV)")),
+        color=canvas.colour(style, legend=canvas.DOTS),
+        shape=canvas.shape(style),
+        tooltip=canvas.tooltip({name: name for name in ("recall", "precision", "threshold")}),
+    )
+    every = base.properties(data=selection.finite(rows), name="points").mark_point(filled=True, size=22)
+    best_of = base.properties(data=selection.finite(ringed), name="winners").mark_point(
+        filled=True, size=90, stroke=INK, strokeWidth=1.25
+    )
+    return canvas.compose(
         [
-            everyone.encode(opacity=opacity(chosen, 0.35, 0.04)).add_params(chosen).properties(name="points"),
-            stressed.encode(opacity=opacity(chosen, 1.0, 0.12)).properties(name="winners"),
+            every.encode(opacity=canvas.opacity(chosen, 0.35, 0.04)).add_params(chosen),
+            best_of.encode(opacity=canvas.opacity(chosen, 1.0, 0.12)),
         ],
         style=style,
         title=f"Recall and precision of every point at prevalence η = {prevalence:.3g}",

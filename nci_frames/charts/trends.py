@@ -29,33 +29,29 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
     altair.LayerChart
         A line for each model with its bounds, a symbol for each verdict, and a dashed line for each limit.
     """
+    limits = ["limit_lower", "limit_upper"]
     rows = history.with_columns(
         pl.col("model", "run").fill_null("").str.replace_all(_CONTROL, "\ufffd"),
         # A change is limited relative to the last good run; the value itself has no fixed limit.
-        *(
-            pl.when(pl.col("kind") == "change_threshold").then(None).otherwise(pl.col(name)).alias(name)
-            for name in ("limit_lower", "limit_upper")
-        ),
-    ).select("run", "sequence", "model", "value", "lower", "upper", "limit_lower", "limit_upper", "verdict")
-    style = model_style(rows["model"].unique().sort().to_list())
+        pl.when(pl.col("kind").ne_missing("change_threshold")).then(pl.col(limits)),
+    ).select("run", "sequence", "model", "value", "lower", "upper", *limits, "verdict")
+    style = model_style(rows["model"].unique())
     numbers = {"value": "value", "lower": "lower", "upper": "upper"}
-    lead = len(history) and history["kind"][0] == "champion"
-    title = f"{'lead in ' if lead else ''}{history['metric'][0]}" if len(history) else ""
+    title = ""
+    if len(history):
+        title = f"{'lead in ' if history['kind'][0] == 'champion' else ''}{history['metric'][0]}"
     x = alt.X(field="sequence", type="ordinal", title="run", axis=alt.Axis(labelAngle=0, labelOverlap=True))
     y = alt.Y(field="value", type="quantitative", title=title, scale=alt.Scale(zero=False))
     base = alt.Chart(rows).encode(x=x, color=colour(style, title="model"))
-    known = base.transform_filter("isValid(datum.value)")
+    known = base.transform_filter("isValid(datum.value)").encode(y=y)
     shapes = alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values()))
     layers = [
-        base.transform_filter("isValid(datum.lower)")
-        .mark_rule(opacity=0.5)
-        .encode(y=alt.Y(field="lower", type="quantitative"), y2=alt.Y2(field="upper")),
-        known.mark_line(order=False).encode(y=y),
+        base.transform_filter("isValid(datum.lower)").mark_rule(opacity=0.5).encode(y="lower:Q", y2="upper"),
+        known.mark_line(order=False),
         known.transform_filter("datum.verdict == 'fail'")
         .mark_point(filled=False, size=220, shape="circle", color=FAILED, strokeWidth=2, opacity=1)
-        .encode(y=y, color=alt.value(FAILED)),
+        .encode(color=alt.value(FAILED)),
         known.mark_point(filled=True, size=60, opacity=1).encode(
-            y=y,
             shape=alt.Shape(field="verdict", type="nominal", scale=shapes, legend=None),
             tooltip=tooltip(numbers, names=("run", "model", "verdict")),
         ),
@@ -64,10 +60,8 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
             .transform_filter(f"isValid(datum.{limit})")
             .mark_line(strokeDash=[4, 3], color=INK, order=False)
             .encode(x=x, y=alt.Y(field=limit, type="quantitative"))
-            for limit in ("limit_lower", "limit_upper")
+            for limit in limits
         ),
     ]
-    layered: alt.LayerChart = alt.layer(*layers)  # type: ignore[assignment]
-    chart: alt.LayerChart = layered.properties(width=330, height=160)
-    configured: alt.LayerChart = chart.configure(**config_for(style))
-    return configured
+    config = alt.Config(**config_for(style))
+    return alt.LayerChart(layer=layers, width=330, height=160, config=config)

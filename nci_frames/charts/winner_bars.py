@@ -1,6 +1,5 @@
 """Winner ranges -> a bar of the best model in each range."""
 
-import math
 from collections.abc import Sequence
 
 import altair as alt
@@ -9,18 +8,9 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts.axes import log_x, observed_rule
-from nci_frames.charts.parts.canvas import compose, fills, tooltip, veil
-from nci_frames.charts.parts.selection import (
-    check_rows,
-    checked_observed,
-    finite,
-    merged_ranges,
-    one_comparison,
-    unsupported_ranges,
-    why_marked,
-)
-from nci_frames.charts.parts.theme import GROUND, SOFT, WIDTH, model_style
+from nci_frames.charts.parts import canvas, selection
+from nci_frames.charts.parts.axes import LogAxis
+from nci_frames.charts.parts.theme import GROUND, NOTE, model_style
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
 
@@ -29,8 +19,8 @@ __all__ = ["chart_winner_ranges"]
 #: The axis covers at least this range.
 _LEAST, _MOST = {"prevalence": 1e-5, "beta": 0.1}, {"prevalence": 1.0, "beta": 10.0}
 
-#: Width of the label of a border, in pixels.
-_LABEL = 46
+#: Height of the bar, and width of the label of a border, in pixels.
+_BAR, _LABEL = 44, 46
 
 
 @checked
@@ -76,8 +66,8 @@ def chart_winner_ranges(
     'Best model over prevalence'
     """
     frame = schemas.collect(winners, schemas.WINNERS).sort("start")
-    observed = checked_observed(observed)
-    one_comparison(frame, schemas.WINNERS)
+    observed = selection.checked_observed(observed)
+    selection.one_comparison(frame, schemas.WINNERS)
     if frame.is_empty():
         raise ParameterError(
             "there is no winner to draw", hint="check that both rates of each model are defined"
@@ -89,45 +79,41 @@ def chart_winner_ranges(
     seen = observed if over == "prevalence" else None
     low = min(_LEAST[over], *(place / 2 for place in inner), seen or 1.0)
     high = _MOST[over] if over == "prevalence" else max(_MOST[over], *(2 * place for place in inner), 0.0)
-    rows = frame.with_columns(pl.col("start").clip(low), pl.col("end").clip(upper_bound=high)).filter(
-        pl.col("start") < pl.col("end")
-    )
-    check_rows(rows)
+    axis = LogAxis(over, low, high)
+    rows = frame.with_columns(pl.col("start").clip(low), pl.col("end").clip(upper_bound=high))
+    rows = rows.filter(pl.col("start") < pl.col("end"))
+    selection.check_rows(rows)
     style = model_style(frame["model"], among=models)
-    x = log_x("start", over, low, high)
-    base = alt.Chart(finite(rows)).encode(x=x, x2=alt.X2(field="end"))
-    models_only = merged_ranges(rows, "start", "end")
-    bars = (
-        base.properties(data=finite(models_only), name="bars")
-        .mark_bar(height=44, stroke=GROUND, strokeWidth=1)
-        .encode(**fills(style))
-    )
+    base = alt.Chart(selection.finite(rows)).encode(x=axis.x("start"), x2="end")
+    merged = selection.merged_ranges(rows, "start", "end")
+    bars = base.properties(data=selection.finite(merged), name="bars")
     # The thresholds of one model change too often to be drawn; the tooltips show them.
     numbers = {"threshold": "threshold", "start": "from", "end": "to"}
-    targets = base.mark_bar(height=44, opacity=0).encode(tooltip=tooltip(numbers)).properties(name="targets")
-    cover, note = veil(unsupported_ranges(rows, "start", "end"), base, height=44), why_marked("pale", rows)
-    borders = _apart(models_only["start"][1:].to_list(), low, high)
-    labels = (
-        alt.Chart(models_only.filter(pl.col("start").is_in(borders)))
-        .mark_text(dy=-32, fontSize=11, color=SOFT)
-        .encode(x=x, text=alt.Text(field="start", type="quantitative", format=".3~g"))
-        .properties(name="borders")
+    targets = base.mark_bar(height=_BAR, opacity=0).encode(tooltip=canvas.tooltip(numbers))
+    starts = merged["start"][1:].to_list()
+    borders = alt.Chart(merged.filter(pl.col("start").is_in(_apart(starts, axis)))).encode(
+        x=axis.x("start"), text=alt.Text(field="start", type="quantitative", format=".3~g")
     )
-    return compose(
-        [bars, *cover, targets, labels, *observed_rule(seen, over, low, high)],
+    return canvas.compose(
+        [
+            bars.mark_bar(height=_BAR, stroke=GROUND, strokeWidth=1).encode(**canvas.fills(style)),
+            *canvas.veil(selection.unsupported_ranges(rows, "start", "end"), base, height=_BAR),
+            targets.properties(name="targets"),
+            borders.mark_text(dy=-32, **NOTE).properties(name="borders"),
+            *axis.observed(seen),
+        ],
         style=style,
         title=f"Best model over {over}",
-        subtitle=f"by {title_of(metric)}; hover for thresholds{note}",
+        subtitle=f"by {title_of(metric)}; hover for thresholds{selection.why_marked('pale', rows)}",
         says="One bar, coloured by model.",
         height=110,
     )
 
 
-def _apart(borders: list[float], low: float, high: float) -> list[float]:
+def _apart(borders: list[float], axis: LogAxis) -> list[float]:
     """Return the borders whose labels do not overlap the labels before them."""
-    least = math.log(high / low) * _LABEL / WIDTH
     kept: list[float] = []
     for border in borders:
-        if not kept or math.log(border / kept[-1]) >= least:
+        if not kept or axis.pixels(border) - axis.pixels(kept[-1]) >= _LABEL:
             kept.append(border)
     return kept

@@ -6,12 +6,12 @@ plain JavaScript objects, where a name such as ``constructor`` finds a property 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import polars as pl
 
-__all__ = ["all_drawable", "drawable", "drawable_spec", "is_drawable", "printable"]
+__all__ = ["all_drawable", "drawable", "drawable_spec", "is_drawable", "printable", "with_texts"]
 
 #: It joins words, and nobody sees it.
 _JOINER = "\N{WORD JOINER}"
@@ -34,7 +34,7 @@ _EXCHANGED = (
     rf"|^({_OBJECT})\x{{2060}}*$"
 )
 
-#: Where a specification holds data; elsewhere a text may be a word of the language.
+#: Where a specification holds data; elsewhere a text may be a word of the language or a colour.
 _DATA = frozenset({"data", "datasets", "domain"})
 
 
@@ -91,14 +91,17 @@ def is_drawable(spec: object) -> bool:
 
 def drawable_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Write every name in a Vega-Lite specification so that it can be drawn; see ``drawable``."""
+    return with_texts(spec, lambda text, data: drawable(text) if data else _FOREIGN.sub(_picture, text))
 
-    def exchange(node: Any, *, data: bool) -> Any:
+
+def with_texts(spec: Mapping[str, Any], written: Callable[[str, bool], str]) -> dict[str, Any]:
+    """Return a Vega-Lite specification with other texts; *written* is told whether one is in the data."""
+
+    def walk(node: Any, data: bool) -> Any:
         if isinstance(node, Mapping):
-            return {key: exchange(part, data=data or key in _DATA) for key, part in node.items()}
+            return {key: walk(part, data or key in _DATA) for key, part in node.items()}
         if isinstance(node, list | tuple):
-            return [exchange(part, data=data) for part in node]
-        if not isinstance(node, str):
-            return node
-        return drawable(node) if data else _FOREIGN.sub(_picture, node)
+            return [walk(part, data) for part in node]
+        return written(node, data) if isinstance(node, str) else node
 
-    return dict(exchange(spec, data=False))
+    return dict(walk(spec, data=False))

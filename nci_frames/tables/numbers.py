@@ -11,6 +11,7 @@ __all__ = [
     "format_percent",
     "format_threshold",
     "format_value",
+    "power_of_ten",
 ]
 
 UNDEFINED = "\N{EN DASH}"
@@ -33,8 +34,23 @@ def format_value(value: float | None) -> str:
         return f"{value:.3f}".replace("-", _MINUS)
     if abs(value) >= 0.000995:
         return f"{value:#.3g}".replace("-", _MINUS)
+    mantissa, power = _parts(value)
+    return f"{mantissa} {_TIMES} {power}".replace("-", _MINUS)
+
+
+def power_of_ten(exponent: int) -> str:
+    """Write a power of ten.
+
+    >>> power_of_ten(-4)
+    '10⁻⁴'
+    """
+    return f"10{str(exponent).translate(_SUPERSCRIPTS)}"
+
+
+def _parts(value: float) -> tuple[str, str]:
+    """Return a number as three digits and a power of ten."""
     mantissa, exponent = f"{value:.2e}".split("e")
-    return f"{mantissa} {_TIMES} 10{str(int(exponent)).translate(_SUPERSCRIPTS)}".replace("-", _MINUS)
+    return mantissa, power_of_ten(int(exponent))
 
 
 def format_grid(value: float) -> str:
@@ -45,9 +61,8 @@ def format_grid(value: float) -> str:
     """
     if value == 0 or value >= 0.001 or not math.isfinite(value):
         return f"{value:.3g}".replace("inf", "∞")
-    mantissa, exponent = f"{value:.2e}".split("e")
+    mantissa, power = _parts(value)
     mantissa = mantissa.rstrip("0").rstrip(".")
-    power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
     return power if mantissa == "1" else f"{mantissa} {_TIMES} {power}"
 
 

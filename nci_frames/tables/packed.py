@@ -28,11 +28,5 @@ def _column(values: list[Any]) -> Any:
     keys = (f"{value:.7g}" if isinstance(value, float) else (value, type(value)) for value in values)
     places = [first.setdefault(key, len(first)) for key in keys]
     distinct = [float(key) if isinstance(key, str) else key[0] for key in first]
-    lengths = [len(json.dumps(value)) for value in distinct]
-    # In JSON every value has a comma or a bracket behind it.
-    repeated = sum(lengths[place] for place in places) + len(places)
-    coded = {"values": distinct, "places": places}
-    shorter = (
-        len(json.dumps(coded | {"values": []}, separators=(",", ":"))) + sum(lengths) + len(distinct) - 1
-    )
-    return [distinct[place] for place in places] if repeated < shorter else coded
+    plain, coded = [distinct[place] for place in places], {"values": distinct, "places": places}
+    return min(plain, coded, key=lambda form: len(json.dumps(form, separators=(",", ":"))))

@@ -122,7 +122,7 @@ def test_hostile_names_of_sub_sampled_models_occur_only_as_data():
 
 def test_sub_samples_of_two_prevalences_are_refused():
     both = pl.concat([study(["a"], 0.4), study(["b"], 0.5)])
-    with pytest.raises(ParameterError, match=r"of one prevalence\n.*0\.4, 0\.5"):
+    with pytest.raises(ParameterError, match=r"several prevalences.*\n.*0\.4, 0\.5"):
         nf.chart_subsamples(both)
     with pytest.raises(ParameterError, match="several rows for one model and threshold"):
         nf.chart_subsamples(pl.concat([study(), study()]))

@@ -367,7 +367,7 @@ def test_two_methods_must_be_chosen_between(tables):
 
 
 def test_nothing_to_draw_is_refused():
-    with pytest.raises(ParameterError, match="nothing to draw"):
+    with pytest.raises(ParameterError, match=r"no precision to draw\n.*each undefined or at prevalence 0"):
         chart_p3(comparison({"a": (None, 0.1)}).projection)
 
 

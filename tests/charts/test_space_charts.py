@@ -233,7 +233,7 @@ def test_what_cannot_be_drawn_says_so() -> None:
     with pytest.raises(nf.ParameterError, match="no winner to draw"):
         nf.chart_winner_ranges(nf.winner_ranges(rates_of().clear(), metric="accuracy", over="prevalence"))
     two = nf.project_rates(rates_of(), metrics=["accuracy", "recall"], prevalence=[0.1, 0.2])
-    with pytest.raises(nf.ParameterError, match="a bump chart shows one metric"):
+    with pytest.raises(nf.ParameterError, match="several metrics, and the chart shows one"):
         nf.chart_rank_over_prevalence(nf.rank_models(two.with_columns(pl.col("prevalence").fill_null(0.1))))
     doubled = pl.concat([ranking(rates_of())] * 2)
     with pytest.raises(nf.ParameterError, match="several rows for one model and prevalence"):

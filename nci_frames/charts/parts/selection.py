@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
@@ -24,6 +25,9 @@ __all__ = [
     "one_comparison",
     "operating_point",
     "refuse_doubles",
+    "refuse_empty",
+    "supported",
+    "the_only",
     "unsupported_ranges",
     "why_marked",
     "with_recall",
@@ -63,6 +67,22 @@ def at(rows: pl.DataFrame, column: str, value: float) -> pl.DataFrame:
     return rows.filter(pl.col(column) == match)
 
 
+def the_only(rows: pl.DataFrame, column: str, *, hint: str | None = None, null: str = "null") -> Any:
+    """Return the one value of a column; if there are none or several, raise an error that lists them.
+
+    By default, the hint is to select one with the argument of this name.
+    """
+    there = rows[column].unique().sort().to_list()
+    if len(there) == 1:
+        return there[0]
+    texts = (null if v is None else f"{v:g}" if isinstance(v, float) else repr(v) for v in there[:20])
+    raise ParameterError(
+        f"the frame has several {column}s, and the chart shows one" if there else "the frame has no rows",
+        found=", ".join(texts),
+        hint=(hint or f"select one with {column}=") if there else None,
+    )
+
+
 def operating_point(rows: pl.DataFrame) -> str:
     """Describe the threshold of the models for a subtitle."""
     thresholds = rows["threshold"].unique().to_list()
@@ -95,10 +115,7 @@ def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
         .join(recall, on=["model", "threshold"], how="left", nulls_equal=True)
         .drop_nulls([metric, "recall", "prevalence"])
     )
-    if rows.is_empty():
-        raise ParameterError(
-            "there is no point to draw", found=f"{quantity(shown.height, 'row')}, none with both metrics"
-        )
+    refuse_empty(rows[metric], "point", shown, ", none with both metrics")
     return rows
 
 
@@ -126,11 +143,10 @@ def fitted(
 
     An error of half a pixel is invisible; many curves with many small steps need a coarser tolerance.
     """
-    rows = finite(rows)
+    rows = thin = finite(rows)
     if rows.height <= MAX_ROWS:
         return rows, ""
     width, height = size
-    thin = rows
     for times in _COARSER:
         tolerance = TOLERANCE * times
         thin = thin_curves(rows, x, y, by=by, log_x=log_x, tolerance=tolerance, width=width, height=height)
@@ -138,6 +154,12 @@ def fitted(
             return thin, "" if times == 1 else f"; drawn to within {tolerance:g} px"
     check_rows(thin)
     return thin, ""
+
+
+def refuse_empty(values: pl.Series, what: str, rows: pl.DataFrame, why: str = "") -> None:
+    """Raise ParameterError if all values to draw are null; *rows* are those that were given."""
+    if values.null_count() == len(values):
+        raise ParameterError(f"there is no {what} to draw", found=quantity(rows.height, "row") + why)
 
 
 def refuse_doubles(rows: pl.DataFrame, *place: str) -> None:
@@ -167,6 +189,11 @@ def one_comparison(frame: pl.DataFrame, schema: FrameSchema) -> None:
         )
 
 
+def supported(rows: pl.DataFrame) -> pl.Expr:
+    """Return whether the log supports each row; true where nothing is said."""
+    return pl.col("supported").fill_null(value=True) if "supported" in rows.columns else pl.lit(value=True)
+
+
 def why_marked(mark: str, rows: pl.DataFrame) -> str:
     """Return what a subtitle adds on a mark of values that the log does not support: why; or nothing."""
     why = why_doubtful(rows)
@@ -174,16 +201,12 @@ def why_marked(mark: str, rows: pl.DataFrame) -> str:
 
 
 def unsupported_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
-    """Merge adjacent ranges that the log does not support, whatever their model; none if nothing is said."""
-    told = pl.col("supported") if "supported" in ranges.columns else pl.lit(value=True)
-    runs = ranges.sort(start).with_columns(told.fill_null(value=True).alias("supported"))
-    merged = runs.group_by(pl.col("supported").rle_id().alias("run"), maintain_order=True).agg(
-        pl.col("supported").first(), pl.col(start).first(), pl.col(end).last()
-    )
-    return merged.filter(~pl.col("supported")).drop("run")
+    """Merge adjacent ranges that the log does not support, whatever their model."""
+    told = ranges.with_columns(supported=supported(ranges))
+    return merged_ranges(told, start, end, same="supported").filter(~pl.col("supported"))
 
 
-def merged_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
+def merged_ranges(ranges: pl.DataFrame, start: str, end: str, *, same: str = "model") -> pl.DataFrame:
     """Merge adjacent ranges of one model, even if its thresholds differ."""
-    runs = ranges.sort(start).group_by(pl.col("model").rle_id().alias("run"), maintain_order=True)
-    return runs.agg(pl.col("model").first(), pl.col(start).first(), pl.col(end).last()).drop("run")
+    runs = ranges.sort(start).group_by(pl.col(same).rle_id().alias("run"), maintain_order=True)
+    return runs.agg(pl.col(same).first(), pl.col(start).first(), pl.col(end).last()).drop("run")

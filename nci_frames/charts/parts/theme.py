@@ -12,6 +12,7 @@ import altair as alt
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.schemas.checked import checked
+from nci_frames.tables.names import with_texts
 
 __all__ = [
     "DARK",
@@ -22,8 +23,10 @@ __all__ = [
     "INK",
     "LETTER",
     "LINE",
+    "NOTE",
     "PALETTE",
     "PARTS",
+    "RULE",
     "SOFT",
     "WIDTH",
     "ModelStyle",
@@ -53,6 +56,10 @@ LETTER, _SYMBOL = 6.6, 44
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 GROUND, INK, SOFT, LINE = "#ffffff", "#1f2328", "#57606a", "#e6e8eb"
 
+#: A dashed line that marks a value, and small text beside marks.
+RULE: dict[str, Any] = {"color": SOFT, "strokeDash": [4, 3], "strokeWidth": 1.25}
+NOTE: dict[str, Any] = {"color": SOFT, "fontSize": 11}
+
 #: The replacement of each colour on a dark background; other colours stay.
 DARK = {
     GROUND: "#1c2024",
@@ -69,17 +76,8 @@ DARK = {
     ),
 }
 
-#: Keys of a specification that hold data, in which a name may look like a colour.
-_DATA = frozenset({"data", "datasets", "domain"})
-
 _Chart = TypeVar(
-    "_Chart",
-    alt.Chart,
-    alt.LayerChart,
-    alt.FacetChart,
-    alt.ConcatChart,
-    alt.HConcatChart,
-    alt.VConcatChart,
+    "_Chart", alt.Chart, alt.LayerChart, alt.FacetChart, alt.ConcatChart, alt.HConcatChart, alt.VConcatChart
 )
 
 
@@ -95,11 +93,6 @@ class ModelStyle:
     def dashed(self) -> bool:
         """Whether there are more models than colours."""
         return any(dash != DASHES[0] for dash in self.dashes)
-
-    @property
-    def label_limit(self) -> int:
-        """Width that a legend label may take before it is shortened, in pixels."""
-        return WIDTH - _SYMBOL
 
     @property
     def columns(self) -> int:
@@ -191,7 +184,7 @@ def _theme() -> alt.theme.ThemeConfig:
 def config_for(style: ModelStyle) -> dict[str, Any]:
     """Fit the legend to the names; symbolLimit 0 lists every model (by default Vega stops at thirty)."""
     config = chart_config()
-    config["legend"] |= {"columns": style.columns, "labelLimit": style.label_limit, "symbolLimit": 0}
+    config["legend"] |= {"columns": style.columns, "labelLimit": WIDTH - _SYMBOL, "symbolLimit": 0}
     return config
 
 
@@ -223,12 +216,4 @@ def dark_chart(chart: _Chart, /) -> _Chart:
 
 def dark_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Replace the colours of a Vega-Lite specification for a dark background, except in its data."""
-
-    def exchange(node: Any) -> Any:
-        if isinstance(node, Mapping):
-            return {key: part if key in _DATA else exchange(part) for key, part in node.items()}
-        if isinstance(node, list):
-            return [exchange(part) for part in node]
-        return DARK.get(node, node) if isinstance(node, str) else node
-
-    return dict(exchange(spec))
+    return with_texts(spec, lambda text, data: text if data else DARK.get(text, text))

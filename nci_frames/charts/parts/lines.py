@@ -1,0 +1,202 @@
+"""A line per model, with its band, its highlight and its tooltips; strokes for prevalences."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import quantity
+from nci_frames.charts.parts import canvas, selection
+from nci_frames.charts.parts.axes import LogAxis
+from nci_frames.charts.parts.selection import finite
+from nci_frames.charts.parts.theme import DASHES, PALETTE, ModelStyle, model_style
+
+__all__ = ["SQUARE", "curves", "draw_by_prevalence", "draw_lines"]
+
+#: Height of a chart of two rates, in pixels.
+SQUARE = 420
+
+#: Points are drawn for grids of at most this many values; on finer grids only the point under the pointer.
+_COARSE = 12
+
+
+def draw_lines(
+    rows: pl.DataFrame,
+    x: str,
+    y: alt.Y,
+    *,
+    what: str,
+    numbers: Mapping[str, str],
+    title: str,
+    subtitle: str,
+    says: str,
+    models: Sequence[str],
+    observed: float | None = None,
+    interpolate: str = "linear",
+) -> alt.LayerChart:
+    """Draw a line per model over prevalence or beta; what a logarithmic axis cannot show is not drawn.
+
+    Raises ParameterError unless there is one row per model and x, and a value; *what* is a word for it.
+    """
+    observed = selection.checked_observed(observed)
+    value = str(y["field"])
+    shown = rows.filter(pl.col(x).is_finite(), pl.col(x) > 0).sort("model", x)
+    selection.refuse_doubles(shown, "model", x)
+    selection.refuse_empty(shown[value], what, rows, f", each undefined or at {x} 0 or infinity")
+    style = model_style(rows["model"].unique(), among=models)
+    told = [name for name in ("supported",) if name in rows.columns]
+    heights = [value, *(name for name in ("lower", "upper") if name in numbers)]
+    drawn, note = selection.fitted(shown.select("model", *numbers, *told), x, heights)
+    over_beta = x == "beta"
+    axis = LogAxis.through(x, shown[x].unique(), 1.0 if over_beta else observed)
+    lines = curves(
+        drawn,
+        axis.x(),
+        y,
+        style=style,
+        numbers=numbers,
+        # Smooth lines would have another shape between thinned points.
+        interpolate=interpolate if drawn.height == shown.height else "linear",
+        dots=shown[x].n_unique() <= _COARSE,
+        reach=220,
+    )
+    return canvas.compose(
+        [*lines, *(axis.mark(1, "β = 1") if over_beta else axis.observed(observed))],
+        style=style,
+        title=title,
+        subtitle=subtitle + note + selection.why_marked("dotted", shown.drop_nulls(value)),
+        says=says,
+    )
+
+
+def draw_by_prevalence(
+    rows: pl.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    *,
+    style: ModelStyle,
+    numbers: Mapping[str, str],
+    title: str,
+    subtitle: str,
+    interpolate: str = "linear",
+    below: Sequence[alt.Chart] = (),
+    above: Sequence[alt.Chart] = (),
+) -> alt.LayerChart:
+    """Draw a curve per model and prevalence: a colour per model and a stroke per prevalence."""
+    etas = [f"{eta:.3g}" for eta in rows["prevalence"].unique().sort()]
+    named = rows.with_columns(eta=pl.col("prevalence").map_elements("{:.3g}".format, return_dtype=pl.String))
+    dash = _prevalence_strokes(etas, style)
+    lines = curves(named, x, y, style=style, numbers=numbers, interpolate=interpolate, dash=dash)
+    return canvas.compose(
+        [*below, *lines, *above],
+        style=style,
+        title=f"{title} at prevalence η = {', '.join(etas)}",
+        subtitle=subtitle,
+        says="A colour per model and a stroke per prevalence.",
+        height=SQUARE,
+    )
+
+
+def curves(
+    rows: pl.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    *,
+    style: ModelStyle,
+    numbers: Mapping[str, str],
+    interpolate: Any = "linear",
+    dash: alt.StrokeDash | None = None,
+    clip: bool = False,
+    dots: bool = False,
+    reach: int = 120,
+    names: Sequence[str] = ("model",),
+    inherited: bool = False,
+) -> list[alt.Chart]:
+    """Draw a line per model through its rows, in the order of the rows, with targets for the pointer.
+
+    The area between ``lower`` and ``upper`` is shaded where they differ; null values leave gaps. *dots* draws
+    every point, and *reach* is the size of its pointer target, in square pixels. If *inherited*, the rows are
+    those of the surrounding panels, and rows without a model are not drawn.
+    """
+    chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
+    hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", empty=False)
+    start = alt.Chart().transform_filter("isValid(datum.model)") if inherited else alt.Chart(finite(rows))
+    base = start.encode(x=x, y=y, color=canvas.colour(style))
+    # Without order=False Vega-Lite sorts by x, and steps lose their order at equal x.
+    lines = base.mark_line(interpolate=interpolate, order=False, clip=clip)
+    lines = lines.encode(opacity=canvas.opacity(chosen, 1.0, 0.12))
+    stroke = dash or _model_strokes(style)
+    if stroke is not None:
+        lines = lines.encode(strokeDash=stroke)
+    band = []
+    if {"lower", "upper"} <= set(rows.columns) and not rows.filter(
+        pl.col("lower") < pl.col("upper")
+    ).is_empty():
+        shade = base.encode(opacity=canvas.opacity(chosen, 0.15, 0.03))
+        band = [canvas.area(shade, "lower", "upper", "band")]
+    told, untold = _by_support(rows, str(y["field"]))
+    faded = []
+    if untold is not None:
+        lines = lines.properties(data=finite(told))
+        dotted = base.mark_line(order=False, clip=clip, strokeDash=[1, 4], strokeCap="round")
+        dotted = dotted.encode(opacity=canvas.opacity(chosen, 0.7, 0.12))
+        faded = [dotted.properties(data=finite(untold), name="untold")]
+    points = base.mark_point(filled=True, size=50, clip=clip)
+    points = points.encode(opacity=canvas.opacity(hover, 1.0, 1.0 if dots else 0.0))
+    # Explicit names: Altair would take them from a counter, and equal charts would differ.
+    return [
+        *band,
+        *faded,
+        lines.add_params(chosen).properties(name="lines"),
+        points.properties(name="points"),
+        canvas.targets(base, numbers, names=names, size=reach, clip=clip).add_params(hover),
+    ]
+
+
+def _model_strokes(style: ModelStyle) -> alt.StrokeDash | None:
+    """Return the stroke of each model, if there are more models than colours."""
+    if not style.dashed:
+        return None
+    scale = {"domain": list(style.models), "range": [list(dash) for dash in style.dashes]}
+    return alt.StrokeDash(field="model", type="nominal", title=canvas.LEGEND, scale=scale)
+
+
+def _prevalence_strokes(names: Sequence[str], style: ModelStyle) -> alt.StrokeDash | None:
+    """Give each prevalence a stroke, with a legend at the side; a single prevalence needs none."""
+    if len(names) == 1:
+        return None
+    if len(names) > len(DASHES) or len(set(names)) < len(names):
+        raise ParameterError(
+            f"a chart can distinguish at most {len(DASHES)} prevalences, by three digits",
+            found=f"prevalence {', '.join(names[:20])}",
+            hint="select a few of them before drawing",
+        )
+    if len(set(style.colours)) < len(style.models):
+        raise ParameterError(
+            f"a chart of several prevalences can distinguish at most {len(PALETTE)} models",
+            found=f"{quantity(len(names), 'prevalence')} and {quantity(len(style.models), 'model')}",
+            hint="draw one prevalence, or fewer models",
+        )
+    return alt.StrokeDash(
+        field="eta",
+        type="nominal",
+        title="prevalence η",
+        scale=alt.Scale(domain=names, range=[list(dash) for dash in DASHES[: len(names)]]),
+        # Strokes can be distinguished only if the symbols of the legend are long enough.
+        legend=alt.Legend(orient="right", symbolSize=900, columns=1),
+    )
+
+
+def _by_support(rows: pl.DataFrame, field: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Return the rows for the line of what the log supports, and those for the line of the rest.
+
+    Both have the value where one begins and the other ends.
+    """
+    supported = selection.supported(rows)
+    if rows.select(supported.all()).item():
+        return rows, None
+    beside = (~supported.shift(1, fill_value=True) | ~supported.shift(-1, fill_value=True)).over("model")
+    told, untold = (pl.when(shown).then(field).alias(field) for shown in (supported, ~supported | beside))
+    return rows.with_columns(told), rows.with_columns(untold)
