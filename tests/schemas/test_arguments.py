@@ -3,15 +3,9 @@
 import inspect
 import itertools
 import linecache
-import random
-import signal
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
-from types import FrameType
 from typing import Any, Literal
 
 import duckdb
@@ -23,84 +17,19 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.base.arguments import beta_values, grid_numbers, prevalence_values
 from nci_frames.schemas.checked import checked
+from tests.fuzz import odd_values
 from tests.fuzz.calls import calls, function_of, log, public_functions
-from tests.fuzz.odd_values import with_odd_value
-from tests.fuzz.oddities import ODD_VALUES
+from tests.fuzz.campaign import CLEAN, RIGHT
 
 COUNTS = calls()["compute_rates"].frames[0]
 RATES = calls()["project_rates"].frames[0]
-#: Values that are odd in fewer places, or that no other process can be given.
-FURTHER: dict[str, Any] = {
-    "text": "x",
-    "function of one": lambda value: value,
-    "frames": [COUNTS, COUNTS],
-    "pandas": COUNTS.to_pandas(),
-    "relation": duckdb.sql("select 1 as a"),
-    "lazy": pl.LazyFrame({"a": [1]}),
-    "moment": datetime(2026, 1, 1),
-    "numpy float": np.float64(0.5),
-    "numpy int": np.int64(3),
-    "numpy texts": np.array(["a"]),
-    "texts": pl.Series(["a"]),
-    "whole numbers": pl.Series([1, 2]),
-    "negative": [-1.0, 2.0],
-    "tiny": 1e-300,
-    "thousands of digits": 10**5000,
-    "key": "fold",
-}
-VALUES = {**ODD_VALUES, **FURTHER}
-EVERY = [
-    (name, argument, odd)
-    for name, call in calls().items()
-    for argument in inspect.signature(call.function).parameters
-    for odd in [*VALUES, "generator"]
-]
-SAMPLE = random.Random(0).sample(EVERY, 1500)  # noqa: S311  (nothing secret)
-
-
-@contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """Interrupt what takes longer."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError(f"no end after {seconds:g} seconds")
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def problem(name: str, argument: str, odd: str) -> str | None:
-    """Return how a call with an odd value ends; None if in a result or in a clean error."""
-    value = (number for number in [0.5]) if odd == "generator" else VALUES[odd]  # a generator serves once
-    call = with_odd_value(calls()[name], argument, value)
-    try:
-        with warnings.catch_warnings(), at_most(30):
-            warnings.simplefilter("ignore")
-            result = call()
-            if isinstance(result, Iterator):
-                list(result)
-    except nf.NciFramesError:
-        return None
-    except Exception as error:
-        return f"{name}({argument}=<{odd}>): {type(error).__name__}: {error}"
-    return None
 
 
 @pytest.mark.thorough
-def test_odd_values_end_in_a_result_or_in_a_clean_error() -> None:
-    """A sample of the next test."""
-    assert [found for case in SAMPLE if (found := problem(*case))] == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", calls())
-def test_every_odd_value_of_every_argument(name: str) -> None:
-    assert [found for case in EVERY if case[0] == name and (found := problem(*case))] == []
+def test_odd_values_end_in_a_result_or_in_a_clean_error(tmp_path: Path) -> None:
+    cases = [odd_values.SINGLE.case(0, number) for number in range(1500)]
+    ended = [(case.label, case.run(tmp_path)) for case in cases]
+    assert [(label, found) for label, found in ended if found.kind not in (CLEAN, RIGHT)] == []
 
 
 @pytest.mark.parametrize("name", public_functions())
@@ -214,15 +143,10 @@ def test_arguments_by_place_are_checked() -> None:
         of_many_kinds(1, "a", 2)  # type: ignore[arg-type]
 
 
-def test_one_name_where_a_list_belongs_is_suggested_as_a_list() -> None:
-    with pytest.raises(nf.ParameterError, match=r"did you mean the list \['a'\]\?"):
-        nf.chart_roc(RATES, models="a")
-
-
 @pytest.mark.parametrize(
     ("value", "hint"),
     [
-        ([pl.DataFrame()], "merge_counts"),
+        ([COUNTS, COUNTS], "merge_counts(*frames)"),
         (Path("counts.parquet"), "read_parquet"),
         ("counts.parquet", "read_parquet"),
         (COUNTS.to_pandas(), "polars.from_pandas"),
@@ -234,11 +158,6 @@ def test_the_hint_for_what_is_no_frame(value: Any, hint: str) -> None:
     with pytest.raises(nf.SchemaError, match="counts must be a Polars DataFrame or LazyFrame") as caught:
         nf.compute_rates(value)
     assert hint in str(caught.value.hint)
-
-
-def test_lists_of_counts_are_to_be_merged() -> None:
-    with pytest.raises(nf.SchemaError, match=r"merge_counts\(\*frames\)"):
-        nf.merge_counts([COUNTS, COUNTS])  # type: ignore[arg-type]
 
 
 def test_predictions_may_be_an_arrow_table_but_no_path() -> None:
@@ -254,6 +173,7 @@ def test_predictions_may_be_an_arrow_table_but_no_path() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "told"),
     [
+        ("chart_roc", {"models": "a"}, "did you mean the list ['a']?"),
         ("project_rates", {"prevalence": "0.05"}, "did you mean the number 0.05?"),
         ("project_rates", {"prevalence": pl.col("eta")}, "prevalence must be a number"),
         ("project_rates", {"metrics": "f1"}, "did you mean 'f_beta', with beta=1?"),

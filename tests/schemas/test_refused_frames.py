@@ -149,16 +149,18 @@ def test_counts_may_have_rates_of_their_own(change: Any) -> None:
         assert function(change(rates)).equals(function(rates))
 
 
-def _large() -> pl.DataFrame:
-    rows = 20_000
-    return pl.DataFrame(
-        {
-            "model": pl.repeat("a", rows, eager=True),
-            "threshold": pl.int_range(rows, eager=True).cast(pl.Float64),
-            "tp": pl.int_range(rows, 0, -1, eager=True),
-            "fp": pl.int_range(2 * rows, 0, -2, eager=True),
-        }
-    ).with_columns(fn=rows - pl.col("tp"), tn=2 * rows - pl.col("fp"))
+@pytest.fixture(scope="module")
+def long_rates() -> pl.DataFrame:
+    """Two models of 20,000 thresholds: a part of the check begins at row 16,384, a group at row 20,000."""
+    tp = np.arange(20_000)[::-1] // 3
+    groups = [
+        pl.DataFrame(
+            {"model": model, "threshold": np.arange(len(tp)) / len(tp), "tp": tp, "fn": 6_666 - tp + more,
+             "fp": 9 * tp, "tn": 59_994 - 9 * tp}
+        )
+        for model, more in (("a", 0), ("b", 7))
+    ]  # fmt: skip
+    return nf.compute_rates(pl.concat(groups), interval="wilson")
 
 
 @pytest.mark.parametrize(
@@ -173,16 +175,18 @@ def _large() -> pl.DataFrame:
         lambda frame: frame.__setitem__((7, "model"), "b") or frame.__setitem__((9, "threshold"), 3.0),
     ],
 )  # fmt: skip
-def test_a_frame_that_was_changed_in_place_is_refused(spoil: Callable[[pl.DataFrame], object]) -> None:
-    frame = nf.compute_rates(_large())
+def test_a_frame_that_was_changed_in_place_is_refused(
+    long_rates: pl.DataFrame, spoil: Callable[[pl.DataFrame], object]
+) -> None:
+    frame = long_rates.clone()
     nf.compute_areas(frame, prevalence=0.1)
     spoil(frame)
     with pytest.raises(nf.SchemaError):
         nf.compute_areas(frame, prevalence=0.1)
 
 
-def test_rates_that_only_passed_as_counts_are_checked_as_rates() -> None:
-    wrong = nf.compute_rates(_large()).with_columns(tpr=pl.lit(0.5))
+def test_rates_that_only_passed_as_counts_are_checked_as_rates(long_rates: pl.DataFrame) -> None:
+    wrong = long_rates.with_columns(tpr=pl.lit(0.5))
     nf.compute_areas(wrong, prevalence=0.1)
     with pytest.raises(nf.SchemaError, match="tpr is not tp / positives"):
         nf.decision_map(wrong)
@@ -276,20 +280,6 @@ def test_runs_of_equal_keys_are_those_of_a_loop(data: st.DataObject) -> None:
     assert first.tolist() == expected
     distinct = len({told[i] for i in expected}) == len(expected)
     assert runs.is_distinct(frame, names, first) == distinct
-
-
-@pytest.fixture(scope="module")
-def long_rates() -> pl.DataFrame:
-    """Two models of 20,000 thresholds: a part of the check begins at row 16,384, a group at row 20,000."""
-    tp = np.arange(20_000)[::-1] // 3
-    groups = [
-        pl.DataFrame(
-            {"model": model, "threshold": np.arange(len(tp)) / len(tp), "tp": tp, "fn": 6_666 - tp + more,
-             "fp": 9 * tp, "tn": 59_994 - 9 * tp}
-        )
-        for model, more in (("a", 0), ("b", 7))
-    ]  # fmt: skip
-    return nf.compute_rates(pl.concat(groups), interval="wilson")
 
 
 @pytest.mark.parametrize("row", [0, 1, 16_384, 16_385, 19_999, 20_000])
