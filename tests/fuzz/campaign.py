@@ -48,6 +48,8 @@ class Campaign:
     memory: int | None = 6 << 30
     #: Whether each case gets a process of its own.
     alone: bool = False
+    #: Why nobody can keep a case from being wrong in silence; "" where that is a failure.
+    silent: str = ""
 
 
 def judged(run: Callable[[], str | None], arguments: Sequence[str] = ()) -> Found:

@@ -14,9 +14,10 @@ def table(outcomes: Sequence[Outcome], seed: int, scale: float) -> str:
     head = ["campaign", "tried", *CLASSES, "seconds"]
     lines = [f"seed {seed}, scale {scale:g}; +n: of these, n are known limits"]
     rows = []
-    names = dict.fromkeys(campaign.name for campaign in CAMPAIGNS)
-    for name in (name for name in names if any(o.campaign == name for o in outcomes)):
-        mine = [outcome for outcome in outcomes if outcome.campaign == name]
+    for name in (campaign.name for campaign in CAMPAIGNS):
+        mine = [outcome for outcome in outcomes if outcome.campaign.name == name]
+        if not mine:
+            continue
         counted = Counter(outcome.found.kind for outcome in mine)
         known = Counter(outcome.found.kind for outcome in mine if outcome.known)
         cells = [f"{counted[kind]:,}" + (f" (+{known[kind]:,})" if known[kind] else "") for kind in CLASSES]
@@ -30,9 +31,9 @@ def table(outcomes: Sequence[Outcome], seed: int, scale: float) -> str:
 
 def failing_lines(outcomes: Sequence[Outcome], seed: int) -> list[str]:
     """Return for every failing case the command that runs it again, and what came of it."""
-    failing = sorted((o for o in outcomes if o.fails), key=lambda o: (o.campaign, o.number))
+    failing = sorted((o for o in outcomes if o.fails), key=lambda o: (o.campaign.name, o.number))
     return [
-        f"make fuzz SEED={seed} CASE={shlex.quote(f'{o.campaign}/{o.number}')}"
+        f"make fuzz SEED={seed} CASE={shlex.quote(f'{o.campaign.name}/{o.number}')}"
         f"  # {o.found.kind}: {o.label}: {o.found.detail}"
         for o in failing
     ]
