@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,7 +15,7 @@ import polars as pl
 from click.testing import CliRunner
 
 from nci_frames.commands.cli import main
-from tests.fuzz.campaign import CLEAN, RIGHT, SILENT, TRACEBACK, Campaign, Case, Found
+from tests.fuzz.campaign import CLEAN, SILENT, TRACEBACK, Campaign, Case, Found, judged
 from tests.hostile import NAMES, UNDRAWABLE
 
 #: A script that runs, or an element with this mark, has left the text that it was in.
@@ -60,136 +60,89 @@ HOSTILE = (
     "__HIVE_DEFAULT_PARTITION__",
 )
 
+OPTIONS = ("--model", "--segments", "--label", "--score")
+
 #: No cell of a spreadsheet may begin so, also after blanks.
 _FORMULA = ("=", "+", "-", "@")
 
 
 class _Elements(HTMLParser):
-    """Collects what a page runs or draws: names of elements, and handlers."""
+    """Collects what a page runs because of a name: scripts and handlers."""
 
     def __init__(self) -> None:
         super().__init__()
         self.bad: list[str] = []
-        self._script = False
+        self._tag = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._script = tag == "script"
-        self.bad += [
-            f"<{tag} {name}>" for name, value in attrs if name.startswith("on") and MARK in (value or "")
-        ]
+        self._tag = tag
+        self.bad += [f"<{tag} {name}>" for name, value in attrs if name[:2] == "on" and MARK in (value or "")]
 
     def handle_data(self, data: str) -> None:
-        if self._script and data.strip().startswith(MARK):
+        if self._tag == "script" and data.strip().startswith(MARK):
             self.bad.append("a script")
-        self._script = False
-
-
-def _wrong(folder: Path, out: Path, models: list[str], terminal: str) -> str | None:
-    """Return what is wrong with the files of a report and with what the terminal got."""
-    checks: list[Callable[[], str | None]] = [
-        lambda: _wrong_page(out / "report.html"),
-        lambda: _wrong_summary(out / "report.json", models),
-        lambda: _wrong_tables(out / "tables", models),
-        lambda: _wrong_charts(out / "charts"),
-        lambda: _wrong_text(terminal),
-        lambda: _wrong_places(folder),
-    ]
-    return next((found for check in checks if (found := check())), None)
-
-
-def _wrong_page(page: Path) -> str | None:
-    elements = _Elements()
-    elements.feed(page.read_text(encoding="utf-8"))
-    return f"the page runs {elements.bad[0]}" if elements.bad else None
-
-
-def _wrong_summary(summary: Path, models: list[str]) -> str | None:
-    def constant(text: str) -> Any:
-        raise ValueError(text)
-
-    try:
-        told = json.loads(summary.read_text(encoding="utf-8"), parse_constant=constant)
-    except ValueError as error:
-        return f"the summary is no JSON: {error}"
-    texts = set(_texts(told))
-    return next((f"the summary lacks {model[:40]!r}" for model in models if model not in texts), None)
+        self._tag = ""
 
 
 def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    parts = (
-        [*value.keys(), *value.values()]
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, list)
-        else []
-    )
-    return [text for part in parts for text in _texts(part)]
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list):
+        return [text for part in value for text in _texts(part)]
+    return [value] if isinstance(value, str) else []
 
 
-def _wrong_tables(tables: Path, models: list[str]) -> str | None:
-    counts = pl.read_parquet(tables / "counts.parquet", glob=False)
-    if set(counts["model"]) != set(models):
-        return "counts.parquet has other models"
-    for file in sorted(tables.glob("*.csv")):
+def _is_formula(cell: str) -> bool:
+    with suppress(ValueError):
+        float(cell)
+        return False
+    return cell.strip("\ufeff\u200b \t\r\n\x00").startswith(_FORMULA)
+
+
+def _bad_letters(text: str) -> list[str]:
+    bad = {letter for letter in text if not letter.isprintable()} - {"\n"}
+    return [f"the terminal got {sorted(bad)!r}"] if bad else []
+
+
+def _faults(folder: Path, out: Path, models: list[str], terminal: str) -> Iterator[str]:
+    """Tell what is wrong with the files of a report and with what the terminal got."""
+    elements = _Elements()
+    elements.feed((out / "report.html").read_text(encoding="utf-8"))
+    yield from (f"the page runs {bad}" for bad in elements.bad)
+    summary = (out / "report.json").read_text(encoding="utf-8")
+    told = _texts(json.loads(summary, parse_constant=lambda text: text))
+    yield from (f"the summary has the constant {text}" for text in ("NaN", "Infinity") if text in told)
+    yield from (f"the summary lacks {model[:40]!r}" for model in models if model not in told)
+    if set(pl.read_parquet(out / "tables" / "counts.parquet", glob=False)["model"]) != set(models):
+        yield "counts.parquet has other models"
+    for file in sorted((out / "tables").glob("*.csv")):
         with file.open(encoding="utf-8", newline="") as text:
             rows = list(csv.reader(text))
         if len({len(row) for row in rows}) > 1:
-            return f"{file.name} has rows of different lengths"
-        for cell in (cell for row in rows for cell in row):
-            if cell.strip("\ufeff\u200b \t\r\n\x00").startswith(_FORMULA) and not _is_number(cell):
-                return f"{file.name} has the formula {cell[:40]!r}"
-    return None
+            yield f"{file.name} has rows of different lengths"
+        cells = [cell for row in rows for cell in row if _is_formula(cell)]
+        yield from (f"{file.name} has the formula {cell[:40]!r}" for cell in cells)
+    charts = list((out / "charts").glob("*.svg"))
+    for chart in charts:
+        ET.fromstring(chart.read_bytes())  # noqa: S314 - written a moment ago
+    if not charts:
+        yield "no chart was drawn"
+    yield from _bad_letters(terminal)
+    there = {path.name for path in folder.iterdir()} - {"logs", "results"}
+    yield from (f"there is also {name[:40]!r}" for name in there)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _wrong_charts(charts: Path) -> str | None:
-    files = list(charts.glob("*.svg"))
-    for file in files:
-        try:
-            ET.fromstring(file.read_bytes())  # noqa: S314 - written a moment ago
-        except ET.ParseError as error:
-            return f"{file.name} is no XML: {error}"
-    return None if files else "no chart was drawn"
-
-
-def _wrong_text(text: str) -> str | None:
-    bad = {letter for letter in text if not letter.isprintable()} - {"\n"}
-    return f"the terminal got {sorted(bad)!r}" if bad else None
-
-
-def _wrong_places(folder: Path) -> str | None:
-    there = [path.name for path in folder.iterdir() if path.name not in ("logs", "results")]
-    return f"there is also {min(there)[:40]!r}" if there else None
-
-
-def _log(
-    draw: random.Random, models: list[str | None], values: list[str | None], columns: dict[str, str]
-) -> pl.DataFrame:
-    rows = 300
-    label = [draw.random() < 0.4 for _ in range(rows)]
-    return pl.DataFrame(
-        {
-            columns["model"]: [models[i % len(models)] for i in range(rows)],
-            columns["segments"]: [values[i // len(models) % len(values)] for i in range(rows)],
-            columns["label"]: label,
-            columns["score"]: [round(draw.gauss(float(y), 1), 1) for y in label],
-        }
-    )
-
-
-def _written(log: pl.DataFrame) -> bytes:
+def _write(file: Path, draw: random.Random, models: list[Any], values: list[Any], names: list[str]) -> None:
+    label = [draw.random() < 0.4 for _ in range(300)]
+    rows = [
+        (models[i % 4], values[i // 4 % 2], positive, round(draw.gauss(float(positive), 1), 1))
+        for i, positive in enumerate(label)
+    ]
     buffer = io.BytesIO()
-    log.write_parquet(buffer)
-    return buffer.getvalue()
+    pl.DataFrame(rows, schema=names, orient="row").write_parquet(buffer)
+    # If no such file can be made, it can still be asked for.
+    with suppress(OSError, ValueError):
+        file.write_bytes(buffer.getvalue())
 
 
 def _case(seed: int, number: int) -> Case:
@@ -198,14 +151,13 @@ def _case(seed: int, number: int) -> Case:
     values = draw.sample((*HOSTILE, None, None, None), 2)
     if draw.random() < 0.05:
         models[0] = None
-    hostile = draw.random() < 0.4
-    columns = dict(zip(("model", "segments", "label", "score"), draw.sample(HOSTILE, 4), strict=True))
-    if not hostile:
-        columns = {"model": "model", "segments": draw.choice(HOSTILE), "label": "label", "score": "score"}
+    columns = ["model", draw.choice(HOSTILE), "label", "score"]
+    if draw.random() < 0.4:
+        columns = draw.sample(HOSTILE, 4)
     # No argument of a command can hold a NUL.
     title, path, out = (draw.choice(HOSTILE).replace("\0", "") for _ in range(3))
     where = draw.choice(["title", "path", "out"])
-    shown = {"columns": list(columns.values()), "models": models, "values": values, where: (title, path, out)}
+    shown = {"columns": columns, "models": models, "values": values, where: (title, path, out)}
 
     def run(folder: Path) -> Found:
         (folder / "logs").mkdir()
@@ -214,24 +166,20 @@ def _case(seed: int, number: int) -> Case:
         if where == "path":
             log = folder / "logs" / f"{path.replace('/', '_')}.parquet"
         target = folder / "results" / (out if where == "out" else "report")
-        # If no such file can be made, it can still be asked for.
-        with suppress(OSError, ValueError):
-            log.write_bytes(_written(_log(draw, models, values, columns)))
+        _write(log, draw, models, values, columns)
         arguments = [
             "report", str(log), "--out", str(target), "--title", title if where == "title" else "x",
             "--prevalence", "0.01,0.1", "--beta", "1,2", "--format", "html,md,json", "--charts", "svg",
-            "--tables", "parquet,csv,md", "--segments", columns["segments"],
-            *(part for name in ("model", "label", "score") for part in (f"--{name}", columns[name])),
+            "--tables", "parquet,csv,md",
+            *(part for name, column in zip(OPTIONS, columns, strict=True) for part in (name, column)),
         ]  # fmt: skip
         done = CliRunner().invoke(main, arguments)
         if done.exit_code in (2, 3, 4, 5):
-            told = next((line for line in done.output.splitlines() if line.lower().startswith("error")), "")
-            bad = _wrong_text(done.output)
-            return Found(SILENT, bad) if bad else Found(CLEAN, told[:200])
-        if done.exit_code:
+            bad = _bad_letters(done.output)
+            return Found(SILENT, bad[0]) if bad else Found(CLEAN, done.output[-200:])
+        if done.exception is not None:
             return Found(TRACEBACK, f"{type(done.exception).__name__}: {done.exception}"[:200])
-        wrong = _wrong(folder, target, models, done.output)
-        return Found(RIGHT) if wrong is None else Found(SILENT, wrong)
+        return judged(lambda: next(_faults(folder, target, models, done.output), None))
 
     return Case(" ".join(f"{name} {told!r:.120}" for name, told in shown.items()), run)
 
