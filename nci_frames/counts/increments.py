@@ -13,7 +13,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.counts.sums import check_sums
 
-__all__ = ["MOST_CELLS", "check_size", "counts_of", "increments_of"]
+__all__ = ["MOST_CELLS", "check_size", "counts_of", "increments_of", "steps_of"]
 
 #: Groups times thresholds that a table of counts may have: some 3 GB.
 MOST_CELLS = 40_000_000
@@ -69,16 +69,21 @@ def increments_of(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     >>> increments_of(counts, ["model"]).rows()
     [('a', None, 0, 1), ('a', 0.3, 1, 1), ('a', 0.5, 1, 0)]
     """
-    from_here = counts.select(
-        *keys,
-        "threshold",
-        positives=pl.col("tp") - pl.col("tp").shift(-1, fill_value=0).over(keys),
-        negatives=pl.col("fp") - pl.col("fp").shift(-1, fill_value=0).over(keys),
-    )
     lowest = counts.group_by(keys, maintain_order=True).first()
     below = lowest.select(*keys, pl.lit(None, pl.Float64).alias("threshold"), positives="fn", negatives="tn")
-    cells = pl.concat([below, from_here]).filter((pl.col("positives") != 0) | (pl.col("negatives") != 0))
+    cells = pl.concat([below, steps_of(counts, keys)]).filter(
+        (pl.col("positives") != 0) | (pl.col("negatives") != 0)
+    )
     return cells.sort(*keys, "threshold")
+
+
+def steps_of(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return, of sorted counts, the rows from each threshold to before the next of its group."""
+
+    def here(reached: str) -> pl.Expr:
+        return pl.col(reached) - pl.col(reached).shift(-1, fill_value=0).over(keys)
+
+    return counts.select(*keys, "threshold", positives=here("tp"), negatives=here("fp"))
 
 
 def counts_of(
@@ -106,7 +111,10 @@ def counts_of(
         If a sum is more than a count can hold.
     """
     check_sums(increments, ["positives", "negatives"], keys)
-    cells = increments.group_by(*keys, "threshold").agg(pl.col("positives", "negatives").sum())
+    # In the order of the rows, so that sums of weights are the same to the bit in every run.
+    cells = increments.group_by(*keys, "threshold", maintain_order=True).agg(
+        pl.col("positives", "negatives").sum()
+    )
     if thresholds is not None:
         check_size(cells.select(keys).unique(), len(thresholds), "the increments")
         grid = pl.Series("threshold", [None, *thresholds], dtype=pl.Float64).to_frame()

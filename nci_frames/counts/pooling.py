@@ -4,26 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
-from nci_frames.base.typing import Floats
+from nci_frames.counts.increments import counts_of, steps_of
 from nci_frames.counts.resolution import one_score, runs_with_every_score
-from nci_frames.counts.same_grid import sums_on_one_grid
 from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import COUNTS, collect
 from nci_frames.schemas.checked import checked
-from nci_frames.schemas.runs import group_starts, in_runs, runs_together
+from nci_frames.schemas.runs import in_runs
 
 __all__ = ["add_cells", "merge_counts", "pool_counts"]
 
 _CELLS = ("tp", "fp", "fn", "tn")
-
-#: About so many rows of exact counts are added at a time.
-_ROWS_AT_A_TIME = 1 << 18
-
-Cells = NDArray[np.int64] | Floats
 
 
 @checked
@@ -177,7 +170,9 @@ def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFra
         frame, first = in_runs(frame, [*keys, *members])
         every = runs_with_every_score(frame, first)
     if len(every) and every.all():
-        added = _add_exact(frame, first, keys, members)
+        # All rows of a member reach its lowest score.
+        check_sums(frame[first], ["tp", "fp"], keys)
+        added = counts_of(steps_of(frame, [*keys, *members]).drop(members), keys, None)
     else:
         added = _add_grid(frame, keys, members, some_exact=bool(every.any()))
     return COUNTS.finish(added.select(name for name in frame.columns if name not in members))
@@ -186,9 +181,6 @@ def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFra
 def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str], *, some_exact: bool) -> pl.DataFrame:
     """Add row by row: every member has the same thresholds."""
     check_sums(frame, _CELLS, [*keys, "threshold"])
-    sums = sums_on_one_grid(frame, keys)
-    if sums is not None:
-        return sums
     resolved = [pl.col("resolution").max()] if "resolution" in frame.columns else []  # "grid" > "exact"
     added = add_cells(frame, [*keys, "threshold"], *resolved, pl.len().alias("__members"))
     # Each threshold must have been counted for each member; grids of equal size may still differ.
@@ -202,87 +194,3 @@ def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str], *, some_
             hint='count with the same thresholds, or with thresholds="exact"',
         )
     return added
-
-
-def _add_exact(
-    frame: pl.DataFrame, first: NDArray[np.int64], keys: list[str], members: list[str]
-) -> pl.DataFrame:
-    """Add the rows at each distinct score, then accumulate again from the highest score down.
-
-    The counts are sorted by keys, members and threshold; those of a member begin at each of *first*.
-    """
-    heads = frame[first].select(*keys, *members, "tp", "fp")
-    # All rows of a member reach its lowest score.
-    check_sums(heads, ["tp", "fp"], keys)
-    begins = group_starts(heads, keys)
-    members_of, rows_of = np.append(begins, len(first)), np.append(first, len(frame))
-    columns: dict[str, Cells] = {}
-    sizes, end = [], 0
-    # What is computed on the way takes as much memory as the counts: whole groups, some at a time.
-    for part in runs_together(first[begins], _ROWS_AT_A_TIME):
-        mine = slice(members_of[part.start], members_of[part.stop])
-        start, stop = int(rows_of[mine.start]), int(rows_of[mine.stop])
-        rows = frame.slice(start, stop - start)
-        added, some = _added(rows, first[mine] - start, begins[part] - mine.start)
-        sizes.append(some)
-        begin, end = end, end + int(some.sum())
-        for name, values in added.items():
-            if name not in columns:
-                columns[name] = np.empty_like(values, shape=len(frame))
-            columns[name][begin:end] = values
-    group = np.repeat(np.arange(len(begins), dtype=np.uint32), np.concatenate(sizes))
-    # A small part of a large piece of memory would keep all of it.
-    found = {
-        name: values[:end] if 2 * end > len(values) else values[:end].copy()
-        for name, values in columns.items()
-    }
-    return heads[begins].select(keys)[group].with_columns(**found, resolution=pl.lit("exact"))
-
-
-def _added(
-    frame: pl.DataFrame, first: NDArray[np.int64], begins: NDArray[np.int64]
-) -> tuple[dict[str, Cells], NDArray[np.int64]]:
-    """Return the sums of some groups at each distinct score, and how many such scores each group has.
-
-    The members begin at each of *first*; those of a group at each of *begins*.
-    """
-    # The next row of a member has its next higher score.
-    highest = np.append(first[1:], len(frame)) - 1
-    rows = np.diff(first[begins], append=len(frame))
-    group = np.repeat(np.arange(len(begins), dtype=np.uint32), rows)
-    threshold = frame["threshold"].to_numpy()
-    # Members are added in their order, so that sums of weights are the same to the bit in every run.
-    order = np.argsort(threshold, kind="stable")
-    if len(begins) > 1:
-        order = order[np.argsort(group[order], kind="stable")]
-    threshold = threshold[order]
-    new = np.append(True, threshold[1:] != threshold[:-1])
-    new[np.cumsum(rows)[:-1]] = True
-    steps = np.flatnonzero(new)
-    group = group[steps]
-    lowest = np.flatnonzero(np.diff(group, prepend=-1))
-    columns: dict[str, Cells] = {"threshold": threshold[steps]}
-    for hit, missed in (("tp", "fn"), ("fp", "tn")):
-        at_score = np.add.reduceat(_increments(frame[hit].to_numpy(), highest)[order], steps)
-        columns[hit] = _reaching(at_score, lowest)
-        columns[missed] = columns[hit][lowest][group] - columns[hit]
-    return columns, np.diff(lowest, append=len(steps))
-
-
-def _increments(reached: Cells, highest: NDArray[np.int64]) -> Cells:
-    """Return the rows at each threshold, from those that reach it."""
-    rows: Cells = reached.copy()
-    rows[:-1] -= reached[1:]
-    rows[highest] = reached[highest]
-    return rows
-
-
-def _reaching(rows: Cells, first: NDArray[np.int64]) -> Cells:
-    """Return the sums of rows from each to the last of its group; *first* are the first rows of groups."""
-    if np.issubdtype(rows.dtype, np.integer):
-        before = np.cumsum(rows) - rows
-        sizes = np.diff(first, append=len(rows))
-        through = np.append(before[first[1:]], before[-1] + rows[-1])
-        return np.asarray(np.repeat(through, sizes) - before)
-    # The difference of two sums of weights would be rounded.
-    return np.asarray(np.concatenate([part[::-1].cumsum()[::-1] for part in np.split(rows, first[1:])]))

@@ -8,7 +8,6 @@ from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counts import same_grid
 from tests.logs import random_log, small_logs
 
 
@@ -178,39 +177,14 @@ GRIDS = {
 }
 
 
-@pytest.mark.parametrize("at_a_time", [1, 10, 1 << 18])
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
-def test_counts_on_one_grid_are_added_as_a_table(
-    monkeypatch: pytest.MonkeyPatch, grid: list[float], at_a_time: int
-) -> None:
-    monkeypatch.setattr(same_grid, "_ROWS_AT_A_TIME", at_a_time)
+def test_counts_on_one_grid_are_added_in_any_order(grid: list[float]) -> None:
     log = random_log(700)
     counts = nf.count_confusion(log, thresholds=grid)
     for over, by in (("fold", ["country"]), ("country", ["fold"]), (["country", "fold"], [])):
-        added = same_grid.sums_on_one_grid(counts, ["model", *by])
-        assert added is not None
-        assert_frame_equal(added, nf.count_confusion(log, thresholds=grid, by=by))
-        assert_frame_equal(nf.pool_counts(counts, over=over), added)
-        in_chunks = pl.concat([counts[:5], counts[5:]], rechunk=False)
-        assert_frame_equal(nf.pool_counts(in_chunks, over=over), added)
-
-
-def test_other_counts_are_not_added_as_a_table() -> None:
-    log = random_log(300)
-    counts = nf.count_confusion(log, thresholds=[0.0, 0.5])
-    pooled = nf.pool_counts(counts, over="fold")
-    weighted = nf.count_confusion(log.with_columns(weight=1.5), thresholds=[0.0, 0.5])
-    by = ["model", "country"]
-    for other in (counts.clear(), weighted, counts.with_columns(pl.col("tp").cast(pl.Int32)), counts[1:]):
-        assert same_grid.sums_on_one_grid(other, by) is None
-    doubled = pl.concat([counts, counts])
-    assert same_grid.sums_on_one_grid(doubled, by) is None
-    # The rows of a group may be apart, and in any order.
-    shuffled = counts.sample(fraction=1.0, shuffle=True, seed=1)
-    assert same_grid.sums_on_one_grid(shuffled, by) is None
-    assert_frame_equal(nf.pool_counts(shuffled, over="fold"), pooled)
-    by_threshold = counts.sort("threshold")
-    assert_frame_equal(nf.pool_counts(by_threshold, over="fold"), pooled)
+        expected = nf.count_confusion(log, thresholds=grid, by=by)
+        for other in (counts, counts.sample(fraction=1.0, shuffle=True, seed=1), counts.sort("threshold")):
+            assert_frame_equal(nf.pool_counts(other, over=over), expected)
 
 
 @pytest.mark.parametrize("words", [["exact", "grid"], ["grid", "exact"], ["exact", "exact"]], ids=str)
@@ -219,10 +193,7 @@ def test_a_sum_is_exact_where_all_counts_are(words: list[str]) -> None:
         "model": "a", "day": ["1", "1", "2", "2"], "threshold": [0.1, 0.2] * 2, "tp": [6, 2, 8, 1],
         "fp": [3, 1, 4, 2], "fn": [0, 4, 0, 7], "tn": [0, 2, 0, 2], "resolution": [*words, "exact", "grid"],
     })  # fmt: skip
-    added = same_grid.sums_on_one_grid(counts, ["model"])
-    assert added is not None
+    added = nf.pool_counts(counts, over="day")
     expected = ["exact" if words[0] == "exact" else "grid", "grid"]
     assert added["resolution"].to_list() == expected
     assert added.select("tp", "fp", "fn", "tn").rows() == [(14, 7, 0, 0), (3, 3, 11, 4)]
-    no_word = counts.with_columns(resolution=pl.Series([None, "grid", "exact", "grid"]))
-    assert same_grid.sums_on_one_grid(no_word, ["model"]) is None
