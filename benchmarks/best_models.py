@@ -74,31 +74,6 @@ def _simulated(models: int, shift: float, logs: dict[str, int], *, paired: bool)
         yield claim, where, promised, number / logs[metric], logs[metric]
 
 
-def other_tests(effort: float) -> Iterator[Line]:
-    """Yield how often Hsu's comparisons, and the p-values of resampled logs, exclude one of equal models."""
-    logs = round(400 * effort)
-    for models in (2, 10):
-        rng, counts = np.random.default_rng([models, 5]), []
-        for log in range(logs):
-            drawn = _counted(rng, models, 0.0, same=True, paired=True)
-            counts.append(drawn.filter(threshold=THRESHOLD).with_columns(log=pl.lit(log)))
-        options: dict[str, Any] = {"prevalence": ETA, "units": "bucket", "repeats": 500}
-        hsu = nf.compare_best(pl.concat(counts), method="hsu", **options).filter(model="m0")
-        drawn = nf.probability_best(pl.concat(counts), **options)
-        where = f"{models} equal models, paired by buckets"
-        share = float(hsu["distinguishable"].fill_null(value=False).mean())
-        yield (
-            '`compare_best(f_beta, method="hsu")`: one of them distinguishable',
-            where,
-            "<= 0.05",
-            share,
-            logs,
-        )
-        any_of = drawn.group_by("log").agg(pl.col("distinguishable").any())["distinguishable"]
-        claim = "`probability_best(f_beta)`: any distinguishable"
-        yield claim, where, "none", float(any_of.mean()), logs
-
-
 def _counted(
     rng: np.random.Generator, models: int, shift: float, *, same: bool, paired: bool
 ) -> pl.DataFrame:

@@ -558,9 +558,8 @@ def own_thresholds(effort: float) -> Iterator[Seen]:
 
 def best(effort: float) -> Iterator[Seen]:
     """Equal models, and two of which one is better."""
-    for lines in (best_models.claims, best_models.other_tests):
-        for line in lines(effort):
-            yield Seen(*line)
+    for line in best_models.claims(effort):
+        yield Seen(*line)
 
 
 def crossovers(effort: float) -> Iterator[Seen]:

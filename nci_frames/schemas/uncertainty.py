@@ -189,13 +189,9 @@ BEST_MODELS = FrameSchema(
     MODEL,
     VALUE,
     share("probability", "share of the resampled logs it is the best of", "undefined"),
-    share("p_value", "two-sided, of the best against this one", "the best, undefined, or a reason"),
-    flag("distinguishable", "whether the best is significantly better", "undefined"),
     _DEFINED,
     TOLD[0],
-    text(
-        "reason", "why resampling says nothing of the difference, or the log cannot tell the value", "neither"
-    ),
+    text("reason", "why resampling says too little, or the log cannot tell the value", "neither"),
 )
 CROSS_FITS = FrameSchema(
     "cross-fits",

@@ -104,7 +104,6 @@ OF_ONE: list[tuple[str, dict[str, Any], str]] = [
     ("bootstrap", {"threshold": 0.25}, "0.25 is not one of the counted thresholds.*model 'forest'"),
     ("bootstrap", {"metric": ["f_beta", "roc_auc"], "threshold": 0.25}, "not one of the counted thresholds"),
     ("compare_best", {"metric": "pos_fraction"}, "'pos_fraction' cannot be ranked"),
-    ("compare_best", {"method": "hsu", "simultaneous": True}, "simultaneous needs method='mcs'"),
     ("compare_best", {"repeats": 99}, "repeats must be"),
     ("compare_folds", {"test": "paired"}, "test must be one of 'paired_t'.*did you mean 'paired_t'"),
     ("compare_folds", {"correction": "bonferroni"}, "correction must be one of 'none', 'holm'"),

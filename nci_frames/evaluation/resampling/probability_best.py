@@ -5,14 +5,17 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Prevalences
-from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.metrics import Metric, asked_metric
+from nci_frames.evaluation.metrics import PR_AUC, Metric, asked_metric, called_metric, curve_asked
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.metrics.rounding import rounding
+from nci_frames.evaluation.projection.projection import project_checked
+from nci_frames.evaluation.rates.clusters import class_worth
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.rates.rates import compute_rates, with_worth
+from nci_frames.evaluation.resampling.honest_bounds import with_area_flags
 from nci_frames.evaluation.resampling.replicates import (
     Replicates,
     labelled_cases,
@@ -20,8 +23,7 @@ from nci_frames.evaluation.resampling.replicates import (
     takes_own_thresholds,
 )
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.evaluation.resampling.supported_values import with_support
-from nci_frames.schemas import BEST_MODELS
+from nci_frames.schemas import BEST_MODELS, COUNTS
 from nci_frames.schemas.checked import checked
 
 __all__ = ["probability_best", "shares_of_best", "with_reasons"]
@@ -30,9 +32,7 @@ __all__ = ["probability_best", "shares_of_best", "with_reasons"]
 #: buckets differ in size and in kind, and what few of them show is too narrow.
 _LEAST_ROWS, _LEAST_BUCKETS = 2, 10
 _FEW_BUCKETS = "fewer than 10 buckets of equal size have rows of a class"
-_NO_SPREAD = "no resampled log differs: a class has one row, or all of its rows the same decision"
-#: Differences are computed from doubles: so much of the values is rounding.
-_ROUNDING = 1e-12
+_ONE_ROW = "no resampled log differs: a class has one row"
 _CASE = ("metric", "method", "prevalence", "beta")
 
 
@@ -49,7 +49,6 @@ def probability_best(
     seed: int = 0,
     units: str | None = None,
     over: str | None = None,
-    level: float = 0.95,
 ) -> pl.DataFrame:
     """Return how often each model is the best in resampled logs, at each prevalence and beta.
 
@@ -80,8 +79,6 @@ def probability_best(
         None, or a key whose values score the same units again, such as the repeats of a cross-validation: the
         metric is taken within each of them and averaged, in the log and in every resampled log. It needs
         *units*.
-    level
-        A model is distinguishable if its p-value is below 1 - level.
 
     Returns
     -------
@@ -99,15 +96,11 @@ def probability_best(
     value           Float64 the metric of the counts themselves         undefined
     probability     Float64 share of the resampled logs in which it is  undefined in all of them, or a class
                             the best; those that tie share              has one row, or is in one bucket
-    p_value         Float64 two-sided, of the best *value* against this the best, undefined, or *reason*
-                                                                        says why
-    distinguishable Boolean whether the best is significantly better    p_value is null, unless the best
     repeats         Int64   resampled logs in which it is defined       never
     supported       Boolean whether the log can tell *value* at this    the prevalence is hidden
                             prevalence
-    reason          String  why resampling says nothing of the          neither
-                            difference; otherwise why the log cannot
-                            tell the value
+    reason          String  why resampling says too little; otherwise   neither
+                            why the log cannot tell the value
     =============== ======= =========================================== ================================
 
     Raises
@@ -122,12 +115,12 @@ def probability_best(
 
     Notes
     -----
-    The p-value is twice the smaller of two shares of resampled logs: those in which the best is not better
-    than the model, and those in which it is not worse (each with one added to the number and to the total).
-    There is none where a class that the metric depends on has one row, or, with *units*, rows in fewer than
-    10 buckets of equal size: few buckets show too little of how much they vary.
-    Identical models share their probability, and have p-value 1 with *units*. The probability is that of the
-    bootstrap, not a posterior; the p-values are not corrected for the number of models.
+    Identical models share their probability. It is that of the bootstrap, not a posterior, and no test: with
+    ten equal models one is often ahead of the others by far. ``compare_best`` tests which models may be the
+    best.
+
+    Resampling says too little where a class that the metric depends on has one row, or, with *units*, rows in
+    fewer than 10 buckets of equal size: few buckets show too little of how much they vary.
 
     References
     ----------
@@ -142,12 +135,11 @@ def probability_best(
     ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
     ... })
     >>> nf.probability_best(counts, prevalence=[0.01, 0.5]).select(
-    ...     "prevalence", "model", pl.col("value", "probability").round(2), "distinguishable"
+    ...     "prevalence", "model", pl.col("value", "probability").round(2)
     ... ).rows()
-    [(0.01, 'a', 0.71, 1.0, False), (0.01, 'b', 0.42, 0.0, True), (0.5, 'a', 0.75, 0.0, True),
-    (0.5, 'b', 0.88, 1.0, False)]
+    [(0.01, 'a', 0.71, 1.0), (0.01, 'b', 0.42, 0.0), (0.5, 'a', 0.75, 0.0), (0.5, 'b', 0.88, 1.0)]
     """
-    logs = Resampling(units, over, repeats=repeats, seed=seed, level=level)
+    logs = Resampling(units, over, repeats=repeats, seed=seed)
     frame = whole_counts(counts)
     table = shares_of_best(frame, logs, metric=metric, prevalence=prevalence, beta=beta, threshold=threshold)
     if table.is_empty():
@@ -156,7 +148,7 @@ def probability_best(
     values = table.select(
         "model", *logs.keys(frame), "metric", pl.col("__own").alias("prevalence"), "beta", "value"
     )
-    told = with_support(values, frame, metric, logs, prevalence=prevalence, beta=beta, threshold=at)
+    told = _with_support(values, frame, metric, logs, prevalence=prevalence, beta=beta, threshold=at)
     return BEST_MODELS.finish(with_reasons(table.drop("__own"), told))
 
 
@@ -179,7 +171,7 @@ def shares_of_best(
         empty = BEST_MODELS.empty(frame.select(keys)).drop("supported")
         return empty.with_columns(__own=pl.lit(None, pl.Float64))
     known = asked_metric(metric)
-    table = pl.concat(_compared(models, known, logs.level, by_rows=logs.units is None) for models in groups)
+    table = pl.concat(_compared(models, known, by_rows=logs.units is None) for models in groups)
     return table.drop("threshold").sort(*keys, *_CASE, "model")
 
 
@@ -189,10 +181,9 @@ def with_reasons(table: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     return table.hstack(flags).with_columns(reason=pl.coalesce("reason", "why")).drop("why")
 
 
-def _compared(models: list[Replicates], metric: Metric, level: float, *, by_rows: bool) -> pl.DataFrame:
+def _compared(models: list[Replicates], metric: Metric, *, by_rows: bool) -> pl.DataFrame:
     """Compare the models of one group of keys."""
     sign = better_sign(metric)
-    value = sign * np.stack([m.value for m in models])  # model, case
     values = sign * np.stack([m.values for m in models])  # model, replicate, case
     defined = ~np.isnan(values)
     comparable = np.where(defined, values, -np.inf)
@@ -206,46 +197,62 @@ def _compared(models: list[Replicates], metric: Metric, level: float, *, by_rows
     freedom = np.stack([m.freedom for m in models])
     # One row, or one bucket, is the same in every resampled log.
     probability[:, (freedom < 1).any(axis=0)] = np.nan
-    own = np.where(np.isnan(value), -np.inf, value)
-    most = own.max(axis=0)
-    with np.errstate(invalid="ignore"):
-        # Of those that tie the first.
-        best = np.argmax((own == most) | (most - own <= rounding(metric, most)), axis=0)
-    is_best = (np.arange(len(models))[:, None] == best) & ~np.isnan(value)
-    of_best = values[best, :, np.arange(len(best))].T
-    with np.errstate(invalid="ignore"):
-        difference = np.where(of_best == values, 0.0, of_best - values)
-        difference[np.abs(difference) <= rounding(metric, of_best)] = 0.0
-    both = (~np.isnan(difference)).sum(axis=1)
-    fewer = np.minimum((difference <= 0).sum(axis=1), (difference >= 0).sum(axis=1))
-    p_value = np.minimum(1, 2 * (1 + fewer) / (1 + both))
-    p_value[is_best | (both < 2) | np.isnan(value)] = np.nan
-    few = freedom < (_LEAST_ROWS if by_rows else _LEAST_BUCKETS) - 1
-    few |= few[best, np.arange(len(best))]
-    fixed = ~np.isnan(p_value) & (few | _without_spread(difference, values))
-    why = np.where(few & (not by_rows), _FEW_BUCKETS, _NO_SPREAD)
-    p_value[fixed] = np.nan
+    few = (freedom < (_LEAST_ROWS if by_rows else _LEAST_BUCKETS) - 1).any(axis=0)
     etas = np.array([m.cases["prevalence"].fill_null(np.nan).to_numpy() for m in models])
     one_eta = (etas == etas[0]).all(axis=0)
-    p = pl.Series(p_value.ravel(), nan_to_null=True)
     return labelled_cases(
         models,
         __own="prevalence",
         prevalence=pl.when(pl.Series(np.tile(one_eta, len(models)))).then("prevalence"),
         value=pl.Series(np.concatenate([m.value for m in models]), nan_to_null=True),
         probability=pl.Series(probability.ravel(), nan_to_null=True),
-        p_value=p,
-        distinguishable=pl.when(pl.Series(is_best.ravel())).then(False).otherwise(p < 1 - level),
         repeats=pl.Series(defined.sum(axis=1).astype(np.int64).ravel()),
-        reason=pl.when(pl.Series(fixed.ravel())).then(pl.Series(why.ravel().tolist(), dtype=pl.String)),
+        reason=pl.when(pl.Series(np.tile(few, len(models)))).then(
+            pl.lit(_ONE_ROW if by_rows else _FEW_BUCKETS)
+        ),
     )
 
 
-def _without_spread(difference: Floats, values: Floats) -> NDArray[np.bool_]:
-    """Return whether every resampled log has one difference, other than 0: it tells nothing of its spread."""
-    known = np.isfinite(difference)
-    highest = np.where(known, difference, -np.inf).max(axis=1)
-    lowest = np.where(known, difference, np.inf).min(axis=1)
-    rounding = _ROUNDING * np.where(np.isfinite(values), np.abs(values), 0).max(axis=(0, 1))
-    one_value = highest - lowest <= rounding
-    return np.asarray(one_value & (np.maximum(np.abs(highest), np.abs(lowest)) > rounding))
+def _with_support(
+    table: pl.DataFrame,
+    counts: pl.DataFrame,
+    metric: str | pl.Expr,
+    logs: Resampling,
+    *,
+    prevalence: Prevalences,
+    beta: float | Sequence[float],
+    threshold: float | Literal["own"] | None,
+) -> pl.DataFrame:
+    """Add ``supported`` and ``reason`` to values of a metric, in the order of the table.
+
+    Parameters
+    ----------
+    table
+        model, the keys, metric, prevalence, beta and value, at one operating point of each model.
+    counts
+        The whole counts that the values were computed from.
+    metric, logs, prevalence, beta, threshold
+        What was asked for. With ``logs.over`` the log must be able to tell the value within each value of it.
+    """
+    worth = None if logs.units is None else class_worth(counts, logs.units)
+    pooled = logs.without_units(counts)
+    keys, kept = ["model", *COUNTS.keys(pooled.columns)], ["model", *logs.keys(counts)]
+    if threshold == "own" and not pooled.select(keys).is_duplicated().any():
+        # Of one threshold none is chosen.
+        threshold = None
+    if curve_asked(metric) is not None or threshold == "own":
+        groups = pooled.select(keys).unique().sort(keys)
+        each = table.join(groups, on=kept, how="left", nulls_equal=True, maintain_order="left_right")
+        if threshold == "own" and called_metric(metric).needs_fpr is not False:
+            # The best of all thresholds is supported where PR-AUC is.
+            each = each.with_columns(metric=pl.lit(PR_AUC.name))
+        told = with_area_flags(each, pooled, keys, worth).with_columns(metric=pl.lit(table["metric"].first()))
+    else:
+        rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
+        points = rates if threshold is None else select_operating_points(rates, threshold=threshold)
+        told = project_checked(points, metrics=[metric], prevalence=prevalence, beta=beta)
+    at = [*kept, "metric", "prevalence", "beta"]
+    supported = told.group_by(at, maintain_order=True).agg(
+        pl.col("supported").all(ignore_nulls=False), pl.col("reason").drop_nulls().first()
+    )
+    return table.join(supported, on=at, how="left", nulls_equal=True, maintain_order="left")

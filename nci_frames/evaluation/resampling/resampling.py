@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 import polars as pl
 
 from nci_frames.base.arguments import check_level, check_repeats, check_seed
+from nci_frames.base.errors import SchemaError
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.schemas import COUNTS
 
@@ -42,8 +43,18 @@ class Resampling:
         return [(1 - self.level) / 2, (1 + self.level) / 2]
 
     def keys(self, counts: pl.DataFrame) -> list[str]:
-        """Return the keys of the counts that are left in results."""
-        return [key for key in COUNTS.keys(counts.columns) if key not in (self.units, self.over)]
+        """Return the keys of the counts that are left in results.
+
+        Raises
+        ------
+        SchemaError
+            If the counts lack the key of the units, or the one that is averaged over.
+        """
+        keys = COUNTS.keys(counts.columns)
+        for option, key in (("over", self.over), ("units", self.units)):
+            if key is not None and key not in keys:
+                raise SchemaError.missing_column(key, option, "the keys of the counts frame", keys)
+        return [key for key in keys if key not in (self.units, self.over)]
 
     def without_units(self, counts: pl.DataFrame) -> pl.DataFrame:
         """Return the counts with the rows of all units added."""

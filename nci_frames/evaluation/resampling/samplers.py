@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms
 from nci_frames.evaluation.resampling.draws import (
@@ -19,7 +19,6 @@ from nci_frames.evaluation.resampling.draws import (
     times_drawn,
 )
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.schemas import COUNTS
 
 __all__ = ["Sampler", "samplers_of"]
 
@@ -78,8 +77,6 @@ def samplers_of(frame: pl.DataFrame, logs: Resampling) -> Iterator[Sampler[Any]]
     ------
     ParameterError
         If there are too few buckets, or rows without one; if there is ``over`` without ``units``.
-    SchemaError
-        If the counts lack the key ``units``, or ``over``.
     """
     if logs.over is not None:
         return _of_repeats(frame, logs.units, logs.over)
@@ -89,9 +86,6 @@ def samplers_of(frame: pl.DataFrame, logs: Resampling) -> Iterator[Sampler[Any]]
 
 
 def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[Sampler[Any]]:
-    keys = COUNTS.keys(frame.columns)
-    if over not in keys:
-        raise SchemaError.missing_column(over, "over", "the keys of the counts frame", keys)
     if units is None or units == over:
         raise ParameterError(
             "over needs units: another log has other units, whose rows belong together in all repeats",

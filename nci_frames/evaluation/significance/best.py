@@ -8,7 +8,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Prevalences
-from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.replicated import REPLICATED
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -19,8 +18,6 @@ from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.best_sets import (
     Contenders,
     confidence_set,
-    hsu_bounds,
-    hsu_test,
     pairwise_bounds,
     pairwise_limit,
     ranked_groups,
@@ -30,7 +27,6 @@ from nci_frames.schemas.checked import checked
 
 __all__ = ["compare_best"]
 
-Method = Literal["mcs", "hsu"]
 Flags = NDArray[np.bool_]
 
 _UNDEFINED = "the metric is undefined"
@@ -57,7 +53,6 @@ def compare_best(
     units: str | None = None,
     over: str | None = None,
     level: float = 0.95,
-    method: Method = "mcs",
     simultaneous: bool = False,
     repeats: int = 2000,
     seed: int = 0,
@@ -92,12 +87,8 @@ def compare_best(
         *units*.
     level
         Confidence, in (0, 1); a model is distinguishable from the best if its p-value is below 1 - level.
-    method
-        "mcs": the model confidence set of Hansen, Lunde and Nason. "hsu": Hsu's multiple comparisons with the
-        best. Notes say what each promises.
     simultaneous
-        Whether the level holds for all prevalences and betas together, and not for each of them. Only with
-        "mcs".
+        Whether the level holds for all prevalences and betas together, and not for each of them.
     repeats
         Number of resampled logs, 100 to 1,000,000.
     seed
@@ -147,11 +138,10 @@ def compare_best(
     with the largest of them that resampled logs have if all models are equal. With *units* all models get the
     same draws, so that correlation between models counts.
 
-    "mcs" removes the model that is farthest behind, and repeats the test with those that are left (statistic
-    T_R). Its set holds all models that are the best with probability *level*; of equal models, any is
-    distinguishable with probability 1 - *level* at most. The bounds are those of all pairs at once. "hsu"
-    promises less, and so excludes more: each model that is the best is kept with probability *level*. If
-    several are equally good, one of them is distinguishable more often. Its bounds always contain 0.
+    The model confidence set of Hansen, Lunde and Nason: the model that is farthest behind is removed, and the
+    test repeated with those that are left (statistic T_R). The set holds all models that are the best with
+    probability *level*; of equal models, any is distinguishable with probability 1 - *level* at most. The
+    bounds are those of all pairs at once.
 
     The models of group 1 may be the best. Each later group holds the best model that is left, and those that
     are not behind it by more than the simultaneous bounds of all pairs allow.
@@ -168,8 +158,7 @@ def compare_best(
 
     References
     ----------
-    Hansen, Lunde and Nason (2011), The model confidence set, doi:10.3982/ECTA5771; Hsu (1984), Constrained
-    simultaneous confidence intervals for multiple comparisons with the best, doi:10.1214/aos/1176346732.
+    Hansen, Lunde and Nason (2011), The model confidence set, doi:10.3982/ECTA5771.
 
     Examples
     --------
@@ -183,8 +172,6 @@ def compare_best(
     [('a', -0.01, False), ('b', 0.01, False), ('c', -0.29, True)]
     """
     logs = Resampling(units, over, repeats=repeats, seed=seed, level=level, least_repeats=100)
-    if simultaneous and method == "hsu":
-        raise ParameterError("simultaneous needs method='mcs'", found="method='hsu'", hint="omit one of them")
     frame = whole_counts(counts)
     groups = resample_models(
         frame, metric, logs, prevalence=prevalence, beta=beta, threshold=threshold, prior=True
@@ -193,13 +180,11 @@ def compare_best(
     if not groups:
         return BEST_COMPARISONS.empty(frame.select(keys))
     sign = better_sign(asked_metric(metric))
-    tables = [_compared(models, sign, level, method, simultaneous=simultaneous) for models in groups]
+    tables = [_compared(models, sign, level, simultaneous=simultaneous) for models in groups]
     return BEST_COMPARISONS.finish(pl.concat(tables).drop("threshold").sort(*keys, *_CASE, "model"))
 
 
-def _compared(
-    models: list[Replicates], sign: int, level: float, method: Method, *, simultaneous: bool
-) -> pl.DataFrame:
+def _compared(models: list[Replicates], sign: int, level: float, *, simultaneous: bool) -> pl.DataFrame:
     """Compare the models of one group of keys."""
     # Infinite values have no distance.
     value = _finite(sign * np.stack([m.value for m in models]))  # model, case
@@ -223,13 +208,10 @@ def _compared(
     for together in [some] if simultaneous and some else [[place] for place in some]:
         group = [cases[place] for place in together]
         limit = pairwise_limit(group, level)
-        bounds = pairwise_bounds(group, limit) if method == "mcs" else hsu_bounds(group, level)
-        for place, (p, doubt), (lower, upper) in zip(
-            together, _p_values(group, level, method), bounds, strict=True
-        ):
+        for place, (p, doubt) in zip(together, _p_values(group, level), strict=True):
             mine = told[:, place], place
             results["p_value"][mine], doubtful[mine] = p, doubt
-            results["lower"][mine], results["upper"][mine] = lower, upper
+            results["lower"][mine], results["upper"][mine] = pairwise_bounds(cases[place], limit)
             groups[mine] = ranked_groups(cases[place], p >= 1 - level, limit)
     results["difference"] = _ahead(value)
     for name in ("difference", "lower", "upper"):
@@ -295,11 +277,10 @@ def _ahead(value: Floats) -> Floats:
     return ahead
 
 
-def _p_values(cases: list[Contenders], level: float, method: Method) -> list[tuple[Floats, Flags]]:
+def _p_values(cases: list[Contenders], level: float) -> list[tuple[Floats, Flags]]:
     """Return the p-values of each case, and where they are doubtful: where only few rows speak against it."""
-    test = confidence_set if method == "mcs" else hsu_test
-    careful = test(cases, steady=True)
+    careful = confidence_set(cases, steady=True)
     same = all(np.array_equal(case.lead(steady=True), case.lead(steady=False)) for case in cases)
-    careless = careful if same else test(cases, steady=False)
+    careless = careful if same else confidence_set(cases, steady=False)
     alpha = 1 - level
     return [(p, (p >= alpha) & (q < alpha)) for p, q in zip(careful, careless, strict=True)]

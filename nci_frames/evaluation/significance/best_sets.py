@@ -12,8 +12,6 @@ from nci_frames.base.typing import Floats
 __all__ = [
     "Contenders",
     "confidence_set",
-    "hsu_bounds",
-    "hsu_test",
     "pairwise_bounds",
     "pairwise_limit",
     "ranked_groups",
@@ -112,7 +110,7 @@ class Contenders:
             )
         return farthest
 
-    def half_width(self, lead: float | Floats) -> Floats:
+    def half_width(self, lead: float) -> Floats:
         """Return the half-widths of intervals that reach so many standard errors, corrected as leads are."""
         from scipy.special import ndtr, stdtrit  # noqa: PLC0415  (as above)
 
@@ -201,32 +199,6 @@ def confidence_set(cases: list[Contenders], *, steady: bool = True) -> list[Floa
         found[place][left[place].remove()] = highest
 
 
-def hsu_test(cases: list[Contenders], *, steady: bool = True) -> list[Floats]:
-    """Return the p-value of each model of each case by Hsu's multiple comparisons with the best.
-
-    It is that of Dunnett's one-sided test with the model as the control: whether another is better.
-    """
-    found = []
-    for case in cases:
-        lead = case.lead(steady=steady)
-        p_value = np.ones(case.size)
-        for model in range(case.size):
-            behind = lead[:, model].max()
-            if behind > 0:
-                drawn = _dunnett(case, model)
-                p_value[model] = (1 + np.count_nonzero(drawn >= behind)) / (1 + len(drawn))
-        found.append(p_value)
-    return found
-
-
-def _dunnett(case: Contenders, model: int) -> Floats:
-    """Return the largest lead over a model in each resampled log, if all were equal."""
-    others = np.delete(np.arange(case.size), model)
-    if not len(others):
-        return np.zeros(case.deviation.shape[1])
-    return np.asarray((-case.leads_drawn(model, others)).max(axis=0))
-
-
 def pairwise_limit(cases: list[Contenders], level: float) -> float:
     """Return the lead, in standard errors, that no pair of equal models has in *level* of all logs."""
     drawn = np.max([case.farthest_drawn for case in cases], axis=0)
@@ -247,25 +219,10 @@ def ranked_groups(case: Contenders, first: Flags, limit: float) -> NDArray[np.in
     return groups.astype(np.int64)
 
 
-def pairwise_bounds(cases: list[Contenders], limit: float) -> Iterator[tuple[Floats, Floats]]:
-    """Yield bounds of the distance of each model from the best of the others, by all pairs at once."""
-    for case in cases:
-        half = case.half_width(limit)
-        yield _least_of_others(case, case.difference - half), _least_of_others(case, case.difference + half)
-
-
-def hsu_bounds(cases: list[Contenders], level: float) -> Iterator[tuple[Floats, Floats]]:
-    """Yield Hsu's constrained bounds of the distance of each model from the best of the others."""
-    for case in cases:
-        # Of each model (row) as the control.
-        leads = np.array([np.quantile(_dunnett(case, model), level) for model in range(case.size)])
-        half = case.half_width(leads[:, None])
-        upper = np.maximum(_least_of_others(case, case.difference + half), 0.0)
-        possible = ~(upper <= 0)
-        lower = np.minimum(case.difference - half.T, 0.0)
-        lower[:, ~possible] = np.inf
-        alone = possible & (possible.sum() == 1)
-        yield np.where(alone, 0.0, _least_of_others(case, lower)), upper
+def pairwise_bounds(case: Contenders, limit: float) -> tuple[Floats, Floats]:
+    """Return bounds of the distance of each model from the best of the others, from those of all pairs."""
+    half = case.half_width(limit)
+    return _least_of_others(case, case.difference - half), _least_of_others(case, case.difference + half)
 
 
 def _least_of_others(case: Contenders, bound: Floats) -> Floats:

@@ -29,9 +29,6 @@ def test_two_binomials() -> None:
     error = 4 * np.sqrt(expected * (1 - expected) / 20_000)
     assert table["probability"].to_list() == pytest.approx([1 - expected, expected], abs=error)
     assert table["probability"].sum() == pytest.approx(1)
-    not_better = np.tril(joint).sum()
-    assert table["p_value"].to_list() == [pytest.approx(2 * not_better, abs=2 * error), None]
-    assert table["distinguishable"].to_list() == [False, False]
     assert table["repeats"].to_list() == [20_000] * 2
 
 
@@ -46,8 +43,6 @@ def test_identical_models_share() -> None:
             counts, metric=statistic, prevalence=[0.01, 0.1], units="bucket", **options
         )  # type: ignore[arg-type]
         assert set(table["probability"]) == {0.5}
-        assert set(table.filter(model="twin")["p_value"]) == {1.0}
-        assert not table["distinguishable"].any()
 
 
 def test_pairing_by_units_tells_more_than_rows_apart() -> None:
@@ -59,8 +54,8 @@ def test_pairing_by_units_tells_more_than_rows_apart() -> None:
     log = pl.DataFrame({"unit": np.arange(4000), "label": label, "good": score, "noisy": worse})
     scan = nf.scan_predictions(log, scores={m: m for m in ("good", "noisy")}, unit="unit")
     counts = nf.count_confusion(nf.unit_buckets(scan), thresholds=np.linspace(-3, 5, 200).tolist())
-    paired = nf.probability_best(counts, metric="roc_auc", units="bucket").filter(model="noisy")
-    apart = nf.probability_best(nf.pool_counts(counts, over="bucket"), metric="roc_auc").filter(model="noisy")
+    paired = nf.compare_best(counts, metric="roc_auc", units="bucket").filter(model="noisy")
+    apart = nf.compare_best(nf.pool_counts(counts, over="bucket"), metric="roc_auc").filter(model="noisy")
     delong = nf.compare_auc(scan)["p_value"].item()
     assert paired["p_value"].item() < apart["p_value"].item()
     assert paired["p_value"].item() == pytest.approx(delong, abs=0.02)
@@ -77,12 +72,9 @@ def test_minimised_undefined_and_keys() -> None:
     shares = table.group_by("fold", "country").agg(pl.col("probability").sum())["probability"]
     assert shares.to_list() == pytest.approx([1.0] * len(shares))
     for _, pair in table.group_by("fold", "country"):
-        assert pair.sort("value")["p_value"][0] is None  # the fewest false alarms are the best
+        assert pair.sort("value")["probability"].is_sorted(descending=True)  # fewer false alarms are better
     never = nf.probability_best(points(a=30, b=0), metric="precision", prevalence=0.1)
-    assert never.select("model", "probability", "p_value", "distinguishable", "repeats").rows() == [
-        ("a", 1.0, None, False, 1000),
-        ("b", 0.0, None, None, 0),
-    ]
+    assert never.select("model", "probability", "repeats").rows() == [("a", 1.0, 1000), ("b", 0.0, 0)]
     rates = nf.select_operating_points(nf.compute_rates(counts), threshold=0.5)
     assert_frame_equal(nf.probability_best(rates, metric="false_alarms"), table)
     empty = nf.probability_best(counts.clear(), metric="recall")
@@ -104,12 +96,9 @@ def test_one_positive_tells_nothing_of_a_difference() -> None:
     )
     for metric in ("recall", "f_beta"):
         found = nf.probability_best(counts, metric=metric, prevalence=0.1).row(1, named=True)
-        assert (found["p_value"], found["distinguishable"]) == (None, None)
-        assert found["reason"].startswith("no resampled log differs")
-    # All positives of one model are found and none of the other: no spread either.
-    many = counts.with_columns(tp=pl.Series([9, 0]), fn=pl.Series([0, 9]))
-    assert nf.probability_best(many, metric="recall")["p_value"].to_list() == [None, None]
-    assert nf.probability_best(many, metric="fpr")["reason"].to_list() == [None, None]
+        assert found["probability"] is None
+        assert found["reason"] == "no resampled log differs: a class has one row"
+    assert nf.probability_best(counts, metric="fpr")["reason"].to_list() == [None, None]
 
 
 def test_own_thresholds_are_chosen_anew_in_every_resampled_log() -> None:
@@ -155,4 +144,4 @@ def test_of_models_that_differ_by_rounding_the_first_is_the_best() -> None:
     counts = nf.count_confusion(pl.concat(rows).cast({"score": pl.Float64}), thresholds="exact")
     table = nf.probability_best(counts, metric="pr_auc", prevalence=0.01, repeats=20)
     assert table["value"][0] < table["value"][1] == 1
-    assert table["p_value"].to_list() == [None, 1]
+    assert table["probability"].to_list() == [0.5, 0.5]

@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.evaluation.significance.best_sets import Contenders, confidence_set, hsu_bounds, hsu_test
+from nci_frames.evaluation.significance.best_sets import Contenders, confidence_set
 
 
 def points(tp: list[int], fp: list[int], positives: int = 100, negatives: int = 1000) -> pl.DataFrame:
@@ -72,20 +72,6 @@ def test_several_cases_at_once_are_one_set() -> None:
     wider, _ = confidence_set([case, other])
     assert (wider >= alone).all()
     assert wider.min() > alone.min()
-
-
-def test_hsu_of_two_models_is_one_sided() -> None:
-    rng = np.random.default_rng(2)
-    value, drawn = np.array([0.0, 1.7]), rng.normal(0, 0.7, (2, 5000)) + np.array([[0.0], [1.7]])
-    case = Contenders.of(value, drawn, np.zeros(2), np.full(2, 1e12))
-    (p_value,) = hsu_test([case])
-    (mcs,) = confidence_set([case])
-    assert p_value[0] == pytest.approx(mcs[0] / 2, abs=0.01)
-    assert p_value[1] == 1
-    ((lower, upper),) = hsu_bounds([case], 0.95)
-    assert upper[0] == 0  # Constrained: the first is not better than the second.
-    assert lower[1] == 0
-    assert lower[0] == pytest.approx(-1.7 - 1.645 * 0.7 * 2**0.5, abs=0.05)
 
 
 def test_columns_and_differences() -> None:
@@ -154,34 +140,29 @@ def test_undefined_values() -> None:
     assert found["difference"].null_count() == 1
 
 
-@pytest.mark.parametrize("method", ["mcs", "hsu"])
 @pytest.mark.parametrize("metric", ["lr_plus", "lr_minus", "diagnostic_odds_ratio"])
-def test_infinite_values(metric: str, method: str) -> None:
+def test_infinite_values(metric: str) -> None:
     """A value without a distance to others is compared with none of them, and others are not with it."""
     counts = points([60, 62, 30, 0], [0, 21, 25, 1000])
-    found = nf.compare_best(counts, metric=metric, prevalence=0.1, method=method)
+    found = nf.compare_best(counts, metric=metric, prevalence=0.1)
     rows = found.filter(pl.col("value").is_infinite())
     assert len(rows) > 0
     assert set(rows["reason"]) == {"the metric is infinite"}
     told = ["difference", "lower", "upper", "p_value", "distinguishable", "group"]
     assert rows.select(told).null_count().row(0) == (len(rows),) * 6
     names = rows["model"].to_list()
-    others = nf.compare_best(
-        counts.filter(~pl.col("model").is_in(names)), metric=metric, prevalence=0.1, method=method
-    )
+    others = nf.compare_best(counts.filter(~pl.col("model").is_in(names)), metric=metric, prevalence=0.1)
     assert others["value"].is_finite().all()
     without = found.filter(~pl.col("model").is_in(names))
     assert without.select("difference").equals(others.select("difference"))
 
 
-@pytest.mark.parametrize("method", ["mcs", "hsu"])
 @pytest.mark.parametrize("unit", [2.0**-900, 2.0**900])
-def test_the_unit_of_a_cost_changes_nothing_but_the_unit(unit: float, method: str) -> None:
+def test_the_unit_of_a_cost_changes_nothing_but_the_unit(unit: float) -> None:
     """The square of a very small or large difference is no longer a number."""
     counts = points([60, 62, 30], [20, 21, 25])
     plain, scaled = (
-        nf.compare_best(counts, metric=nf.expected_cost(c_fp=c, c_fn=c), prevalence=0.1, method=method)
-        for c in (1.0, unit)
+        nf.compare_best(counts, metric=nf.expected_cost(c_fp=c, c_fn=c), prevalence=0.1) for c in (1.0, unit)
     )
     assert scaled["p_value"].to_list() == plain["p_value"].to_list()
     assert scaled["distinguishable"].to_list() == plain["distinguishable"].to_list() == [False, False, True]
@@ -231,9 +212,8 @@ def test_own_thresholds_are_those_of_each_model() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("method", ["mcs", pytest.param("hsu", marks=pytest.mark.slow)])
-def test_ten_equal_models(method: str) -> None:
-    """Of 24 logs of ten equal models, unpaired: the set holds them all, Hsu's holds any one of them."""
+def test_ten_equal_models() -> None:
+    """Of 24 logs of ten equal models, unpaired: the set holds them all."""
     rng, size = np.random.default_rng(6), 24
     logs = pl.concat(
         points(rng.binomial(100, 0.6, 10).tolist(), rng.binomial(1000, 0.02, 10).tolist()).with_columns(
@@ -241,20 +221,14 @@ def test_ten_equal_models(method: str) -> None:
         )
         for log in range(size)
     )
-    found = nf.compare_best(logs, prevalence=[0.01, 0.1], method=method, repeats=150)  # type: ignore[arg-type]
+    found = nf.compare_best(logs, prevalence=[0.01, 0.1], repeats=150)  # type: ignore[arg-type]
     somebody = found.group_by("log", "prevalence").agg(pl.col("distinguishable").any())
-    one = found.filter(model="a")
-    rate = somebody if method == "mcs" else one
-    share = float(rate["distinguishable"].mean())  # type: ignore[arg-type]
     most = 0.05 + 2.5 * (0.05 * 0.95 / size) ** 0.5
-    assert share < most
-    if method == "hsu":
-        assert float(somebody["distinguishable"].mean()) > 0.1  # type: ignore[arg-type]
-    else:
-        together = nf.compare_best(logs, prevalence=[0.01, 0.1], repeats=150, simultaneous=True)
-        either = together.group_by("log").agg(pl.col("distinguishable").any())
-        assert float(either["distinguishable"].mean()) < most  # type: ignore[arg-type]
-        assert (together["p_value"] >= found["p_value"]).mean() > 0.95  # type: ignore[operator]
+    assert float(somebody["distinguishable"].mean()) < most  # type: ignore[arg-type]
+    together = nf.compare_best(logs, prevalence=[0.01, 0.1], repeats=150, simultaneous=True)
+    either = together.group_by("log").agg(pl.col("distinguishable").any())
+    assert float(either["distinguishable"].mean()) < most  # type: ignore[arg-type]
+    assert (together["p_value"] >= found["p_value"]).mean() > 0.95  # type: ignore[operator]
 
 
 def test_what_does_not_vary_has_no_width_however_large_the_lead() -> None:
@@ -273,12 +247,9 @@ def test_groups_are_led_by_the_best_that_is_left() -> None:
     # Six models far apart but for two pairs.
     tp = {"a": 900, "b": 899, "c": 700, "d": 500, "e": 499, "f": 498}
     counts = points(list(tp.values()), [50] * 6, positives=1000, negatives=10_000)
-    for method in ("mcs", "hsu"):
-        found = nf.compare_best(counts, repeats=200, method=method)
-        assert dict(found.select("model", "group").iter_rows()) == dict(
-            zip("abcdef", (1, 1, 2, 3, 3, 3), strict=True)
-        )
-        assert found.filter(pl.col("group") == 1).equals(found.filter(~pl.col("distinguishable")))
+    found = nf.compare_best(counts, repeats=200)
+    assert found["group"].to_list() == [1, 1, 2, 3, 3, 3]
+    assert found.filter(pl.col("group") == 1).equals(found.filter(~pl.col("distinguishable")))
     few = pl.concat(
         [counts, counts.head(1).with_columns(model=pl.lit("few"), tp=4, fn=1, fp=1, tn=9)],
         how="vertical_relaxed",

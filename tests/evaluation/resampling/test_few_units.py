@@ -51,9 +51,8 @@ def test_resampling_says_nothing_of_a_class_that_is_in_one_bucket() -> None:
     why = "fewer than 10 buckets of equal size have rows of a class"
     for metric, threshold in (("f_beta", 1.0), ("f_beta", "own"), ("recall", 1.0), ("roc_auc", None)):
         best = nf.probability_best(counts, metric=metric, threshold=threshold, **options)
-        assert best.select("probability", "p_value").null_count().row(0) == (2, 2)
-        assert best["distinguishable"].to_list() == [False, None]
-        assert best["reason"][1] == why
+        assert best["probability"].null_count() == 2
+        assert best["reason"].to_list() == [why] * 2
     found = nf.bootstrap(counts, metric=["precision", "recall"], threshold=1.0, **options)
     assert found.select("lower", "upper", "interval").null_count().row(0) == (4, 4, 4)
     area = nf.bootstrap(counts, metric="roc_auc", **options)
@@ -61,14 +60,14 @@ def test_resampling_says_nothing_of_a_class_that_is_in_one_bucket() -> None:
     # Of rates that do not need the class there is something to say.
     fpr = nf.probability_best(counts, metric="fpr", threshold=1.0, **options)
     assert fpr["probability"].null_count() == 0
-    assert fpr["p_value"].null_count() == 1
+    assert fpr["reason"].null_count() == 2
 
 
-def test_few_buckets_of_a_class_have_a_probability_but_no_p_value() -> None:
+def test_few_buckets_of_a_class_have_a_probability_and_a_doubt() -> None:
     options = {"metric": "f_beta", "threshold": 1.0, "prevalence": 0.1, "units": "bucket", "repeats": 200}
     few, many = (nf.probability_best(_few_units_of_positives(n), **options) for n in (5, 20))
-    assert (few["probability"].null_count(), few["p_value"].null_count()) == (0, 2)
-    assert (many["probability"].null_count(), many["p_value"].null_count()) == (0, 1)
+    assert (few["probability"].null_count(), few["reason"].null_count()) == (0, 0)
+    assert (many["probability"].null_count(), many["reason"].null_count()) == (0, 2)
 
 
 def test_a_report_without_bounds_shows_none() -> None:
