@@ -39,6 +39,8 @@ NAMES: dict[str, Any] = {
     "pl": pl,
     "nan": float("nan"),
     "log": LOG,
+    "one": LOG.head(1),
+    "few": nf.count_confusion(LOG.head(1), thresholds=[0.5], by=[]),
     "counts": nf.count_confusion(LOG, thresholds=[0.25, 0.5], by=[]),
     "other": nf.count_confusion(LOG, thresholds=[0.4], by=[]),
     "folds": nf.count_confusion(LOG, thresholds=[0.5], by="fold"),
@@ -128,6 +130,12 @@ PYTHON = (
     "nf.required_samples()",
     "nf.required_samples(delta=0.1)",
     "nf.precision_band(rates, prevalence=0.01)",
+    # One thing is named in the singular.
+    "nf.count_confusion(nf.scan_predictions([one.with_columns(score=pl.lit(None, pl.Float64))]))",
+    "nf.count_confusion(one, thresholds=[0.5], memory_limit=1)",
+    'nf.compute_rates(few.with_columns(tp=-pl.col("tp")))',
+    "nf.chart_roc(nf.compute_rates(few))",
+    "nf.subsample_study(few, prevalence=0.5)",
     # Charts and files.
     "nf.chart_p3(rates)",
     'nf.save_chart(nf.chart_roc(rates), "chart.gif")',
@@ -175,6 +183,24 @@ COMMANDS = (
     "nci-frames plan --positives 100 --delta 0.1",
     "nci-frames plan --positives 100 --tpr 0.5 --fpr 0.1",
     "nci-frames plan --positives 0 --negatives 9 --tpr 0.5 --fpr 0.1",
+    "nci-frames plan --half-width 0.1:0.3:lin:3",
+    # Options are named as the command or the job file has them.
+    "nci-frames report log.parquet --cost 200:nan",
+    "nci-frames report log.parquet --alerts 5",
+    "nci-frames report log.parquet --scores a=score --scores a=score",
+    "nci-frames report log.parquet --thresholds 0.5,0.2",
+    "nci-frames report log.parquet --thresholds logit:1",
+    "nci-frames report log.parquet --prevalence ,",
+    "nci-frames estimate invalid.parquet log.parquet",
+    "nci-frames sql t --dialect duckdb --thresholds nan",
+    "nci-frames sql t --dialect duckdb --positive 1_0",
+    "nci-frames sql t --dialect duckdb --positive yes",
+    "nci-frames ledger append ledger invalid.parquet",
+    "nci-frames ledger append ledger log.parquet --buckets 20",
+    "nci-frames ledger append ledger log.parquet --segments country --segments country",
+    "nci-frames ledger read ledger --out x.csv --since 2026-03-02 --until 2026-03-01",
+    "nci-frames check dated.toml --until 2020-01-01",
+    "nci-frames check dated.toml --until Monday",
 )
 
 
@@ -210,7 +236,8 @@ def of_command(line: str) -> str:
         raise done.exception
     if Path("nci-report").exists():
         raise AssertionError(f"a command that fails must not make the folder of the report: {line}")
-    return f"exit code {done.exit_code}\n{done.output}".rstrip("\n")
+    output = done.output.replace(f"{Path.cwd()}/", "")
+    return f"exit code {done.exit_code}\n{output}".rstrip("\n")
 
 
 #: Of each file, the names of its texts and what makes one.
@@ -243,6 +270,9 @@ def sources() -> Iterator[None]:
             LOG.with_columns(score=bad, label=pl.Series([None, *LOG["label"][1:]])).write_parquet(
                 "invalid.parquet"
             )
+            LOG.with_columns(score=bad).write_parquet("2026-03-01.parquet")
+            job = 'name = "x"\nthresholds = [0.5]\n[source]\npath = "{date:%Y-%m-%d}.parquet"\n'
+            Path("dated.toml").write_text(job)
             yield
         finally:
             os.chdir(before)

@@ -118,23 +118,6 @@ def test_a_name_from_data_is_no_option() -> None:
     assert str(error).splitlines()[0] == error.for_command_line().splitlines()[0]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "hint"),
-    [
-        (["--score", "scor"], "did you mean 'score'? name the column with --score score"),
-        (["--label", "text"], "e.g. --positive yes;"),
-        ([], "fix the log, or skip these rows with --on-invalid drop"),
-    ],
-)
-def test_hints_of_the_command_name_its_options(tmp_path: Path, arguments: list[str], hint: str) -> None:
-    log = pl.DataFrame({"model": "a", "label": [1, 0, None], "score": 0.5, "text": ["yes", "no", "no"]})
-    log.write_parquet(tmp_path / "log.parquet")
-    out = ["--out", str(tmp_path / "out")]
-    done = CliRunner().invoke(main, ["report", str(tmp_path / "log.parquet"), *out, *arguments])
-    assert done.exit_code in (2, 3)
-    assert hint in done.output
-
-
 def test_hints_name_only_options_that_the_command_has() -> None:
     error = NciFramesError("what", hint=f"say {Option('on_invalid', 'drop')} or {Option('fold', 'f')}")
     assert error.for_command_line({"on_invalid"}).endswith("say --on-invalid drop or fold='f'")
@@ -143,89 +126,28 @@ def test_hints_name_only_options_that_the_command_has() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ("ledger append LEDGER LOG", "skip these rows with --on-invalid drop"),
-        ("ledger append LEDGER LOG --keep-going", "skip these rows with --on-invalid drop"),
-        ("ledger append LEDGER LOG --buckets 20", "name the column with --unit"),
-        (
-            "ledger append LEDGER LOG --segments text --segments text",
-            "as --fold or repeat, or among --segments",
-        ),
-        ("estimate LOG LOG", "skip these rows with --on-invalid drop"),
-        ("run JOB", 'skip these rows with columns.on_invalid = "drop"'),
-        ("check JOB/score.toml", "did you mean 'score'? name the column with columns.score"),
-        ("check JOB/dated.toml --until 2020-01-01", "no window begins before --until"),
-        (
-            "check JOB --until Monday",
-            "'Monday' is not a date. Write 2026-03-01, or 2026-03-01T13 for an hour.",
-        ),
-        (
-            "ledger read LEDGER --out x.csv --since 2026-03-02 --until 2026-03-01",
-            "--since must be before --until",
-        ),
-        ("report LOG --cost 200:nan", "must be finite and >= 0"),
-        ("report LOG --alerts 5", "e.g. --alerts 50 --volume 1000000"),
-        ("report LOG --scores a=score --scores a=score", "the model 'a' is given twice"),
-        ("report LOG --thresholds 0.5,0.2", "sort them, and give each of them once"),
-        ("report LOG --thresholds logit:1", "a grid has 2 to 65,535 thresholds"),
-        ("report LOG --prevalence ,", "'' is not a number"),
-        ("sql t --dialect duckdb --thresholds nan", "thresholds must be numbers"),
-        ("sql t --dialect duckdb --positive 1_0", "--positive 1_0 alone"),
-        ("sql t --dialect duckdb --positive yes", "add --negative, the other label"),
-        ("plan --delta 0.1", "--delta needs the expected rates, --tpr and --fpr"),
-        ("plan --half-width 0.1:0.3:lin:3", "--half-width is one number, or TPR,FPR."),
+        ("ledger append LEDGER log.parquet --keep-going", "skip these rows with --on-invalid drop"),
+        ("run job.toml", 'skip these rows with columns.on_invalid = "drop"'),
+        ("check score.toml", "did you mean 'score'? name the column with columns.score"),
     ],
 )
-def test_messages_name_what_the_command_takes(tmp_path: Path, arguments: str, told: str) -> None:
-    log = pl.DataFrame({"model": "a", "label": [1, 0, None], "score": 0.5, "text": ["yes", "no", "no"]})
-    log.write_parquet(tmp_path / "log.parquet")
-    job = 'name = "x"\nthresholds = [0.5, 0.6]\n[source]\npath = "log.parquet"\n'
-    (tmp_path / "job.toml").write_text(job)
-    (tmp_path / "score.toml").write_text(f'{job}[columns]\nscore = "scor"\n')
-    dated = job.replace("log.parquet", "{date:%Y-%m-%d}")
-    (tmp_path / "dated.toml").write_text(dated)
-    (tmp_path / "2026-03-01").mkdir()
-    log.write_parquet(tmp_path / "2026-03-01" / "log.parquet")
-    places = {"LEDGER": tmp_path / "ledger", "LOG": tmp_path / "log.parquet", "JOB": tmp_path}
-    for name, place in places.items():
-        arguments = arguments.replace(name, str(place))
-    out = ["--out", str(tmp_path / "out")] if arguments.startswith("report") else []
-    done = CliRunner().invoke(main, [*arguments.split(), *out])
-    assert done.exit_code in (2, 3)
-    assert told in done.output
-
-
-ONE = pl.DataFrame({"model": ["a"], "label": [True], "score": [0.5]})
-NULL = ONE.with_columns(score=pl.lit(None, pl.Float64))
-COUNTS = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [1], "fp": [0], "fn": [0], "tn": [0]})
-
-
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        ("nf.scan_predictions('log.parquet', score='p')", "\n  where: 'log.parquet'\n"),
-        (
-            "nf.count_confusion(nf.scan_predictions([NULL]))",
-            "list of 1 source\n  found: 1 row: score is null",
-        ),
-        ("nf.compute_rates(COUNTS.with_columns(tp=-COUNTS['tp']))", "(1 of 1 row)"),
-        ("nf.chart_roc(nf.compute_rates(COUNTS))", "found: 1 row, none with both rates"),
-        ("nf.count_confusion(nf.scan_predictions(ONE), thresholds=[0.5], memory_limit=1)", "has 1 value\n"),
-        ("nf.subsample_study(COUNTS, prevalence=0.5)", "found: 1 positive and 0 negatives"),
-    ],
-)
-def test_one_thing_is_named_in_the_singular(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, told: str
+def test_messages_name_what_the_caller_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, told: str
 ) -> None:
+    """Those with a time or a folder in them; the others are in ``tests/texts.py``."""
     monkeypatch.chdir(tmp_path)
-    ONE.write_parquet("log.parquet")
-    with pytest.raises(NciFramesError) as caught:
-        eval(call)  # noqa: S307 - the calls stand above
-    assert told in str(caught.value)
+    pl.DataFrame({"model": "a", "label": [1, 0, None], "score": 0.5}).write_parquet("log.parquet")
+    job = 'name = "x"\nthresholds = [0.5, 0.6]\n[source]\npath = "log.parquet"\n'
+    Path("job.toml").write_text(job)
+    Path("score.toml").write_text(f'{job}[columns]\nscore = "scor"\n')
+    done = CliRunner().invoke(main, arguments.split())
+    assert done.exit_code == 3
+    assert told in done.output
 
 
 def test_a_command_names_one_thing_in_the_singular(tmp_path: Path) -> None:
     ledger, log, out = (str(tmp_path / name) for name in ("ledger", "log.parquet", "counts.csv"))
-    ONE.write_parquet(log)
+    pl.DataFrame({"model": ["a"], "label": [True], "score": [0.5]}).write_parquet(log)
     assert CliRunner().invoke(main, ["ledger", "append", ledger, log, "--thresholds", "0.5"]).exit_code == 0
     read = CliRunner().invoke(main, ["ledger", "read", ledger, "--out", out])
     assert read.stdout == f"written: {out} (1 row)\n"

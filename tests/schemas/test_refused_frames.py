@@ -236,50 +236,32 @@ def test_what_the_functions_give_is_what_their_schemas_say() -> None:
     assert checked == {frame.name for frame in schemas.FRAMES} - {"increments", "field"}
 
 
-_KEY_VALUES: dict[str, list[Any]] = {
-    "text": [
-        "",
-        "a",
-        "b",
-        "a text that is longer than twelve bytes",
-        "a text that is longer than twelve bytes!",
-        None,
-    ],
-    "number": [0, 1, -1, 2**40, None],
-    "fraction": [0.0, -0.0, 1.5, float("nan"), None],
-    "truth": [True, False, None],
-    "list": [[1], [1, 2], [], None],
-    "day": [date(2026, 1, 1), date(2026, 1, 2), None],
-}
-_KEY_TYPES = {
-    "text": pl.String,
-    "number": pl.Int64,
-    "fraction": pl.Float64,
-    "truth": pl.Boolean,
-    "list": pl.List(pl.Int64),
-    "day": pl.Date,
+_TEXTS = ["", "a", "b", "a text that is longer than twelve bytes", "a text that is longer than twelve bytes!"]
+_KEYS = {
+    "text": (pl.String, _TEXTS),
+    "number": (pl.Int64, [0, 1, -1, 2**40]),
+    "fraction": (pl.Float64, [0.0, -0.0, 1.5, float("nan")]),
+    "truth": (pl.Boolean, [True, False]),
+    "list": (pl.List(pl.Int64), [[1], [1, 2], []]),
+    "day": (pl.Date, [date(2026, 1, 1), date(2026, 1, 2)]),
 }
 
 
 @given(st.data())
 def test_runs_of_equal_keys_are_those_of_a_loop(data: st.DataObject) -> None:
     """Whatever the keys are; nulls may be left out."""
-    names = data.draw(st.lists(st.sampled_from(list(_KEY_TYPES)), min_size=1, max_size=2, unique=True))
-    nulls = data.draw(st.booleans())
-    values = {
-        name: st.sampled_from([value for value in _KEY_VALUES[name] if nulls or value is not None])
-        for name in names
-    }
-    rows = data.draw(st.lists(st.tuples(*(values[name] for name in names)), min_size=1, max_size=30))
-    frame = pl.DataFrame(rows, schema={name: _KEY_TYPES[name] for name in names}, orient="row")
+    names = data.draw(st.lists(st.sampled_from(list(_KEYS)), min_size=1, max_size=2, unique=True))
+    nulls = [None] if data.draw(st.booleans()) else []
+    values = [st.sampled_from([*_KEYS[name][1], *nulls]) for name in names]
+    rows = data.draw(st.lists(st.tuples(*values), min_size=1, max_size=30))
+    frame = pl.DataFrame(rows, schema={name: _KEYS[name][0] for name in names}, orient="row")
     told = [repr([v + 0.0 if isinstance(v, float) else v for v in row]) for row in rows]
     expected = [i for i in range(len(told)) if i == 0 or told[i] != told[i - 1]]
     cut = data.draw(st.integers(0, len(frame)))
     frame = pl.concat([frame[:cut], frame[cut:]], rechunk=data.draw(st.booleans()))
     first = runs.group_starts(frame, names)
     assert first.tolist() == expected
-    distinct = len({told[i] for i in expected}) == len(expected)
-    assert runs.is_distinct(frame, names, first) == distinct
+    assert runs.is_distinct(frame, names, first) == (len({told[i] for i in expected}) == len(expected))
 
 
 @pytest.mark.parametrize("row", [0, 1, 16_384, 16_385, 19_999, 20_000])
