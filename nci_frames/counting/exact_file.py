@@ -19,10 +19,9 @@ from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.out_of_memory.bounded import CHUNKS, Held, counted_parts, hold_rows
+from nci_frames.counting.out_of_memory.bounded import Held, counted_parts, hold_rows
 from nci_frames.counting.out_of_memory.result_file import write_counts
 from nci_frames.counting.out_of_memory.room import Room
-from nci_frames.counting.out_of_memory.scratch import Scratch
 from nci_frames.counting.out_of_memory.spilling import Spill
 from nci_frames.schemas.checked import checked
 
@@ -60,7 +59,7 @@ def sink_exact_counts(
         Maximum number of bytes that this process takes beyond those that it had. With n threads of Polars,
         320 million x sqrt(n) are for reading row groups of up to a million rows (larger ones take more);
         besides those, at least 100 million are needed, and 1,440 for each group. None stands for half of the
-        machine's memory.
+        machine's memory. The rows of a group that have weights must fit into it.
     progress
         Whether to show progress, if standard error is a terminal.
 
@@ -109,10 +108,10 @@ def sink_exact_counts(
     weighted = "weight" in raw
     dtype = np.float32 if raw["score"] == pl.Float32 else np.float64
     row = np.dtype(dtype).itemsize + 8 * weighted
-    room = Room.of(memory_limit, row, CHUNKS)
+    room = Room.of(memory_limit, row)
 
     def hold(groups: GroupNumbers) -> Held:
-        spill = Spill(Scratch(scratch, str(target)), dtype, weighted=weighted)
+        spill = Spill(scratch, str(target), dtype, weighted=weighted)
         return hold_rows(scan, groups, spill, room, progress=progress)
 
     with scratch_beside(target) as scratch:

@@ -10,25 +10,18 @@ from numpy.typing import NDArray
 from nci_frames.counting.engine.cells import Counts
 
 __all__ = [
-    "NOTHING",
     "Columns",
     "Floats",
     "Part",
     "Rows",
-    "Sums",
     "columns_of_counts",
     "count_distinct",
     "count_one",
-    "sums_from",
 ]
 
 Floats = NDArray[np.floating]
 #: threshold, tp, fp, fn, tn: group after group, the thresholds of each ascending.
 Columns = tuple[Floats, Counts, Counts, Counts, Counts]
-#: Weights of positives and of negatives.
-Sums = tuple[float, float]
-#: What changes no number that it is added to: 0.0 would change -0.0.
-NOTHING: Sums = (-0.0, -0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,27 +121,15 @@ def _weighted(rows: Rows, weights: NDArray[np.float64]) -> tuple[NDArray[np.int6
 
 
 def _weighted_one(scores: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64]) -> Columns:
-    distinct, tp, fp = sums_from(scores, labels, weights)
-    return distinct, tp, fp, tp[0] - tp, fp[0] - fp
-
-
-def sums_from(
-    scores: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64], above: Sums = NOTHING
-) -> tuple[Floats, NDArray[np.float64], NDArray[np.float64]]:
-    """Return distinct scores, and the weights of positives and negatives with at least each of them.
-
-    They are added from the highest score down, beginning with what lies above all of them; those of one score
-    in their order.
-    """
+    """Sum the weights of one group: from the highest score down, those of one score in their order."""
     order = np.argsort(scores, kind="stable")
     scores, labels, weights = scores[order], labels[order], weights[order]
     first = np.flatnonzero(_begins(scores))
-    reached = []
-    for place, of_class in enumerate((labels, ~labels)):
-        at_score = np.add.reduceat(np.where(of_class, weights, 0.0), first)
-        at_score[-1] += above[place]
-        reached.append(at_score[::-1].cumsum()[::-1])
-    return scores[first], reached[0], reached[1]
+    tp, fp = (
+        np.add.reduceat(np.where(of_class, weights, 0.0), first)[::-1].cumsum()[::-1]
+        for of_class in (labels, ~labels)
+    )
+    return scores[first], tp, fp, tp[0] - tp, fp[0] - fp
 
 
 def _begins(values: NDArray[np.generic]) -> NDArray[np.bool_]:

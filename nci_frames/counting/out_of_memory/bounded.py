@@ -23,10 +23,7 @@ from nci_frames.counting.out_of_memory.restoring import Chunk, chunks_of, load
 from nci_frames.counting.out_of_memory.room import Room
 from nci_frames.counting.out_of_memory.spilling import Spill
 
-__all__ = ["CHUNKS", "Held", "counted_parts", "hold_rows"]
-
-#: Chunks in memory at the same time: the one that is counted and the one that is written, which takes longer.
-CHUNKS = 2
+__all__ = ["Held", "counted_parts", "hold_rows"]
 
 #: Counts one chunk.
 Job = Callable[[], list[Part]]

@@ -1,24 +1,60 @@
 """One group with too many rows to be counted at once -> its counts, piece by piece.
 
-A piece has the rows from one score to before another. What lies above and below it is known before it is
-counted: of rows from their places in the sorted runs, of weights from the pieces above, which are added
-first.
+A piece has the rows between two scores, or all rows of one score. What lies above and below it is known
+before it is counted, from the places of the scores in the sorted runs.
 """
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.counting.engine.distinct import NOTHING, Columns, Floats, Part, Sums, count_one, sums_from
-from nci_frames.counting.out_of_memory import dividing
-from nci_frames.counting.out_of_memory.dividing import Cut, cuts_of
-from nci_frames.counting.out_of_memory.restoring import Chunk, Run, load_between, runs_of
+from nci_frames.counting.engine.distinct import Floats, Part, count_one
+from nci_frames.counting.out_of_memory.restoring import Chunk
 from nci_frames.counting.out_of_memory.spilling import Spill
 
 __all__ = ["pieces_of"]
+
+#: Of so many sorted rows, one is a sample: the last.
+_STEP = 1 << 11
+
+#: How many rows of each run, or of each class: negatives and positives.
+_Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Sorted rows of one class of the group in one block."""
+
+    spill: Spill
+    begin: int
+    rows: int
+
+    def scores(self, low: int, high: int) -> Floats:
+        """Return the scores of the rows from one place to before another."""
+        found: Floats = self.spill.read(self.begin, self.spill.row, slice(low, high))["score"]
+        return found
+
+    def samples(self) -> Floats:
+        """Return the last of every so many scores."""
+        places = range(_STEP - 1, self.rows, _STEP)
+        return np.concatenate([self.scores(0, 0), *(self.scores(place, place + 1) for place in places)])
+
+    def places(self, cuts: Floats) -> list[int]:
+        """Return how many rows lie before each cut, and how many before and at it, in turn."""
+        samples, found = self.samples(), [0]
+        sides: tuple[Literal["left", "right"], ...] = ("left", "right")
+        for cut, side in itertools.product(cuts, sides):
+            # The samples tell it but for less than a step.
+            low = int(np.searchsorted(samples, cut, side)) * _STEP
+            near = self.scores(low, min(low + _STEP - 1, self.rows))
+            found.append(low + int(np.searchsorted(near, cut, side)))
+        return [*found, self.rows]
 
 
 def pieces_of(spill: Spill, chunk: Chunk, most: int) -> Iterator[Callable[[], list[Part]]]:
@@ -31,41 +67,36 @@ def pieces_of(spill: Spill, chunk: Chunk, most: int) -> Iterator[Callable[[], li
     chunk
         The group.
     most
-        How many rows a piece may have.
+        How many rows a piece may have, unless they have one score.
 
     Raises
     ------
     ParameterError
-        If there are so many runs that pieces cannot be so small, or too many rows with weights have one
-        score.
+        If the rows have weights, which are added at once, or there are so many runs that pieces cannot be so
+        small.
     """
-    runs = runs_of(spill, chunk)
-    samples = most // dividing.STEP - len(runs)
+    if spill.weighted:
+        raise _too_large("rows of one group, whose weights are added at once", chunk.rows, most)
+    runs = []
+    for block, groups, rows in chunk.parts:
+        _, (sizes,) = spill.index(block, groups)
+        begins = block.rows + spill.row.itemsize * (rows.start + np.append(0, sizes[:-1]))
+        # Negatives, then positives.
+        runs += [_Run(spill, int(begin), int(size)) for begin, size in zip(begins, sizes, strict=True)]
+    samples = most // _STEP - len(runs)
     if samples < 1:
-        needed = (len(runs) + 1) * dividing.STEP
+        needed = (len(runs) + 1) * _STEP
         raise _too_large(f"a group of {chunk.rows:,} rows in {len(runs):,} runs", needed, most)
-    cuts = cuts_of(np.sort(np.concatenate([run.samples for run in runs])), samples)
-    inner = [[run.place(spill, cut) for run in runs] for cut in cuts]
-    places = np.array([[0] * len(runs), *inner, [run.rows for run in runs]])
-    ends: list[Cut | None] = [None, *cuts, None]
-    pieces = [
-        _Piece(spill, chunk.numbers, runs, places, place, _one_score(ends[place], ends[place + 1]))
-        for place in range(len(cuts) + 1)
-    ]
-    pieces = [piece for piece in pieces if piece.rows]
-    if not spill.weighted:
-        for piece in pieces:
-            yield piece.count
-        return
-    for piece in pieces:
-        if piece.rows > most:
-            raise _too_large("rows of one group and score, whose weights are added at once", piece.rows, most)
-    above = [NOTHING]
-    for piece in reversed(pieces):
-        above.append(piece.sums(above[-1]))
-    of_all = above.pop()
-    for piece, mine in zip(pieces, reversed(above), strict=True):
-        yield functools.partial(piece.weigh, mine, of_all)
+    ordered = np.sort(np.concatenate([run.samples() for run in runs]))
+    cuts = np.unique(ordered[samples::samples])
+    places = np.array([run.places(cuts) for run in runs]).T
+    before = np.array([[at[label::2].sum() for label in (0, 1)] for at in places])
+    for piece, (low, high) in enumerate(itertools.pairwise(places)):
+        # Every other piece is one score, of which there may be more rows than fit.
+        score = cuts[piece // 2] if piece % 2 else None
+        if (high > low).any():
+            around = before[piece], before[piece + 1], before[-1]
+            yield functools.partial(_count, chunk.numbers, runs, low, high, score, around)
 
 
 def _too_large(what: str, needed: int, most: int) -> ParameterError:
@@ -74,61 +105,23 @@ def _too_large(what: str, needed: int, most: int) -> ParameterError:
     return ParameterError(msg, found=found, hint="raise memory_limit")
 
 
-def _one_score(low: Cut | None, high: Cut | None) -> np.floating | None:
-    """Return the score between two cuts that has so many rows that there is a cut before and after it."""
-    if low is None or high is None or not high.after or low != Cut(high.score, after=False):
-        return None
-    return low.score
-
-
-class _Piece:
-    """The rows of a group between two cuts."""
-
-    def __init__(
-        self,
-        spill: Spill,
-        number: NDArray[np.int64],
-        runs: list[Run],
-        places: NDArray[np.int64],
-        place: int,
-        score: np.floating | None,
-    ) -> None:
-        self._spill, self._number, self._runs, self._score = spill, number, runs, score
-        self._low, self._high = places[place], places[place + 1]
-        self._all = places[-1]
-        self.rows = int((self._high - self._low).sum())
-
-    def count(self) -> list[Part]:
-        """Count the rows."""
-        true = np.array([run.label for run in self._runs])
-        if self._score is not None:
-            # All rows of one score, which may be more than fit: their number is known.
-            positives, negatives = ((self._high - self._low)[mine].sum() for mine in (true, ~true))
-            scores = np.array([self._score])
-            tp, fp, fn, tn = (np.array([rows]) for rows in (positives, negatives, 0, 0))
-        else:
-            known, labels, _ = load_between(self._spill, self._runs, self._low, self._high)
-            scores, tp, fp, fn, tn = count_one(known, labels)
-        above, below = self._all - self._high, self._low
-        tp += above[true].sum()
-        fp += above[~true].sum()
-        fn += below[true].sum()
-        tn += below[~true].sum()
-        return self._part(scores, tp, fp, fn, tn)
-
-    def sums(self, above: Sums) -> Sums:
-        """Return the weights of positives and negatives from this piece up."""
-        _, tp, fp = self._weights(above)
-        return float(tp[0]), float(fp[0])
-
-    def weigh(self, above: Sums, of_all: Sums) -> list[Part]:
-        """Sum the weights of the rows."""
-        scores, tp, fp = self._weights(above)
-        return self._part(scores, tp, fp, of_all[0] - tp, of_all[1] - fp)
-
-    def _weights(self, above: Sums) -> tuple[Floats, NDArray[np.float64], NDArray[np.float64]]:
-        scores, labels, weights = load_between(self._spill, self._runs, self._low, self._high)
-        return sums_from(scores, labels, weights, above)
-
-    def _part(self, *columns: *Columns) -> list[Part]:
-        return [Part(self._number, np.array([len(columns[0])]), columns)]
+def _count(
+    numbers: NDArray[np.int64],
+    runs: list[_Run],
+    low: _Places,
+    high: _Places,
+    score: np.floating | None,
+    around: tuple[_Places, _Places, _Places],
+) -> list[Part]:
+    """Count the rows of a piece, given how many of each class lie before it, up to its end, and in all."""
+    before, until, every = around
+    if score is None:
+        mine = zip(runs, low.tolist(), high.tolist(), strict=True)
+        scores = np.concatenate([run.scores(begin, end) for run, begin, end in mine])
+        scores, tp, fp, fn, tn = count_one(scores, np.repeat(np.arange(len(runs)) % 2 == 1, high - low))
+    else:
+        scores = np.array([score])
+        fp, tp = (until - before)[:, np.newaxis]
+        fn, tn = np.zeros((2, 1), np.int64)
+    fn, tn, tp, fp = fn + before[1], tn + before[0], tp + (every - until)[1], fp + (every - until)[0]
+    return [Part(numbers, np.array([len(scores)]), (scores, tp, fp, fn, tn))]

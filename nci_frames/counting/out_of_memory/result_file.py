@@ -1,6 +1,6 @@
 """Counts part by part -> row groups of a Parquet file, of which a reader needs only those of its groups."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 import polars as pl
@@ -42,11 +42,9 @@ def write_counts(
     like = groups.frame().clear().hstack(pl.DataFrame(schema={**counts, "resolution": pl.String}))
     shown = rows_shown(None, 0, show=progress, doing="writing counts")
     with shown as advance, row_groups(file, like, **_encodings(like.schema, counts)) as append:
-        waiting = _Waiting(append, groups, counts)
-        for part in parts:
-            waiting.add(part)
-            advance(len(part.columns[0]))
-        waiting.write()
+        for table in _tables(parts, groups, counts):
+            append(table)
+            advance(len(table))
 
 
 def _encodings(schema: pl.Schema, counts: Mapping[str, pl.DataType]) -> dict[str, Any]:
@@ -58,48 +56,36 @@ def _encodings(schema: pl.Schema, counts: Mapping[str, pl.DataType]) -> dict[str
     return {"use_dictionary": [name for name in schema if name not in counts], "column_encoding": encodings}
 
 
-class _Waiting:
-    """Counts that wait until they are enough for a row group."""
-
-    def __init__(
-        self,
-        append: Callable[[pl.DataFrame], None],
-        groups: GroupNumbers,
-        counts: Mapping[str, pl.DataType],
-    ) -> None:
-        self._append, self._groups, self._counts = append, groups, counts
-        #: The number of their group, if that has row groups of its own.
-        self._number: int | None = None
-        self._tables: list[pl.DataFrame] = []
-        self._rows = 0
-
-    def add(self, part: Part) -> None:
-        """Add a part, and write what is enough."""
-        rows = len(part.columns[0])
-        number = int(part.numbers[0]) if len(part.numbers) == 1 else None
-        if number is not None and number != self._number and rows < _ALONE_ROWS:
-            number = None
-        if number != self._number:
-            self.write()
-            self._number = number
-        begin = 0
-        while begin < rows:
-            end = rows if number is None else min(rows, begin + ROWS_OF_A_GROUP - self._rows)
-            self._tables.append(self._table(part, slice(begin, end)))
-            self._rows += end - begin
+def _tables(
+    parts: Iterable[Part], groups: GroupNumbers, counts: Mapping[str, pl.DataType]
+) -> Iterator[pl.DataFrame]:
+    """Yield the counts as row groups: a large group has its own, small ones share theirs."""
+    waiting: list[pl.DataFrame] = []
+    waiting_of, rows = None, 0
+    for part in parts:
+        size = len(part.columns[0])
+        alone = int(part.numbers[0]) if len(part.numbers) == 1 else None
+        if alone != waiting_of and size < _ALONE_ROWS:
+            alone = None
+        if waiting and alone != waiting_of:
+            yield pl.concat(waiting)
+            waiting, rows = [], 0
+        waiting_of, begin = alone, 0
+        while begin < size:
+            end = size if alone is None else min(size, begin + ROWS_OF_A_GROUP - rows)
+            waiting.append(_table(part, slice(begin, end), groups, counts))
+            rows += end - begin
             begin = end
-            if self._rows >= (ROWS_OF_A_GROUP if number is not None else ROWS_OF_A_GROUP // 2):
-                self.write()
+            if rows >= (ROWS_OF_A_GROUP if alone is not None else ROWS_OF_A_GROUP // 2):
+                yield pl.concat(waiting)
+                waiting, rows = [], 0
+    if waiting:
+        yield pl.concat(waiting)
 
-    def write(self) -> None:
-        """Write what waits."""
-        if self._tables:
-            self._append(pl.concat(self._tables))
-        self._tables, self._rows = [], 0
 
-    def _table(self, part: Part, rows: slice) -> pl.DataFrame:
-        """Return some rows of a part, all of them if it has several groups."""
-        sizes = part.sizes if len(part.numbers) > 1 else rows.stop - rows.start
-        # Memory that is shared is kept for all groups.
-        keys = self._groups.repeated(part.numbers, sizes, shared=False)
-        return keys.hstack(part.table(self._counts, rows)).with_columns(resolution=pl.lit("exact"))
+def _table(part: Part, rows: slice, groups: GroupNumbers, counts: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Return some rows of a part, all of them if it has several groups."""
+    sizes = part.sizes if len(part.numbers) > 1 else rows.stop - rows.start
+    # Memory that is shared is kept for all groups.
+    keys = groups.repeated(part.numbers, sizes, shared=False)
+    return keys.hstack(part.table(counts, rows)).with_columns(resolution=pl.lit("exact"))

@@ -25,6 +25,8 @@ _GROUP = 720
 _HELD, _COUNTED = 12, 100
 #: How often the score and the weight of a row are in memory meanwhile.
 _HELD_TIMES, _COUNTED_TIMES = 3, 3
+#: Chunks in memory at the same time: the one that is counted and the one that is written, which takes longer.
+_CHUNKS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,9 @@ class Room:
     free: float
     #: Bytes of a score and a weight.
     row: int
-    #: Chunks of rows that are in memory at the same time while they are counted and written.
-    chunks: int
 
     @classmethod
-    def of(cls, memory_limit: float | None, row: int, chunks: int) -> "Room":
+    def of(cls, memory_limit: float | None, row: int) -> "Room":
         """Return the room in a limit; None stands for half of the machine's memory.
 
         Raises
@@ -55,7 +55,7 @@ class Room:
                 found=f"{limit:,.0f} bytes, and {threads} threads, which take {reading:,} to read",
                 hint="raise it, or set POLARS_MAX_THREADS before Python starts: fewer threads take less",
             )
-        return cls(limit - reading, row, chunks)
+        return cls(limit - reading, row)
 
     def need_groups(self, groups: GroupNumbers) -> None:
         """Raise ParameterError if so many groups leave less than half of the room for rows."""
@@ -76,4 +76,4 @@ class Room:
     def counted(self, groups: int, held: int = 0) -> int:
         """Return how many rows may be counted together, while so many are held."""
         free = self.free - _GROUP * groups - held * (_HELD + self.row)
-        return max(int(free // (self.chunks * (_COUNTED + _COUNTED_TIMES * self.row))), 1)
+        return max(int(free // (_CHUNKS * (_COUNTED + _COUNTED_TIMES * self.row))), 1)

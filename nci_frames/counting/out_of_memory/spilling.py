@@ -5,34 +5,29 @@ in every block; within a group by class, if the rows have no weights, and by sco
 groups, or those of one group from one score to another, are one run of rows, or two, in each block.
 """
 
+import os
 from dataclasses import dataclass
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nci_frames.base.errors import OutputError
 from nci_frames.counting.engine.blocks import Block, gather, parts_of, rows_of_groups
-from nci_frames.counting.engine.distinct import Floats, Rows
+from nci_frames.counting.engine.distinct import Rows
 from nci_frames.counting.engine.groups import GroupNumbers
-from nci_frames.counting.out_of_memory import dividing
-from nci_frames.counting.out_of_memory.scratch import Scratch
 
 __all__ = ["SortedBlock", "Spill"]
 
 #: Classes are sorted with their groups in 16 bits.
 _IN_16_BITS = 1 << 16
 
-_Columns = tuple[Floats, NDArray[np.bool_] | None, NDArray[np.float64] | None]
-
 
 @dataclass(frozen=True, slots=True)
 class SortedBlock:
-    """Where the columns of a block begin in the file."""
+    """Where the arrays of a block begin in the file."""
 
-    scores: int
-    labels: int
-    weights: int
-    #: Every so-manieth score.
-    samples: int
+    rows: int
     #: The numbers of the groups that have rows in it, and how many of each class.
     groups: int
     sizes: int
@@ -41,23 +36,27 @@ class SortedBlock:
 
 
 class Spill:
-    """Sorted blocks on disk."""
+    """Sorted blocks on disk, in a file without a buffer that nobody else sees."""
 
-    def __init__(self, file: Scratch, dtype: type[np.floating], *, weighted: bool) -> None:
-        self.file = file
-        self.dtype = np.dtype(dtype)
+    def __init__(self, file: BinaryIO, path: str, dtype: type[np.floating], *, weighted: bool) -> None:
+        self._file = file
+        #: For messages: what is written in the end.
+        self._path = path
+        self._size = 0
         self.weighted = weighted
+        #: A row. Without weights its class is known from its place.
+        self.row = np.dtype(
+            [("score", dtype), *([("label", np.bool_), ("weight", np.float64)] if weighted else [])]
+        )
         #: Runs of each group in a block: one for each class. Sums of weights need the order of the log, in
         #: which rows of the same score are if both classes are one run.
         self.classes = 1 if weighted else 2
         self.blocks: list[SortedBlock] = []
-        self._totals = np.zeros((0, self.classes), np.int64)
+        self._totals = np.zeros(0, np.int64)
 
     def totals(self, groups: int) -> NDArray[np.int64]:
-        """Return how many rows of each class so many groups have."""
-        grown = np.zeros((groups, self.classes), np.int64)
-        grown[: len(self._totals)] = self._totals
-        return grown
+        """Return how many rows so many groups have."""
+        return np.append(self._totals, np.zeros(groups - len(self._totals), np.int64))
 
     def write(self, blocks: list[Block], groups: GroupNumbers) -> None:
         """Write rows as one sorted block.
@@ -65,64 +64,76 @@ class Spill:
         Raises
         ------
         OutputError
-            If they cannot be written.
+            If they cannot be written: no space.
         """
         order = groups.order()
-        rows_of = rows_of_groups(blocks, len(groups))[order]
-        rows = int(rows_of.sum())
-        scores = self.file.reserve(rows * self.dtype.itemsize)
-        labels = self.file.reserve(rows if self.weighted else 0)
-        weights = self.file.reserve(8 * rows if self.weighted else 0)
-        begin = 0
-        samples, sizes = [np.empty(0, self.dtype)], [np.empty((0, self.classes), np.int64)]
-        for part in parts_of(rows_of):
-            runs, (of_rows, classes, weigh) = _sorted(gather(blocks, order[part.start : part.stop]))
+        rows_of = rows_of_groups(blocks, len(groups))
+        begin, sizes = self._size, [np.empty((0, self.classes), np.int64)]
+        for part in parts_of(rows_of[order]):
+            runs, rows = self._sorted(gather(blocks, order[part.start : part.stop]))
             sizes.append(runs.reshape(-1, self.classes))
-            samples.append(dividing.samples_of(of_rows, runs, dividing.STEP))
-            self.file.write(scores + begin * self.dtype.itemsize, of_rows)
-            if classes is not None and weigh is not None:
-                self.file.write(labels + begin, classes)
-                self.file.write(weights + 8 * begin, weigh)
-            begin += len(of_rows)
-        of_all = np.concatenate(sizes)
-        some = np.flatnonzero(rows_of)
-        self.blocks.append(
-            SortedBlock(
-                scores,
-                labels,
-                weights,
-                self.file.append(np.concatenate(samples)),
-                self.file.append(order[some]),
-                self.file.append(of_all[some]),
-                len(some),
-            )
-        )
-        self._totals = self.totals(len(groups))
-        self._totals[order] += of_all
+            self._append(rows)
+        some = np.flatnonzero(rows_of[order])
+        index = self._append(order[some]), self._append(np.concatenate(sizes)[some])
+        self.blocks.append(SortedBlock(begin, *index, len(some)))
+        self._totals = self.totals(len(groups)) + rows_of
 
+    def index(self, block: SortedBlock, groups: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of groups with rows in a block, and how many rows of each class."""
+        numbers = self.read(block.groups, np.dtype(np.int64), groups)
+        return numbers, self.read(block.sizes, np.dtype((np.int64, self.classes)), groups)
 
-def _sorted(rows: Rows) -> tuple[NDArray[np.int64], _Columns]:
-    """Return the lengths of the runs of some rows, and the rows run by run.
+    def read(self, place: int, dtype: np.dtype[Any], items: slice) -> NDArray[Any]:
+        """Return some items of an array that begins at a place.
 
-    Without weights a group is two runs, one for each class, and the labels need not follow.
-    """
-    # Adding zero turns -0.0 into 0.0: the two are one score.
-    scores = rows.scores
-    scores += 0
-    if rows.weights is None and rows.groups == 1:
-        classes = [scores[~rows.labels], scores[rows.labels]]
-        for mine in classes:
-            mine.sort()
-        sizes = np.array([len(mine) for mine in classes])
-        return sizes, (np.concatenate(classes, out=scores), None, None)
-    numbers = rows.numbers if rows.groups > 1 else np.zeros(len(scores), np.uint16)
-    if rows.weights is None:
-        order = np.argsort(scores)
-        count = 2 * rows.groups
-        runs = 2 * numbers.astype(np.uint16 if count <= _IN_16_BITS else np.int64) + rows.labels
+        Raises
+        ------
+        OutputError
+            If the file cannot be read.
+        """
+        array = np.empty(items.stop - items.start, dtype)
+        left, place = array.reshape(-1).view(np.uint8).data, place + dtype.itemsize * items.start
+        try:
+            # The system moves at most 2 GB at a time.
+            while left:
+                moved = os.preadv(self._file.fileno(), [left], place)
+                if not moved:
+                    raise OSError(None, "the scratch file ends too early")
+                left, place = left[moved:], place + moved
+        except OSError as error:
+            raise OutputError.unwritable(self._path, error) from error
+        return array
+
+    def _append(self, array: NDArray[Any]) -> int:
+        """Write an array at the end, and return where it begins."""
+        place, left = self._size, array.reshape(-1).view(np.uint8).data
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            raise OutputError.unwritable(self._path, error) from error
+        self._size += array.nbytes
+        return place
+
+    def _sorted(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Return the lengths of the runs of some rows, and the rows run by run."""
+        # Adding zero turns -0.0 into 0.0: the two are one score.
+        scores = rows.scores
+        scores += 0
+        if rows.weights is None and rows.groups == 1:
+            classes = [scores[~rows.labels], scores[rows.labels]]
+            for mine in classes:
+                mine.sort()
+            sizes = np.array([len(mine) for mine in classes])
+            return sizes, np.concatenate(classes, out=scores).view(self.row)
+        count = self.classes * rows.groups
+        runs: NDArray[Any] = rows.numbers if rows.groups > 1 else np.zeros(len(scores), np.uint16)
+        if rows.weights is None:
+            runs = 2 * runs.astype(np.uint16 if count <= _IN_16_BITS else np.int64) + rows.labels
+        order = np.argsort(scores, kind="quicksort" if rows.weights is None else "stable")
         order = order[np.argsort(runs[order], kind="stable")]
-        return np.bincount(runs, minlength=count), (scores[order], None, None)
-    order = np.argsort(scores, kind="stable")
-    order = order[np.argsort(numbers[order], kind="stable")]
-    sizes = np.bincount(numbers, minlength=rows.groups)
-    return sizes, (scores[order], rows.labels[order], rows.weights[order])
+        found = np.empty(len(scores), self.row)
+        found["score"] = scores[order]
+        if rows.weights is not None:
+            found["label"], found["weight"] = rows.labels[order], rows.weights[order]
+        return np.bincount(runs, minlength=count), found

@@ -13,6 +13,7 @@ from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import Engine
 from nci_frames.counting.engine.score_range import ScoreRange
+from nci_frames.counting.logs.footers import Stamp
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.source import Source
 from nci_frames.counting.spark.counting import count_in_spark, score_range_in_spark
@@ -33,8 +34,7 @@ class _Spark(Engine):
 
     def only(self, needed: Mapping[str, str]) -> Source:
         rows = self.rows.only(needed)
-        known = {"stamps": need_columns_in_files(rows, needed), "rows": rows.count()}
-        return _source(rows, **known)
+        return _source(rows, need_columns_in_files(rows, needed), rows.count())
 
     def distinct(self, column: str, most: int | None) -> pl.Series:
         return self.rows.distinct(column, most)
@@ -53,12 +53,12 @@ class _Spark(Engine):
         return score_range_in_spark(self.rows, scan)
 
 
-def _source(rows: SparkRows, **known: Any) -> Source:
+def _source(mine: SparkRows, stamps: Mapping[str, Stamp] | None = None, rows: int | None = None) -> Source:
     """Return a source whose frame has the columns alone; reading its rows is refused."""
-    spark = _Spark(rows)
+    spark = _Spark(mine)
 
     def refuse(*_: Any) -> Iterator[pl.DataFrame]:
         raise spark.refusal()
 
-    frame = register_io_source(refuse, schema=rows.schema(), explain_name=rows.where)
-    return Source(frame, rows.where, elsewhere=spark, **known)
+    frame = register_io_source(refuse, schema=mine.schema(), explain_name=mine.where)
+    return Source(frame, mine.where, rows=rows, stamps=stamps or {}, elsewhere=spark)
