@@ -127,10 +127,7 @@ def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
     """
     frame = _counts_alone(counts)
     dropped = list(dict.fromkeys([over] if isinstance(over, str) else over))
-    keys = COUNTS.keys(frame.columns)
-    for key in dropped:
-        if key not in keys:
-            raise SchemaError.missing_column(key, "over", "the keys of the counts frame", keys)
+    keys = COUNTS.need_keys(frame, dropped, "over")
     return _add(frame, ["model", *(key for key in keys if key not in dropped)], dropped)
 
 

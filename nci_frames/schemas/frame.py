@@ -121,6 +121,14 @@ class FrameSchema:
         fixed = {*self.fixed, *self.derived}
         return [column for column in columns if column not in fixed]
 
+    def need_keys(self, frame: pl.DataFrame, wanted: Iterable[str | None], option: str) -> list[str]:
+        """Return the keys of a frame, or raise SchemaError unless all that an option names are among them."""
+        keys = self.keys(frame.columns)
+        for key in wanted:
+            if key is not None and key not in keys:
+                raise SchemaError.missing_column(key, option, f"the keys of the {self.name} frame", keys)
+        return keys
+
     def empty(self, keys: pl.DataFrame) -> pl.DataFrame:
         """Return a frame of this kind without rows, whose model and keys are those of *keys*."""
         results = {c.name: c.dtypes[0] for c in self.columns if c.name not in keys.columns and c.required}

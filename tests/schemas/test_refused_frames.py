@@ -1,6 +1,7 @@
 """Counts and rates that no log has are refused by every function that takes them."""
 
 import inspect
+import re
 import runpy
 from collections.abc import Callable
 from datetime import date
@@ -207,6 +208,13 @@ def test_the_pages_are_those_of_the_schemas() -> None:
     overview = (docs / "frames.md").read_text(encoding="utf-8")
     for frame in schemas.FRAMES:
         assert f"| {frame.name} | `{frame.maker.split('(')[0]}` |" in overview, frame.name
+
+
+def test_every_column_is_named_by_the_function_that_makes_it() -> None:
+    for frame in schemas.FRAMES:
+        if maker := calls().get(frame.maker.split("(")[0]):
+            told = re.findall(r"\w+", inspect.getdoc(maker.function) or "")
+            assert {column.name for column in frame.columns if column.required} <= set(told), frame.name
 
 
 @pytest.mark.thorough

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import LEAST_BUCKETS
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.counts.resolution import runs_with_every_score
@@ -125,9 +125,7 @@ def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
 
 def _buckets(counts: pl.DataFrame, units: str) -> pl.Series:
     """Return the buckets, ascending; raise as ``bucket_counts`` does."""
-    keys = COUNTS.keys(counts.columns)
-    if units not in keys:
-        raise SchemaError.missing_column(units, "units", "the keys of the counts frame", keys)
+    COUNTS.need_keys(counts, [units], "units")
     if counts[units].null_count():
         msg = f"rows without a {units} cannot be resampled by it"
         raise ParameterError(msg, hint="remove the rows that belong to no unit before counting")

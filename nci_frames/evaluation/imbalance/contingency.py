@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import beta_value, prevalence_of_ratio
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.imbalance.sensitivity import on_surface, width_of
 from nci_frames.schemas import PATHS, RATES, collect
 from nci_frames.schemas.checked import checked
@@ -84,9 +84,7 @@ def surface_path_length(
     (2, 0.7559)
     """
     frame = collect(rates, RATES)
-    keys = RATES.keys(frame.columns)
-    if over not in keys:
-        raise SchemaError.missing_column(over, "over", "the keys of the rates", keys)
+    keys = RATES.need_keys(frame, [over], "over")
     group = ["model", *(key for key in keys if key != over)]
     if "ratio" in group:
         raise wrong_key("ratio", "the rates frame", "has the name of a column of the paths")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, collect
 from nci_frames.schemas.checked import checked
 
@@ -85,10 +85,7 @@ def average_over(table: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
     schema: FrameSchema = AREAS if "method" in given.columns else PROJECTION
     frame = collect(given.drop("rank", "gap", strict=False), schema)
     gone = list(dict.fromkeys([over] if isinstance(over, str) else over))
-    keys = schema.keys(frame.columns)
-    for key in gone:
-        if key not in keys:
-            raise SchemaError.missing_column(key, "over", f"the keys of the {schema.name} frame", keys)
+    keys = schema.need_keys(frame, gone, "over")
     kept = ["model", *(key for key in keys if key not in gone)]
     group = [*kept, *(name for name in _CASE if name in frame.columns)]
     values = frame.select(gone).n_unique() if gone else 1

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.schemas import RATES
 
 __all__ = ["require_keys", "shared_threshold"]
@@ -14,11 +14,7 @@ def require_keys(frame: pl.DataFrame, wanted: Sequence[str]) -> list[str]:
     """Return the keys of rates; *wanted*, at least one, must be among them."""
     if not wanted:
         raise ParameterError.out_of_range("over", wanted, "at least one key")
-    keys = RATES.keys(frame.columns)
-    for key in wanted:
-        if key not in keys:
-            raise SchemaError.missing_column(key, "over", "the keys of the rates frame", keys)
-    return keys
+    return RATES.need_keys(frame, wanted, "over")
 
 
 def shared_threshold(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:

@@ -3,7 +3,6 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.base.errors import SchemaError
 from nci_frames.counts.resolution import one_score, without_claims
 from nci_frames.schemas import RATES, collect
 from nci_frames.schemas.checked import checked
@@ -54,9 +53,7 @@ def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None =
     [(0.1, 1.0, 1.0), (0.35, 0.5, 1.0), (0.8, 0.0, 0.5)]
     """
     frame = collect(rates, RATES)
-    keys = ["model", *RATES.keys(frame.columns)]
-    if over is not None and over not in keys:
-        raise SchemaError.missing_column(over, "over", "the keys of the rates", keys)
+    keys = ["model", *RATES.need_keys(frame, [None if over == "model" else over], "over")]
     group = [key for key in keys if key != over]
     defined = frame.filter(pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null())
     ordered = defined.sort(*group, "fpr", "tpr", "threshold", maintain_order=True)

@@ -5,7 +5,6 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 import polars as pl
 
 from nci_frames.base.arguments import check_level, check_repeats, check_seed
-from nci_frames.base.errors import SchemaError
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.schemas import COUNTS
 
@@ -50,10 +49,8 @@ class Resampling:
         SchemaError
             If the counts lack the key of the units, or the one that is averaged over.
         """
-        keys = COUNTS.keys(counts.columns)
-        for option, key in (("over", self.over), ("units", self.units)):
-            if key is not None and key not in keys:
-                raise SchemaError.missing_column(key, option, "the keys of the counts frame", keys)
+        COUNTS.need_keys(counts, [self.over], "over")
+        keys = COUNTS.need_keys(counts, [self.units], "units")
         return [key for key in keys if key not in (self.units, self.over)]
 
     def without_units(self, counts: pl.DataFrame) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Prevalences, prevalence_values
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import add_cells
 from nci_frames.evaluation.metrics import CalledMetric
@@ -65,10 +65,7 @@ class FoldValues:
         members = [over] if isinstance(over, str) else list(over)
         if not members:
             raise ParameterError.out_of_range("over", members, "at least one key")
-        all_keys = RATES.keys(frame.columns)
-        for key in members:
-            if key not in all_keys:
-                raise SchemaError.missing_column(key, "over", "the keys of the rates frame", all_keys)
+        all_keys = RATES.need_keys(frame, members, "over")
         keys = [key for key in all_keys if key not in members]
         twice = frame.filter(pl.struct("model", *all_keys).is_duplicated())
         if len(twice):

@@ -5,7 +5,7 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.significance.segment_order import segments_in_order
@@ -183,12 +183,8 @@ def _of_segments(
     keys = [segments] if isinstance(segments, str) else list(dict.fromkeys(segments))
     if not keys:
         raise ParameterError.out_of_range("segments", segments, "at least one key")
-    known = COUNTS.keys(counts.columns)
-    for key in keys:
-        if key not in known:
-            raise SchemaError.missing_column(key, "segments", "the keys of the counts frame", known)
-    if units is not None and units not in known:
-        raise SchemaError.missing_column(units, "units", "the keys of the counts frame", known)
+    COUNTS.need_keys(counts, keys, "segments")
+    known = COUNTS.need_keys(counts, [units], "units")
     if units in keys:
         raise ParameterError("segments cannot be the units, too", found=repr(units))
     others = [key for key in known if key not in (*keys, units)]

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_level
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
@@ -141,10 +141,8 @@ def shift_tests(
     *together* are the same counts without *over* and *units*, if they are known.
     """
     frame = whole_counts(counts)
-    keys = COUNTS.keys(frame.columns)
-    for key, option in ((over, "over"), (units, "units")):
-        if key is not None and key not in keys:
-            raise SchemaError.missing_column(key, option, "the keys of the counts frame", keys)
+    COUNTS.need_keys(frame, [over], "over")
+    keys = COUNTS.need_keys(frame, [units], "units")
     rest = [key for key in keys if key not in (over, units)]
     values = frame[over].unique().sort()
     if len(values) == 1:
