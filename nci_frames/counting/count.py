@@ -23,7 +23,7 @@ from nci_frames.counting.thresholds.scale import marks, off_scale
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.checked import checked
 
-__all__ = ["Tally", "count_confusion", "nearly_unique", "need_whole_log", "tally_predictions", "tally_scan"]
+__all__ = ["Tally", "count_confusion", "nearly_unique", "need_whole_log", "tally_scan"]
 
 #: A key with fewer values than this is not taken for a row number or a timestamp.
 _MANY_VALUES = 20
@@ -112,9 +112,8 @@ def count_confusion(
     >>> nf.count_confusion(log, thresholds=[0.3, 0.5]).drop("model", "resolution").rows()
     [(0.3, 2, 1, 0, 1), (0.5, 1, 0, 1, 2)]
     """
-    tally = tally_predictions(
-        predictions, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress
-    )
+    scan = scan_behind(predictions)
+    tally = tally_scan(scan, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress)
     for warning in tally.warnings:
         warnings.warn(warning, stacklevel=3)  # whoever called the checked function
     return tally.counts
@@ -139,32 +138,13 @@ class Tally:
     reached: float | None
 
 
-def tally_predictions(
-    predictions: Predictions,
-    *,
-    thresholds: Thresholds = "auto",
-    by: str | Sequence[str] | None = None,
-    memory_limit: float | None = None,
-    progress: bool = False,
-) -> Tally:
-    """Count as ``count_confusion`` does, and report what became of every row.
-
-    Raises
-    ------
-    InvalidRowsError, ParameterError, SchemaError
-        As ``count_confusion`` does.
-    """
-    scan = scan_behind(predictions)
-    return tally_scan(scan, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress)
-
-
 def tally_scan(
     scan: Scan,
     *,
     thresholds: Thresholds,
-    by: str | Sequence[str] | None,
-    memory_limit: float | None,
-    progress: bool,
+    by: str | Sequence[str] | None = None,
+    memory_limit: float | None = None,
+    progress: bool = False,
 ) -> Tally:
     """Count an opened log; without labels, every row is a negative.
 
@@ -217,8 +197,7 @@ def _counted(
     if not isinstance(thresholds, AutoThresholds):
         grid = check_thresholds(thresholds)
         return Chosen(grid), count_at(scan, group, grid, marks(grid), budget=budget, progress=progress)
-    weighted = "weight" in scan.raw.collect_schema()
-    most_rows = min(EXACT_ROWS, budget.most_rows(len(group), weighted=weighted))
+    most_rows = min(EXACT_ROWS, budget.most_rows(len(group), weighted=scan.weighted))
     if scan.rows is None or scan.rows <= most_rows:
         with contextlib.suppress(TooManyRowsError):
             return Chosen(None, None, 0.0, thresholds.tolerance), count_at(

@@ -105,8 +105,7 @@ def sink_exact_counts(
         if kind in (pl.Int128, pl.UInt128):
             wanted, hint = "of a type that Parquet has", "cast it to Int64 or String"
             raise SchemaError.wrong_type(key, scan.source.where, str(kind), wanted, hint)
-    weighted = "weight" in raw
-    dtype = np.float32 if raw["score"] == pl.Float32 else np.float64
+    weighted, dtype = scan.weighted, scan.score_type
     row = np.dtype(dtype).itemsize + 8 * weighted
     room = Room.of(memory_limit, row)
 

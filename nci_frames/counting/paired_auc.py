@@ -14,14 +14,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_level
-from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import Option, quantity
+from nci_frames.base.messages import quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
 from nci_frames.base.typing import Floats
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import kept_keys, predictions_of
-from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.units import not_paired
+from nci_frames.counting.logs.units import not_paired, scan_of_units
 from nci_frames.schemas import AUC_COMPARISONS
 from nci_frames.schemas.checked import checked
 
@@ -111,11 +109,7 @@ def compare_auc(
     (0.8889, 0.6667, 0.2222, 0.3711)
     """
     check_level(level)
-    scan = scan_behind(predictions)
-    scan.need_unit()
-    if "weight" in scan.raw.collect_schema():
-        hint = f"omit {Option('weight')} in scan_predictions"
-        raise ParameterError("DeLong's test does not support weights", hint=hint)
+    scan = scan_of_units(predictions, "DeLong's test does")
     kept = kept_keys(scan.keys, by)
     paired_by = [*(key for key in scan.keys if key not in kept), "unit"]
     rows = predictions_of(scan).select(*kept, "model", *paired_by, "label", "score")

@@ -14,11 +14,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import Option, listed, quantity
+from nci_frames.base.messages import listed, quantity
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys, predictions_of
-from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.units import not_paired
+from nci_frames.counting.logs.units import not_paired, scan_of_units
 from nci_frames.schemas import PAIRS
 from nci_frames.schemas.checked import checked
 
@@ -103,11 +102,7 @@ def count_pairs(
     >>> pairs.select("^tp_.*$").row(0), pairs.select("^fp_.*$").row(0)
     ((2, 1, 0, 0), (0, 1, 2, 0))
     """
-    scan = scan_behind(predictions)
-    scan.need_unit()
-    if "weight" in scan.raw.collect_schema():
-        hint = f"omit {Option('weight')} in scan_predictions"
-        raise ParameterError("joint counts do not support weights", hint=hint)
+    scan = scan_of_units(predictions, "joint counts do")
     kept = kept_keys(scan.keys, by)
     unit = [*(key for key in scan.keys if key not in kept), "unit"]
     rows = predictions_of(scan)

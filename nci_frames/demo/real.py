@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_seed
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.extras import require
 from nci_frames.base.files import replacing, write_parquet
 from nci_frames.base.typing import Floats
-from nci_frames.demo.extra import require
 
 __all__ = ["TASKS", "Task", "write_demo_logs"]
 
@@ -33,6 +34,10 @@ class _Examples(NamedTuple):
 class _Classifier(Protocol):
     def fit(self, features: Floats, labels: NDArray[np.int8], /) -> object: ...
     def predict_proba(self, features: Floats, /) -> Floats: ...
+
+
+def _learning(module: str) -> ModuleType:
+    return require(module, extra="demo", what="this part of the demonstration needs scikit-learn")
 
 
 def _feature(name: str) -> Callable[[Any], Floats]:
@@ -66,7 +71,7 @@ class Task:
 
     def load(self) -> _Examples:
         """Return the features, the binary labels, and the segment of each row."""
-        data = getattr(require("sklearn.datasets"), self.loader)()
+        data = getattr(_learning("sklearn.datasets"), self.loader)()
         positive = [str(name) for name in data.target_names].index(self.positive)
         measured = self.measure(data)
         tercile = np.searchsorted(np.quantile(measured, [1 / 3, 2 / 3]), measured, side="left")
@@ -89,25 +94,25 @@ TASKS = {
 
 def _classifiers(seed: int) -> dict[str, _Classifier]:
     """Return untrained classifiers that differ in ranking, calibration and number of distinct scores."""
-    discriminant = require("sklearn.discriminant_analysis")
-    ensemble = require("sklearn.ensemble")
-    pipeline = require("sklearn.pipeline")
-    preprocessing = require("sklearn.preprocessing")
+    discriminant = _learning("sklearn.discriminant_analysis")
+    ensemble = _learning("sklearn.ensemble")
+    pipeline = _learning("sklearn.pipeline")
+    preprocessing = _learning("sklearn.preprocessing")
 
     def scaled(classifier: object) -> Any:
         return pipeline.make_pipeline(preprocessing.StandardScaler(), classifier)
 
     # An SVC returns no probabilities; the sigmoid that calibrates it is fitted on inner folds.
-    support_vectors = require("sklearn.calibration").CalibratedClassifierCV(
-        require("sklearn.svm").SVC(), method="sigmoid", cv=3, ensemble=False
+    support_vectors = _learning("sklearn.calibration").CalibratedClassifierCV(
+        _learning("sklearn.svm").SVC(), method="sigmoid", cv=3, ensemble=False
     )
     return {
-        "logistic_regression": scaled(require("sklearn.linear_model").LogisticRegression(max_iter=1000)),
+        "logistic_regression": scaled(_learning("sklearn.linear_model").LogisticRegression(max_iter=1000)),
         # Some pixels of the digits are constant, so without shrinkage the covariance matrix is singular.
         "linear_discriminant": scaled(discriminant.LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1)),
-        "gaussian_naive_bayes": scaled(require("sklearn.naive_bayes").GaussianNB(var_smoothing=0.01)),
-        "k_nearest_neighbours": scaled(require("sklearn.neighbors").KNeighborsClassifier(n_neighbors=15)),
-        "decision_tree": require("sklearn.tree").DecisionTreeClassifier(
+        "gaussian_naive_bayes": scaled(_learning("sklearn.naive_bayes").GaussianNB(var_smoothing=0.01)),
+        "k_nearest_neighbours": scaled(_learning("sklearn.neighbors").KNeighborsClassifier(n_neighbors=15)),
+        "decision_tree": _learning("sklearn.tree").DecisionTreeClassifier(
             max_depth=6, min_samples_leaf=5, random_state=seed
         ),
         "random_forest": ensemble.RandomForestClassifier(n_estimators=50, random_state=seed),
@@ -117,7 +122,7 @@ def _classifiers(seed: int) -> dict[str, _Classifier]:
         ),
         # With this tolerance, training stops long before max_iter, so there is no convergence warning.
         "multilayer_perceptron": scaled(
-            require("sklearn.neural_network").MLPClassifier(
+            _learning("sklearn.neural_network").MLPClassifier(
                 (16,), alpha=0.01, learning_rate_init=0.01, max_iter=1000, tol=1e-3, random_state=seed
             )
         ),
@@ -131,7 +136,7 @@ def _held_out_scores(
     """Return P(positive) of the rows of every test fold, from a classifier trained on the other folds."""
     scores = []
     # One thread adds floating-point numbers in one order, so the scores do not depend on the number of cores.
-    with require("threadpoolctl").threadpool_limits(limits=1):
+    with _learning("threadpoolctl").threadpool_limits(limits=1):
         for train, test in splits:
             classifier.fit(examples.features[train], examples.labels[train])
             scores.append(classifier.predict_proba(examples.features[test])[:, 1])
@@ -140,7 +145,7 @@ def _held_out_scores(
 
 def _held_out_predictions(task: Task, seed: int) -> Iterator[tuple[str, pl.DataFrame]]:
     """Cross-validate every classifier on one task; yield its name and its predictions."""
-    splitter = require("sklearn.model_selection").RepeatedStratifiedKFold(
+    splitter = _learning("sklearn.model_selection").RepeatedStratifiedKFold(
         n_splits=_FOLDS, n_repeats=_REPEATS, random_state=seed
     )
     examples = task.load()

@@ -16,7 +16,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.files import replacing, write_parquet
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Floats
-from nci_frames.demo.extra import require
 
 __all__ = ["ScoreLaw", "synthetic_laws", "write_synthetic_logs"]
 
@@ -120,10 +119,10 @@ class ScoreLaw:
             tpr = math.exp(log_tpr)
             return tpr / (1.0 + math.exp(y)) * integrand(tpr, fpr)
 
+        from scipy.integrate import quad  # noqa: PLC0415 - it takes long to import
+
         # exp(-36) is about the precision of Float64, so the tails beyond +-36 are negligible.
-        area, _ = require("scipy.integrate").quad(
-            integrand_over_y, -36.0, 36.0, epsabs=1e-14, epsrel=1e-12, limit=200
-        )
+        area, _ = quad(integrand_over_y, -36.0, 36.0, epsabs=1e-14, epsrel=1e-12, limit=200)
         return float(area)
 
 

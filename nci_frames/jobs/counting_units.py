@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from nci_frames.counting.count import Tally, tally_predictions
+from nci_frames.counting.count import Tally, tally_scan
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.units import BUCKET, UnitSizes, unit_buckets, unit_sizes
 from nci_frames.counting.thresholds.auto import EXACT_ROWS
@@ -49,13 +49,17 @@ def count_for_comparison(
 ) -> ReportCounts:
     """Count a log for a report: in one pass, or for a large log with units in two."""
     if "unit" not in predictions.collect_schema():
-        return ReportCounts(tally_predictions(predictions, thresholds=thresholds, progress=True), None, None)
+        return ReportCounts(
+            tally_scan(scan_behind(predictions), thresholds=thresholds, progress=True), None, None
+        )
     sizes = unit_sizes(predictions)
     rows = scan_behind(predictions).rows
     if rows is not None and rows <= EXACT_ROWS:
         bucketed = unit_buckets(predictions, buckets=_BUCKETS[0])
-        return ReportCounts(tally_predictions(bucketed, thresholds=thresholds, progress=True), None, sizes)
-    tally = tally_predictions(predictions, thresholds=thresholds, progress=True)
+        return ReportCounts(
+            tally_scan(scan_behind(bucketed), thresholds=thresholds, progress=True), None, sizes
+        )
+    tally = tally_scan(scan_behind(predictions), thresholds=thresholds, progress=True)
     grid = tally.counts["threshold"].unique().sort().to_list()
     repeats = [REPEAT] if REPEAT in tally.counts.columns else []
     by, buckets = _affordable(tally.counts, segments, repeats, len(grid))
@@ -63,7 +67,7 @@ def count_for_comparison(
     same: Thresholds = grid if tally.reached or not isinstance(thresholds, AutoThresholds) else "exact"
     if thresholds == "exact":
         same = "exact"
-    by_unit = tally_predictions(bucketed, thresholds=same, by=[*by, BUCKET], progress=True)
+    by_unit = tally_scan(scan_behind(bucketed), thresholds=same, by=[*by, BUCKET], progress=True)
     return ReportCounts(tally, by_unit.counts, sizes)
 
 

@@ -67,7 +67,7 @@ def read_batches(
         At the first batch with an invalid row, if the scan is not told to drop such rows; or if the weights
         add up to more than Float64 holds.
     """
-    weighted = "weight" in scan.raw.collect_schema()
+    weighted = scan.weighted
     weight = ["weight"] if weighted else []
     # 0 and 1 are the classes; from 2 on, why the row is not valid.
     kind = pl.when(pl.col(REASON) > 0).then(pl.col(REASON) + 1).otherwise(pl.col("label").cast(pl.UInt8))

@@ -64,7 +64,7 @@ def count_exact(
         As soon as there are more rows than *most_rows*.
     """
     budget = budget or Budget.of(None)
-    weighted = "weight" in scan.raw.collect_schema()
+    weighted = scan.weighted
     if scan.rows is not None and most_rows is None:
         budget.need_rows(scan.rows, weighted=weighted)
     rows_by_code: dict[int, int] = {}

@@ -84,10 +84,8 @@ def count_cells(
     """Return the cells (group, bin, class) as an array, and the rows by the code of their validity."""
     budget = budget or Budget.of(None)
     known = 0
-    schema = scan.raw.collect_schema()
-    dtype: type[np.floating] = np.float32 if schema["score"] == pl.Float32 else np.float64
-    digitise = Digitiser(grid, dtype)
-    cells = CellCounts(weighted="weight" in schema, dense_cells=dense_cells)
+    digitise = Digitiser(grid, scan.score_type)
+    cells = CellCounts(weighted=scan.weighted, dense_cells=dense_cells)
     rows_by_code: dict[int, int] = {}
     for batch in read_batches(scan, groups, rows_by_code, progress=progress, batch_rows=batch_rows):
         if len(groups) > known:

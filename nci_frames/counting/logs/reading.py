@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NoReturn
 
+import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
@@ -62,6 +63,16 @@ class Scan:
         with_files = self.source.frame_with_files
         object.__setattr__(self, "raw", self.prepare(self.source.frame))
         object.__setattr__(self, "raw_with_files", None if with_files is None else self.prepare(with_files))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether each row has a weight."""
+        return "weight" in self.raw.collect_schema()
+
+    @property
+    def score_type(self) -> type[np.floating]:
+        """The type in which scores and thresholds are compared."""
+        return np.float32 if self.raw.collect_schema()["score"] == pl.Float32 else np.float64
 
     def reasons(self, rows_by_code: Mapping[int, int]) -> dict[str, int]:
         """Return the number of invalid rows by reason."""

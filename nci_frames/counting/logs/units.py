@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import InvalidRowsError, ParameterError
+from nci_frames.base.messages import Option
 from nci_frames.counting.logs.opening import Predictions
-from nci_frames.counting.logs.reading import predictions_of
+from nci_frames.counting.logs.reading import Scan, predictions_of
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import BUCKET
 
-__all__ = ["BUCKET", "UnitSizes", "bucket_of_units", "not_paired", "unit_buckets", "unit_sizes"]
+__all__ = ["BUCKET", "UnitSizes", "not_paired", "scan_of_units", "unit_buckets", "unit_sizes"]
 
 #: Above so many rows, units are counted in a sample of one in so many units.
 _MANY_ROWS, _SAMPLED = 1 << 24, 64
@@ -162,6 +163,24 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
+
+
+def scan_of_units(predictions: Predictions, what: str) -> Scan:
+    """Return the scan behind predictions with units; *what* is asked of them takes no weights.
+
+    Raises
+    ------
+    ParameterError
+        If there are weights.
+    SchemaError
+        If there is no unit.
+    """
+    scan = scan_behind(predictions)
+    scan.need_unit()
+    if scan.weighted:
+        hint = f"omit {Option('weight')} in scan_predictions"
+        raise ParameterError(f"{what} not support weights", hint=hint)
+    return scan
 
 
 def not_paired(what: str, where: str, found: str) -> InvalidRowsError:

@@ -12,7 +12,7 @@ from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.thresholds.grids import AutoThresholds
 from nci_frames.counting.thresholds.refining import ModelCounts, fewest, worst
-from nci_frames.counting.thresholds.scanned import refine_scan, score_type
+from nci_frames.counting.thresholds.scanned import refine_scan
 
 __all__ = ["EXACT_ROWS", "Chosen", "choose_thresholds"]
 
@@ -50,10 +50,8 @@ def choose_thresholds(
         How much memory each pass may take.
     """
     measure = functools.partial(_widths, prevalence=wish.prevalence)
-    fine, dtype = (
-        refine_scan(scan, measure, wish.tolerance, progress=progress, budget=budget),
-        score_type(scan),
-    )
+    dtype = scan.score_type
+    fine = refine_scan(scan, measure, wish.tolerance, progress=progress, budget=budget)
     # Fewer thresholds need not be better than the finest grid, if that misses the tolerance.
     enough = max(wish.tolerance, 1.02 * worst(measure(fine)))
     kept = fewest(fine, measure, enough, dtype)

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 
-import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Floats
@@ -12,7 +11,7 @@ from nci_frames.counting.engine.passes import count_at, find_scores
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.thresholds.refining import Measure, ModelCounts, first_grid, refine
 
-__all__ = ["refine_scan", "score_type"]
+__all__ = ["refine_scan"]
 
 #: Bytes that refining takes for each model and threshold: some twenty arrays of Float64.
 _REFINING = 160
@@ -32,13 +31,7 @@ def refine_scan(
     def count(grid: Floats) -> pl.DataFrame:
         return count_at(scan, ["model"], grid, budget=mine, progress=progress).counts
 
-    dtype = score_type(scan)
     ends = find_scores(scan)
     low, high = ends.low or 0.0, ends.high or 0.0
-    first = first_grid(low, high, dtype, few=ends.few, infinite=ends.least == -math.inf)
-    return refine(count, first, measure, tolerance, dtype)
-
-
-def score_type(scan: Scan) -> type[np.floating]:
-    """Return the type in which scores and thresholds are compared."""
-    return np.float32 if scan.raw.collect_schema()["score"] == pl.Float32 else np.float64
+    first = first_grid(low, high, scan.score_type, few=ends.few, infinite=ends.least == -math.inf)
+    return refine(count, first, measure, tolerance, scan.score_type)

@@ -124,7 +124,7 @@ def _count_frame(file: NamedFrame, identity: str, settings: CountingSettings) ->
 
 def _tally(scan: Scan, settings: CountingSettings) -> Tally:
     thresholds: Thresholds = settings.thresholds or "exact"
-    return tally_scan(scan, thresholds=thresholds, by=None, memory_limit=None, progress=False)
+    return tally_scan(scan, thresholds=thresholds)
 
 
 def _added(

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counting.count import tally_predictions
+from nci_frames.counting.count import tally_scan
+from nci_frames.counting.logs.scan import scan_behind
 from tests.logs import COUNTS, brute_force, random_log, small_logs
 
 # Logs and thresholds are drawn, whatever their scales.
@@ -116,7 +117,7 @@ def test_dropped_rows_are_reported_by_reason() -> None:
     with pytest.warns(nf.InvalidRowsWarning, match=message):
         counts = nf.count_confusion(scan, thresholds=[0.5])
     assert counts.select(COUNTS).row(0) == (1, 0, 0, 1)
-    tally = tally_predictions(scan, thresholds=[0.5])
+    tally = tally_scan(scan_behind(scan), thresholds=[0.5])
     assert (tally.counted, sum(tally.dropped.values())) == (2, 4)
     with pytest.warns(nf.InvalidRowsWarning, match=message):
         rows = scan.collect().rows()

@@ -8,7 +8,8 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.counting import count as count_module
-from nci_frames.counting.count import tally_predictions
+from nci_frames.counting.count import tally_scan
+from nci_frames.counting.logs.scan import scan_behind
 
 ETAS = (1e-4, 1e-2, 0.5)
 
@@ -52,7 +53,7 @@ def never_exact(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_areas_are_known_to_the_tolerance_and_contain_the_exact_ones(kind: str) -> None:
     log = log_of(kind)
     wish = nf.auto_thresholds(tolerance=2e-3, prevalence=ETAS)
-    tally = tally_predictions(log, thresholds=wish)
+    tally = tally_scan(scan_behind(log), thresholds=wish)
     assert tally.reached is not None
     assert tally.reached <= 2e-3
     # It takes far fewer thresholds than there are scores.
