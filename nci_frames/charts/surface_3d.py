@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
@@ -73,52 +72,51 @@ def plot_metric_surface_3d(
     rows = finite(named_surfaces(surface, metric=metric, ratio=ratio))
     panels = rows.partition_by("place", maintain_order=True)
     _check_size(rows, panels)
-    defined = rows["value"].drop_nulls()
-    low, high = min(defined), max(defined)
-    traces, scenes, names = [], {}, []
-    for number, panel in enumerate(panels):
-        scene = "scene" if number == 0 else f"scene{number + 1}"
-        left, right = (number + 0.03) / len(panels), (number + 0.97) / len(panels)
-        traces.append(
-            plotly.Surface(
-                x=panel["tnr"].unique().sort().to_numpy(),
-                y=panel["tpr"].unique().sort().to_numpy(),
-                z=_grid(panel),
-                scene=scene,
-                coloraxis="coloraxis",
-                # Names are not part of the template, which would read some of them as commands.
-                hovertemplate="TNR %{x:.6~g}<br>TPR %{y:.6~g}<br>value %{z:.6~g}<extra></extra>",
-            )
-        )
-        scenes[scene] = _scene((left, right), (low, high))
-        names.append(
-            {
-                "text": _literal(panel["surface"][0]),
-                "x": left,
-                "xanchor": "left",
-                "y": 1.0,
-                "yanchor": "bottom",
-                "xref": "paper",
-                "yref": "paper",
-                "showarrow": False,
-                "font": {"size": 13, "color": INK},
-            }
-        )
-    title = "Metric surface" if len(panels) == 1 else "Metric surfaces"
-    return plotly.Figure(
-        traces,
-        {
-            "title": {"text": title, "x": 0.02, "font": {"size": 15}},
+    low, high = rows["value"].min(), rows["value"].max()
+    figure: Figure = plotly.Figure(
+        layout={
+            "title": {"text": "Metric surface" + "s" * (len(panels) > 1), "x": 0.02, "font": {"size": 15}},
             "font": {"family": FONT, "color": INK, "size": 12},
             "paper_bgcolor": GROUND,
             "margin": {"l": 8, "r": 8, "t": 84, "b": 8},
             "width": 130 + 430 * len(panels),
             "height": 520,
-            "annotations": names,
             "coloraxis": {"colorscale": "Viridis", "cmin": low, "cmax": high, "colorbar": {"title": "value"}},
-            **scenes,
-        },
+        }
     )
+    axis = {"gridcolor": LINE, "backgroundcolor": GROUND, "color": SOFT}
+    scene = {
+        "xaxis": axis | {"title": "TNR (specificity)", "range": [0, 1]},
+        "yaxis": axis | {"title": "TPR (recall)", "range": [0, 1]},
+        "zaxis": axis | {"title": "value", "range": [low, high]},
+        "aspectmode": "cube",
+        "camera": {"eye": {"x": -1.8, "y": -1.8, "z": 1.0}, "center": {"x": 0, "y": 0, "z": -0.15}},
+    }
+    for number, panel in enumerate(panels):
+        left, right = (number + 0.03) / len(panels), (number + 0.97) / len(panels)
+        place = f"scene{number + 1}"
+        figure.update_layout({place: scene | {"domain": {"x": [left, right], "y": [0, 1]}}})
+        figure.add_surface(
+            x=panel["tnr"].unique().sort().to_numpy(),
+            y=panel["tpr"].unique().sort().to_numpy(),
+            # A row per TPR; undefined values are NaN, which plotly leaves out.
+            z=panel.pivot("tnr", index="tpr", values="value").drop("tpr").to_numpy(),
+            scene=place,
+            coloraxis="coloraxis",
+            # Names are not part of the template, which would read some of them as commands.
+            hovertemplate="TNR %{x:.6~g}<br>TPR %{y:.6~g}<br>value %{z:.6~g}<extra></extra>",
+        )
+        anchor = {
+            "x": left,
+            "xanchor": "left",
+            "y": 1.0,
+            "yanchor": "bottom",
+            "xref": "paper",
+            "yref": "paper",
+        }
+        font = {"size": 13, "color": INK}
+        figure.add_annotation(text=_literal(panel["surface"][0]), showarrow=False, font=font, **anchor)
+    return figure
 
 
 def _check_size(rows: pl.DataFrame, panels: list[pl.DataFrame]) -> None:
@@ -135,32 +133,6 @@ def _check_size(rows: pl.DataFrame, panels: list[pl.DataFrame]) -> None:
                 found=quantity(panel.height, "point"),
                 hint="make it with metric_surface",
             )
-
-
-def _grid(panel: pl.DataFrame) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Return the values, a row per TPR; undefined values are NaN, which plotly leaves out."""
-    values = panel.sort("tpr", "tnr")["value"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    return values.reshape(panel["tpr"].n_unique(), panel["tnr"].n_unique())
-
-
-def _scene(across: tuple[float, float], values: tuple[float, float]) -> dict[str, object]:
-    def axis(title: str, ends: tuple[float, float]) -> dict[str, object]:
-        return {
-            "title": {"text": title},
-            "range": list(ends),
-            "gridcolor": LINE,
-            "backgroundcolor": GROUND,
-            "color": SOFT,
-        }
-
-    return {
-        "domain": {"x": list(across), "y": [0, 1]},
-        "xaxis": axis("TNR (specificity)", (0, 1)),
-        "yaxis": axis("TPR (recall)", (0, 1)),
-        "zaxis": axis("value", values),
-        "aspectmode": "cube",
-        "camera": {"eye": {"x": -1.8, "y": -1.8, "z": 1.0}, "center": {"x": 0, "y": 0, "z": -0.15}},
-    }
 
 
 def _literal(name: str) -> str:
