@@ -8,8 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.curves import draw_values
-from nci_frames.charts.parts.selection import of_metric, the_only
+from nci_frames.charts.parts import lines, selection
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_pr_auc_over_prevalence"]
@@ -67,20 +66,20 @@ def chart_pr_auc_over_prevalence(
     'area under the precision-recall curve, all thresholds; average precision'
     """
     frame = schemas.collect(areas, schemas.AREAS)
-    rows = of_metric(frame, "pr_auc")
+    rows = selection.of_metric(frame, "pr_auc")
     methods = sorted(rows["method"].drop_nulls().unique())
     if method is None:
-        rule = the_only(rows.drop_nulls("method"), "method") if methods else "method not stated"
+        rule = selection.the_only(rows.drop_nulls("method"), "method") if methods else "method not stated"
     elif method not in methods:
         raise ParameterError.unknown_choice("method", method, methods)
     else:
         rule, rows = method, rows.filter(pl.col("method") == method)
-    return draw_values(
+    return lines.draw_lines(
         rows,
         "prevalence",
         title="PR-AUC over prevalence",
         subtitle=f"area under the precision-recall curve, all thresholds; {_METHODS.get(rule, rule)}",
-        value_title="PR-AUC",
+        what="PR-AUC",
         observed=observed,
         models=models,
     )

@@ -8,9 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts import canvas, selection
-from nci_frames.charts.parts.axes import LogAxis, rate_axis
-from nci_frames.charts.parts.theme import NOTE, RULE, SOFT, model_style
+from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_precision_uncertainty"]
@@ -89,28 +87,22 @@ def chart_precision_uncertainty(
     )
     rows = pl.concat([curve, marks.sort("model")], how="diagonal")
     selection.check_rows(rows)
-    style = model_style(bands["model"].unique(), among=models)
-    axis = LogAxis.through("prevalence", [*curve["prevalence"], *marks["at"].drop_nulls()], observed)
+    style = theme.model_style(bands["model"].unique(), among=models)
+    axis = axes.LogAxis.through("prevalence", [*curve["prevalence"], *marks["at"].drop_nulls()], observed)
     base = alt.Chart().encode(x=axis.x(), color=canvas.colour(style, legend=None))
-    middle = base.encode(y=alt.Y(**rate_axis("value", "precision")))
+    middle = base.encode(y=alt.Y(**axes.rate_axis("value", "precision")))
     # Rows of the curve have no label and would be drawn as the text "null".
     mark = alt.Chart().transform_filter("isValid(datum.label)")
+    width = canvas.tooltip({"delta": "Δ, width of the band", "at": "prevalence"})
+    text = mark.mark_text(align="left", baseline="bottom", dy=-4, **theme.NOTE)
+    dots = mark.mark_rule(color=theme.SOFT, strokeDash=[1, 3], strokeWidth=1.5)
     layers = [
         canvas.area(base, "lower", "upper", "band", opacity=0.25),
         middle.mark_line().properties(name="lines"),
         canvas.targets(middle, canvas.value_titles(rows, "prevalence", "precision")),
-        mark.mark_rule(**RULE)
-        .encode(
-            x=alt.X(field="at", type="quantitative", scale=axis.scale),
-            tooltip=canvas.tooltip({"delta": "Δ, width of the band", "at": "prevalence"}),
-        )
-        .properties(name="widest"),
-        mark.mark_text(align="left", baseline="bottom", dy=-4, **NOTE)
-        .encode(x=alt.XValue(0), y=alt.YValue(0), text="label:N")
-        .properties(name="label"),
-        mark.mark_rule(color=SOFT, strokeDash=[1, 3], strokeWidth=1.5)
-        .encode(x=alt.X(field="observed", type="quantitative", scale=axis.scale))
-        .properties(name="observed"),
+        canvas.layer("widest", mark.mark_rule(**theme.RULE), x=axis.at("at"), tooltip=width),
+        canvas.layer("label", text, x=alt.XValue(0), y=alt.YValue(0), text="label:N"),
+        canvas.layer("observed", dots, x=axis.at("observed")),
     ]
     seen = f"; dotted: observed {observed:.3g}" if observed else ""
     return canvas.facet(

@@ -9,9 +9,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.charts.parts import canvas, selection
-from nci_frames.charts.parts.axes import LogAxis, rate_axis
-from nci_frames.charts.parts.theme import GROUND, INK, LETTER, SOFT, WIDTH, model_style
+from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_probability_best"]
@@ -85,43 +83,33 @@ def chart_probability_best(
         .sort("model", "prevalence")
     )
     selection.check_rows(rows)
-    axis = LogAxis.through("prevalence", rows["prevalence"], observed)
-    height = rate_axis("to", "probability of being the best")
+    axis = axes.LogAxis.through("prevalence", rows["prevalence"], observed)
+    height = axes.rate_axis("to", "probability of being the best")
     subtitle, says = "share of resampled logs in which a model is the best", "Stacked areas, one per model."
     strip = pl.DataFrame(schema={"model": pl.String, "start": pl.Float64, "end": pl.Float64})
     if ranking is not None:
         strip = _leaders(schemas.collect(ranking, schemas.RANKING), axis)
-        height["scale"], height["axis"] = (
-            alt.Scale(domain=[0, _TOP]),
-            alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f"),
-        )
+        height["scale"] = alt.Scale(domain=[0, _TOP])
+        height["axis"] = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
         subtitle, says = f"{subtitle}; above, the best in this log", f"{says} A bar above, coloured by model."
     known, unknown = strip.drop_nulls("model"), strip.filter(pl.col("model").is_null())
-    style = model_style([*frame["model"], *known["model"]], among=models)
-    areas = alt.Chart(selection.finite(rows)).mark_area(opacity=0.85, stroke=GROUND, strokeWidth=0.7)
-    areas = areas.encode(
-        x=axis.x(),
-        y=alt.Y(**height),
-        y2="from",
-        tooltip=canvas.tooltip({"prevalence": "prevalence", "probability": "probability"}),
-        **canvas.fills(style),
-    )
-    inside = [pl.col("prevalence").is_between(*ends) for ends in unknown.select("start", "end").rows()]
+    style = theme.model_style([*frame["model"], *known["model"]], among=models)
+    areas = alt.Chart(selection.finite(rows)).mark_area(opacity=0.85, stroke=theme.GROUND, strokeWidth=0.7)
+    numbers = canvas.tooltip({"prevalence": "prevalence", "probability": "probability"})
+    fills = canvas.fills(style)
+    untold = [pl.col("prevalence").is_between(*ends) for ends in unknown.select("start", "end").rows()]
+    told = rows.filter(~pl.any_horizontal(pl.lit(value=False), *untold))
     # Resampled logs lack the same negatives as the log itself.
-    cover = _across(unknown, axis, (0.0, 1.0), "untold", color=GROUND, opacity=0.8)
-    leaders = _across(known, axis, _BAR, "leaders", stroke=GROUND, strokeWidth=1)
+    cover = _across(unknown, axis, (0.0, 1.0), "untold", color=theme.GROUND, opacity=0.8)
+    leaders = _across(known, axis, _BAR, "leaders", stroke=theme.GROUND, strokeWidth=1)
     seen = canvas.tooltip({"start": "from", "end": "to"})
-    hollow = {"fill": None, "stroke": SOFT, "strokeDash": [2, 3], "strokeWidth": 1}
+    hollow = {"fill": None, "stroke": theme.SOFT, "strokeDash": [2, 3], "strokeWidth": 1}
     return canvas.compose(
         [
-            areas.properties(name="areas"),
+            canvas.layer("areas", areas, x=axis.x(), y=alt.Y(**height), y2="from", tooltip=numbers, **fills),
             *cover,
-            *_names(
-                _widest(rows.filter(~pl.any_horizontal(pl.lit(value=False), *inside)), axis),
-                axis,
-                "probability",
-            ),
-            *(bar.encode(tooltip=seen, **canvas.fills(style)) for bar in leaders),
+            *_names(_widest(told, axis), axis, "probability"),
+            *(bar.encode(tooltip=seen, **fills) for bar in leaders),
             *_across(unknown, axis, _BAR, "unknown", **hollow),
             *_names(_titles(strip, axis), axis, "leader"),
             *axis.observed(observed),
@@ -133,7 +121,7 @@ def chart_probability_best(
     )
 
 
-def _leaders(ranking: pl.DataFrame, axis: LogAxis) -> pl.DataFrame:
+def _leaders(ranking: pl.DataFrame, axis: axes.LogAxis) -> pl.DataFrame:
     """Return the ranges of the models of rank 1, each from halfway to the prevalence before; null if unknown.
 
     A tie has the name of its first model.
@@ -151,7 +139,7 @@ def _leaders(ranking: pl.DataFrame, axis: LogAxis) -> pl.DataFrame:
 
 
 def _across(
-    ranges: pl.DataFrame, axis: LogAxis, between: tuple[float, float], name: str, **mark: Any
+    ranges: pl.DataFrame, axis: axes.LogAxis, between: tuple[float, float], name: str, **mark: Any
 ) -> list[alt.Chart]:
     """Draw a rectangle for each range, between two heights."""
     if ranges.is_empty():
@@ -159,10 +147,10 @@ def _across(
     bottom, top = between
     placed = ranges.with_columns(bottom=pl.lit(bottom), top=pl.lit(top))
     boxes = alt.Chart(selection.finite(placed)).mark_rect(**mark)
-    return [boxes.encode(x=axis.x("start"), x2="end", y="bottom:Q", y2="top").properties(name=name)]
+    return [canvas.layer(name, boxes, x=axis.x("start"), x2="end", y="bottom:Q", y2="top")]
 
 
-def _titles(strip: pl.DataFrame, axis: LogAxis) -> pl.DataFrame:
+def _titles(strip: pl.DataFrame, axis: axes.LogAxis) -> pl.DataFrame:
     """Return the names of the ranges that have room for them."""
     named = strip.select(
         prevalence=(pl.col("start") * pl.col("end")).sqrt(),
@@ -170,17 +158,17 @@ def _titles(strip: pl.DataFrame, axis: LogAxis) -> pl.DataFrame:
         name=pl.col("model").fill_null("this log cannot tell"),
         room=(pl.col("end") / pl.col("start")).log(),
     )
-    letters = LETTER * pl.col("name").str.len_chars() + 8
-    return named.filter(pl.col("room") >= math.log(axis.high / axis.low) / WIDTH * letters)
+    letters = theme.LETTER * pl.col("name").str.len_chars() + 8
+    return named.filter(pl.col("room") >= math.log(axis.high / axis.low) / theme.WIDTH * letters)
 
 
-def _widest(rows: pl.DataFrame, axis: LogAxis) -> pl.DataFrame:
+def _widest(rows: pl.DataFrame, axis: axes.LogAxis) -> pl.DataFrame:
     """Return where each area is widest, if its name has room there."""
     # Of places that are as wide, the middle one: at the edge a name would stand on the axis.
     most = pl.col("probability").max().over("model")
     near = rows.filter(pl.col("probability") > most - _AS_WIDE).sort("model", "prevalence")
     middle = pl.int_range(pl.len()).over("model") == pl.len().over("model") // 2
-    half = LETTER / 2 / WIDTH * math.log(axis.high / axis.low) * pl.col("model").str.len_chars()
+    half = theme.LETTER / 2 / theme.WIDTH * math.log(axis.high / axis.low) * pl.col("model").str.len_chars()
     # A name stays among the rows.
     first, last = (
         pl.lit(end, pl.Float64).log() for end in (rows["prevalence"].min(), rows["prevalence"].max())
@@ -193,11 +181,11 @@ def _widest(rows: pl.DataFrame, axis: LogAxis) -> pl.DataFrame:
     )
 
 
-def _names(places: pl.DataFrame, axis: LogAxis, name: str) -> list[alt.Chart]:
+def _names(places: pl.DataFrame, axis: axes.LogAxis, name: str) -> list[alt.Chart]:
     """Write names with an outline, so that they are legible on any colour."""
     if places.is_empty():
         return []
     base = alt.Chart(places).encode(x=axis.x(), y="middle:Q", text="name:N")
-    outlines = base.mark_text(fontSize=12, stroke=GROUND, strokeWidth=3.5, strokeJoin="round")
-    names = base.mark_text(fontSize=12, color=INK)
+    outlines = base.mark_text(fontSize=12, stroke=theme.GROUND, strokeWidth=3.5, strokeJoin="round")
+    names = base.mark_text(fontSize=12, color=theme.INK)
     return [outlines.properties(name=f"{name}_outlines"), names.properties(name=f"{name}_names")]

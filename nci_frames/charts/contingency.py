@@ -7,9 +7,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.charts.parts import canvas
-from nci_frames.charts.parts.selection import check_rows, finite
-from nci_frames.charts.parts.theme import NOTE, RULE, SOFT, model_style
+from nci_frames.charts.parts import canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_contingency_space"]
@@ -60,31 +58,25 @@ def chart_contingency_space(
     'Base contingency space'
     """
     frame = schemas.collect(rates, schemas.RATES)
-    style = model_style(frame["model"], among=models)
+    style = theme.model_style(frame["model"], among=models)
     rows = frame.select("model", "threshold", "tpr", tnr=1 - pl.col("fpr")).drop_nulls(["tpr", "tnr"])
-    check_rows(rows, "a point is drawn for each threshold: select operating points, or draw fewer models")
+    selection.check_rows(rows, f"{selection.EACH_POINT}select operating points, or draw fewer models")
     x = alt.X(field="tnr", type="quantitative", title="TNR (specificity)", scale=_SCALE)
     y = alt.Y(field="tpr", type="quantitative", title="TPR (recall)", scale=_SCALE)
     line = alt.Chart(pl.DataFrame({"tnr": [0.0, 1.0], "tpr": [1.0, 0.0]})).encode(x=x, y=y)
     corners = alt.Chart(_SPECIAL).encode(x=x, y=y)
     named = corners.encode(text="name:N")
-    points = alt.Chart(finite(rows)).mark_point(filled=True, size=110, opacity=0.9)
+    left, right = (named.transform_filter(f"datum.tnr == {side}") for side in (0, 1))
+    points = alt.Chart(selection.finite(rows)).mark_point(filled=True, size=110, opacity=0.9)
+    colour = canvas.colour(style, legend=canvas.DOTS, title="model")
+    numbers = {"threshold": "threshold", "tpr": "TPR", "tnr": "TNR"}
     return canvas.compose(
         [
-            line.mark_line(**RULE | {"strokeWidth": 1}).properties(name="no_skill"),
-            corners.mark_point(color=SOFT, shape="diamond", size=90).properties(name="special"),
-            named.transform_filter("datum.tnr == 0")
-            .mark_text(align="left", dx=9, **NOTE)
-            .properties(name="special_left"),
-            named.transform_filter("datum.tnr == 1")
-            .mark_text(align="right", dx=-9, **NOTE)
-            .properties(name="special_right"),
-            points.encode(
-                x=x,
-                y=y,
-                color=canvas.colour(style, legend=canvas.DOTS, title="model"),
-                tooltip=canvas.tooltip({"threshold": "threshold", "tpr": "TPR", "tnr": "TNR"}),
-            ).properties(name="points"),
+            line.mark_line(**theme.RULE | {"strokeWidth": 1}).properties(name="no_skill"),
+            corners.mark_point(color=theme.SOFT, shape="diamond", size=90).properties(name="special"),
+            left.mark_text(align="left", dx=9, **theme.NOTE).properties(name="special_left"),
+            right.mark_text(align="right", dx=-9, **theme.NOTE).properties(name="special_right"),
+            canvas.layer("points", points, x=x, y=y, color=colour, tooltip=canvas.tooltip(numbers)),
         ],
         style=style,
         title="Base contingency space",

@@ -8,11 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts import selection
-from nci_frames.charts.parts.axes import LogAxis
-from nci_frames.charts.parts.canvas import compose
-from nci_frames.charts.parts.lines import curves
-from nci_frames.charts.parts.theme import HEIGHT, RULE, WIDTH, model_style
+from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.metrics.registry import resolve
 from nci_frames.schemas.checked import checked
@@ -93,7 +89,7 @@ def chart_cost(
     )
     selection.refuse_doubles(rows, "model", "prevalence")
     selection.refuse_empty(rows["value"], "cost", everything)
-    axis = LogAxis.through("prevalence", rows["prevalence"], observed)
+    axis = axes.LogAxis.through("prevalence", rows["prevalence"], observed)
     relative = cost == "relative_cost"
     cut = relative and max(rows["value"]) > _WORST
     y = alt.Y(
@@ -103,24 +99,24 @@ def chart_cost(
         scale=alt.Scale(domain=[0, _WORST]) if cut else alt.Scale(zero=True, domainMin=0),
         axis=alt.Axis(tickCount=5, format="~g"),
     )
-    height = HEIGHT
+    height = theme.HEIGHT
     if cut:
         # The first point above the cut is kept, so that lines reach the edge; points beyond it are never
         # visible.
         inside = pl.col("value") <= _WORST
         beside = [inside.shift(step).over("model").fill_null(value=False) for step in (1, -1)]
         rows = rows.filter(pl.any_horizontal(inside, *beside))
-        height = round(HEIGHT * max(1.0, max(rows["value"], default=0) / _WORST))
+        height = round(theme.HEIGHT * max(1.0, max(rows["value"], default=0) / _WORST))
     rows = rows.select("model", "threshold", "prevalence", "value")
-    rows, note = selection.fitted(rows, "prevalence", "value", size=(WIDTH, height))
-    style = model_style(everything["model"].unique(), among=models)
+    rows, note = selection.fitted(rows, "prevalence", "value", size=(theme.WIDTH, height))
+    style = theme.model_style(everything["model"].unique(), among=models)
     numbers = {"prevalence": "prevalence", "value": "cost", "threshold": "threshold"}
-    trivial = alt.Chart(pl.DataFrame({"value": [1.0]})).mark_rule(**RULE).encode(y=y)
+    trivial = alt.Chart(pl.DataFrame({"value": [1.0]})).mark_rule(**theme.RULE).encode(y=y)
     notes = ["; dashed: never or always positive"] * relative + ["; above 2 cut off"] * cut
-    return compose(
+    return canvas.compose(
         [
             *([trivial.properties(name="trivial")] * relative),
-            *curves(rows, axis.x(), y, style=style, numbers=numbers, clip=cut),
+            *lines.curves(rows, axis.x(), y, style=style, numbers=numbers, clip=cut),
             *axis.observed(observed),
         ],
         style=style,

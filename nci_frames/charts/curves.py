@@ -7,13 +7,10 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.charts.parts.axes import rate_axis
-from nci_frames.charts.parts.canvas import value_titles
-from nci_frames.charts.parts.lines import draw_lines
-from nci_frames.charts.parts.selection import at, checked_observed, of_metric, operating_point
+from nci_frames.charts.parts import lines, selection
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_f_beta_over_beta", "chart_f_beta_over_prevalence", "chart_p3", "draw_values"]
+__all__ = ["chart_f_beta_over_beta", "chart_f_beta_over_prevalence", "chart_p3"]
 
 
 @checked
@@ -64,13 +61,13 @@ def chart_p3(
     if "metric" not in names and "lower" in names:
         rows = schemas.collect(projection, schemas.BAND)
     else:
-        rows = of_metric(schemas.collect(projection, schemas.PROJECTION), "precision")
-    return draw_values(
+        rows = selection.of_metric(schemas.collect(projection, schemas.PROJECTION), "precision")
+    return lines.draw_lines(
         rows,
         "prevalence",
         title="Precision over prevalence",
-        subtitle=f"positive-prevalence precision (P3) curves at {operating_point(rows)}",
-        value_title="precision",
+        subtitle=f"positive-prevalence precision (P3) curves at {selection.operating_point(rows)}",
+        what="precision",
         observed=observed,
         models=models,
     )
@@ -122,13 +119,13 @@ def chart_f_beta_over_prevalence(
     'F2 over prevalence'
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
-    rows = at(of_metric(frame, "f_beta"), "beta", beta)
-    return draw_values(
+    rows = selection.at(selection.of_metric(frame, "f_beta"), "beta", beta)
+    return lines.draw_lines(
         rows,
         "prevalence",
         title=f"F{beta:g} over prevalence",
-        subtitle=f"F-beta with β = {beta:g} at {operating_point(rows)}",
-        value_title=f"F{beta:g}",
+        subtitle=f"F-beta with β = {beta:g} at {selection.operating_point(rows)}",
+        what=f"F{beta:g}",
         observed=observed,
         models=models,
     )
@@ -183,39 +180,14 @@ def chart_f_beta_over_beta(
     'F-beta over beta at prevalence η = 0.01'
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
-    observed = checked_observed(observed)
-    rows = at(of_metric(frame, "f_beta"), "prevalence", prevalence)
+    observed = selection.checked_observed(observed)
+    rows = selection.at(selection.of_metric(frame, "f_beta"), "prevalence", prevalence)
     seen = "" if observed is None else f"; the log's prevalence is {observed:.3g}"
-    return draw_values(
+    return lines.draw_lines(
         rows,
         "beta",
         title=f"F-beta over beta at prevalence η = {prevalence:.3g}",
-        subtitle=f"F-beta plot at {operating_point(rows)}{seen}",
-        value_title="F-beta",
+        subtitle=f"F-beta plot at {selection.operating_point(rows)}{seen}",
+        what="F-beta",
         models=models,
-    )
-
-
-def draw_values(
-    rows: pl.DataFrame,
-    x: str,
-    *,
-    title: str,
-    subtitle: str,
-    value_title: str,
-    models: Sequence[str],
-    observed: float | None = None,
-) -> alt.LayerChart:
-    """Draw values between 0 and 1 over prevalence or beta, with their bounds."""
-    return draw_lines(
-        rows,
-        x,
-        alt.Y(**rate_axis("value", value_title)),
-        what=value_title,
-        numbers=value_titles(rows, x, value_title),
-        title=title,
-        subtitle=subtitle,
-        says=f"{value_title} on the vertical axis; a line per model.",
-        models=models,
-        observed=observed,
     )

@@ -9,14 +9,12 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.charts.parts import canvas, selection
-from nci_frames.charts.parts.axes import LogAxis
-from nci_frames.charts.parts.theme import GROUND, LINE, model_style
+from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_decision_map"]
 
-_ODDS, _BETA = LogAxis("odds", 1e-6, 1.0), LogAxis("beta", 0.1, 10.0)
+_ODDS, _BETA = axes.LogAxis("odds", 1e-6, 1.0), axes.LogAxis("beta", 0.1, 10.0)
 
 
 @checked
@@ -84,39 +82,32 @@ def chart_decision_map(
 
     def areas(ranges: pl.DataFrame, name: str, **mark: Any) -> alt.Chart:
         """Draw the areas of other ranges."""
-        chart: alt.Chart = base.properties(data=selection.finite(_placed(ranges)), name=name)
-        marks: alt.Chart = chart.mark_area(clip=True, **mark)
-        return marks
+        marks = base.properties(data=selection.finite(_placed(ranges)))
+        return canvas.layer(name, marks.mark_area(clip=True, **mark))
 
     merged = selection.merged_ranges(frame, "lambda_start", "lambda_end")
-    style = model_style(frame["model"], among=models)
-    bands = areas(merged, "bands", opacity=0.75, stroke=GROUND, strokeWidth=0.7).encode(**canvas.fills(style))
+    style = theme.model_style(frame["model"], among=models)
+    bands = areas(merged, "bands", opacity=0.75, stroke=theme.GROUND, strokeWidth=0.7)
     # The thresholds of one model change too often to be drawn; the tooltips show them.
     numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
     if told is None:
         untold = selection.unsupported_ranges(frame, "lambda_start", "lambda_end")
-        cover = [areas(untold, "untold", color=GROUND, opacity=0.7)] if len(untold) else []
+        cover = [areas(untold, "untold", color=theme.GROUND, opacity=0.7)] if len(untold) else []
         why = selection.why_marked("pale", frame)
-        subtitle, names = (
-            f"the best model at every point; borders are exact; hover for thresholds{why}",
-            ["model"],
-        )
+        subtitle = f"the best model at every point; borders are exact; hover for thresholds{why}"
     else:
         cover = [
             areas(ranges, verdict, color=color, opacity=opacity)
-            for verdict, color, opacity in (("several", GROUND, 0.6), ("unknown", LINE, 1.0))
+            for verdict, color, opacity in (("several", theme.GROUND, 0.6), ("unknown", theme.LINE, 1.0))
             if len(ranges := told.filter(verdict=verdict).select("lambda_start", "lambda_end"))
         ]
         subtitle = "the best model of this log; solid: certified; pale: one of several; grey: nobody knows"
-        names = ["model", "verdict", "may be best"]
-    targets = base.mark_area(clip=True, opacity=0).encode(tooltip=canvas.tooltip(numbers, names=names))
+    names = ("model",) if told is None else ("model", "verdict", "may be best")
+    targets = base.mark_area(clip=True, opacity=0)
+    shown = canvas.tooltip(numbers, names=names)
+    rule = _ODDS.observed(observed if on_map else None)
     return canvas.compose(
-        [
-            bands,
-            *cover,
-            targets.properties(name="targets"),
-            *_ODDS.observed(observed if on_map else None),
-        ],
+        [bands.encode(**canvas.fills(style)), *cover, canvas.layer("targets", targets, tooltip=shown), *rule],
         style=style,
         title="Decision map of F-beta",
         subtitle=subtitle,

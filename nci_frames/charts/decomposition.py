@@ -5,9 +5,8 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts import canvas, selection
+from nci_frames.charts.parts import canvas, selection, theme
 from nci_frames.charts.parts.segments import check_key, check_number, missing_name, segment_names
-from nci_frames.charts.parts.theme import INK, NOTE, PARTS, SOFT, model_style
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
 
@@ -109,7 +108,7 @@ def chart_decomposition(
             field="part",
             type="nominal",
             title="part of the difference",
-            scale=alt.Scale(domain=list(_PARTS.values()), range=list(PARTS)),
+            scale=alt.Scale(domain=list(_PARTS.values()), range=list(theme.PARTS)),
             legend=alt.Legend(**canvas.SQUARES, columns=2),
         ),
         tooltip=canvas.tooltip(
@@ -117,22 +116,20 @@ def chart_decomposition(
         ),
     )
     total = alt.Chart().transform_filter("!isValid(datum.part)")
+    zero = total.mark_rule(color=theme.SOFT, strokeWidth=1)
     names = ("model", "segment", "against")
-    diamonds = total.mark_point(shape="diamond", filled=True, size=70, color=INK, opacity=1)
-    notes = total.transform_filter("isValid(datum.note)").mark_text(align="left", dx=4, **NOTE)
+    numbers, reasons = canvas.tooltip(_NUMBERS, names=names), canvas.tooltip({}, names=(*names, "reason"))
+    diamonds = total.mark_point(shape="diamond", filled=True, size=70, color=theme.INK, opacity=1)
+    notes = total.transform_filter("isValid(datum.note)").mark_text(align="left", dx=4, **theme.NOTE)
     return canvas.facet(
         shown,
         [
-            total.mark_rule(color=SOFT, strokeWidth=1).encode(x=alt.XDatum(0)).properties(name="zero"),
+            canvas.layer("zero", zero, x=alt.XDatum(0)),
             bars.properties(name="parts"),
-            diamonds.encode(x="difference:Q", y=y, tooltip=canvas.tooltip(_NUMBERS, names=names)).properties(
-                name="total"
-            ),
-            notes.encode(
-                x=alt.XDatum(0), y=y, text="note:N", tooltip=canvas.tooltip({}, names=(*names, "reason"))
-            ).properties(name="undefined"),
+            canvas.layer("total", diamonds, x="difference:Q", y=y, tooltip=numbers),
+            canvas.layer("undefined", notes, x=alt.XDatum(0), y=y, text="note:N", tooltip=reasons),
         ],
-        style=model_style(()),
+        style=theme.model_style(()),
         title=f"Why segments differ in {title_of(metric)}",
         subtitle="bars: parts of the difference from the reference; diamond: their sum",
         says="A panel per model, a bar per segment.",

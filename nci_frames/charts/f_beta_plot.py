@@ -8,10 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts import canvas, selection
-from nci_frames.charts.parts.axes import LogAxis, rate_axis
-from nci_frames.charts.parts.lines import curves
-from nci_frames.charts.parts.theme import HEIGHT, INK, NOTE, RULE, ModelStyle, model_style
+from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_f_beta_plot"]
@@ -96,27 +93,28 @@ def chart_f_beta_plot(
     rows = everyone.filter(pl.col("model").is_in(list(shown))) if len(shown) else everyone
     if rows.is_empty():
         raise ParameterError("none of the models to draw has a mean", found=", ".join(map(repr, shown[:20])))
-    axis = LogAxis("beta", min(everyone["beta"]), max(everyone["beta"]))
+    axis = axes.LogAxis("beta", min(everyone["beta"]), max(everyone["beta"]))
     if axis.low == axis.high:
         raise ParameterError("a curve over beta needs at least two betas", found=f"beta {axis.low:g}")
     ranges = ranges.filter(pl.col("start") < axis.high, pl.col("end") > axis.low).sort("start")
-    style = model_style([*rows["model"], *ranges["model"]], among=models)
-    place = "each fold's own prevalence" if where is None else f"prevalence η = {where:.3g}"
+    style = theme.model_style([*rows["model"], *ranges["model"]], among=models)
+    here = "each fold's own prevalence" if where is None else f"prevalence η = {where:.3g}"
     # The bars lie between the plot and its axis.
     labels = axis.labels | {"offset": _BARS}
     x = alt.X(field="beta", type="quantitative", scale=axis.scale, axis=labels)
     numbers = {"beta": "β", "mean": "mean", "std": "standard deviation", "p_value": "p-value against best"}
     drawn, note = selection.fitted(rows, "beta", ["mean", "lower", "upper"])
-    lines = curves(drawn, x, alt.Y(**rate_axis("mean", "F-beta")), style=style, numbers=numbers)
-    layers = [*lines, *_switches(ranges, axis), _winners(ranges, axis, style), _significance(everyone, axis)]
-    for text, y in (("winner", 14), ("significant", 31)):
-        name = alt.Chart(pl.DataFrame({"text": [text]})).mark_text(align="right", baseline="middle", **NOTE)
-        name = name.encode(x=alt.XValue(-6), y=alt.YValue(HEIGHT + y), text="text:N")
-        layers.append(name.properties(name=f"name_{text}"))
+    y = alt.Y(**axes.rate_axis("mean", "F-beta"))
+    bars = [_winners(ranges, axis, style), _significance(everyone, axis)]
+    for text, place in (("winner", 14), ("significant", 31)):
+        name = alt.Chart(pl.DataFrame({"text": [text]}))
+        name = name.mark_text(align="right", baseline="middle", **theme.NOTE)
+        left = {"x": alt.XValue(-6), "y": alt.YValue(theme.HEIGHT + place)}
+        bars.append(canvas.layer(f"name_{text}", name, text="text:N", **left))
     return canvas.compose(
-        layers,
+        [*lines.curves(drawn, x, y, style=style, numbers=numbers), *_switches(ranges, axis), *bars],
         style=style,
-        title=f"F-beta plot at {place}",
+        title=f"F-beta plot at {here}",
         subtitle="fold mean ± standard deviation; below: the winner, and where it is significantly best"
         + note,
         says="A line per model over beta, on a logarithmic axis.",
@@ -146,7 +144,7 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
     return drawn.sort("model", "beta")
 
 
-def _switches(ranges: pl.DataFrame, axis: LogAxis) -> list[alt.Chart]:
+def _switches(ranges: pl.DataFrame, axis: axes.LogAxis) -> list[alt.Chart]:
     """Mark each change of winner and label it with its beta, in as many lines of labels as needed."""
     changes = ranges.filter(pl.col("model") != pl.col("model").shift())["start"].to_list()
     if not changes:
@@ -160,21 +158,19 @@ def _switches(ranges: pl.DataFrame, axis: LogAxis) -> list[alt.Chart]:
     marks = pl.DataFrame({"beta": changes, "label": [f"β = {b:.4g}" for b in changes], "line": lines})
     base = alt.Chart(marks).encode(x="beta:Q")
     exact = canvas.tooltip({"beta": "the winner changes at β"}, names=())
-    texts = [
-        base.transform_filter(f"datum.line === {line}")
-        .mark_text(baseline="bottom", dy=-4 - _LINE * line, **NOTE)
-        .encode(y=alt.YValue(0), text="label:N")
-        .properties(name=f"switch_label_{line}")
-        for line in range(len(ends))
-    ]
-    return [base.mark_rule(**RULE).encode(tooltip=exact).properties(name="switches"), *texts]
+    layers = [canvas.layer("switches", base.mark_rule(**theme.RULE), tooltip=exact)]
+    for line in range(len(ends)):
+        text = base.transform_filter(f"datum.line === {line}")
+        text = text.mark_text(baseline="bottom", dy=-4 - _LINE * line, **theme.NOTE)
+        layers.append(canvas.layer(f"switch_label_{line}", text, y=alt.YValue(0), text="label:N"))
+    return layers
 
 
-def _winners(ranges: pl.DataFrame, axis: LogAxis, style: ModelStyle) -> alt.Chart:
+def _winners(ranges: pl.DataFrame, axis: axes.LogAxis, style: theme.ModelStyle) -> alt.Chart:
     """Draw the bar of winners."""
-    ends = [
+    ends = (
         pl.col(end).map_elements("{:.6g}".format, pl.String).replace("inf", "∞") for end in ("start", "end")
-    ]
+    )
     clipped = ranges.select(
         "model",
         "threshold",
@@ -182,49 +178,41 @@ def _winners(ranges: pl.DataFrame, axis: LogAxis, style: ModelStyle) -> alt.Char
         first=pl.col("start").clip(axis.low, axis.high),
         last=pl.col("end").clip(axis.low, axis.high),
     )
-    bars = (
-        alt.Chart(selection.finite(clipped))
-        .mark_rect()
-        .encode(
-            x=alt.X(field="first", type="quantitative", scale=axis.scale),
-            x2="last",
-            y=alt.YValue(HEIGHT + 8),
-            y2=alt.Y2Value(HEIGHT + 20),
-            color=canvas.colour(style),
-            tooltip=canvas.tooltip({"threshold": "threshold"}, names=("model", "range")),
-        )
+    return canvas.layer(
+        "winners",
+        alt.Chart(selection.finite(clipped)).mark_rect(),
+        x=axis.at("first"),
+        x2="last",
+        y=alt.YValue(theme.HEIGHT + 8),
+        y2=alt.Y2Value(theme.HEIGHT + 20),
+        color=canvas.colour(style),
+        tooltip=canvas.tooltip({"threshold": "threshold"}, names=("model", "range")),
     )
-    chart: alt.Chart = bars.properties(name="winners")
-    return chart
 
 
-def _significance(rows: pl.DataFrame, axis: LogAxis) -> alt.Chart:
+def _significance(rows: pl.DataFrame, axis: axes.LogAxis) -> alt.Chart:
     """Draw a mark at each beta where the best model is significantly better than all others."""
     best = pl.col("p_value").is_null() & ~pl.col("distinguishable")
+    others = pl.col("distinguishable").filter(~best)
     alone = (
         rows.group_by("beta")
         .agg(
             pl.col("model").filter(best).first(),
-            others=(~pl.col("distinguishable") & ~best).cast(pl.Int64).sum(),
-            told=pl.col("distinguishable").filter(~best).all(),
+            others=(~others).cast(pl.Int64).sum(),
+            told=others.all().fill_null(value=False),
         )
-        .with_columns(told=pl.col("told").fill_null(value=False))
         .sort("beta")
     )
     selection.check_rows(alone)
-    ticks = (
-        alt.Chart(alone)
-        .mark_tick(thickness=5, size=12, color=INK)
-        .encode(
-            x=alt.X(field="beta", type="quantitative", scale=axis.scale),
-            y=alt.YValue(HEIGHT + 31),
-            opacity=alt.OpacityValue(0.2, condition={"test": "datum.told", "value": 0.85}),
-            tooltip=[
-                alt.Tooltip(field="beta", type="quantitative", title="β", format=".6~g"),
-                alt.Tooltip(field="model", type="nominal", title="best mean"),
-                alt.Tooltip(field="others", type="quantitative", title="models not significantly worse"),
-            ],
-        )
+    return canvas.layer(
+        "significance",
+        alt.Chart(alone).mark_tick(thickness=5, size=12, color=theme.INK),
+        x=axis.at("beta"),
+        y=alt.YValue(theme.HEIGHT + 31),
+        opacity=alt.OpacityValue(0.2, condition={"test": "datum.told", "value": 0.85}),
+        tooltip=[
+            alt.Tooltip(field="beta", type="quantitative", title="β", format=".6~g"),
+            alt.Tooltip(field="model", type="nominal", title="best mean"),
+            alt.Tooltip(field="others", type="quantitative", title="models not significantly worse"),
+        ],
     )
-    chart: alt.Chart = ticks.properties(name="significance")
-    return chart

@@ -7,8 +7,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.charts.parts import canvas, selection
-from nci_frames.charts.parts.theme import model_style
+from nci_frames.charts.parts import canvas, selection, theme
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
 from nci_frames.tables.numbers import format_grid
@@ -69,7 +68,7 @@ def chart_intervals(
     selection.check_rows(rows)
     bounds = [name for name in ("lower", "upper") if name in rows.columns]
     shown = rows.select("model", "value", *bounds, supported=selection.supported(rows))
-    style = model_style(shown["model"], among=models)
+    style = theme.model_style(shown["model"], among=models)
     order = alt.EncodingSortField(field="value", op="max", order="descending")
     betas, prevalence = (rows[name].drop_nulls().unique() for name in ("beta", "prevalence"))
     name = f"F{betas[0]:g}" if metric == "f_beta" and len(betas) == 1 else title_of(metric)
@@ -79,8 +78,9 @@ def chart_intervals(
     )
     layers = []
     if len(bounds) == 2:
-        bars = base.mark_rule(strokeWidth=3, opacity=0.55).encode(x="lower:Q", x2="upper")
-        layers.append(bars.properties(name="bars"))
+        layers.append(
+            canvas.layer("bars", base.mark_rule(strokeWidth=3, opacity=0.55), x="lower:Q", x2="upper")
+        )
     scale, axis = alt.Scale(zero=False, nice=True), alt.Axis(format="~g")
     points = base.mark_point(filled=True, size=90, opacity=1).encode(
         x=alt.X(field="value", type="quantitative", title=name, scale=scale, axis=axis),

@@ -5,10 +5,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.charts.parts import canvas
-from nci_frames.charts.parts.axes import LogAxis
-from nci_frames.charts.parts.selection import fitted, refuse_empty
-from nci_frames.charts.parts.theme import model_style
+from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_imbalance_sensitivity"]
@@ -48,15 +45,15 @@ def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> 
     """
     frame = schemas.collect(sensitivity, schemas.SENSITIVITY)
     rows = frame.drop_nulls("sensitivity").sort("metric", "ratio")
-    refuse_empty(rows["sensitivity"], "sensitivity", frame)
-    rows, note = fitted(rows, "ratio", "sensitivity", by="metric")
-    style = model_style(rows["metric"])
+    selection.refuse_empty(rows["sensitivity"], "sensitivity", frame)
+    rows, note = selection.fitted(rows, "ratio", "sensitivity", by="metric")
+    style = theme.model_style(rows["metric"])
     numbers = {"ratio": "negatives per positive", "sensitivity": "volume between the surfaces"}
     lines = (
         alt.Chart(rows)
         .mark_line(point=True)
         .encode(
-            x=LogAxis.through("ratio", rows["ratio"]).x(),
+            x=axes.LogAxis.through("ratio", rows["ratio"]).x(),
             y=alt.Y(field="sensitivity", type="quantitative", title=numbers["sensitivity"]),
             color=canvas.colour(style, field="metric", title="metric"),
             tooltip=canvas.tooltip(numbers, names=("metric",)),

@@ -8,9 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts import canvas, lines, selection
-from nci_frames.charts.parts.axes import LogAxis, rate_axis
-from nci_frames.charts.parts.theme import INK, SOFT, WIDTH, model_style
+from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_pos_fraction"]
@@ -85,22 +83,22 @@ def chart_pos_fraction(
         *curve, "recall", "pos_fraction", "threshold", descending=[False, False, False, False, True]
     )
     selection.refuse_empty(every["recall"], "point", rows, ", each with a share of predicted positives of 0")
-    size = (WIDTH, lines.SQUARE)
+    size = (theme.WIDTH, lines.SQUARE)
     rows, note = selection.fitted(every, "pos_fraction", "recall", by=curve, log_x=log_x, size=size)
-    style = model_style(frame["model"].unique(), among=models)
-    x = alt.X(**rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
+    style = theme.model_style(frame["model"].unique(), among=models)
+    x = alt.X(**axes.rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
     if log_x:
-        x = LogAxis("pos_fraction", min(rows["pos_fraction"]), 1.0).x()
-    y = alt.Y(**rate_axis("recall", "TPR (recall)"))
+        x = axes.LogAxis("pos_fraction", min(rows["pos_fraction"]), 1.0).x()
+    y = alt.Y(**axes.rate_axis("recall", "TPR (recall)"))
     below, above, held = [], [], ""
     if tpr is not None:
-        rule = alt.Chart(pl.DataFrame({"recall": [tpr]})).mark_rule(color=SOFT, strokeDash=[4, 3])
-        below = [rule.encode(y="recall:Q").properties(name="fixed")]
+        rule = alt.Chart(pl.DataFrame({"recall": [tpr]})).mark_rule(color=theme.SOFT, strokeDash=[4, 3])
+        below = [canvas.layer("fixed", rule, y="recall:Q")]
         ring = alt.Chart(selection.finite(_fewest(every, tpr))).mark_point(
-            filled=True, shape="circle", size=80, stroke=INK, strokeWidth=1.25, opacity=1
+            filled=True, shape="circle", size=80, stroke=theme.INK, strokeWidth=1.25, opacity=1
         )
-        ring = ring.encode(x=x, y=y, color=canvas.colour(style), tooltip=canvas.tooltip(numbers))
-        above = [ring.properties(name="held")]
+        colour, tooltip = canvas.colour(style), canvas.tooltip(numbers)
+        above = [canvas.layer("held", ring, x=x, y=y, color=colour, tooltip=tooltip)]
         held = f"; ringed: the fewest that reach a TPR of {tpr:g}"
     return lines.draw_by_prevalence(
         rows,

@@ -7,8 +7,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.charts.parts.lines import draw_lines
-from nci_frames.charts.parts.selection import the_only
+from nci_frames.charts.parts import lines, selection
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
 
@@ -56,23 +55,17 @@ def chart_rank_over_prevalence(
     'Rank over prevalence'
     """
     frame = schemas.collect(ranking, schemas.RANKING)
-    metric = the_only(frame, "metric", hint="filter the ranking by one metric")
+    metric = selection.the_only(frame, "metric", hint="filter the ranking by one metric")
     last = max([2, *frame["rank"].drop_nulls()])
-    return draw_lines(
+    scale, axis = alt.Scale(reverse=True, domain=[0.5, last + 0.5]), alt.Axis(tickMinStep=1, format="d")
+    return lines.draw_lines(
         frame,
         "prevalence",
-        alt.Y(
-            field="rank",
-            type="quantitative",
-            title="rank (1 is best)",
-            scale=alt.Scale(reverse=True, domain=[0.5, last + 0.5]),
-            axis=alt.Axis(tickMinStep=1, format="d"),
-        ),
+        y=alt.Y(field="rank", type="quantitative", title="rank (1 is best)", scale=scale, axis=axis),
         what="rank",
         numbers={"prevalence": "prevalence", "rank": "rank", "value": "value"},
         title="Rank over prevalence",
         subtitle=f"by {title_of(metric)}",
-        says="A line per model.",
         models=models,
         observed=observed,
         interpolate="monotone",

@@ -8,9 +8,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.charts.parts import canvas, lines, selection
-from nci_frames.charts.parts.axes import LogAxis, rate_axis
-from nci_frames.charts.parts.theme import HEIGHT, RULE, WIDTH, model_style
+from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_pr", "chart_roc"]
@@ -67,19 +65,19 @@ def chart_roc(
         .sort("model", "fpr", "tpr", "threshold", descending=[False, False, False, True], nulls_last=True)
     )
     selection.refuse_empty(rows["threshold"], "point", frame, ", none with both rates")
-    width, height = (WIDTH, HEIGHT) if log_x else (420, 420)
+    width, height = (theme.WIDTH, theme.HEIGHT) if log_x else (420, 420)
     rows, note = selection.fitted(rows, "fpr", "tpr", log_x=log_x, size=(width, height))
-    style = model_style(frame["model"].unique(), among=models)
-    y = alt.Y(**rate_axis("tpr", "TPR (recall)"))
-    x, chance = alt.X(**rate_axis("fpr", "FPR")), _CHANCE
+    style = theme.model_style(frame["model"].unique(), among=models)
+    y = alt.Y(**axes.rate_axis("tpr", "TPR (recall)"))
+    x, chance = alt.X(**axes.rate_axis("fpr", "FPR")), _CHANCE
     if log_x:
         low = min(rows["fpr"])
-        x = LogAxis("fpr", low, 1.0).x()
+        x = axes.LogAxis("fpr", low, 1.0).x()
         # The diagonal is a curve on a logarithmic axis.
         line = np.geomspace(low, 1, 60)
         chance = pl.DataFrame({"fpr": line, "tpr": line})
     numbers = {"fpr": "FPR", "tpr": "TPR", "threshold": "threshold"}
-    diagonal = alt.Chart(chance).mark_line(**RULE).encode(x=x, y=y).properties(name="chance")
+    diagonal = alt.Chart(chance).mark_line(**theme.RULE).encode(x=x, y=y).properties(name="chance")
     return canvas.compose(
         [diagonal, *lines.curves(rows, x, y, style=style, numbers=numbers)],
         style=style,
@@ -145,13 +143,13 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
     rows = pl.concat([first, rows]).sort(curve, maintain_order=True)
     thinned = rows.height > selection.MAX_ROWS
     rows = _with_corners(rows) if thinned else rows
-    size = (WIDTH, lines.SQUARE)
+    size = (theme.WIDTH, lines.SQUARE)
     rows, note = selection.fitted(rows, "recall", "precision", by=curve, log_x=False, size=size)
     return lines.draw_by_prevalence(
         rows,
-        alt.X(**rate_axis("recall", "recall (TPR)")),
-        alt.Y(**rate_axis("precision", "precision (PPV)")),
-        style=model_style(frame["model"].unique(), among=models),
+        alt.X(**axes.rate_axis("recall", "recall (TPR)")),
+        alt.Y(**axes.rate_axis("precision", "precision (PPV)")),
+        style=theme.model_style(frame["model"].unique(), among=models),
         numbers={name: name for name in (*order, "prevalence")},
         title="Precision-recall curves",
         subtitle=f"steps between attained points: the area below is the average precision{note}",

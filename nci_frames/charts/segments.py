@@ -7,11 +7,8 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.charts.parts import canvas, selection
-from nci_frames.charts.parts.axes import LogAxis, rate_axis
-from nci_frames.charts.parts.lines import curves
+from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.charts.parts.segments import check_key, check_number, segment_names
-from nci_frames.charts.parts.theme import RULE, model_style
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
 
@@ -96,23 +93,17 @@ def chart_segments(
         by=["place", "model"],
         size=canvas.panel_size(check_number(rows[segments], _PANELS)),
     )
-    axis = LogAxis.through("prevalence", rows["prevalence"], *marks["observed"])
-    y = alt.Y(**rate_axis("value", title))
+    axis = axes.LogAxis.through("prevalence", rows["prevalence"], *marks["observed"])
+    y = alt.Y(**axes.rate_axis("value", title))
     if not rows["value"].drop_nulls().is_between(0, 1).all():
         y = alt.Y(field="value", type="quantitative", title=title, axis=alt.Axis(tickCount=5))
-    style = model_style(frame["model"], among=models)
+    style = theme.model_style(frame["model"], among=models)
     names = ("segment", "model")
-    layers = curves(rows, axis.x(), y, style=style, numbers=numbers, names=names, inherited=True)
+    layers = lines.curves(rows, axis.x(), y, style=style, numbers=numbers, names=names, inherited=True)
     if len(marks):
-        seen = (
-            alt.Chart()
-            .mark_rule(**RULE)
-            .encode(
-                x=alt.X(field="observed", type="quantitative", scale=axis.scale),
-                tooltip=canvas.tooltip({"observed": "observed"}, names=()),
-            )
-        )
-        layers.append(seen.properties(name="observed"))
+        seen = canvas.tooltip({"observed": "observed"}, names=())
+        rule = alt.Chart().mark_rule(**theme.RULE)
+        layers.append(canvas.layer("observed", rule, x=axis.at("observed"), tooltip=seen))
         note = "; dashed: observed prevalence" + note
     return canvas.facet(
         pl.concat([rows, marks], how="diagonal"),

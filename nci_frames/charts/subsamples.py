@@ -7,9 +7,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
-from nci_frames.charts.parts import canvas, selection
-from nci_frames.charts.parts.axes import rate_axis
-from nci_frames.charts.parts.theme import SOFT, model_style
+from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_subsamples"]
@@ -74,18 +72,18 @@ def chart_subsamples(
     drawn = ["min", "q25", "adjusted", "mean", "q75", "max"]
     size = canvas.panel_size(rows["model"].n_unique())
     rows, note = selection.fitted(rows.select("model", *numbers), "tpr", drawn, log_x=False, size=size)
-    style = model_style(frame["model"].unique(), among=models)
+    style = theme.model_style(frame["model"].unique(), among=models)
     base = alt.Chart().encode(
-        x=alt.X(**rate_axis("tpr", "recall (TPR)")), color=canvas.colour(style, legend=None)
+        x=alt.X(**axes.rate_axis("tpr", "recall (TPR)")), color=canvas.colour(style, legend=None)
     )
-    adjusted = base.encode(y=alt.Y(**rate_axis("adjusted", "precision (PPV)")))
+    adjusted = base.encode(y=alt.Y(**axes.rate_axis("adjusted", "precision (PPV)")))
     layers = [
         canvas.area(base, "min", "max", "range", opacity=0.15, order=False),
         canvas.area(base, "q25", "q75", "quartiles", opacity=0.3, order=False),
         adjusted.mark_line(order=False).properties(name="lines"),
-        base.mark_line(order=False, strokeDash=[4, 3], strokeWidth=1.25)
-        .encode(y="mean:Q", color=alt.value(SOFT))
-        .properties(name="mean"),
+        canvas.layer(
+            "mean", base.mark_line(order=False, **theme.RULE), y="mean:Q", color=alt.value(theme.SOFT)
+        ),
         canvas.targets(adjusted, numbers),
     ]
     return canvas.facet(

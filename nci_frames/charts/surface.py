@@ -8,16 +8,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts.canvas import facet, tooltip
-from nci_frames.charts.parts.selection import (
-    MAX_ROWS,
-    at,
-    check_rows,
-    of_metric,
-    refuse_doubles,
-    refuse_empty,
-)
-from nci_frames.charts.parts.theme import model_style
+from nci_frames.charts.parts import canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_metric_surface", "named_surfaces"]
@@ -75,7 +66,7 @@ def chart_metric_surface(
     """
     rows = named_surfaces(surface, metric=metric, ratio=ratio)
     panels = rows["surface"].n_unique()
-    check_rows(rows, f"use resolution={math.isqrt(MAX_ROWS // max(panels, 1))} or lower")
+    selection.check_rows(rows, f"use resolution={math.isqrt(selection.MAX_ROWS // max(panels, 1))} or lower")
     step = 1 / (pl.col("tpr").n_unique().over("surface") - 1).clip(1)
     # Cells overlap, so that no background shows between them.
     edges = {"start": -step / 2, "end": step * 0.8}
@@ -101,13 +92,13 @@ def chart_metric_surface(
                 ),
                 legend=alt.Legend(title="value", orient="right", gradientLength=240),
             ),
-            tooltip=tooltip({"tpr": "TPR", "tnr": "TNR", "value": "value"}, names=("surface",)),
+            tooltip=canvas.tooltip({"tpr": "TPR", "tnr": "TNR", "value": "value"}, names=("surface",)),
         )
     )
-    return facet(
+    return canvas.facet(
         cells,
         [heat.properties(name="surface")],
-        style=model_style(()),
+        style=theme.model_style(()),
         title="Metric surface" if panels == 1 else "Metric surfaces",
         subtitle="contours over TPR and TNR; ratios are negatives : positives"
         + ("" if panels == 1 else "; shared colour scale"),
@@ -133,10 +124,10 @@ def named_surfaces(
             rows = rows.with_columns(pl.lit(value).alias(column))
     if ratio is not None and not ratio > 0:
         raise ParameterError.out_of_range("ratio", ratio, "negatives per positive, > 0")
-    rows = of_metric(rows, metric) if metric is not None else rows
-    rows = at(rows, "ratio", ratio) if ratio is not None else rows
-    refuse_empty(rows["value"], "surface", rows)
-    refuse_doubles(rows, "metric", "ratio", "tpr", "tnr")
+    rows = selection.of_metric(rows, metric) if metric is not None else rows
+    rows = selection.at(rows, "ratio", ratio) if ratio is not None else rows
+    selection.refuse_empty(rows["value"], "surface", rows)
+    selection.refuse_doubles(rows, "metric", "ratio", "tpr", "tnr")
     negatives = pl.col("ratio").map_elements("{:g}".format, pl.String)
     return (
         rows.select("metric", pl.col("ratio").cast(pl.Float64), "tpr", "tnr", "value")

@@ -7,8 +7,7 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.extras import require
 from nci_frames.base.messages import quantity
-from nci_frames.charts.parts.selection import finite
-from nci_frames.charts.parts.theme import FONT, GROUND, INK, LINE, SOFT
+from nci_frames.charts.parts import selection, theme
 from nci_frames.charts.surface import named_surfaces
 from nci_frames.schemas.checked import checked
 
@@ -69,22 +68,22 @@ def plot_metric_surface_3d(
     plotly = require(
         "plotly.graph_objects", extra="surface3d", what="surfaces in three dimensions need plotly"
     )
-    rows = finite(named_surfaces(surface, metric=metric, ratio=ratio))
+    rows = selection.finite(named_surfaces(surface, metric=metric, ratio=ratio))
     panels = rows.partition_by("place", maintain_order=True)
     _check_size(rows, panels)
     low, high = rows["value"].min(), rows["value"].max()
     figure: Figure = plotly.Figure(
         layout={
             "title": {"text": "Metric surface" + "s" * (len(panels) > 1), "x": 0.02, "font": {"size": 15}},
-            "font": {"family": FONT, "color": INK, "size": 12},
-            "paper_bgcolor": GROUND,
+            "font": {"family": theme.FONT, "color": theme.INK, "size": 12},
+            "paper_bgcolor": theme.GROUND,
             "margin": {"l": 8, "r": 8, "t": 84, "b": 8},
             "width": 130 + 430 * len(panels),
             "height": 520,
             "coloraxis": {"colorscale": "Viridis", "cmin": low, "cmax": high, "colorbar": {"title": "value"}},
         }
     )
-    axis = {"gridcolor": LINE, "backgroundcolor": GROUND, "color": SOFT}
+    axis = {"gridcolor": theme.LINE, "backgroundcolor": theme.GROUND, "color": theme.SOFT}
     scene = {
         "xaxis": axis | {"title": "TNR (specificity)", "range": [0, 1]},
         "yaxis": axis | {"title": "TPR (recall)", "range": [0, 1]},
@@ -114,7 +113,7 @@ def plot_metric_surface_3d(
             "xref": "paper",
             "yref": "paper",
         }
-        font = {"size": 13, "color": INK}
+        font = {"size": 13, "color": theme.INK}
         figure.add_annotation(text=_literal(panel["surface"][0]), showarrow=False, font=font, **anchor)
     return figure
 

@@ -9,9 +9,7 @@ from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.charts.parts import canvas, selection
-from nci_frames.charts.parts.axes import rate_axis
-from nci_frames.charts.parts.theme import INK, model_style
+from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
 __all__ = ["chart_tpr_ppv"]
@@ -74,9 +72,7 @@ def chart_tpr_ppv(
     best = schemas.collect(winners, schemas.DECISION_MAP)
     rows = selection.at(selection.with_recall(frame, "precision"), "prevalence", prevalence)
     rows = rows.select(_POINT).sort(_POINT)
-    selection.check_rows(
-        rows, "a point is drawn for each threshold: use fewer thresholds, or draw fewer models"
-    )
+    selection.check_rows(rows, f"{selection.EACH_POINT}use fewer thresholds, or draw fewer models")
     point = ["model", "threshold"]
     strangers = best.join(frame, on=point, how="anti", nulls_equal=True)
     if not strangers.is_empty():
@@ -89,23 +85,22 @@ def chart_tpr_ppv(
             hint="make the projection and the decision map from the same rates",
         )
     ringed = rows.join(best, on=point, how="semi", nulls_equal=True, maintain_order="left")
-    style = model_style(frame["model"].unique(), among=models)
+    style = theme.model_style(frame["model"].unique(), among=models)
     chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
     base = alt.Chart().encode(
-        x=alt.X(**rate_axis("recall", "recall (TPR)")),
-        y=alt.Y(**rate_axis("precision", "precision (PPV)")),
+        x=alt.X(**axes.rate_axis("recall", "recall (TPR)")),
+        y=alt.Y(**axes.rate_axis("precision", "precision (PPV)")),
         color=canvas.colour(style, legend=canvas.DOTS),
         shape=canvas.shape(style),
         tooltip=canvas.tooltip({name: name for name in ("recall", "precision", "threshold")}),
     )
-    every = base.properties(data=selection.finite(rows), name="points").mark_point(filled=True, size=22)
-    best_of = base.properties(data=selection.finite(ringed), name="winners").mark_point(
-        filled=True, size=90, stroke=INK, strokeWidth=1.25
-    )
+    every = base.properties(data=selection.finite(rows)).mark_point(filled=True, size=22)
+    rings = base.properties(data=selection.finite(ringed))
+    rings = rings.mark_point(filled=True, size=90, stroke=theme.INK, strokeWidth=1.25)
     return canvas.compose(
         [
-            every.encode(opacity=canvas.opacity(chosen, 0.35, 0.04)).add_params(chosen),
-            best_of.encode(opacity=canvas.opacity(chosen, 1.0, 0.12)),
+            canvas.layer("points", every, opacity=canvas.opacity(chosen, 0.35, 0.04)).add_params(chosen),
+            canvas.layer("winners", rings, opacity=canvas.opacity(chosen, 1.0, 0.12)),
         ],
         style=style,
         title=f"Recall and precision of every point at prevalence η = {prevalence:.3g}",

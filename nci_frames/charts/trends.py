@@ -3,8 +3,7 @@
 import altair as alt
 import polars as pl
 
-from nci_frames.charts.parts.canvas import colour, tooltip
-from nci_frames.charts.parts.theme import INK, config_for, model_style
+from nci_frames.charts.parts import canvas, theme
 
 __all__ = ["chart_trend"]
 
@@ -35,14 +34,14 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
         # A change is limited relative to the last good run; the value itself has no fixed limit.
         pl.when(pl.col("kind").ne_missing("change_threshold")).then(pl.col(limits)),
     ).select("run", "sequence", "model", "value", "lower", "upper", *limits, "verdict")
-    style = model_style(rows["model"].unique())
+    style = theme.model_style(rows["model"].unique())
     numbers = {"value": "value", "lower": "lower", "upper": "upper"}
     title = ""
     if len(history):
         title = f"{'lead in ' if history['kind'][0] == 'champion' else ''}{history['metric'][0]}"
     x = alt.X(field="sequence", type="ordinal", title="run", axis=alt.Axis(labelAngle=0, labelOverlap=True))
     y = alt.Y(field="value", type="quantitative", title=title, scale=alt.Scale(zero=False))
-    base = alt.Chart(rows).encode(x=x, color=colour(style, title="model"))
+    base = alt.Chart(rows).encode(x=x, color=canvas.colour(style, title="model"))
     known = base.transform_filter("isValid(datum.value)").encode(y=y)
     shapes = alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values()))
     layers = [
@@ -53,15 +52,15 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
         .encode(color=alt.value(FAILED)),
         known.mark_point(filled=True, size=60, opacity=1).encode(
             shape=alt.Shape(field="verdict", type="nominal", scale=shapes, legend=None),
-            tooltip=tooltip(numbers, names=("run", "model", "verdict")),
+            tooltip=canvas.tooltip(numbers, names=("run", "model", "verdict")),
         ),
         *(
             alt.Chart(rows)
             .transform_filter(f"isValid(datum.{limit})")
-            .mark_line(strokeDash=[4, 3], color=INK, order=False)
+            .mark_line(strokeDash=[4, 3], color=theme.INK, order=False)
             .encode(x=x, y=alt.Y(field=limit, type="quantitative"))
             for limit in limits
         ),
     ]
-    config = alt.Config(**config_for(style))
+    config = alt.Config(**theme.config_for(style))
     return alt.LayerChart(layer=layers, width=330, height=160, config=config)

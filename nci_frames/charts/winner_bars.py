@@ -8,9 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts import canvas, selection
-from nci_frames.charts.parts.axes import LogAxis
-from nci_frames.charts.parts.theme import GROUND, NOTE, model_style
+from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
 
@@ -79,27 +77,28 @@ def chart_winner_ranges(
     seen = observed if over == "prevalence" else None
     low = min(_LEAST[over], *(place / 2 for place in inner), seen or 1.0)
     high = _MOST[over] if over == "prevalence" else max(_MOST[over], *(2 * place for place in inner), 0.0)
-    axis = LogAxis(over, low, high)
+    axis = axes.LogAxis(over, low, high)
     rows = frame.with_columns(pl.col("start").clip(low), pl.col("end").clip(upper_bound=high))
     rows = rows.filter(pl.col("start") < pl.col("end"))
     selection.check_rows(rows)
-    style = model_style(frame["model"], among=models)
+    style = theme.model_style(frame["model"], among=models)
     base = alt.Chart(selection.finite(rows)).encode(x=axis.x("start"), x2="end")
     merged = selection.merged_ranges(rows, "start", "end")
-    bars = base.properties(data=selection.finite(merged), name="bars")
+    bars = base.properties(data=selection.finite(merged))
+    bars = bars.mark_bar(height=_BAR, stroke=theme.GROUND, strokeWidth=1)
     # The thresholds of one model change too often to be drawn; the tooltips show them.
     numbers = {"threshold": "threshold", "start": "from", "end": "to"}
-    targets = base.mark_bar(height=_BAR, opacity=0).encode(tooltip=canvas.tooltip(numbers))
+    targets = base.mark_bar(height=_BAR, opacity=0)
     starts = merged["start"][1:].to_list()
-    borders = alt.Chart(merged.filter(pl.col("start").is_in(_apart(starts, axis)))).encode(
-        x=axis.x("start"), text=alt.Text(field="start", type="quantitative", format=".3~g")
-    )
+    borders = alt.Chart(merged.filter(pl.col("start").is_in(_apart(starts, axis))))
+    borders = borders.mark_text(dy=-32, **theme.NOTE)
+    text = alt.Text(field="start", type="quantitative", format=".3~g")
     return canvas.compose(
         [
-            bars.mark_bar(height=_BAR, stroke=GROUND, strokeWidth=1).encode(**canvas.fills(style)),
+            canvas.layer("bars", bars, **canvas.fills(style)),
             *canvas.veil(selection.unsupported_ranges(rows, "start", "end"), base, height=_BAR),
-            targets.properties(name="targets"),
-            borders.mark_text(dy=-32, **NOTE).properties(name="borders"),
+            canvas.layer("targets", targets, tooltip=canvas.tooltip(numbers)),
+            canvas.layer("borders", borders, x=axis.x("start"), text=text),
             *axis.observed(seen),
         ],
         style=style,
@@ -110,7 +109,7 @@ def chart_winner_ranges(
     )
 
 
-def _apart(borders: list[float], axis: LogAxis) -> list[float]:
+def _apart(borders: list[float], axis: axes.LogAxis) -> list[float]:
     """Return the borders whose labels do not overlap the labels before them."""
     kept: list[float] = []
     for border in borders:

@@ -81,6 +81,10 @@ class LogAxis:
         field = field or self.variable
         return alt.X(field=field, type="quantitative", axis=self.labels, scale=self.scale)
 
+    def at(self, field: str) -> alt.X:
+        """Encode another field by its place on the axis, without labels."""
+        return alt.X(field=field, type="quantitative", scale=self.scale)
+
     def pixels(self, value: float) -> float:
         """Return the distance of a value from the left, on a chart of the usual width."""
         return WIDTH * math.log(value / self.low) / math.log(self.high / self.low)
@@ -89,9 +93,8 @@ class LogAxis:
         """Mark a value, with a label above the plot, clear of all lines."""
         place = self.pixels(value) / WIDTH
         align: Any = "left" if place < 0.15 else "right" if place > 0.85 else "center"
-        base = alt.Chart(pl.DataFrame({self.variable: [value], "label": [label]})).encode(
-            x=alt.X(field=self.variable, type="quantitative", scale=self.scale)
-        )
+        rows = pl.DataFrame({self.variable: [value], "label": [label]})
+        base = alt.Chart(rows).encode(x=self.at(self.variable))
         return [
             base.mark_rule(**RULE).properties(name="rule"),
             base.mark_text(align=align, baseline="bottom", dy=-4, **NOTE)

@@ -11,22 +11,9 @@ from nci_frames.charts.parts.theme import DASHES, GROUND, HEIGHT, WIDTH, ModelSt
 from nci_frames.tables.names import all_drawable, drawable, drawable_spec
 
 __all__ = [
-    "DOTS",
-    "LEGEND",
-    "area",
-    "colour",
-    "compose",
-    "facet",
-    "fills",
-    "model_scale",
-    "opacity",
-    "panel_size",
-    "shape",
-    "targets",
-    "tooltip",
-    "value_titles",
-    "veil",
-]
+    "DOTS", "LEGEND", "area", "colour", "compose", "facet", "fills", "layer", "model_scale", "opacity",
+    "panel_size", "shape", "targets", "tooltip", "value_titles", "veil",
+]  # fmt: skip
 
 LEGEND = "model (click to highlight)"
 
@@ -91,6 +78,12 @@ def value_titles(rows: pl.DataFrame, x: str, title: str) -> dict[str, str]:
     return {field: text for field, text in titles.items() if field in rows.columns}
 
 
+def layer(name: str, marks: alt.Chart, **channels: Any) -> alt.Chart:
+    """Encode marks, and name them: Altair would count, so that equal charts would differ."""
+    chart: alt.Chart = marks.encode(**channels).properties(name=name)
+    return chart
+
+
 def targets(
     base: alt.Chart,
     numbers: Mapping[str, str],
@@ -102,15 +95,12 @@ def targets(
     """Show a tooltip near each point; *size* is that of its invisible target, in square pixels."""
     # With nearest=True instead of large targets, Vega-Lite 6 shows text fields as "undefined".
     marks = base.mark_point(filled=True, size=size, opacity=0, clip=clip)
-    chart: alt.Chart = marks.encode(tooltip=tooltip(numbers, names=names)).properties(name="targets")
-    return chart
+    return layer("targets", marks, tooltip=tooltip(numbers, names=names))
 
 
 def area(base: alt.Chart, lower: str, upper: str, name: str, **mark: Any) -> alt.Chart:
     """Shade the area between two fields."""
-    marks = base.mark_area(**mark).encode(y=alt.Y(field=lower, type="quantitative"), y2=alt.Y2(field=upper))
-    chart: alt.Chart = marks.properties(name=name)
-    return chart
+    return layer(name, base.mark_area(**mark), y=f"{lower}:Q", y2=upper)
 
 
 def veil(ranges: pl.DataFrame, base: alt.Chart, *, height: int | None = None) -> list[alt.Chart]:

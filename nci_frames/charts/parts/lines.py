@@ -9,7 +9,7 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.charts.parts import canvas, selection
-from nci_frames.charts.parts.axes import LogAxis
+from nci_frames.charts.parts.axes import LogAxis, rate_axis
 from nci_frames.charts.parts.selection import finite
 from nci_frames.charts.parts.theme import DASHES, PALETTE, ModelStyle, model_style
 
@@ -25,23 +25,25 @@ _COARSE = 12
 def draw_lines(
     rows: pl.DataFrame,
     x: str,
-    y: alt.Y,
     *,
     what: str,
-    numbers: Mapping[str, str],
     title: str,
     subtitle: str,
-    says: str,
     models: Sequence[str],
     observed: float | None = None,
+    y: alt.Y | None = None,
+    numbers: Mapping[str, str] | None = None,
     interpolate: str = "linear",
 ) -> alt.LayerChart:
     """Draw a line per model over prevalence or beta; what a logarithmic axis cannot show is not drawn.
 
-    Raises ParameterError unless there is one row per model and x, and a value; *what* is a word for it.
+    *what* is the name of the values, by default rates. Raises ParameterError unless there is one row for each
+    model and x, and a value.
     """
     observed = selection.checked_observed(observed)
+    y = y or alt.Y(**rate_axis("value", what))
     value = str(y["field"])
+    numbers = numbers or canvas.value_titles(rows, x, what)
     shown = rows.filter(pl.col(x).is_finite(), pl.col(x) > 0).sort("model", x)
     selection.refuse_doubles(shown, "model", x)
     selection.refuse_empty(shown[value], what, rows, f", each undefined or at {x} 0 or infinity")
@@ -67,7 +69,7 @@ def draw_lines(
         style=style,
         title=title,
         subtitle=subtitle + note + selection.why_marked("dotted", shown.drop_nulls(value)),
-        says=says,
+        says=f"{what} on the vertical axis; a line per model.",
     )
 
 

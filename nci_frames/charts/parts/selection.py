@@ -14,27 +14,16 @@ from nci_frames.evaluation.support.reasons import why_doubtful
 from nci_frames.schemas import FrameSchema
 
 __all__ = [
-    "MAX_ROWS",
-    "at",
-    "check_rows",
-    "checked_observed",
-    "finite",
-    "fitted",
-    "merged_ranges",
-    "of_metric",
-    "one_comparison",
-    "operating_point",
-    "refuse_doubles",
-    "refuse_empty",
-    "supported",
-    "the_only",
-    "unsupported_ranges",
-    "why_marked",
-    "with_recall",
-]
+    "EACH_POINT", "MAX_ROWS", "at", "check_rows", "checked_observed", "finite", "fitted", "merged_ranges",
+    "of_metric", "one_comparison", "operating_point", "refuse_doubles", "refuse_empty", "supported",
+    "the_only", "unsupported_ranges", "why_marked", "with_recall",
+]  # fmt: skip
 
 #: More rows than this make a page slow to open and to scroll.
 MAX_ROWS = 5_000
+
+#: How the hint begins where a chart has too many points.
+EACH_POINT = "a point is drawn for each threshold: "
 
 #: Tolerances for curves with too many rows, as multiples of half a pixel: up to 4 pixels.
 _COARSER = (1, 2, 4, 8)
