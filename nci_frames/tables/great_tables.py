@@ -78,20 +78,19 @@ def ranked_table(
     if over not in _SPANNERS:
         raise ParameterError.unknown_choice("over", over, tuple(_SPANNERS))
     frame = schemas.collect(ranking, schemas.RANKING).filter(pl.col("metric") == metric)
-    for name, value in (("beta", beta), ("prevalence", prevalence)):
-        if value is not None and name != over:
+    chosen = {name: v for name, v in (("beta", beta), ("prevalence", prevalence)) if v is not None}
+    for name, value in chosen.items():
+        if name != over:
             frame = frame.filter((pl.col(name) / value - 1).abs() < 1e-9 if value else pl.col(name) == 0)
     cells = None if over not in frame.columns else ranked_cells(frame, over=over, shown=shown)
     if cells is None or not cells.grid:
         raise ParameterError(
             f"the ranking has no values of {metric!r} over {over} to show",
-            found=quantity(frame.height, "row")
-            + "".join(
-                f", {n} {v:g}" for n, v in (("beta", beta), ("prevalence", prevalence)) if v is not None
-            ),
+            found=quantity(frame.height, "row") + "".join(f", {n} {v:g}" for n, v in chosen.items()),
             hint="include this metric, prevalence and beta when computing the frame",
         )
-    return _headed(cells_table(cells, metric=metric, over=over), title)
+    table = cells_table(cells, metric=metric, over=over)
+    return table if title is None else table.tab_header(trusted(_literal(title)))
 
 
 def cells_table(cells: RankedCells, /, *, metric: str, over: str, noted: bool = True) -> GT:
@@ -115,19 +114,19 @@ def cells_table(cells: RankedCells, /, *, metric: str, over: str, noted: bool = 
     )
     for i, column in enumerate(columns):
         table = table.tab_style(style.fill(from_column(f"fill{i}")), loc.body(columns=column))
-    if not noted:
-        return table
-    table = table.tab_source_note(_NOTE)
-    if cells.any_grouped:
-        table = table.tab_source_note(_NOTE_GROUPED)
-    if cells.doubt is not None:
-        table = table.tab_source_note(_NOTE_DOUBTFUL.format(cells.doubt))
-    if any(cell.value is None for _, row in cells.rows for cell in row):
-        table = table.tab_source_note(_NOTE_UNDEFINED)
+    notes = {
+        _NOTE: True,
+        _NOTE_GROUPED: cells.any_grouped,
+        _NOTE_DOUBTFUL.format(cells.doubt): cells.doubt is not None,
+        _NOTE_UNDEFINED: any(cell.value is None for _, row in cells.rows for cell in row),
+    }
+    for note, needed in notes.items():
+        if noted and needed:
+            table = table.tab_source_note(note)
     return table
 
 
-def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, title: str | None = None) -> GT:
+def ranked_list(ranking: pl.DataFrame, /, *, value_title: str) -> GT:
     """Build the list of models by rank, with their value and their distance to the best.
 
     Parameters
@@ -136,8 +135,6 @@ def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, ti
         A ranking frame with one row per model: one metric at one prevalence and beta.
     value_title
         Heading of the values.
-    title
-        Heading of the table.
 
     Examples
     --------
@@ -149,45 +146,35 @@ def ranked_list(ranking: pl.DataFrame | pl.LazyFrame, /, *, value_title: str, ti
     >>> "PR-AUC" in ranked_list(ranking, value_title="PR-AUC").as_raw_html()
     True
     """
-    rows = schemas.collect(ranking, schemas.RANKING).sort("rank", "model", nulls_last=True)
-    told = rows["supported"] if "supported" in rows.columns else [True] * len(rows)
-    doubts = [" ?" if said is False else "" for said in told]
-    data = pl.DataFrame(
-        {
-            "model": rows["model"],
-            "rank": [UNDEFINED if r is None else str(r) for r in rows["rank"]],
-            "value": [_number(v) + mark for v, mark in zip(rows["value"], doubts, strict=True)],
-            "gap": [_number(g) if g else "" for g in rows["gap"]],
-        },
-        schema=dict.fromkeys(("model", "rank", "value", "gap"), pl.String),
+    rows = ranking.sort("rank", "model", nulls_last=True)
+    doubtful = rows["supported"].eq(other=False) if "supported" in rows.columns else [False] * len(rows)
+    data = rows.select("model", pl.col("rank").cast(pl.String).fill_null(UNDEFINED)).with_columns(
+        value=pl.Series(
+            [_number(v) + " ?" * bool(d) for v, d in zip(rows["value"], doubtful, strict=True)],
+            dtype=pl.String,
+        ),
+        gap=pl.Series([_number(gap) if gap else "" for gap in rows["gap"]], dtype=pl.String),
     )
+    best = [place for place, rank in enumerate(rows["rank"]) if rank == 1]
     table = (
         GT(data, rowname_col="model", id="nci-list")
         .tab_stubhead("model")
         .cols_label(rank="rank", value=trusted(_literal(value_title)), gap="behind best")
         .cols_align("right", columns=["rank", "value", "gap"])
         .fmt(str, columns=["value", "gap"])
-        .tab_style(
-            style.text(weight="bold"), loc.body(rows=[i for i, r in enumerate(rows["rank"]) if r == 1])
-        )
+        .tab_style(style.text(weight="bold"), loc.body(rows=best))
     )
     doubt = why_doubtful(rows.drop_nulls("value"))
-    return _headed(table if doubt is None else table.tab_source_note(_NOTE_DOUBTFUL.format(doubt)), title)
+    return table if doubt is None else table.tab_source_note(_NOTE_DOUBTFUL.format(doubt))
 
 
-def winner_table(
-    ranking: pl.DataFrame | pl.LazyFrame, /, *, shown: int = COLUMNS, title: str | None = None
-) -> GT:
+def winner_table(ranking: pl.DataFrame, /) -> GT:
     """Build the table of the best models: betas as rows, prevalences as columns.
 
     Parameters
     ----------
     ranking
         A ranking frame of F-beta without keys, or with one value of each.
-    shown
-        At most so many rows and columns, evenly taken from the grids with both of their ends.
-    title
-        Heading of the table.
 
     Examples
     --------
@@ -200,29 +187,24 @@ def winner_table(
     >>> "forest" in winner_table(ranking).as_raw_html()
     True
     """
-    frame = schemas.collect(ranking, schemas.RANKING)
-    etas, betas = (_columns(frame, over, shown) for over in ("prevalence", "beta"))
-    best = _told(frame).filter(pl.col("rank") == 1).sort("model").group_by("prevalence", "beta").agg("model")
+    etas, betas = (
+        pick_evenly(ranking[over].drop_nulls().unique().sort().to_list(), COLUMNS)
+        for over in ("prevalence", "beta")
+    )
+    told = ranking.filter("supported") if "supported" in ranking.columns else ranking
+    best = told.filter(pl.col("rank") == 1).sort("model").group_by("prevalence", "beta").agg("model")
     winners = {(eta, beta): models for eta, beta, models in best.iter_rows()}
+    columns = {f"c{i}": eta for i, eta in enumerate(etas)}
     rows = [
-        {
-            "beta": format_grid(beta),
-            **{f"c{i}": _names(winners.get((eta, beta))) for i, eta in enumerate(etas)},
-        }
+        {"beta": format_grid(beta)} | {c: _names(winners.get((eta, beta))) for c, eta in columns.items()}
         for beta in betas
     ]
-    table = (
+    return (
         GT(pl.DataFrame(rows), rowname_col="beta", id="nci-winners")
         .tab_stubhead("β")
-        .tab_spanner(_SPANNERS["prevalence"], columns=[f"c{i}" for i in range(len(etas))])
-        .cols_label({f"c{i}": format_grid(eta) for i, eta in enumerate(etas)})
+        .tab_spanner(_SPANNERS["prevalence"], columns=list(columns))
+        .cols_label({c: format_grid(eta) for c, eta in columns.items()})
     )
-    return _headed(table, title)
-
-
-def _told(ranking: pl.DataFrame) -> pl.DataFrame:
-    """Return the values that the log supports."""
-    return ranking.filter("supported") if "supported" in ranking.columns else ranking
 
 
 def _names(models: list[str] | None) -> str:
@@ -245,10 +227,6 @@ def table_html(table: GT, *, name: str, caption: str, rest: str = "", live: str 
     return f'{opening}{told} id="{html.escape(name)}"><caption>{words}</caption>{body}</table>'
 
 
-def _columns(frame: pl.DataFrame, over: str, shown: int) -> list[float]:
-    return pick_evenly(frame[over].drop_nulls().unique().sort().to_list(), shown)
-
-
 def _cell(cell: Cell, column: int) -> Iterator[tuple[str, str]]:
     """Yield the text of one cell and its shade; translucent, so that it suits light and dark pages."""
     number = _number(cell.value)
@@ -268,10 +246,6 @@ def _cell(cell: Cell, column: int) -> Iterator[tuple[str, str]]:
 def _number(value: float | None) -> str:
     """Write a value as text for people, with all its digits for the page."""
     return UNDEFINED if value is None else f'<data value="{value!r}">{format_value(value)}</data>'
-
-
-def _headed(table: GT, title: str | None) -> GT:
-    return table if title is None else table.tab_header(trusted(_literal(title)))
 
 
 def _literal(text: str) -> str:

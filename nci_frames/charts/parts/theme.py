@@ -39,6 +39,9 @@ LETTER, _SYMBOL = 6.6, 44
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 GROUND, INK, SOFT, LINE = "#ffffff", "#1f2328", "#57606a", "#e6e8eb"
 
+#: The texts of axes and legends.
+_TEXTS = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500}
+
 #: A dashed line that marks a value, and small text beside marks.
 RULE: dict[str, Any] = {"color": SOFT, "strokeDash": [4, 3], "strokeWidth": 1.25}
 NOTE: dict[str, Any] = {"color": SOFT, "fontSize": 11}
@@ -126,24 +129,19 @@ def chart_config() -> dict[str, Any]:
         },
         "axis": {
             "labelColor": SOFT,
-            "labelFontSize": 12,
             "titleColor": INK,
-            "titleFontSize": 12,
-            "titleFontWeight": 500,
             "titlePadding": 8,
             "gridColor": LINE,
             "domainColor": "#8c959f",
             "tickColor": "#8c959f",
             "labelPadding": 4,
+            **_TEXTS,
         },
         "axisY": {"domain": False, "ticks": False},
         "legend": {
             "orient": "bottom",
             "labelColor": INK,
-            "labelFontSize": 12,
             "titleColor": SOFT,
-            "titleFontSize": 12,
-            "titleFontWeight": 500,
             "columnPadding": 14,
             "rowPadding": 4,
             "offset": 10,
@@ -151,6 +149,7 @@ def chart_config() -> dict[str, Any]:
             "symbolSize": 260,
             "symbolStrokeWidth": 2.5,
             "symbolOpacity": 1,
+            **_TEXTS,
         },
         "header": {"labelColor": INK, "labelFontSize": 12, "labelAnchor": "start", "labelPadding": 6},
         # Round caps would fill the gaps of the finer strokes.
