@@ -2,7 +2,6 @@
 
 import functools
 import math
-from dataclasses import replace
 from typing import Any
 
 import altair as alt
@@ -20,7 +19,7 @@ from nci_frames.charts import (
 )
 from nci_frames.charts.parts.theme import DASHES, PALETTE, model_style
 from tests.chart_specs import layer, rows_of, without_data
-from tests.comparisons import HOSTILE, MODELS, comparison
+from tests.comparisons import HOSTILE, MODELS, altered, comparison
 from tests.fuzz.calls import calls
 
 ETA = 0.01
@@ -273,7 +272,7 @@ def test_projections_with_bounds_have_a_band(tables, name):
         tables.points.select("model", "threshold", "tp", "fp", "fn", "tn"), interval="wilson"
     )
     projection = nf.project_rates(rates, metrics=["precision", "f_beta"], prevalence=[0.001, 0.1], band=True)
-    spec = DRAW[name](replace(tables, projection=projection)).to_dict()
+    spec = DRAW[name](altered(tables, projection=projection)).to_dict()
     rows = rows_of(spec, "band")
     assert len(rows) == 2 * len(MODELS)
     assert all(row["lower"] < row["value"] < row["upper"] for row in rows)
@@ -334,7 +333,7 @@ def test_a_grid_value_may_differ_in_its_last_digit(tables):
 
 @every_chart
 def test_a_metric_that_the_frame_lacks_is_refused(tables, name):
-    without = replace(
+    without = altered(
         tables,
         projection=tables.projection.filter(metric="recall"),
         areas=tables.areas.filter(metric="roc_auc"),
