@@ -3,6 +3,7 @@
 import errno
 import os
 import secrets
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,10 +17,12 @@ from nci_frames.base.errors import OutputError, ParameterError
 __all__ = [
     "ROWS_OF_A_GROUP",
     "file_kind",
+    "fsync_folder",
     "nearest_folder",
     "replacing",
     "row_groups",
     "scratch_beside",
+    "write_durably",
     "write_parquet",
     "writing",
 ]
@@ -97,6 +100,35 @@ def replacing(path: str | Path, *, what: str = "file") -> Iterator[Path]:
             beside.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError.unwritable(str(target), error) from error
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Write a file that is whole or as it was before, also after a power cut.
+
+    Raises
+    ------
+    OutputError, ParameterError
+        As ``replacing`` does.
+    """
+    try:
+        with replacing(path) as beside, beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        fsync_folder(path.parent)
+    except OSError as error:
+        raise OutputError.unwritable(str(path), error) from error
+
+
+def fsync_folder(folder: Path) -> None:
+    """Make the names in a folder last through a power cut, where a system can be told to."""
+    if sys.platform == "win32":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -5,25 +5,26 @@ import glob
 import hashlib
 import json
 import os
-import re
-import secrets
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from fnmatch import fnmatchcase
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
-from nci_frames.base.errors import OutputError, ParameterError
-from nci_frames.base.messages import listed
+import polars as pl
+
+from nci_frames.base.errors import ConflictError, OutputError, ParameterError
+from nci_frames.base.files import fsync_folder, write_durably
+from nci_frames.base.messages import first_line, listed
 from nci_frames.base.urls import local_path
 
-# Without locks on folders, what a crash left behind is not cleaned up.
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["MANIFEST", "check_apart", "found_again", "publishing"]
+__all__ = ["MANIFEST", "changed_files", "check_apart", "found_again", "locked", "publishing", "told"]
 
 #: Names every file of a published folder with its SHA-256, and tells that the folder is ours to replace.
 MANIFEST = "manifest.json"
@@ -37,15 +38,25 @@ _FROM_HERE, _EXCHANGE = -100, 2
 
 
 @contextmanager
-def publishing(out: Path) -> Iterator[Path]:
+def publishing(out: Path, facts: Mapping[str, Any] | None = None) -> Iterator[Path]:
     """Yield a folder to write into, which takes the place of *out*, if the body does not raise.
 
     It is made beside *out* before anything is written, so that a target that cannot be written is known at
-    once. Where the system can exchange two folders in one step, there is no moment without the one or the
-    other. Files that are in *out* already must be those of its manifest: others are never deleted.
+    once. At the end it is forced to the disk and read again. Where the system can exchange two folders in one
+    step, there is no moment without the one or the other. Files that are in *out* already must be those of
+    its manifest: others are never deleted.
+
+    Parameters
+    ----------
+    out
+        The folder.
+    facts
+        What the manifest says besides its files, looked at when the body has ended.
 
     Raises
     ------
+    ConflictError
+        Another process is about to replace the folder.
     OutputError
         The folder cannot be written, or holds files that are not ours.
     ParameterError
@@ -54,33 +65,66 @@ def publishing(out: Path) -> Iterator[Path]:
     target = _real(out)
     _check_place(out, target)
     made = [folder for folder in target.parents if not os.path.lexists(folder)]
-    staged = target.with_name(f".{target.name}.{secrets.token_hex(8)}.new")
-    try:
-        with ExitStack() as held:
-            with _told(out):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                _clean_up(target)
-                staged.mkdir()
-                held.enter_context(_locked(staged))
-                _check_space(staged)
+    staged, old = (target.with_name(f".{target.name}.{kind}") for kind in ("new", "old"))
+    with ExitStack() as held:
+        held.callback(_remove_empty, made)
+        with told(out):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(locked(target.with_name(f".{target.name}.lock"), out))
+            _clean_up(staged, old, target)
+            staged.mkdir()
+            held.callback(shutil.rmtree, staged, ignore_errors=True)
+            _check_space(staged)
+        with told(out):
             yield staged
-            with _told(out):
-                _write_manifest(staged)
-                _check_place(out, target)
-                _swap(staged, target)
-        with _told(out):
+            _seal(staged, facts or {})
+            _check_place(out, target)
+            _swap(staged, old, target)
+            fsync_folder(target.parent)
             _keep_foreign(staged, target)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
-        _remove_empty(made)
 
 
 @contextmanager
-def _told(out: Path) -> Iterator[None]:
+def told(out: Path) -> Iterator[None]:
+    """Tell that a folder cannot be written as an error of ours."""
     try:
         yield
     except OSError as error:
-        raise OutputError.unwritable(str(out), error) from error
+        raise OutputError.unwritable(str(error.filename or out), error) from error
+    except pl.exceptions.ComputeError as error:
+        # So Polars tells that it could not write.
+        if "IO error" not in str(error):
+            raise
+        msg = "the output cannot be written"
+        raise OutputError(msg, where=repr(str(out)), found=first_line(error)) from error
+
+
+@contextmanager
+def locked(lock: Path, where: Path) -> Iterator[None]:
+    """Hold a lock, which ends with this process however it ends: a file, which is gone afterwards.
+
+    Raises
+    ------
+    ConflictError
+        Another process holds it; *where* says of what.
+    OSError
+        The file cannot be made, or the file system has no locks.
+    """
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    with ExitStack() as held:
+        held.callback(os.close, handle)
+        try:
+            if sys.platform != "win32":
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Whoever held it may have removed the file meanwhile.
+            free = os.path.samestat(os.fstat(handle), lock.stat())
+        except (BlockingIOError, FileNotFoundError):
+            free = False
+        if not free:
+            msg = "another run that writes here has not ended"
+            raise ConflictError(msg, where=repr(str(where)), hint="wait for it")
+        held.callback(lock.unlink, missing_ok=True)
+        yield
 
 
 def check_apart(sources: Iterable[str], out: Path) -> None:
@@ -194,16 +238,33 @@ def _listed(folder: Path) -> frozenset[str] | None:
         return None
 
 
-def _write_manifest(folder: Path) -> None:
-    files = {name: _facts(folder / name) for name in sorted(_files(folder))}
-    text = json.dumps({"made_by": _MADE_BY, "schema": 1, "files": files}, indent=1, sort_keys=True)
-    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="")
+def _seal(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Force all files to the disk, write the manifest that names them, and read them again."""
+    files: dict[str, dict[str, int | str]] = {}
+    for name in sorted(_files(folder)):
+        with (folder / name).open("rb") as file:
+            os.fsync(file.fileno())
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            files[name] = {"bytes": file.tell(), "sha256": digest}
+    content = {"made_by": _MADE_BY, "schema": 1, **facts, "files": files}
+    write_durably(folder / MANIFEST, (json.dumps(content, indent=1, sort_keys=True) + "\n").encode())
+    for inside in (path for path in folder.rglob("*") if path.is_dir()):
+        fsync_folder(inside)
+    if wrong := changed_files(folder):
+        msg = "what was written is not what is read again"
+        raise OutputError(msg, where=repr(str(folder)), found=listed(map(repr, wrong)))
 
 
-def _facts(path: Path) -> dict[str, int | str]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"bytes": file.tell(), "sha256": digest}
+def changed_files(folder: Path) -> list[str]:
+    """Return the files of a published folder that are not what its manifest says."""
+    expected = json.loads((folder / MANIFEST).read_bytes())["files"]
+    found = set(_files(folder))
+    wrong = sorted(found ^ {*expected, MANIFEST})
+    for name in sorted(found & {*expected}):
+        with (folder / name).open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != expected[name]["sha256"]:
+                wrong.append(name)
+    return wrong
 
 
 def _check_space(folder: Path) -> None:
@@ -215,38 +276,13 @@ def _check_space(folder: Path) -> None:
     probe.unlink()
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[bool]:
-    """Hold a folder's lock, which ends with this process however it ends; yield whether it was free."""
-    if sys.platform == "win32":
-        yield False
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(handle)
-
-
-def _clean_up(target: Path) -> None:
-    """Remove what earlier runs left that ended before they could; others may still be writing theirs."""
-    ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.(new|old)")
-    for folder in sorted(target.parent.iterdir()):
-        kind = ours.fullmatch(folder.name)
-        if kind is None or folder.is_symlink() or not folder.is_dir():
-            continue
-        with suppress(OSError), _locked(folder) as free:
-            if not free:
-                continue
-            if kind[1] == "old" and not target.exists():
-                folder.replace(target)
-            else:
-                shutil.rmtree(folder, ignore_errors=True)
+def _clean_up(staged: Path, old: Path, target: Path) -> None:
+    """Remove what a run left that ended before it could; put back a folder that it had taken away."""
+    if old.is_dir() and not target.exists():
+        old.replace(target)
+    for left in (staged, old):
+        if left.is_dir():
+            shutil.rmtree(left)
 
 
 def _remove_empty(folders: list[Path]) -> None:
@@ -255,12 +291,11 @@ def _remove_empty(folders: list[Path]) -> None:
             folder.rmdir()
 
 
-def _swap(staged: Path, target: Path) -> None:
+def _swap(staged: Path, old: Path, target: Path) -> None:
     """Put the new folder in the place of the old one, which then is where the new one was."""
     if not target.exists():
         staged.rename(target)
     elif not _exchange(staged, target):
-        old = staged.with_suffix(".old")
         target.rename(old)
         staged.rename(target)
         old.rename(staged)

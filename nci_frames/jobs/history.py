@@ -11,10 +11,10 @@ from typing import Any, Self
 import polars as pl
 
 from nci_frames.base.errors import SourceError
+from nci_frames.base.folders import MANIFEST, changed_files
 from nci_frames.evaluation.projection.decomposition import decompose_difference
 from nci_frames.jobs.arrivals import ARRIVALS, count_arrivals
 from nci_frames.jobs.gates.judge import VERDICTS, overall
-from nci_frames.jobs.publishing import MANIFEST, check_run
 
 __all__ = ["History", "changes_since"]
 
@@ -161,7 +161,7 @@ def _read(path: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
 
 def _whole(folder: Path) -> Path:
     try:
-        wrong = check_run(folder)
+        wrong = changed_files(folder)
     except (OSError, ValueError, KeyError) as error:
         wrong = [str(error)]
     if wrong:

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+import polars as pl
 import structlog
 
-__all__ = ["Tell", "teller"]
+__all__ = ["Tell", "tell_rows", "teller"]
 
 #: Called with what happens: an event, and facts about it.
 Tell = Callable[..., object]
@@ -41,6 +42,12 @@ def teller(form: str) -> Tell:
         logger.info(event, **{name: _plain(value) for name, value in facts.items()})
 
     return tell
+
+
+def tell_rows(tell: Tell, event: str, rows: pl.DataFrame) -> None:
+    """Tell an event of each row of a table, with the values that are known."""
+    for row in rows.iter_rows(named=True):
+        tell(event, **{name: value for name, value in row.items() if value is not None})
 
 
 def _plain(value: object) -> object:

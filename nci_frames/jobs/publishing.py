@@ -1,26 +1,19 @@
-"""Write, audit, publish: a run is built in a folder of its own, checked, and shown by one rename."""
+"""The runs of a job: each is published as a folder of its own, and then shown by a pointer."""
 
 import contextlib
-import fcntl
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import polars as pl
+from nci_frames.base.errors import ConflictError, ParameterError, SourceError
+from nci_frames.base.files import write_durably
+from nci_frames.base.folders import MANIFEST, locked, publishing, told
 
-from nci_frames.base.errors import ConflictError, OutputError, ParameterError, SourceError
-from nci_frames.base.files import replacing
-from nci_frames.base.messages import first_line
-from nci_frames.counts.ledger.storage import fsync_folder
+__all__ = ["POINTER", "Shelf", "published_before"]
 
-__all__ = ["MANIFEST", "POINTER", "Shelf", "check_run", "pointer_text", "published_before"]
-
-MANIFEST = "manifest.json"
 POINTER = "latest.json"
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -42,24 +35,14 @@ class Shelf:
         OutputError
             If the folder cannot be made, or locked.
         """
-        lock = self.folder / ".lock"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise OutputError.unwritable(str(lock), error) from error
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            msg = "another run of this job has not ended"
-            raise ConflictError(msg, where=repr(str(self.folder)), hint="wait for it") from None
-        except OSError as error:
-            # A file system without locks.
-            raise OutputError.unwritable(str(lock), error) from error
-        else:
+        with contextlib.ExitStack() as held:
+            with told(self.folder):
+                (self.folder / "runs").mkdir(parents=True, exist_ok=True)
+                held.enter_context(locked(self.folder / ".lock", self.folder))
+                # What a killed run left: nobody else builds here, by the lock.
+                for left in (self.folder / "runs").glob(".*.new"):
+                    shutil.rmtree(left)
             yield
-        finally:
-            os.close(handle)
 
     def pointer(self) -> dict[str, Any] | None:
         """Return what ``latest.json`` says; None before the first run.
@@ -111,78 +94,23 @@ class Shelf:
         """Return where a reader finds a file of a run."""
         return str(self.folder / self.path_of(run) / name)
 
-    @contextlib.contextmanager
-    def building(self, run: str) -> Iterator[Path]:
-        """Yield the folder in which a run is built; it is gone if it is not published."""
-        runs = self.folder / "runs"
-        try:
-            runs.mkdir(parents=True, exist_ok=True)
-            # What a killed run left: nobody else builds here, by the lock.
-            for left in runs.glob(".building-*"):
-                shutil.rmtree(left)
-            folder = runs / f".building-{run}"
-            folder.mkdir()
-        except OSError as error:
-            raise OutputError.unwritable(str(runs), error) from error
-        try:
-            yield folder
-        except OSError as error:
-            raise OutputError.unwritable(str(error.filename or folder), error) from error
-        except pl.exceptions.ComputeError as error:
-            # So Polars tells that it could not write.
-            if "IO error" not in str(error):
-                raise
-            msg = "the output cannot be written"
-            raise OutputError(msg, where=repr(str(folder)), found=first_line(error)) from error
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    def building(self, run: str, facts: Mapping[str, Any]) -> contextlib.AbstractContextManager[Path]:
+        """Return the folder in which a run is built, which has its name once it is whole; not shown yet."""
+        return publishing(self.folder / self.path_of(run), facts)
 
-    def audit(self, folder: Path, facts: Mapping[str, Any]) -> None:
-        """Force all files to the disk, read them again, and write the manifest that names them.
-
-        Raises
-        ------
-        OutputError
-            If a file cannot be written.
-        """
-        hashes = {}
-        for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-            with file.open("rb") as opened:
-                os.fsync(opened.fileno())
-                hashes[file.relative_to(folder).as_posix()] = {
-                    "bytes": os.fstat(opened.fileno()).st_size,
-                    "sha256": sha256(opened.read()).hexdigest(),
-                }
-        text = json.dumps({**facts, "files": hashes}, indent=2, ensure_ascii=True) + "\n"
-        with (folder / MANIFEST).open("x", encoding="utf-8") as written:
-            written.write(text)
-            written.flush()
-            os.fsync(written.fileno())
-        for inside in {folder, *(path for path in folder.rglob("*") if path.is_dir())}:
-            fsync_folder(inside)
-        if problems := check_run(folder):
-            msg = "what was written is not what is read again"
-            raise OutputError(msg, where=repr(str(folder)), found=", ".join(problems))
-
-    def publish(self, folder: Path, run: str, pointer: Mapping[str, Any]) -> None:
-        """Give a run its name, and only then let the pointer show it.
+    def show(self, run: str, pointer: Mapping[str, Any]) -> None:
+        """Let the pointer show a run that was built.
 
         Raises
         ------
         OutputError
             If that cannot be written.
         """
-        path = self.path_of(run)
-        try:
-            folder.rename(self.folder / path)
-            fsync_folder(folder.parent)
-            with replacing(self.folder / POINTER, what="pointer") as beside, beside.open("x") as written:
-                written.write(pointer_text(run, path, pointer))
-                written.flush()
-                os.fsync(written.fileno())
-            fsync_folder(self.folder)
-        except OSError as error:
-            raise OutputError.unwritable(str(self.folder / path), error) from error
+        write_durably(self.folder / POINTER, self.pointer_text(run, pointer))
+
+    def pointer_text(self, run: str, facts: Mapping[str, Any]) -> bytes:
+        """Write the pointer to a run."""
+        return (json.dumps({"run": run, "path": self.path_of(run), **facts}, indent=2) + "\n").encode()
 
     def retire(self, keep: int, spare: set[str]) -> list[str]:
         """Delete all but the newest runs, and those to spare; return which.
@@ -194,7 +122,7 @@ class Shelf:
         gone = [path for path in ordered[:-keep] if path.name not in spare]
         for path in gone:
             # Under a name that no reader looks for, so that none sees half a run.
-            doomed = path.with_name(f".building-{path.name}")
+            doomed = path.with_name(f".{path.name}.new")
             with contextlib.suppress(OSError):
                 path.rename(doomed)
                 shutil.rmtree(doomed)
@@ -205,22 +133,6 @@ def published_before(run: str, where: str) -> ConflictError:
     """Return the error for a run id that was published before."""
     msg = "a run of that name has been published, and a run is published once"
     return ConflictError(msg, where=repr(where), found=repr(run), hint="name another run")
-
-
-def pointer_text(run: str, path: str, facts: Mapping[str, Any]) -> str:
-    """Write the pointer to a run."""
-    return json.dumps({"run": run, "path": path, **facts}, indent=2) + "\n"
-
-
-def check_run(folder: Path) -> list[str]:
-    """Return the files of a published run that are not what its manifest says."""
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    wrong = sorted(found ^ {*manifest["files"], MANIFEST})
-    for name, facts in manifest["files"].items():
-        if name in found and sha256((folder / name).read_bytes()).hexdigest() != facts["sha256"]:
-            wrong.append(name)
-    return wrong
 
 
 def _sequence(folder: Path) -> int:

@@ -7,7 +7,6 @@ import shutil
 import weakref
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -15,8 +14,9 @@ from typing import Any
 import polars as pl
 
 from nci_frames.base.errors import ConflictError, OutputError
+from nci_frames.base.folders import MANIFEST
 from nci_frames.jobs.object_store import ObjectStore, OvertakenError, Stored
-from nci_frames.jobs.publishing import MANIFEST, POINTER, Shelf, pointer_text, published_before
+from nci_frames.jobs.publishing import POINTER, Shelf, published_before
 
 __all__ = ["RemoteShelf"]
 
@@ -74,7 +74,7 @@ class RemoteShelf(Shelf):
         """Return the address of a file of a run."""
         return f"{self._store.url}/{self.path_of(run)}/{name}"
 
-    def publish(self, folder: Path, run: str, pointer: Mapping[str, Any]) -> None:
+    def show(self, run: str, pointer: Mapping[str, Any]) -> None:
         """Upload a run, and only then let the pointer show it.
 
         Raises
@@ -85,24 +85,25 @@ class RemoteShelf(Shelf):
             If another run was published since this one began.
         """
         path = self.path_of(run)
+        text = self.pointer_text(run, pointer)
         try:
-            self._upload(folder, path)
-            text = pointer_text(run, path, pointer)
+            self._upload(path)
             try:
-                self._store.write(POINTER, text.encode(), instead_of=self._shown)
+                self._store.write(POINTER, text, instead_of=self._shown)
             except OvertakenError:
                 found = self._store.read(POINTER)
                 # The answer to a first attempt may have been lost on its way, and the second found it done.
-                if found is None or found.content != text.encode():
+                if found is None or found.content != text:
                     raise
-        except OvertakenError as error:
-            self._discard(path)
+        except (OvertakenError, OutputError) as error:
+            # What cannot be deleted now goes a day later.
+            with contextlib.suppress(OutputError):
+                self._store.delete(list(self._store.names(f"{path}/")))
+            if isinstance(error, OutputError):
+                raise
             msg = "another run of this job was published meanwhile"
             raise ConflictError(msg, where=repr(self._store.url), hint="run it again") from error
-        except OutputError:
-            self._discard(path)
-            raise
-        super().publish(folder, run, pointer)
+        super().show(run, pointer)
 
     def retire(self, keep: int, spare: set[str]) -> list[str]:
         """Delete all but the newest runs, and those to spare; return which.
@@ -136,20 +137,14 @@ class RemoteShelf(Shelf):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(found.content)
 
-    def _upload(self, folder: Path, path: str) -> None:
-        files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
-        # Its manifest says that a run is complete.
-        for file in sorted(files, key=lambda file: file.name == MANIFEST):
-            name = f"{path}/{file.relative_to(folder).as_posix()}"
-            self._store.write(name, file.read_bytes(), instead_of=None)
-        for file in files:
-            name = f"{path}/{file.relative_to(folder).as_posix()}"
+    def _upload(self, path: str) -> None:
+        """Write the files of a run, its manifest last, which says that it is complete; read them again."""
+        files = [file for file in sorted((self.folder / path).rglob("*")) if file.is_file()]
+        names = {file.relative_to(self.folder).as_posix(): file.read_bytes() for file in files}
+        for name in sorted(names, key=lambda name: name == f"{path}/{MANIFEST}"):
+            self._store.write(name, names[name], instead_of=None)
+        for name, content in names.items():
             found = self._store.read(name)
-            if found is None or sha256(found.content).digest() != sha256(file.read_bytes()).digest():
+            if found is None or found.content != content:
                 msg = "what was written is not what is read again"
                 raise OutputError(msg, where=repr(self._store.url), found=repr(name))
-
-    def _discard(self, path: str) -> None:
-        """Delete an upload that was not shown; what cannot be deleted now goes a day later."""
-        with contextlib.suppress(OutputError):
-            self._store.delete(list(self._store.names(f"{path}/")))

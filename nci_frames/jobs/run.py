@@ -18,7 +18,7 @@ from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, changes_since
 from nci_frames.jobs.job_file.loading import JobFile
-from nci_frames.jobs.logging import Tell
+from nci_frames.jobs.logging import Tell, tell_rows
 from nci_frames.jobs.manifest import data_facts, manifest_of
 from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.remote import RemoteShelf
@@ -130,14 +130,13 @@ def run_job(
         counts = Reported(ledger_of(file), settings, job.report.windows, until)
         history = History.of(shelf.folder, pointer)
         arrived = arrivals(appended, counts.sources, history.manifest)
-        for row in arrived.iter_rows(named=True):
-            tell("source", **{key: value for key, value in row.items() if value is not None})
+        tell_rows(tell, "source", arrived)
         traffic = None if log is None else traffic_tables(job, counts, log)
         verdicts = judge_gates(job, counts.by, _reference(counts, history, pointer))
         verdict = overall(verdicts)
-        for row in verdicts.iter_rows(named=True):
-            tell("gate", **{key: value for key, value in row.items() if value is not None})
-        with shelf.building(name) as folder:
+        tell_rows(tell, "gate", verdicts)
+        manifest: dict[str, Any] = {}
+        with shelf.building(name, manifest) as folder:
             facts = data_facts(counts, appended) + scenario_facts(job)
             if log is not None and traffic is not None:
                 facts += traffic.facts(log)
@@ -158,13 +157,17 @@ def run_job(
             )
             changes = _write(file, counts, traffic, folder, facts, tell, summary)
             scenarios = scenario_values(job, lambda keys: counts.by(keys, "all"))
-            save_table(verdicts, folder / "verdicts.parquet")
             (folder / "verdicts.json").write_text(verdicts_json(name, verdicts), encoding="utf-8")
-            save_table(history.table, folder / "history.parquet")
-            save_table(history.runs, folder / "runs.parquet")
-            save_table(arrived, folder / "arrivals.parquet")
-            save_table(history.unusual, folder / "unusual.parquet")
-            save_table(scenarios, folder / "scenarios.parquet")
+            tables = {
+                "verdicts": verdicts,
+                "history": history.table,
+                "runs": history.runs,
+                "arrivals": arrived,
+                "unusual": history.unusual,
+                "scenarios": scenarios,
+            }
+            for table, frame in tables.items():
+                save_table(frame, folder / f"{table}.parquet")
             write_history(
                 folder / "history.html",
                 title=job.report.title or job.name,
@@ -177,19 +180,10 @@ def run_job(
                 traffic=traffic and (traffic.prevalence, traffic.values),
                 facts=facts,
             )
-            manifest = manifest_of(file, name, sequence, started, verdict, counts, appended)
-            manifest["traffic"] = log and log.facts()
-            shelf.audit(folder, manifest | {"last_good": last_good})
-            shelf.publish(
-                folder,
-                name,
-                {
-                    "sequence": sequence,
-                    "verdict": verdict,
-                    "time": started.isoformat(),
-                    "last_good": last_good,
-                },
-            )
+            manifest |= manifest_of(file, name, sequence, started, verdict, counts, appended)
+            manifest |= {"traffic": log and log.facts(), "last_good": last_good}
+        facts_shown = {"sequence": sequence, "verdict": verdict, "time": started.isoformat()}
+        shelf.show(name, facts_shown | {"last_good": last_good})
         spare = {name} | ({last_good["run"]} if last_good else set())
         for gone in shelf.retire(job.output.keep, spare):
             tell("run deleted", run=gone)

@@ -20,7 +20,7 @@ from nci_frames.jobs.gates.measure import segment_text
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.job_file.sources import Traffic
-from nci_frames.jobs.logging import Tell
+from nci_frames.jobs.logging import Tell, tell_rows
 from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.jobs.reported import Reported
 from nci_frames.jobs.scenario_values import SCENARIO_METRICS
@@ -132,9 +132,8 @@ def count_traffic(file: JobFile, how: Counting, tell: Tell) -> TrafficLog | None
         return None
     settings = file.job.traffic_settings()
     files = count_files(file, traffic, settings, how)
-    for row in files.filter(pl.col("event") != "known").drop("source").iter_rows(named=True):
-        became = row.pop("event")
-        tell("traffic", became=became, **{name: value for name, value in row.items() if value is not None})
+    told = files.filter(pl.col("event") != "known").drop("source").rename({"event": "became"})
+    tell_rows(tell, "traffic", told)
     windows = None if traffic.windows == "all" else traffic.windows
     return TrafficLog(traffic, files, Reported(ledger_of(file), settings, windows, how.until))
 

@@ -132,10 +132,10 @@ def test_a_file_that_comes_in_the_last_moment_is_kept(
     publish(out, a="1")
     swap = folders._swap
 
-    def late(staged: Path, target: Path) -> None:
+    def late(staged: Path, old: Path, target: Path) -> None:
         (target / "sub").mkdir()
         (target / "sub" / "late").write_text("mine")
-        swap(staged, target)
+        swap(staged, old, target)
 
     monkeypatch.setattr(folders, "_swap", late)
     publish(out, b="2")
@@ -165,24 +165,24 @@ def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:
 
 
 def test_what_a_crash_left_is_removed_and_what_is_being_written_is_not(tmp_path: Path) -> None:
-    left = tmp_path / ".out.0123456789abcdef.new"
+    left = tmp_path / ".out.new"
     left.mkdir()
     (left / "half").write_text("x")
-    foreign = [tmp_path / name for name in (".out.new", ".out.0123.new", ".other.0123456789abcdef.new")]
-    for folder in foreign:
-        folder.mkdir()
+    (tmp_path / ".out.lock").touch()
+    (tmp_path / ".other.new").mkdir()
     with publishing(tmp_path / "out") as busy:
+        assert list(busy.iterdir()) == []
         (busy / "a").write_text("1")
-        assert not left.exists()
-        publish(tmp_path / "out", a="2")
-        assert busy.exists()
+        with pytest.raises(nf.ConflictError, match="another run that writes here has not ended"):
+            publish(tmp_path / "out", a="2")
+        assert (busy / "a").read_text() == "1"
     assert texts(tmp_path / "out") == {"a": "1"}
-    assert sorted(tmp_path.iterdir()) == sorted([*foreign, tmp_path / "out"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".other.new", "out"]
 
 
 def test_an_old_folder_without_a_new_one_is_put_back(tmp_path: Path) -> None:
     publish(tmp_path / "out", a="1")
-    (tmp_path / "out").rename(tmp_path / ".out.0123456789abcdef.old")
+    (tmp_path / "out").rename(tmp_path / ".out.old")
     with pytest.raises(ZeroDivisionError):
         fail(tmp_path / "out", ZeroDivisionError)
     assert texts(tmp_path / "out") == {"a": "1"}

@@ -18,8 +18,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.base.folders import changed_files
 from nci_frames.jobs.job_file.loading import read_job
-from nci_frames.jobs.publishing import check_run
 from nci_frames.jobs.run import run_job
 from tests.small_jobs import SMALL, run_each_night, small_job, write_night, write_nights
 
@@ -86,7 +86,7 @@ def pointed(folder: Path) -> Path:
     """The run that readers find, which must be whole."""
     pointer = json.loads((folder / "out" / "latest.json").read_text())
     run: Path = folder / "out" / pointer["path"]
-    assert check_run(run) == []
+    assert changed_files(run) == []
     return run
 
 
@@ -133,7 +133,7 @@ class Scene:
         paths = sorted((folder / "logs").glob("*/*.parquet"))
         full = nf.count_confusion(nf.scan_predictions(paths), thresholds=[0.0, 0.25, 0.5, 0.75])
         assert_frame_equal(ledger.read(), full, check_exact=True)
-        assert not list((folder / "out" / "runs").glob(".building-*"))
+        assert not list((folder / "out" / "runs").glob(".*"))
         shutil.rmtree(folder.parent)
         return found
 
@@ -223,12 +223,12 @@ def test_a_disk_that_fills_up_at_any_write(scene: Scene, library: Path, calls: i
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 3 MB."""
+    """A file system of 24 MB."""
     if os.geteuid() != 0 or shutil.which("mount") is None:
         pytest.skip("mounting needs root")
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], check=False)  # noqa: S607
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(disk)], check=False)  # noqa: S607
     if mounted.returncode != 0:
         pytest.skip("tmpfs cannot be mounted here")
     yield disk

@@ -19,10 +19,10 @@ from click.testing import CliRunner, Result
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.base.folders import changed_files
 from nci_frames.commands.cli import main
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.object_store import ObjectStore, OvertakenError
-from nci_frames.jobs.publishing import check_run
 from nci_frames.jobs.run import run_job
 from tests.s3_server import s3_server
 from tests.small_jobs import SMALL, small_job, write_night, write_nights
@@ -136,7 +136,7 @@ def test_runs_are_published_to_an_object_store(tmp_path: Path, server: str, buck
     assert first.stdout.rstrip().endswith("/report.json")
     assert f"{bucket}/jobs/out/runs/first." in first.stdout
     pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
-    assert check_run(fetched(store, pointer["path"], tmp_path / "copy")) == []
+    assert changed_files(fetched(store, pointer["path"], tmp_path / "copy")) == []
     assert call("run", job, "--run-id", "first").exit_code == 5
     # Fewer are found: the last good run is kept, and the history is that of both.
     write_night(tmp_path / "logs" / "2026-03-02" / "a.parquet", 200, 0.2)
@@ -145,7 +145,7 @@ def test_runs_are_published_to_an_object_store(tmp_path: Path, server: str, buck
     pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
     assert (pointer["run"], pointer["last_good"]["run"], pointer["sequence"]) == ("third", "first", 3)
     third = fetched(store, pointer["path"], tmp_path / "copy")
-    assert check_run(third) == []
+    assert changed_files(third) == []
     assert pl.read_parquet(third / "history.parquet")["run"].to_list() == ["first", "second", "third"]
     kept = {name.split("/")[1].split(".")[0] for name in store.names("runs/")}
     assert kept == {"first", "third"}
@@ -169,7 +169,7 @@ def test_an_upload_that_was_not_shown_changes_nothing(tmp_path: Path, server: st
     assert call("run", job, "--run-id", "third").exit_code == 0
     pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
     assert (pointer["run"], pointer["sequence"]) == ("third", 3)
-    assert check_run(fetched(store, pointer["path"], tmp_path / "copy")) == []
+    assert changed_files(fetched(store, pointer["path"], tmp_path / "copy")) == []
 
 
 def compete(job: Path, name: str, rounds: int, together: Barrier, ended: str) -> None:
@@ -230,7 +230,7 @@ def test_of_two_jobs_at_once_each_run_is_published_or_a_conflict(
     store = ObjectStore(f"{bucket}/jobs/out", options(server))
     pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
     run = fetched(store, pointer["path"], tmp_path / "copy")
-    assert check_run(run) == []
+    assert changed_files(run) == []
     # Nothing that was published is missing from the history, and nothing else is in it.
     history = pl.read_parquet(run / "runs.parquet")
     assert set(history["run"]) == done

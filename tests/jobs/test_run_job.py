@@ -17,13 +17,14 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as read_plain
 
 import nci_frames as nf
+from nci_frames.base.folders import changed_files
 from nci_frames.jobs import demo
 from nci_frames.jobs.counted_files import Counting, count_files, ledger_of
 from nci_frames.jobs.gates.judge import VERDICTS
 from nci_frames.jobs.history import History
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.manifest import data_facts
-from nci_frames.jobs.publishing import Shelf, check_run
+from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.reported import Reported
 from nci_frames.jobs.run import run_job
 from nci_frames.reporting.gates import run_summary
@@ -270,7 +271,7 @@ def test_a_run_is_published_once_and_one_at_a_time(tmp_path: Path) -> None:
     with Shelf(tmp_path / "out").locked():
         busy = call("run", job)
     assert busy.exit_code == 5
-    assert "another run of this job has not ended" in busy.output
+    assert "another run that writes here has not ended" in busy.output
 
 
 @pytest.mark.thorough
@@ -297,12 +298,12 @@ def test_a_changed_published_file_is_found(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path)
     assert call("run", job).exit_code == 0
-    assert check_run(latest(tmp_path)) == []
+    assert changed_files(latest(tmp_path)) == []
     history = latest(tmp_path) / "history.parquet"
     content = bytearray(history.read_bytes())
     content[len(content) // 2] ^= 1
     history.write_bytes(content)
-    assert check_run(latest(tmp_path)) == ["history.parquet"]
+    assert changed_files(latest(tmp_path)) == ["history.parquet"]
     damaged = call("run", job)
     assert damaged.exit_code == 3
     assert "history.parquet" in damaged.output

@@ -6,7 +6,6 @@ read. The log of the Delta table has names of its own; its hashes are kept besid
 
 import os
 import re
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,10 @@ from deltalake._internal import DeltaFileSystemHandler
 
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import LedgerError, OutputError
-from nci_frames.base.files import nearest_folder
+from nci_frames.base.files import fsync_folder, nearest_folder, write_durably
 from nci_frames.base.messages import SHOWN_FILES, listed
 
-__all__ = ["Storage", "content_hash", "file_hash", "fsync_folder", "store_problem"]
+__all__ = ["Storage", "content_hash", "file_hash", "store_problem"]
 
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 #: How the store draws a chain of causes.
@@ -50,15 +49,6 @@ def store_problem(error: Exception) -> str:
     """
     causes = _COLOUR.sub("", str(error)).partition("Debug source")[0].splitlines()
     return ": ".join(filter(None, (cause.strip(" \t↳") for cause in causes)))[:500]
-
-
-def fsync_folder(folder: Path) -> None:
-    """Make the names in a folder last through a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 class Storage:
@@ -132,21 +122,7 @@ class Storage:
                 msg = "the ledger cannot be written"
                 raise OutputError(msg, where=repr(self.uri), found=store_problem(error)) from error
             return
-        target = self.local / name
-        beside = target.with_name(f".{secrets.token_hex(8)}.tmp")
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with beside.open("wb") as opened:
-                    opened.write(content)
-                    opened.flush()
-                    os.fsync(opened.fileno())
-                beside.replace(target)
-            finally:
-                beside.unlink(missing_ok=True)
-            fsync_folder(target.parent)
-        except OSError as error:
-            raise OutputError.unwritable(str(target), error) from error
+        write_durably(self.local / name, content)
 
     def read(self, name: str) -> bytes:
         """Return the content of a file whose name holds its hash.
