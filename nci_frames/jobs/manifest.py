@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.counts.ledger.storage import content_hash
 from nci_frames.jobs.gates.judge import Verdict
 from nci_frames.jobs.job_file.loading import JobFile
+from nci_frames.jobs.ledger.storage import content_hash
 from nci_frames.jobs.reported import Reported
 
 __all__ = ["data_facts", "manifest_of"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from nci_frames.base.errors import OutputError, ParameterError
 from nci_frames.base.extras import require
-from nci_frames.counts.ledger.storage import store_problem
+from nci_frames.jobs.ledger.storage import store_problem
 
 __all__ = ["ObjectStore", "OvertakenError", "Stored"]
 

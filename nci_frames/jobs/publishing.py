@@ -40,8 +40,8 @@ class Shelf:
                 (self.folder / "runs").mkdir(parents=True, exist_ok=True)
                 held.enter_context(locked(self.folder / ".lock", self.folder))
                 # What a killed run left: nobody else builds here, by the lock.
-                for left in (self.folder / "runs").glob(".*.new"):
-                    shutil.rmtree(left)
+                for left in (self.folder / "runs").glob(".*"):
+                    shutil.rmtree(left) if left.is_dir() else left.unlink()
             yield
 
     def pointer(self) -> dict[str, Any] | None:

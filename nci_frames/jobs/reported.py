@@ -26,10 +26,10 @@ class Reported:
     def __init__(
         self, ledger: CountsLedger, settings: CountingSettings, windows: int | None, until: datetime | None
     ) -> None:
-        self._contents = ledger.contents(settings.generation)
+        self._ledger = ledger.view(settings.generation)
         self._settings = settings
         self.generation = settings.generation
-        sources = self._contents.sources().filter("active")
+        sources = self._ledger.sources().filter("active")
         if until is not None:
             sources = sources.filter(pl.col("window_start").is_null() | (pl.col("window_start") < until))
         if sources["counted"].sum() == 0:
@@ -54,7 +54,7 @@ class Reported:
 
     def by(self, keys: Sequence[str], scope: Scope) -> pl.DataFrame:
         """Return the counts of a scope by keys."""
-        return self._contents.counts(by=list(keys), window=self._windows[scope])
+        return self._ledger.counts(by=list(keys), window=self._windows[scope])
 
     def by_unit(self, segments: Sequence[str], table: pl.DataFrame) -> pl.DataFrame | None:
         """Return the counts by buckets of units, and by segments unless those would be too many.
@@ -86,8 +86,8 @@ class Reported:
             for scope, window in self._windows.items()
         }
         return {
-            "table": self._contents.table_id,
-            "version": self._contents.version,
+            "table": self._ledger.table_id,
+            "version": self._ledger.snapshot.version,
             "generation": self.generation,
             "windows": windows,
         }
@@ -108,9 +108,9 @@ class Reported:
         -------
         A counts frame; a group without such rows is absent.
         """
-        own = {"table": self._contents.table_id, "generation": self.generation}
+        own = {"table": self._ledger.table_id, "generation": self.generation}
         if mark is None or any(mark.get(name) != value for name, value in own.items()):
             return self.by(keys, scope).clear()
         then = mark["windows"][scope]
         windows = (then and tuple(datetime.fromisoformat(time) for time in then), self._windows[scope])
-        return self._contents.shared(as_of=int(mark["version"]), by=list(keys), windows=windows)
+        return self._ledger.shared(as_of=int(mark["version"]), by=list(keys), windows=windows)

@@ -2,21 +2,20 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Literal
 
 import polars as pl
 
-from nci_frames.base.errors import LedgerError, NciFramesError, SchemaError, SourceError
+from nci_frames.base.errors import NciFramesError, SchemaError, SourceError
 from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
-from nci_frames.counts.ledger.entries import SourceState
-from nci_frames.counts.ledger.key_types import dtype_of, stored_type
-from nci_frames.counts.ledger.view import View, shown_path
 from nci_frames.jobs.ledger.counting import SourceCounts, check_columns, count_file
+from nci_frames.jobs.ledger.entries import SourceState
+from nci_frames.jobs.ledger.key_types import stored_type
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import SourceFile, identify
+from nci_frames.jobs.ledger.view import Made, shown_path
 
-__all__ = ["Generation", "Item", "OnChanged", "Work", "file_of", "path_of", "refused", "settings_of"]
+__all__ = ["Item", "OnChanged", "Work", "by_reason", "refused"]
 
 OnChanged = Literal["raise", "keep", "recount"]
 
@@ -48,42 +47,6 @@ def by_reason(files: pl.DataFrame) -> list[tuple[str, str, str | None]]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """Settings, and the types that keys and scores have under them."""
-
-    settings: CountingSettings
-    dtypes: Mapping[str, pl.DataType]
-
-
-def settings_of(view: View) -> Generation:
-    """Return the settings and types of a generation of a ledger.
-
-    Raises
-    ------
-    LedgerError
-        If nothing was counted by them.
-    """
-    facts = view.facts()
-    if facts is None:
-        msg = "the ledger has nothing counted by these settings"
-        raise LedgerError(msg, where=repr(view.table.storage.uri), found=repr(view.generation))
-    dtypes = {key: dtype_of(text) for key, text in facts["dtypes"].items()}
-    return Generation(CountingSettings.from_json(facts["settings"]), dtypes)
-
-
-def file_of(state: SourceState) -> SourceFile:
-    """Return the file that a source was counted from."""
-    start, end = state.facts["window_start"], state.facts["window_end"]
-    window = None if start is None else (datetime.fromisoformat(start), datetime.fromisoformat(end))
-    return SourceFile(path_of(state), tuple(sorted(state.facts["keys"].items())), window)
-
-
-def path_of(state: SourceState) -> str:
-    """Return where a source was when it was counted."""
-    return str(state.facts["path"])
-
-
 def refused(appended: pl.DataFrame, on_changed: OnChanged) -> pl.DataFrame:
     """Return, of what an append or its plan says, the files that stop it unless the good ones are counted."""
     events = ["failed", *(["changed"] if on_changed == "raise" else [])]
@@ -109,9 +72,7 @@ class Item:
         """Return what is written of it."""
         entries = []
         if self.replaces is not None:
-            entries.append(
-                (self.replaces.identity, {**self.replaces.facts, "event": "retired", "run": work.run})
-            )
+            entries.append(self.replaces.retired(work.run))
         if self.counts is None:
             return entries
         start, end = self.file.window or (None, None)
@@ -165,7 +126,7 @@ class Work:
 
     def compare(self, states: Mapping[str, SourceState]) -> None:
         """See which files are new, known, changed, or count no longer."""
-        by_path = {path_of(state): state for state in states.values() if state.active}
+        by_path = {state.path: state for state in states.values() if state.active}
         here = {item.identity for item in self.items}
         taken: set[str] = set()
         for item in self.items:
@@ -196,9 +157,9 @@ class Work:
                 except NciFramesError as error:
                     item.error = error
 
-    def count(self, generation: Generation | None) -> None:
+    def count(self, made: Made | None) -> None:
         """Count the new files that are not counted yet."""
-        dtypes = generation.dtypes if generation else None
+        dtypes = made.dtypes if made else None
         for item in self.items:
             if item.event not in ("counted", "recounted") or item.done or item.error is not None:
                 continue

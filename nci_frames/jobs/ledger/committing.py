@@ -6,12 +6,12 @@ import time
 import polars as pl
 
 from nci_frames.base.errors import ConflictError
-from nci_frames.counts.ledger.entries import entry_rows
-from nci_frames.counts.ledger.key_types import stored_type, to_stored
-from nci_frames.counts.ledger.table import CommitFailedError, LedgerTable
-from nci_frames.counts.ledger.view import View
-from nci_frames.jobs.ledger.appending import Item, Work, settings_of
+from nci_frames.jobs.ledger.appending import Item, Work
+from nci_frames.jobs.ledger.entries import entry_rows
+from nci_frames.jobs.ledger.key_types import stored_type, to_stored
+from nci_frames.jobs.ledger.table import CommitFailedError, LedgerTable
 from nci_frames.jobs.ledger.tidying import gather_if_many
+from nci_frames.jobs.ledger.view import View
 
 __all__ = ["append"]
 
@@ -44,7 +44,7 @@ def _append(table: LedgerTable, work: Work, *, keep_going: bool) -> pl.DataFrame
     snapshot = table.snapshot() or table.create()
     view = View(table, snapshot, work.settings.generation)
     work.compare(view.states())
-    work.count(settings_of(view) if view.facts() else None)
+    work.count(view.made)
     work.refuse(keep_going=keep_going)
     for batch in work.batches():
         view = _commit(view, work, batch)
@@ -56,15 +56,14 @@ def _commit(view: View, work: Work, batch: list[Item]) -> View:
     """Commit what was counted of some files, and return the ledger after that."""
     table = view.table
     counted = [item.counts for item in batch if item.counts is not None]
-    facts = view.facts()
-    dtypes = settings_of(view).dtypes if facts else counted[0].dtypes
+    dtypes = view.made.dtypes if view.made else counted[0].dtypes
     keys = work.settings.keys
     stored = {key: stored_type(dtypes[key], key) for key in keys}
     snapshot = table.with_columns(view.snapshot, stored)
     sequence = snapshot.version + 1
     entries = [entry for item in batch for entry in item.entries(work)]
     parts = {"sources": entry_rows(entries, sequence)}
-    if facts is None:
+    if view.made is None:
         types = {key: str(dtype) for key, dtype in dtypes.items()}
         made = {"settings": work.settings.to_json(), "dtypes": types}
         parts["generations"] = entry_rows([("", made)], sequence)
@@ -84,7 +83,4 @@ def _commit(view: View, work: Work, batch: list[Item]) -> View:
     table.commit(snapshot, view.generation, parts, transactions, metadata)
     for item in batch:
         item.done = True
-    after = table.snapshot()
-    if after is None:
-        raise table.storage.damaged({"_delta_log": "it is missing"})
-    return View(table, after, view.generation)
+    return View(table, table.existing(), view.generation)

@@ -11,16 +11,15 @@ import polars as pl
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import NciFramesError, ParameterError
 from nci_frames.counting.logs.opening import ArrowStream, engine_of
-from nci_frames.counts.ledger.storage import Storage
-from nci_frames.counts.ledger.table import LedgerTable
-from nci_frames.counts.ledger.view import View
-from nci_frames.jobs.ledger.appending import OnChanged, Work, file_of, path_of, settings_of
+from nci_frames.jobs.ledger.appending import OnChanged, Work
 from nci_frames.jobs.ledger.committing import append
-from nci_frames.jobs.ledger.contents import Contents, generations_in
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import NamedFrame, PathLike, SourceFile, Window, check_window, find_logs
+from nci_frames.jobs.ledger.storage import Storage
+from nci_frames.jobs.ledger.table import LedgerTable
 from nci_frames.jobs.ledger.tidying import compact, retire
 from nci_frames.jobs.ledger.verifying import find_damage
+from nci_frames.jobs.ledger.view import View, generations_in
 from nci_frames.schemas.checked import checked
 
 __all__ = ["CountsLedger", "OnChanged"]
@@ -188,9 +187,9 @@ class CountsLedger:
             work.identify(file)
         return append(self._table, work, keep_going=keep_going)
 
-    def contents(self, generation: str | None = None) -> Contents:
+    def view(self, generation: str | None = None) -> View:
         """Return what the ledger says now, for several questions about one version."""
-        return Contents(View.newest(self._table, generation))
+        return View.newest(self._table, generation)
 
     def has_counted_by(self, settings: CountingSettings) -> bool:
         """Say whether something was counted by these settings; nothing was where there is no ledger yet."""
@@ -256,7 +255,7 @@ class CountsLedger:
         SchemaError
             If there is no such key.
         """
-        return self.contents(generation).counts(by=by, window=check_window(window), as_of=as_of)
+        return self.view(generation).counts(by=by, window=check_window(window), as_of=as_of)
 
     @checked
     def sources(self, *, generation: str | None = None) -> pl.DataFrame:
@@ -291,7 +290,7 @@ class CountsLedger:
         LedgerError
             If there is no ledger, or it is damaged.
         """
-        return self.contents(generation).sources()
+        return self.view(generation).sources()
 
     def generations(self) -> pl.DataFrame:
         """Return the settings by which the ledger holds counts.
@@ -351,7 +350,7 @@ class CountsLedger:
         LedgerError
             If there is no such source, or several begin so.
         """
-        retire(View.newest(self._table, generation), identities, _name_of(run))
+        retire(self.view(generation), identities, _name_of(run))
 
     @checked
     def rebuild(self, *, generation: str | None = None, run: str | None = None) -> pl.DataFrame:
@@ -375,12 +374,9 @@ class CountsLedger:
         NciFramesError
             Whatever ``append`` raises.
         """
-        view = View.newest(self._table, generation)
-        states = [state for state in view.states().values() if state.active]
-        there = [state for state in states if Path(path_of(state)).exists()]
-        files = [file_of(state) for state in there]
-        settings = settings_of(view).settings
-        return self.append_files(files, settings, run=run, on_changed="recount", anew=True)
+        view = self.view(generation)
+        files = [state.file for state in view.active() if Path(state.path).exists()]
+        return self.append_files(files, view.settings, run=run, on_changed="recount", anew=True)
 
     @checked
     def compact(self, *, generation: str | None = None) -> int:
@@ -405,7 +401,7 @@ class CountsLedger:
         ConflictError
             If another writer came first.
         """
-        return compact(View.newest(self._table, generation))
+        return compact(self.view(generation))
 
 
 def _name_of(run: str | None) -> str:

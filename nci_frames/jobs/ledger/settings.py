@@ -11,7 +11,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, shown
 from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.grids import check_thresholds
-from nci_frames.counts.ledger.storage import content_hash
+from nci_frames.jobs.ledger.storage import content_hash
 from nci_frames.schemas.checked import checked
 
 __all__ = ["BUCKETS", "CountingSettings"]

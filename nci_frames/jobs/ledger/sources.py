@@ -13,8 +13,8 @@ from nci_frames.base.messages import first_line, listed
 from nci_frames.base.urls import local_path
 from nci_frames.counting.logs.opening import ArrowStream
 from nci_frames.counting.logs.paths import find_files, skipped_files
-from nci_frames.counts.ledger.storage import content_hash, file_hash
 from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.jobs.ledger.storage import content_hash, file_hash
 
 __all__ = [
     "NamedFrame",

@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.base.errors import ConflictError, LedgerError
+from nci_frames.base.errors import ConflictError
 from nci_frames.base.messages import Call
-from nci_frames.counts.ledger.entries import SourceState, entry_rows
-from nci_frames.counts.ledger.table import CommitFailedError
-from nci_frames.counts.ledger.view import View
+from nci_frames.jobs.ledger.entries import SourceState, entry_rows
+from nci_frames.jobs.ledger.table import CommitFailedError
+from nci_frames.jobs.ledger.view import View
 
 __all__ = ["compact", "gather_if_many", "retire"]
 
@@ -30,11 +30,7 @@ def retire(view: View, identities: Sequence[str], run: str) -> None:
     """
     states = view.states()
     named = dict.fromkeys(_identity(view, states, given) for given in identities)
-    entries = [
-        (identity, {**states[identity].facts, "event": "retired", "run": run})
-        for identity in named
-        if states[identity].active
-    ]
+    entries = [states[identity].retired(run) for identity in named if states[identity].active]
     if entries:
         parts = {"sources": entry_rows(entries, view.snapshot.version + 1)}
         _commit(view, parts, [identity for identity, _ in entries], {"run": run})
@@ -46,8 +42,8 @@ def _identity(view: View, states: Mapping[str, SourceState], given: str) -> str:
     if len(found) == 1:
         return found[0]
     msg = "the ledger has several such sources" if found else "the ledger has no such source"
-    where, hint = repr(view.table.storage.uri), f"{Call('sources()', 'nci-frames ledger sources')} lists them"
-    raise LedgerError(msg, where=where, found=repr(given), hint=hint)
+    hint = f"{Call('sources()', 'nci-frames ledger sources')} lists them"
+    raise view.table.lacks(msg, repr(given), hint)
 
 
 def compact(view: View) -> int:
@@ -62,14 +58,13 @@ def compact(view: View) -> int:
     ConflictError
         If another writer came first.
     """
-    states = view.states()
-    active = {state.identity: state for state in states.values() if state.active}
+    active = view.active()
     files = _files(view)
     gathered: dict[str, pl.DataFrame] = {}
-    if len(files["counts"]) > 1 or len(active) < len(states):
+    if len(files["counts"]) > 1 or len(active) < len(view.states()):
         gathered["counts"] = view.cells(active)
     if len(files["sources"]) > 1:
-        gathered["sources"] = view.entries()
+        gathered["sources"] = view.entries
     replaced = _replace(view, gathered)
     view.table.checkpoint()
     now = View.newest(view.table).snapshot.files
@@ -86,7 +81,7 @@ def gather_if_many(view: View) -> None:
         return
     # Another writer that comes first has its own reasons; the next commit gathers.
     with contextlib.suppress(ConflictError):
-        _replace(view, {"counts": view.every_cell(), "sources": view.entries()})
+        _replace(view, {"counts": view.every_cell, "sources": view.entries})
         view.table.checkpoint()
 
 

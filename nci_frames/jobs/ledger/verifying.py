@@ -5,12 +5,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nci_frames.base.errors import LedgerError, SourceError
-from nci_frames.counts.ledger.entries import SourceState
-from nci_frames.counts.ledger.table import LedgerTable
-from nci_frames.counts.ledger.view import View, shown_path
-from nci_frames.jobs.ledger.appending import file_of, settings_of
+from nci_frames.jobs.ledger.entries import SourceState
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import has_name, identify
+from nci_frames.jobs.ledger.table import LedgerTable
+from nci_frames.jobs.ledger.view import View, shown_path
 
 __all__ = ["find_damage"]
 
@@ -55,7 +54,7 @@ def _in_generation(view: View, *, files: bool) -> list[Damage]:
     states = view.states()
     damage: list[Damage] = []
     try:
-        view.cells({state.identity: state for state in states.values() if state.active})
+        view.cells(view.active())
     except LedgerError as error:
         damage.append(("ledger", f"generation {view.generation}", error.found or error.what))
     transactions = view.snapshot.table
@@ -64,17 +63,15 @@ def _in_generation(view: View, *, files: bool) -> list[Damage]:
         for identity in states
         if transactions.transaction_version(f"{view.generation}:{identity}") is None
     ]
-    if files and view.facts() is not None:
-        damage += _of_files(states.values(), settings_of(view).settings)
+    if files and view.made is not None:
+        damage += _of_files(view.active(), view.made.settings)
     return damage
 
 
 def _of_files(states: Iterable[SourceState], settings: CountingSettings) -> list[Damage]:
     damage = []
     for state in states:
-        if not state.active:
-            continue
-        file = file_of(state)
+        file = state.file
         if has_name(file.path):
             continue
         if not Path(file.path).exists():

@@ -240,7 +240,7 @@ def test_files_are_gathered_once_they_are_many(tmp_path, monkeypatch):
         states[f"run-{n}"] = ledger.read()
         if n == 5:
             ledger.retire(ledger.sources()["source"][2])
-        files = ledger.contents()._view.snapshot.files
+        files = ledger.view().snapshot.files
         assert all(len(names) <= 4 for names in files.values())
     for run, counts in states.items():
         assert_frame_equal(ledger.read(as_of=run), counts, check_exact=True)

@@ -3,9 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import polars as pl
+
+from nci_frames.jobs.ledger.sources import SourceFile, Window
 
 __all__ = ["SourceState", "entry_rows", "source_states"]
 
@@ -24,6 +27,31 @@ class SourceState:
     #: The facts of its last entry, control totals among them.
     facts: Mapping[str, Any]
 
+    @property
+    def path(self) -> str:
+        """Where it was when it was counted."""
+        return str(self.facts["path"])
+
+    @property
+    def file(self) -> SourceFile:
+        """The file that it was counted from."""
+        return SourceFile(self.path, tuple(sorted(self.facts["keys"].items())), self.window)
+
+    @property
+    def window(self) -> Window | None:
+        """The window of time that it belongs to."""
+        start, end = self.facts["window_start"], self.facts["window_end"]
+        return None if start is None else (datetime.fromisoformat(start), datetime.fromisoformat(end))
+
+    def inside(self, window: Window | None) -> bool:
+        """Say whether its own window begins within another; None holds everything."""
+        own = self.window
+        return window is None or (own is not None and window[0] <= own[0] < window[1])
+
+    def retired(self, run: str) -> tuple[str, dict[str, Any]]:
+        """Return the entry by which a run lets its rows count no longer."""
+        return self.identity, {**self.facts, "event": "retired", "run": run}
+
 
 def entry_rows(entries: Iterable[tuple[str, Mapping[str, Any]]], sequence: int) -> pl.DataFrame:
     """Return entries, each an identity and its facts, as rows of the ledger."""
@@ -32,24 +60,14 @@ def entry_rows(entries: Iterable[tuple[str, Mapping[str, Any]]], sequence: int) 
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def source_states(rows: pl.DataFrame, *, until: int | None = None) -> dict[str, SourceState]:
+def source_states(rows: pl.DataFrame) -> dict[str, SourceState]:
     """Return what the entries make of each source, in the order in which the sources first came.
 
     The events are "counted" (anew, if it was counted before) and "retired": its rows count no longer.
-
-    Parameters
-    ----------
-    rows
-        The rows of the part "sources".
-    until
-        The last commit that is looked at; None looks at all.
     """
     states: dict[str, SourceState] = {}
     columns = rows.select("ledger_sequence", "ledger_source", "ledger_entry")
-    ordered = columns.sort("ledger_sequence", maintain_order=True)
-    for sequence, identity, entry in ordered.iter_rows():
-        if until is not None and sequence > until:
-            break
+    for sequence, identity, entry in columns.sort("ledger_sequence", maintain_order=True).iter_rows():
         facts = json.loads(entry)
         before = states.get(identity)
         counted = facts["event"] == "counted"

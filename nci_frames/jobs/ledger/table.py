@@ -34,7 +34,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from nci_frames.base.errors import LedgerError, OutputError, SchemaError
 from nci_frames.base.messages import Call
-from nci_frames.counts.ledger.storage import Storage, content_hash, store_problem
+from nci_frames.jobs.ledger.storage import Storage, content_hash, store_problem
 
 __all__ = ["COLUMNS", "CommitFailedError", "LedgerTable", "Snapshot"]
 
@@ -117,6 +117,10 @@ class LedgerTable:
             found=self.storage.found_instead(),
             hint=f"check the path; {append} makes a new ledger",
         )
+
+    def lacks(self, msg: str, found: str | None = None, hint: str | None = None) -> LedgerError:
+        """Return the error that the ledger has not what is asked for."""
+        return LedgerError(msg, where=repr(self.storage.uri), found=found, hint=hint)
 
     def create(self) -> Snapshot:
         """Make an empty ledger unless there is one.

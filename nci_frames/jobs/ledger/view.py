@@ -1,0 +1,237 @@
+"""What a version of a ledger says: its sources, its settings, its counts; all of it checked."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from nci_frames.base.messages import Call
+from nci_frames.counting.logs.reading import kept_keys
+from nci_frames.counts.increments import counts_of
+from nci_frames.counts.scores_as_counts import counts_as_scores
+from nci_frames.jobs.ledger.entries import SourceState, source_states
+from nci_frames.jobs.ledger.key_types import dtype_of
+from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.jobs.ledger.sources import Window
+from nci_frames.jobs.ledger.table import LedgerTable, Snapshot
+
+__all__ = ["Made", "View", "generations_in", "shown_path"]
+
+_SOURCES: dict[str, Any] = {
+    "source": pl.String,
+    "path": pl.String,
+    "active": pl.Boolean,
+    "event": pl.String,
+    "run": pl.String,
+    "sequence": pl.Int64,
+    "bytes": pl.Int64,
+    "rows": pl.Int64,
+    "counted": pl.Int64,
+    "dropped": pl.Int64,
+    "positives": pl.Int64,
+    "negatives": pl.Int64,
+    "window_start": pl.Datetime("us", "UTC"),
+    "window_end": pl.Datetime("us", "UTC"),
+}
+_GENERATIONS: dict[str, Any] = {"generation": pl.String, "settings": pl.String, "sequence": pl.Int64}
+
+
+def shown_path(path: str) -> str:
+    """Return a path as a text that every table can hold."""
+    return path.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Settings, the types that keys and scores have under them, and the first commit."""
+
+    settings: CountingSettings
+    dtypes: Mapping[str, pl.DataType]
+    sequence: int
+
+
+class View:
+    """One generation of one version of a ledger."""
+
+    def __init__(self, table: LedgerTable, snapshot: Snapshot, generation: str) -> None:
+        self.table = table
+        self.snapshot = snapshot
+        self.generation = generation
+        entries = table.rows(snapshot, "sources", generation)
+        #: All that happened to the sources, as rows of the ledger.
+        self.entries = entries.select("ledger_source", "ledger_sequence", "ledger_entry")
+
+    @classmethod
+    def newest(cls, table: LedgerTable, generation: str | None = None) -> "View":
+        """Return the newest version; without a generation, that of the newest commit of logs with labels.
+
+        Of a ledger that has no logs with labels, it is that of the newest commit.
+
+        Raises
+        ------
+        LedgerError
+            If there is no ledger, nothing in it, no such generation, or data is damaged.
+        """
+        snapshot = table.existing()
+        views = [cls(table, snapshot, name) for name in snapshot.generations]
+        if not views:
+            raise table.lacks("the ledger has nothing in it yet", hint="append a source first")
+        if generation is None:
+            return max(views, key=lambda view: (view.has_labels, view.entries["ledger_sequence"].max()))
+        for view in views:
+            if view.generation == generation:
+                return view
+        hint = f"{Call('generations()', 'nci-frames ledger generations')} lists them"
+        raise table.lacks("the ledger has no such generation", repr(generation), hint)
+
+    @property
+    def table_id(self) -> str:
+        """What tells the ledger from any other, also from a later one in its place."""
+        return str(self.snapshot.table.metadata().id)
+
+    @cached_property
+    def made(self) -> Made | None:
+        """How its sources were counted; None if none was."""
+        rows = self.table.rows(self.snapshot, "generations", self.generation).sort("ledger_sequence")
+        if rows.is_empty():
+            return None
+        first = rows.row(0, named=True)
+        facts = json.loads(first["ledger_entry"])
+        dtypes = {key: dtype_of(text) for key, text in facts["dtypes"].items()}
+        return Made(CountingSettings.from_json(facts["settings"]), dtypes, first["ledger_sequence"])
+
+    @property
+    def settings(self) -> CountingSettings:
+        """The settings of the generation.
+
+        Raises
+        ------
+        LedgerError
+            If nothing was counted by them.
+        """
+        return self._known().settings
+
+    def _known(self) -> Made:
+        if self.made is None:
+            raise self.table.lacks("the ledger has nothing counted by these settings", repr(self.generation))
+        return self.made
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the logs have labels."""
+        return self.made is not None and self.made.settings.label is not None
+
+    def states(self, *, as_of: str | int | None = None) -> dict[str, SourceState]:
+        """Return what became of each source, up to the end of a run, up to a version, or up to now.
+
+        Raises
+        ------
+        LedgerError
+            If there is no such run or version.
+        """
+        if as_of is None:
+            return source_states(self.entries)
+        sequence = pl.col("ledger_sequence")
+        if isinstance(as_of, str):
+            run = pl.col("ledger_entry").str.json_path_match("$.run")
+            until: Any = self.entries.filter(run == as_of)["ledger_sequence"].max()
+            if until is None:
+                hint = f"{Call('sources()', 'nci-frames ledger sources')} names them"
+                raise self.table.lacks("the ledger knows no such run", repr(as_of), hint)
+            return source_states(self.entries.filter(sequence <= until))
+        if not 0 <= as_of <= self.snapshot.version:
+            hint = f"its versions are 0 to {self.snapshot.version:,}"
+            raise self.table.lacks("the ledger has no such version", f"{as_of:,}", hint)
+        return source_states(self.entries.filter(sequence <= as_of))
+
+    def counts(
+        self, *, by: str | Sequence[str] | None, window: Window | None, as_of: str | int | None = None
+    ) -> pl.DataFrame:
+        """Return the counts of the sources that count, as ``CountsLedger.read`` does."""
+        return self._counts(by, (s for s in self.active(as_of) if s.inside(window)))
+
+    def shared(self, *, as_of: int, by: Sequence[str], windows: Sequence[Window | None]) -> pl.DataFrame:
+        """Return the counts of rows that count now and did so before, too.
+
+        Parameters
+        ----------
+        as_of
+            The version before.
+        by
+            The keys.
+        windows
+            Windows that the rows must all be in.
+
+        Returns
+        -------
+        A counts frame; a group without such rows is absent.
+        """
+        then = {(state.identity, state.counted_by) for state in self.active(as_of)}
+        both = (state for state in self.active() if (state.identity, state.counted_by) in then)
+        return self._counts(by, (state for state in both if all(map(state.inside, windows))))
+
+    def sources(self) -> pl.DataFrame:
+        """Return the sources that the ledger knows, in the order in which they came."""
+        rows = []
+        for state in self.states().values():
+            facts = {**state.facts, "source": state.identity, "active": state.active}
+            facts |= {"sequence": state.sequence, "path": shown_path(state.path)}
+            facts["dropped"] = sum(facts["dropped"].values())
+            facts["window_start"], facts["window_end"] = state.window or (None, None)
+            rows.append([facts[column] for column in _SOURCES])
+        return pl.DataFrame(rows, schema=_SOURCES, orient="row")
+
+    def active(self, as_of: str | int | None = None) -> list[SourceState]:
+        """Return the sources that count, or did so."""
+        return [state for state in self.states(as_of=as_of).values() if state.active]
+
+    def _counts(self, by: str | Sequence[str] | None, states: Iterable[SourceState]) -> pl.DataFrame:
+        made = self._known()
+        keys = ["model", *kept_keys(made.settings.keys[1:], by)]
+        typed = [pl.col(key).cast(made.dtypes[key]) for key in keys]
+        cells = self.cells(states).select(*typed, "threshold", "positives", "negatives")
+        counts = counts_of(cells, keys, made.settings.thresholds)
+        return counts_as_scores(counts) if made.settings.label is None else counts
+
+    def cells(self, wanted: Iterable[SourceState]) -> pl.DataFrame:
+        """Return the increments of sources, each checked against its control totals.
+
+        Raises
+        ------
+        LedgerError
+            If increments are missing or do not add up.
+        """
+        states = list(wanted)
+        schema = {"ledger_source": pl.String, "ledger_sequence": pl.Int64}
+        owners = [(state.identity, state.counted_by) for state in states]
+        mine = self.every_cell.join(
+            pl.DataFrame(owners, schema=schema, orient="row"), on=list(schema), how="semi"
+        )
+        sums = mine.group_by("ledger_source").agg(pl.col("positives", "negatives").sum(), cells=pl.len())
+        found = {identity: tuple(values) for identity, *values in sums.iter_rows()}
+        wrong = [
+            shown_path(state.path)
+            for state in states
+            if found.get(state.identity, (0, 0, 0))
+            != tuple(state.facts[name] for name in ("positives", "negatives", "cells"))
+        ]
+        if wrong:
+            why = "its increments do not add up to its control totals"
+            raise self.table.storage.damaged(dict.fromkeys(wrong, why))
+        return mine
+
+    @cached_property
+    def every_cell(self) -> pl.DataFrame:
+        """The increments of all sources, also of those that count no longer."""
+        return self.table.rows(self.snapshot, "counts", self.generation).drop("ledger_entry", strict=False)
+
+
+def generations_in(table: LedgerTable) -> pl.DataFrame:
+    """Return the settings by which a ledger holds counts, the oldest first."""
+    snapshot = table.existing()
+    views = [View(table, snapshot, name) for name in snapshot.generations]
+    rows = [(v.generation, v.made.settings.to_json(), v.made.sequence) for v in views if v.made is not None]
+    return pl.DataFrame(rows, schema=_GENERATIONS, orient="row").sort("sequence")
