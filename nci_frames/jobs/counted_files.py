@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import polars as pl
 
@@ -15,7 +16,7 @@ from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.sources import SourceFile, Window
 
-__all__ = ["Counting", "Planned", "count_files", "ledger_of", "plan_files"]
+__all__ = ["Planned", "count_files", "ledger_of", "plan_files"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +34,6 @@ class Planned:
     def stopping(self) -> pl.DataFrame:
         """The files because of which a run would end."""
         return refused(self.files, self.on_changed)
-
-
-@dataclass(frozen=True, slots=True)
-class Counting:
-    """How the files of a run are counted."""
-
-    #: Name of the run.
-    run: str
-    #: Only windows that begin before; None takes all.
-    until: datetime | None
-    #: Whether to go on without files that cannot be counted.
-    keep_going: bool
 
 
 def ledger_of(file: JobFile) -> CountsLedger:
@@ -70,8 +59,21 @@ def plan_files(
     return Planned(planned, tuple(windows), settings, source.on_changed)
 
 
-def count_files(file: JobFile, source: Source, settings: CountingSettings, how: Counting) -> pl.DataFrame:
+def count_files(
+    file: JobFile, source: Source, settings: CountingSettings, *, until: datetime | None, **options: Any
+) -> pl.DataFrame:
     """Count the files of a source that the ledger does not know, and say what became of each.
+
+    Parameters
+    ----------
+    file
+        The job.
+    source, settings
+        Which files, and how they are counted.
+    until
+        Only windows that begin before; None takes all.
+    options
+        Of ``CountsLedger.append_files``: ``run`` and ``keep_going``.
 
     Raises
     ------
@@ -79,15 +81,9 @@ def count_files(file: JobFile, source: Source, settings: CountingSettings, how: 
         If there is no file, a file stops the run, or the ledger is damaged.
     """
     ledger = ledger_of(file)
-    files = _found(file, source, ledger, settings, how.until)
-    return ledger.append_files(
-        files,
-        settings,
-        run=how.run,
-        on_changed=source.on_changed,
-        keep_going=how.keep_going,
-        told=NciFramesError.for_job_file,
-    )
+    files = _found(file, source, ledger, settings, until)
+    told = NciFramesError.for_job_file
+    return ledger.append_files(files, settings, on_changed=source.on_changed, told=told, **options)
 
 
 def _found(

@@ -13,7 +13,7 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.files.save_table import save_table
 from nci_frames.jobs.apart import check_output_apart
 from nci_frames.jobs.arrivals import arrivals
-from nci_frames.jobs.counted_files import Counting, Planned, count_files, ledger_of, plan_files
+from nci_frames.jobs.counted_files import Planned, count_files, ledger_of, plan_files
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, changes_since
@@ -124,9 +124,10 @@ def run_job(
         name = run or f"{sequence:06d}-{started:%Y%m%dT%H%M%SZ}"
         shelf.check_new(name)
         tell("run started", job=job.name, run=name, sequence=sequence)
-        settings, how = job.counting_settings(), Counting(name, until, keep_going)
-        appended = count_files(file, job.source, settings, how)
-        log = count_traffic(file, how, tell)
+        settings = job.counting_settings()
+        how: dict[str, Any] = {"until": until, "run": name, "keep_going": keep_going}
+        appended = count_files(file, job.source, settings, **how)
+        log = count_traffic(file, tell, **how)
         counts = Reported(ledger_of(file), settings, job.report.windows, until)
         history = History.of(shelf.folder, pointer)
         arrived = arrivals(appended, counts.sources, history.manifest)

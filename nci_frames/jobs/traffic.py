@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from nci_frames.evaluation.prevalence.project_traffic import project_traffic
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.files.save_table import save_table
-from nci_frames.jobs.counted_files import Counting, count_files, ledger_of
+from nci_frames.jobs.counted_files import count_files, ledger_of
 from nci_frames.jobs.gates.measure import segment_text
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Job
@@ -119,8 +120,8 @@ class TrafficTables:
         return facts
 
 
-def count_traffic(file: JobFile, how: Counting, tell: Tell) -> TrafficLog | None:
-    """Count the new files without labels of a job; None if it names none.
+def count_traffic(file: JobFile, tell: Tell, *, until: datetime | None, **options: Any) -> TrafficLog | None:
+    """Count the new files without labels of a job, as ``count_files`` does; None if it names none.
 
     Raises
     ------
@@ -131,11 +132,11 @@ def count_traffic(file: JobFile, how: Counting, tell: Tell) -> TrafficLog | None
     if traffic is None:
         return None
     settings = file.job.traffic_settings()
-    files = count_files(file, traffic, settings, how)
+    files = count_files(file, traffic, settings, until=until, **options)
     told = files.filter(pl.col("event") != "known").drop("source").rename({"event": "became"})
     tell_rows(tell, "traffic", told)
     windows = None if traffic.windows == "all" else traffic.windows
-    return TrafficLog(traffic, files, Reported(ledger_of(file), settings, windows, how.until))
+    return TrafficLog(traffic, files, Reported(ledger_of(file), settings, windows, until))
 
 
 def traffic_tables(job: Job, labelled: Reported, log: TrafficLog) -> TrafficTables:

@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families as read_plai
 import nci_frames as nf
 from nci_frames.base.folders import changed_files
 from nci_frames.jobs import demo
-from nci_frames.jobs.counted_files import Counting, count_files, ledger_of
+from nci_frames.jobs.counted_files import count_files, ledger_of
 from nci_frames.jobs.gates.judge import VERDICTS
 from nci_frames.jobs.history import History
 from nci_frames.jobs.job_file.loading import read_job
@@ -52,7 +52,7 @@ def test_what_is_said_of_the_data_is_of_the_rows_that_are_reported(
     file = read_job(small_job(tmp_path, text=text))
     settings = file.job.counting_settings()
     before = None if until is None else datetime(2026, 3, until, tzinfo=UTC)
-    appended = count_files(file, file.job.source, settings, Counting("a", None, keep_going=False))
+    appended = count_files(file, file.job.source, settings, until=None, run="a")
     counts = Reported(ledger_of(file), settings, windows, before)
     reported = counts.by([], "all").filter(threshold=0.5)
     rows = sum(reported.select(pl.sum_horizontal("tp", "fp", "fn", "tn")).to_series())

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.jobs.counted_files import Counting, count_files, ledger_of
+from nci_frames.jobs.counted_files import count_files, ledger_of
 from nci_frames.jobs.gates.judge import judge_gates
 from nci_frames.jobs.gates.measure import Measurement, measure
 from nci_frames.jobs.job_file.loading import read_job
@@ -245,9 +245,9 @@ def test_bounds_of_traffic_that_are_too_narrow_are_told(tmp_path: Path, times: i
         frame.write_parquet(tmp_path / place / "2026-03-01/a.parquet")
     text = UNITS + '[traffic]\npath = "traffic/{date:%Y-%m-%d}/*.parquet"\n'
     file = read_job(small_job(tmp_path, text=text))
-    how, settings = Counting("a", None, keep_going=False), file.job.counting_settings()
-    count_files(file, file.job.source, settings, how)
-    log = count_traffic(file, how, lambda *_, **__: None)
+    settings = file.job.counting_settings()
+    count_files(file, file.job.source, settings, until=None, run="a")
+    log = count_traffic(file, lambda *_, **__: None, until=None, run="a")
     assert log is not None
     facts = dict(traffic_tables(file.job, Reported(ledger_of(file), settings, None, None), log).facts(log))
     doubt = facts.get("bounds of the prevalence of the traffic")

@@ -1,6 +1,6 @@
 """What an append to a ledger has to do: which files are new, what they count, what is written of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -96,10 +96,25 @@ class Item:
 
 
 class Work:
-    """What an append has to do, and what of it is done; it outlives a lost race."""
+    """What an append of files has to do, and what of it is done; it outlives a lost race.
+
+    Parameters
+    ----------
+    files
+        The files.
+    settings
+        How they are counted.
+    run, on_changed
+        As ``CountsLedger.append`` takes them.
+    anew
+        Whether files that are known are counted, too.
+    told
+        Writes why a file cannot be counted.
+    """
 
     def __init__(
         self,
+        files: Iterable[SourceFile],
         settings: CountingSettings,
         run: str,
         on_changed: OnChanged,
@@ -107,22 +122,17 @@ class Work:
         anew: bool = False,
         told: Callable[[NciFramesError], str] = str,
     ) -> None:
-        self.anew = anew
-        #: Writes why a file cannot be counted.
-        self.told = told
         self.settings = settings
         self.run = run
         self.on_changed = on_changed
-        self.items: list[Item] = []
-
-    def identify(self, file: SourceFile) -> None:
-        """Take a file in."""
-        item = Item(file)
-        self.items.append(item)
-        try:
-            item.identity = identify(file, self.settings)
-        except NciFramesError as error:
-            item.error = error
+        self.anew = anew
+        self.told = told
+        self.items = [Item(file) for file in files]
+        for item in self.items:
+            try:
+                item.identity = identify(item.file, settings)
+            except NciFramesError as error:
+                item.error = error
 
     def compare(self, states: Mapping[str, SourceState]) -> None:
         """See which files are new, known, changed, or count no longer."""
@@ -148,21 +158,23 @@ class Work:
                 item.event = "recounted" if gone is not None or active else "counted"
             taken.add(item.identity)
 
+    def _open(self) -> list[Item]:
+        """Return what is left to count."""
+        left = (item for item in self.items if item.error is None and not item.done)
+        return [item for item in left if item.event in ("counted", "recounted")]
+
     def look(self) -> None:
         """See whether the new files have the columns that are needed, without counting them."""
-        for item in self.items:
-            if item.event in ("counted", "recounted") and item.error is None:
-                try:
-                    check_columns(item.file, self.settings)
-                except NciFramesError as error:
-                    item.error = error
+        for item in self._open():
+            try:
+                check_columns(item.file, self.settings)
+            except NciFramesError as error:
+                item.error = error
 
     def count(self, made: Made | None) -> None:
         """Count the new files that are not counted yet."""
         dtypes = made.dtypes if made else None
-        for item in self.items:
-            if item.event not in ("counted", "recounted") or item.done or item.error is not None:
-                continue
+        for item in self._open():
             if item.counts_already:
                 continue
             try:
@@ -205,9 +217,7 @@ class Work:
         """Return what is to be committed, in parts of bounded size."""
         batches: list[list[Item]] = []
         cells = 0
-        for item in self.items:
-            if item.done or item.error is not None or item.event not in ("counted", "recounted"):
-                continue
+        for item in self._open():
             size = 0 if item.counts is None else len(item.counts.increments)
             if not batches or cells + size > _COMMIT_CELLS:
                 batches.append([])

@@ -159,9 +159,7 @@ class CountsLedger:
             raise ParameterError("only a Spark DataFrame has a name; files are known by their content")
         else:
             files = find_logs(source, check_window(window), stacklevel=4)
-        work = Work(settings, _name_of(run), on_changed)
-        for file in files:
-            work.identify(file)
+        work = Work(files, settings, _name_of(run), on_changed)
         appended = append(self._table, work, keep_going=keep_going)
         for warning in work.warnings():
             warnings.warn(warning, stacklevel=3)  # whoever called the checked method, as above
@@ -182,9 +180,7 @@ class CountsLedger:
 
         What is doubtful is told in the column ``warning`` alone. *told* writes why a file cannot be counted.
         """
-        work = Work(settings, _name_of(run), on_changed, anew=anew, told=told)
-        for file in files:
-            work.identify(file)
+        work = Work(files, settings, _name_of(run), on_changed, anew=anew, told=told)
         return append(self._table, work, keep_going=keep_going)
 
     def view(self, generation: str | None = None) -> View:
@@ -210,9 +206,7 @@ class CountsLedger:
         """
         snapshot = self._table.snapshot()
         states = View(self._table, snapshot, settings.generation).states() if snapshot else {}
-        work = Work(settings, "", on_changed, told=told)
-        for file in files:
-            work.identify(file)
+        work = Work(files, settings, "", on_changed, told=told)
         work.compare(states)
         work.look()
         return work.report().with_columns(pl.col("event").replace("counted", "new"))
