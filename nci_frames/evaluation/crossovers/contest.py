@@ -25,7 +25,7 @@ Over = Literal["prevalence", "beta"]
 _VALUES_AT_A_TIME = 1 << 22
 
 #: Pairs of models that are compared; with more, a caller would wait for many minutes.
-_MOST_PAIRS = 20_000_000
+_MOST_PAIRS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Lines -> which is lowest where, exactly, and where two piecewise linear functions cross."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,77 +56,40 @@ def lower_envelope(intercepts: Floats, slopes: Floats) -> Envelope:
 class Crossings:
     """Where pairs of envelopes change places."""
 
-    pair: Places  # which pair, by place
     x: Floats
-    first: Places  # line of the pair's first envelope there
-    second: Places  # line of its second
+    first: Places  # line of the first envelope there
+    second: Places  # line of the second
     first_was_lower: NDArray[np.bool_]
 
 
-def crossings(envelopes: Sequence[Envelope], first: Places, second: Places, end: float) -> Crossings:
-    """Return where the envelopes of pairs cross between 0 and an end; touching is not crossing.
+def crossings(one: Envelope, other: Envelope, end: float) -> Crossings:
+    """Return where two envelopes cross between 0 and an end, which may be infinite; touching is not crossing.
 
-    All pairs at once, in O(n log n) for n lines in all their envelopes.
-
-    Parameters
-    ----------
-    envelopes
-        The envelopes; each begins at 0.
-    first, second
-        The pairs, as positions among the envelopes.
-    end
-        Where to stop; may be infinite.
-
-    Returns
-    -------
     If the two coincide over a range and separate on opposite sides, the crossing is where the range begins.
     """
-    lines, starts, intercepts, slopes = (
-        np.concatenate([getattr(envelope, name) for envelope in envelopes])
-        for name in ("lines", "starts", "intercepts", "slopes")
-    )
-    size = np.array([len(envelope.lines) for envelope in envelopes])
-    offset = np.cumsum(size) - size
-    # The difference of two envelopes is linear from each start of a line, in either, to the next.
-    of_first = size[first]
-    of_both = of_first + size[second]
-    pair = np.repeat(np.arange(len(first)), of_both)
-    place = np.arange(len(pair)) - (np.cumsum(of_both) - of_both)[pair]
-    in_first = place < of_first[pair]
-    source = np.where(in_first, offset[first[pair]] + place, offset[second[pair]] + place - of_first[pair])
-    order = np.lexsort((starts[source], pair))
-    x = starts[source[order]]
-    # So many lines of the first envelope have started, and the others are of the second.
-    started = np.cumsum(in_first[order]) - (np.cumsum(of_first) - of_first)[pair]
-    i, j = offset[first[pair]] + started - 1, offset[second[pair]] + place - started
-    # Of lines that start at the same x, the last one has both envelopes up to date.
-    last = np.append((np.diff(pair) != 0) | (np.diff(x) != 0), True)[: len(pair)]
-    pair, x, i, j = pair[last], x[last], i[last], j[last]
-    level, slope = intercepts[i] - intercepts[j], slopes[i] - slopes[j]
-    height = np.abs(intercepts[i]) + np.abs(intercepts[j])
-    steepness = np.abs(slopes[i]) + np.abs(slopes[j])
-    signs = _signs(level + slope * x, height + steepness * x)
-    closing = np.flatnonzero(np.append(np.diff(pair) != 0, True)[: len(pair)])
+    # The difference is linear from each start of a line, in either, to the next.
+    x = np.union1d(one.starts, other.starts)
+    i, j = one.at(x), other.at(x)
+    level, slope = one.intercepts[i] - other.intercepts[j], one.slopes[i] - other.slopes[j]
+    height = np.abs(one.intercepts[i]) + np.abs(other.intercepts[j])
+    steepness = np.abs(one.slopes[i]) + np.abs(other.slopes[j])
+    # At infinity the slope decides.
     at_end = (
-        _signs(level[closing] + slope[closing] * end, height[closing] + steepness[closing] * end)
+        _signs(level[-1] + slope[-1] * end, height[-1] + steepness[-1] * end)
         if np.isfinite(end)
-        # At infinity the slope decides.
-        else np.sign(np.where(slope[closing] != 0, slope[closing], level[closing]))
+        else np.sign(slope[-1] or level[-1])
     )
-    stop = np.full(len(pair), end)
-    stop[:-1][np.diff(pair) == 0] = x[1:][np.diff(pair) == 0]
-    signs = np.insert(signs, closing + 1, at_end)
-    piece = np.insert(np.arange(len(pair)), closing + 1, closing)
+    signs = np.append(_signs(level + slope * x, height + steepness * x), at_end)
     # The sign is 0 where they coincide or touch: the last sign before is compared with the next one after.
     told = np.flatnonzero(signs)
-    changed = (np.diff(signs[told]) != 0) & (np.diff(pair[piece[told]]) == 0)
-    found = piece[told[:-1][changed]]
+    changed = np.flatnonzero(np.diff(signs[told]))
+    found = told[changed]
     with np.errstate(invalid="ignore", divide="ignore"):
         meet = np.where(slope[found] == 0, x[found], -level[found] / slope[found])
-    meet = np.clip(meet, x[found], stop[found])
-    return Crossings(pair[found], meet, lines[i[found]], lines[j[found]], signs[told[:-1][changed]] < 0)
+    meet = np.clip(meet, x[found], np.append(x[1:], end)[found])
+    return Crossings(meet, one.lines[i[found]], other.lines[j[found]], signs[found] < 0)
 
 
-def _signs(difference: Floats, size: Floats) -> Floats:
+def _signs(difference: Floats | float, size: Floats | float) -> Floats:
     """Return the sign of differences of numbers of some size; 0 within the rounding error."""
     return np.where(np.abs(difference) <= 8 * np.finfo(float).eps * size, 0.0, np.sign(difference))

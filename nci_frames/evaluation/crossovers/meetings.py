@@ -1,11 +1,11 @@
 """Operating points -> where the best points of every two models change places."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.contest import Contest, Over, Points
@@ -15,7 +15,7 @@ from nci_frames.evaluation.crossovers.search import axis_value, places_along, ro
 
 __all__ = ["Meetings", "curve_meetings", "line_meetings", "point_meetings"]
 
-#: Maximum number of lines, or roots, handled at a time.
+#: Maximum number of roots searched for at a time.
 _AT_A_TIME = 1 << 20
 #: Number of grid values that fit into the cache of a core.
 _VALUES_AT_A_TIME = 1 << 17
@@ -39,19 +39,19 @@ class Meetings:
 
 
 def line_meetings(points: Points, contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings]:
-    """Yield the exact crossovers of a metric that is ordered by lines, some pairs at a time."""
+    """Yield the exact crossovers of a metric that is ordered by lines, pair by pair."""
     lines = LineContest.of(points, contest)
     envelopes = [lines.envelope(mine) for mine in rows]
-    for first, second in _pairs(np.array([len(envelope.lines) for envelope in envelopes])):
-        found = crossings(envelopes, first, second, lines.end)
-        one, other = first[found.pair], second[found.pair]
-        one_is_better_below = found.first_was_lower == lines.ascending
-        yield Meetings(
-            lines.axis(lines.meet(found)),
-            np.where(one_is_better_below, one, other),
-            np.where(one_is_better_below, other, one),
-            found.first,
-        )
+    for one, other in itertools.combinations(range(len(rows)), 2):
+        found = crossings(envelopes[one], envelopes[other], lines.end)
+        if len(found.x):
+            one_is_better_below = found.first_was_lower == lines.ascending
+            yield Meetings(
+                lines.axis(lines.meet(found)),
+                np.where(one_is_better_below, one, other),
+                np.where(one_is_better_below, other, one),
+                found.first,
+            )
 
 
 def point_meetings(points: Points, contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings]:
@@ -121,23 +121,3 @@ def _changes(best: Floats, rounding: float) -> tuple[Places, ...]:
             row, left, right = sign_changes(signs)
             found.append((np.full(len(row), model), start + row, left, right))
     return tuple(np.concatenate(column) for column in zip(*found, strict=True))
-
-
-def _pairs(size: NDArray[np.intp]) -> Iterator[tuple[Places, Places]]:
-    """Yield all pairs in parts, with about this total size at a time."""
-    models = len(size)
-    one: list[Places] = []
-    other: list[Places] = []
-    total = 0
-    for model in range(models - 1):
-        rest = np.arange(model + 1, models)
-        parts = np.cumsum(size[model] + size[rest]) // _AT_A_TIME
-        for others in np.split(rest, np.flatnonzero(np.diff(parts)) + 1):
-            one.append(np.full(len(others), model))
-            other.append(others)
-            total += int((size[model] + size[others]).sum())
-            if total > _AT_A_TIME:
-                yield np.concatenate(one), np.concatenate(other)
-                one, other, total = [], [], 0
-    if one:
-        yield np.concatenate(one), np.concatenate(other)

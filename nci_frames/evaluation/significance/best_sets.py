@@ -1,6 +1,5 @@
 """Resampled values of several models -> which of them may be the best, with simultaneous error control."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -128,41 +127,24 @@ class Contenders:
 
 
 class _Case:
-    """The models of one case that are still in the set, and the largest lead in each resampled log."""
+    """The models of one comparison that are left."""
 
-    def __init__(self, contenders: Contenders, *, steady: bool) -> None:
-        self._contenders = contenders
+    def __init__(self, contenders: Contenders, *, steady: bool, most: float) -> None:
         self._lead = contenders.lead(steady=steady)
-        self.alive = np.arange(contenders.size)
-        self.drawn = contenders.farthest_drawn
+        # Of hundreds of models most are farther behind than any difference of resampled logs.
+        self.alive = np.flatnonzero(self._lead.max(axis=0, initial=0) <= most)
+        self._first, self._second = (self.alive[side] for side in np.triu_indices(len(self.alive), 1))
+        each = enumerate(self.alive.tolist(), 1)
+        leads = [np.abs(contenders.leads_drawn(one, self.alive[place:])) for place, one in each]
+        #: Of each pair, in each resampled log; half as large as doubles.
+        self._pairs = np.concatenate(leads).astype(np.float32)
         self._rank()
-        self._first, self._second = self.alive[:0], self.alive[:0]
-        self._pairs = np.empty((0, len(self.drawn)), np.float32)
-
-    def _leads(self) -> Iterator[Floats]:
-        """Yield the differences of each model from those after it in every resampled log, without sign."""
-        for place, one in enumerate(self.alive):
-            yield np.abs(self._contenders.leads_drawn(int(one), self.alive[place + 1 :]))
 
     def _rank(self) -> None:
+        self.drawn = self._pairs.max(axis=0, initial=0).astype(np.float64)
         #: How far each model that is left is behind the one that is farthest ahead of it.
         self._behind = self._lead[np.ix_(self.alive, self.alive)].max(axis=0)
         self.largest = float(self._behind.max()) if len(self.alive) > 1 else -np.inf
-
-    def remove_hopeless(self, most: float) -> Models:
-        """Remove and return the models that are farther behind than any is in any resampled log."""
-        gone: Models = self.alive[self._behind > most]
-        self.alive = self.alive[self._behind <= most]
-        places = [np.triu_indices(len(self.alive), 1)[side] for side in (0, 1)]
-        self._first, self._second = (self.alive[place] for place in places)
-        if len(self._first):
-            self._pairs = np.concatenate([pairs.astype(np.float32) for pairs in self._leads()])
-        self._update()
-        return gone
-
-    def _update(self) -> None:
-        self.drawn = self._pairs.max(axis=0, initial=0).astype(np.float64)
-        self._rank()
 
     def remove(self) -> int:
         """Remove the model that is farthest behind, and return it."""
@@ -171,25 +153,24 @@ class _Case:
         self.alive = np.delete(self.alive, place)
         kept = (self._first != gone) & (self._second != gone)
         self._first, self._second, self._pairs = self._first[kept], self._second[kept], self._pairs[kept]
-        self._update()
+        self._rank()
         return gone
 
 
 def confidence_set(cases: list[Contenders], *, steady: bool = True) -> list[Floats]:
-    """Return the p-value of each model of each case by the model confidence set of Hansen, Lunde and Nason.
+    """Return the p-value of each model of each case: of the hypothesis that it is one of the best.
 
-    The models with p-values of at least alpha are the set: in a share 1 - alpha of all logs it holds every
-    model that is the best of its case, in all cases at once. The statistic is the largest studentised
-    difference between two models (T_R); the model that is farthest behind is removed first.
+    Several cases, such as prevalences, are one comparison: the model that is farthest behind anywhere is
+    removed first. A p-value is the highest of the tests up to the removal of the model.
     """
-    found = [np.ones(case.size) for case in cases]
-    left = [_Case(case, steady=steady) for case in cases]
-    logs = len(left[0].drawn)
+    logs = cases[0].deviation.shape[1]
     # As models are removed, the largest difference in a resampled log only falls.
-    most = max(float(case.drawn.max()) for case in left)
+    most = max(float(case.farthest_drawn.max()) for case in cases)
+    left = [_Case(case, steady=steady, most=most) for case in cases]
     highest = 1 / (1 + logs)
+    found = [np.full(case.size, highest) for case in cases]
     for p_value, case in zip(found, left, strict=True):
-        p_value[case.remove_hopeless(most)] = highest
+        p_value[case.alive] = 1.0
     while True:
         place = max(range(len(left)), key=lambda case: left[case].largest)
         if left[place].largest <= 0:
