@@ -90,8 +90,8 @@ def find_crossovers(
     sign between the 4,001 points of a grid, even in logit eta, is found, within 1e-12 <= eta <= 1 - 1e-12
     (beta: 1e-6 to 1e6); two changes between the same neighbours, 0.014 apart in the logit, are missed.
 
-    Every two models are compared: 1,000 of them, half a million pairs, take a minute or two. To find only the best model at each point takes far less:
-    ``winner_ranges`` compares with the best model only.
+    Every two models are compared: 1,000 of them, half a million pairs, take a minute or two. To find
+    only the best model at each point takes far less: ``winner_ranges`` compares with the best model only.
 
     References
     ----------

@@ -34,6 +34,8 @@ __all__ = ["with_area_flags", "with_honest_bounds"]
 _ENOUGH, _ENOUGH_FOR_ROC = 20, 100
 _CELLS = ("tp", "fp", "fn", "tn")
 _FLAGS = ["supported", "reason"]
+#: The bounds, and what extends them to others.
+_SIDES = {"lower": pl.min_horizontal, "upper": pl.max_horizontal}
 #: How many independent positives and negatives there are. Beside them is ``__rarer``: how many rows of the
 #: rarer class, or buckets of equal size that have them.
 _SIZES = ["__positives", "__negatives"]
@@ -67,16 +69,7 @@ def with_honest_bounds(
     worth = worth_of(groups) if groups else None
     pooled = logs.without_units(counts)
     sizes = _rows(pooled, keys) if worth is None else _sizes_of(groups, keys, worth, level)
-    areas = _areas(table.filter(is_area), pooled, keys, worth)
-    areas = areas.join(sizes, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    if worth is not None:
-        areas = _without_lone(areas)
-    areas = _with_score_bounds(areas, level)
-    unsure = (pl.col("metric") == PR_AUC.name) & (~pl.col("supported") | (pl.col("__rarer") < _ENOUGH))
-    if len(areas.filter(unsure)):
-        band = compute_areas(counts, prevalence=prevalence, interval="simultaneous", level=level, units=units)
-        areas = _with_band(areas, band, keys, unsure)
-    areas = areas.drop(*_SIZES, "__rarer")
+    areas = _areas(table.filter(is_area), counts, pooled, sizes, worth, logs, prevalence)
     if not point_metrics:
         return areas
     rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
@@ -96,27 +89,20 @@ def with_honest_bounds(
     if worth is not None:
         bounded = bounded.join(sizes.select(*keys, "__rarer"), on=keys, how="left", nulls_equal=True)
         few |= (pl.col("__rarer") < _ENOUGH).fill_null(value=False)
-    band = band.join(
-        bounded.select(
-            *keys,
-            "threshold",
-            few.alias("__few"),
-            pl.any_horizontal(pl.col("tpr_lower", "fpr_lower").is_null()).alias("__lone"),
-        ),
-        on=[*keys, "threshold"],
-        nulls_equal=True,
-    )
+    lone = pl.any_horizontal(pl.col("tpr_lower", "fpr_lower").is_null())
+    doubts = bounded.select(*keys, "threshold", few.alias("__few"), lone.alias("__lone"))
+    band = band.join(doubts, on=[*keys, "threshold"], nulls_equal=True)
     at = [*keys, "threshold", "metric", "prevalence", "beta"]
     found = table.filter(~is_area).join(
-        band.select(*at, "lower", "upper", "__few", "__lone", *_FLAGS), on=at, how="left", nulls_equal=True,
+        band.select(*at, *_SIDES, "__few", "__lone", *_FLAGS), on=at, how="left", nulls_equal=True,
         maintain_order="left", suffix="_band",
     )  # fmt: skip
     extended = pl.col("__few") & pl.col("lower_band").is_not_null()
     # Rows that are all in one bucket are the same in every resampled log.
     told = ~pl.col("__lone") | pl.col("lower_band").is_not_null()
     corrected = found.with_columns(
-        lower=pl.when(extended).then(pl.min_horizontal("lower", "lower_band")).when(told).then("lower"),
-        upper=pl.when(extended).then(pl.max_horizontal("upper", "upper_band")).when(told).then("upper"),
+        pl.when(extended).then(wider(side, f"{side}_band")).when(told).then(side).alias(side)
+        for side, wider in _SIDES.items()
     ).with_columns(interval=_interval(extended))
     return pl.concat([areas, corrected.select(areas.columns)]).sort(
         *keys, "threshold", "metric", "method", "prevalence", "beta", maintain_order=True
@@ -180,50 +166,56 @@ def with_area_flags(
 
 
 def _areas(
-    table: pl.DataFrame, counts: pl.DataFrame, keys: list[str], worth: pl.DataFrame | None
+    table: pl.DataFrame,
+    counts: pl.DataFrame,
+    pooled: pl.DataFrame,
+    sizes: pl.DataFrame,
+    worth: pl.DataFrame | None,
+    logs: Resampling,
+    prevalence: Prevalences | Field,
 ) -> pl.DataFrame:
-    columns = table.columns
-    told = with_area_flags(table, counts, keys, worth)
-    numbers = {name: pl.when("supported").then(name) for name in ("lower", "upper")}
-    corrected = told.with_columns(**numbers).with_columns(interval=_interval(pl.lit(value=False)))
-    return corrected.select(*columns, "interval", *_FLAGS)
-
-
-def _without_lone(areas: pl.DataFrame) -> pl.DataFrame:
-    """Take the bounds away where nearly all rows of a class are in one bucket: resampling hardly moves it."""
-    told = ~(pl.col("__rarer") < 2).fill_null(value=False)
-    numbers = (pl.when(told).then(name).alias(name) for name in ("lower", "upper"))
-    return areas.with_columns(*numbers).with_columns(interval=_interval(pl.lit(value=False)))
-
-
-def _with_score_bounds(areas: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Extend the bounds of ROC-AUC to Newcombe's where a class has few independent rows."""
-    rarer = pl.min_horizontal(_SIZES)
-    few = (pl.col("metric") == ROC_AUC.name) & (rarer < _ENOUGH_FOR_ROC) & pl.col("lower").is_not_null()
-    value, std, m, n = (areas[name].cast(pl.Float64).to_numpy() for name in ("value", "std", *_SIZES))
+    """Correct the bounds of areas; *pooled* are the counts of all units, *sizes* those of ``_SIZES``."""
+    keys = ["model", *logs.keys(counts)]
+    told = with_area_flags(table, pooled, keys, worth).join(
+        sizes, on=keys, how="left", nulls_equal=True, maintain_order="left"
+    )
+    known = pl.col("supported")
+    if worth is not None:
+        # Where nearly all rows of a class are in one bucket, resampling hardly moves it.
+        known &= ~(pl.col("__rarer") < 2).fill_null(value=False)
+    told = told.with_columns(pl.when(known).then(side).alias(side) for side in _SIDES)
+    value, std, m, n = (told[name].cast(pl.Float64).to_numpy() for name in ("value", "std", *_SIZES))
     with np.errstate(invalid="ignore", divide="ignore"):
         # As for the score interval of auc_interval.
-        wider = np.fmax(1.0, std**2 / newcombe_variance(value, m, n))
-    lower, upper = score_bounds(value, m, n, normal_quantile(level) ** 2 * wider)
-    return areas.with_columns(
-        lower=pl.when(few).then(pl.min_horizontal("lower", pl.lit(pl.Series(lower)))).otherwise("lower"),
-        upper=pl.when(few).then(pl.max_horizontal("upper", pl.lit(pl.Series(upper)))).otherwise("upper"),
-        interval=pl.when(few).then(pl.lit("band")).otherwise("interval"),
-    )
-
-
-def _with_band(areas: pl.DataFrame, band: pl.DataFrame, keys: list[str], unsure: pl.Expr) -> pl.DataFrame:
-    """Put the bounds of a band where those of PR-AUC are unsure."""
+        spread = np.fmax(1.0, std**2 / newcombe_variance(value, m, n))
+    lower, upper = score_bounds(value, m, n, normal_quantile(logs.level) ** 2 * spread)
+    told = told.with_columns(lower_score=pl.Series(lower), upper_score=pl.Series(upper))
+    unsure = (pl.col("metric") == PR_AUC.name) & (~pl.col("supported") | (pl.col("__rarer") < _ENOUGH))
+    band = told.clear()
+    if len(told.filter(unsure)):
+        band = compute_areas(
+            counts, prevalence=prevalence, interval="simultaneous", level=logs.level, units=logs.units
+        ).filter(metric=PR_AUC.name)
     at = [*keys, "metric", "prevalence"]
-    found = areas.join(
-        band.filter(metric=PR_AUC.name).select(*at, "lower", "upper"), on=at, how="left", nulls_equal=True,
-        maintain_order="left", suffix="_band",
-    )  # fmt: skip
+    found = told.join(
+        band.select(*at, *_SIDES), on=at, how="left", nulls_equal=True, maintain_order="left", suffix="_band"
+    )
+    few = (pl.col("metric") == ROC_AUC.name) & (pl.min_horizontal(_SIZES) < _ENOUGH_FOR_ROC)
+    few &= pl.col("lower").is_not_null()
     wide = unsure & pl.col("lower_band").is_not_null()
-    return found.with_columns(
-        *(pl.when(wide).then(f"{side}_band").otherwise(side).alias(side) for side in ("lower", "upper")),
-        interval=pl.when(wide).then(pl.lit("band")).otherwise("interval"),
-    ).select(areas.columns)
+    corrected = found.with_columns(
+        *(
+            pl.when(wide)
+            .then(f"{side}_band")
+            .when(few)
+            .then(wider(side, f"{side}_score"))
+            .otherwise(side)
+            .alias(side)
+            for side, wider in _SIDES.items()
+        ),
+        interval=_interval(few | wide),
+    )
+    return corrected.select(*table.columns, "interval", *_FLAGS)
 
 
 def _interval(extended: pl.Expr) -> pl.Expr:
