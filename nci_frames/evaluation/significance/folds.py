@@ -244,9 +244,13 @@ def compare_folds(
     sign = better_sign(called.metric)
     values = FoldValues.of(rates, called, prevalence, beta, over)
     check_whole("ddof", ddof, 0, 1)
-    if values.values.size and values.values.shape[2] < 2:
-        msg = "a comparison over folds needs at least two folds"
-        raise ParameterError(msg, found=f"{values.values.shape[2]} value of {over!r}")
+    least = _LEAST_FOR_BOOTSTRAP if test == "bootstrap" else 2
+    if values.values.size and len(values.folds) < least:
+        raise ParameterError(
+            f"test={test!r} needs at least {least} folds",
+            found=quantity(len(values.folds), "fold"),
+            hint="use test='corrected_t'" if least > 2 else None,
+        )
     table = values.table(ddof)
     shape = values.values.shape[:2]
     mean = sign * table["mean"].fill_null(np.nan).to_numpy().reshape(shape)
@@ -255,54 +259,39 @@ def compare_folds(
     best_values = np.take_along_axis(values.values, best[:, None, None], axis=1)
     differences = sign * (best_values - values.values)
     shared = np.sum(~np.isnan(differences), axis=2)
-    least = 2
     if test == "bootstrap":
-        least = _LEAST_FOR_BOOTSTRAP
-        _check_enough_folds(values)
         p_value = bootstrap_test(differences, repeats, seed)
-    elif test == "corrected_t":
-        p_value = t_test(differences, _ratio(values) if test_train_ratio is None else test_train_ratio)
     else:
-        p_value = t_test(differences, 0.0)
+        corrected = _ratio(values) if test_train_ratio is None else test_train_ratio
+        p_value = t_test(differences, corrected if test == "corrected_t" else 0.0)
     equal, constant = without_spread(differences, values.values)
     p_value[equal] = 1
     p_value[is_best | constant | (shared < least)] = np.nan
     if correction == "holm":
         p_value = holm(p_value)
     found = pl.Series(p_value.ravel(), nan_to_null=True)
-    untested, alike = (pl.Series((why & ~is_best).ravel()) for why in (shared < least, constant))
-    undefined = pl.Series(np.isnan(mean).ravel())
-    first = [*values.keys, *CASE, "model"]
-    compared = (
-        table.with_columns(
-            p_value=found,
-            distinguishable=pl.when(pl.Series(is_best.ravel())).then(False).otherwise(found < 1 - level),
-            reason=pl.when(undefined)
-            .then(pl.lit("undefined in every fold"))
-            .when(untested)
-            .then(pl.lit(f"fewer than {'two' if least == 2 else 'ten'} folds define it and the best"))
-            .when(alike)
-            .then(pl.lit("it differs from the best by the same amount in every fold")),
-        )
-        .filter(values.exists.any(axis=2).ravel())
-        .sort(first)
+    undefined, untested, alike, itself = (
+        pl.Series(why.ravel()) for why in (np.isnan(mean), shared < least, constant, is_best)
     )
-    return FOLD_COMPARISONS.finish(compared)
+    few = f"fewer than {'two' if least == 2 else 'ten'} folds define it and the best"
+    reason = (
+        pl.when(undefined)
+        .then(pl.lit("undefined in every fold"))
+        .when(untested & ~itself)
+        .then(pl.lit(few))
+        .when(alike & ~itself)
+        .then(pl.lit("it differs from the best by the same amount in every fold"))
+    )
+    distinguishable = pl.when(itself).then(pl.lit(value=False)).otherwise(found < 1 - level)
+    compared = table.with_columns(p_value=found, distinguishable=distinguishable, reason=reason)
+    compared = compared.filter(values.exists.any(axis=2).ravel())
+    return FOLD_COMPARISONS.finish(compared.sort(*values.keys, *CASE, "model"))
 
 
 def _check_ratio(test: Test, ratio: float | None) -> None:
     if ratio is not None and (test != "corrected_t" or not 0 < ratio < np.inf):
         msg = "test_train_ratio must be a number > 0, and is used with test='corrected_t' only"
         raise ParameterError(msg, found=repr(ratio), hint="1/(k-1) in k-fold cross-validation")
-
-
-def _check_enough_folds(values: FoldValues) -> None:
-    if values.values.size and len(values.folds) < _LEAST_FOR_BOOTSTRAP:
-        raise ParameterError(
-            f"a bootstrap of folds needs at least {_LEAST_FOR_BOOTSTRAP} of them",
-            found=quantity(len(values.folds), "fold"),
-            hint="use test='corrected_t'",
-        )
 
 
 def _ratio(values: FoldValues) -> float:

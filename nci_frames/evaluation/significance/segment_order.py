@@ -76,7 +76,8 @@ def segments_in_order(
         return SEGMENT_RANKS.empty(frame.select("model", *keys))
     points = _points(frame, threshold)
     _require_counted(points)
-    pooled = compute_rates(_pooled_points(points))
+    sums = points.group_by("model").agg(pl.col("threshold").first(), pl.col(_CELLS).sum())
+    pooled = compute_rates(sums.sort("model"))
     etas = prevalence_values(prevalence)
     eta = _observed(pooled) if etas is None else etas[0]
     champion = _champion(pooled, called, model, eta, beta)
@@ -107,61 +108,45 @@ def segments_in_order(
     few = f"fewer than {quantity(min_positives, 'positive')}"
     if units is not None:
         few = f"the positives are worth fewer than {min_positives} independent ones"
-    table = pl.concat(
-        [
-            point.select("model", *keys, "threshold", "positives", "negatives", "observed_prevalence"),
-            values.select("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason"),
-            pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in found.items()}),
-            pl.DataFrame(
-                {
-                    "class": np.where(against.positives, "positive", "negative"),
-                    "__known": known,
-                    "__enough": enough,
-                }
-            ),
-        ],
-        how="horizontal",
+    table = (
+        point.select("model", *keys, "threshold", "positives", "negatives", "observed_prevalence")
+        .hstack(values.select("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason"))
+        .with_columns(pl.Series(name, column, nan_to_null=True) for name, column in found.items())
+        .with_columns(
+            pl.Series("class", np.where(against.positives, "positive", "negative")),
+            __known=pl.Series(known),
+            __enough=pl.Series(enough),
+        )
     )
     return SEGMENT_RANKS.finish(_ordered(_withheld(table, few, level), sign, keys))
 
 
 def _points(frame: pl.DataFrame, threshold: float | Mapping[str, float]) -> pl.DataFrame:
-    """Return the operating point of each model and segment."""
+    """Return the rates of each model and segment at the threshold."""
     if not isinstance(threshold, Mapping):
         return select_operating_points(compute_rates(near_threshold(frame, threshold)), threshold=threshold)
     rates = compute_rates(frame)
-    names = frame["model"].unique().to_list()
+    names = sorted(frame["model"].unique().to_list())
     for name in names:
         if name not in threshold:
-            msg = "a model has no threshold"
-            raise ParameterError(
-                msg, found=repr(name), hint="give the threshold of each model, or one of all"
-            )
+            hint = "give the threshold of each model, or one of all"
+            raise ParameterError("a model has no threshold", found=repr(name), hint=hint)
     return pl.concat(
         select_operating_points(rates.filter(pl.col("model") == name), threshold=threshold[name])
-        for name in sorted(names)
+        for name in names
     )
 
 
 def _require_counted(points: pl.DataFrame) -> None:
     missing = points.filter(pl.col("tp").is_null())
     if len(missing):
-        where = ", ".join(
-            f"{key} {value!r}"
-            for key, value in missing.select("model", *COUNTS.keys(missing.columns))
-            .row(0, named=True)
-            .items()
-        )
-        hint = "count at the threshold that is in use"
+        group = missing.select("model", *COUNTS.keys(missing.columns)).row(0, named=True)
         raise ParameterError(
-            "the threshold was not counted", where=where, found=missing["reason"][0], hint=hint
+            "the threshold was not counted",
+            where=", ".join(f"{key} {value!r}" for key, value in group.items()),
+            found=missing["reason"][0],
+            hint="count at the threshold that is in use",
         )
-
-
-def _pooled_points(points: pl.DataFrame) -> pl.DataFrame:
-    """Return the counts of each model's points in all segments together."""
-    sums = points.group_by("model").agg(pl.col("threshold").first(), pl.col(_CELLS).sum())
-    return sums.sort("model")
 
 
 def _observed(together: pl.DataFrame) -> float:
