@@ -3,7 +3,6 @@
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.base.typing import Floats
@@ -126,16 +125,6 @@ def test_twins_and_models_that_differ_in_a_millionth() -> None:
     place = np.log(found["prevalence"]) - np.log1p(-found["prevalence"])
     same, _, other = brute_force(counts, np.array([place[0] - 0.05, place[0] + 0.05]))
     assert np.sign(other - same).tolist() == [1, -1]
-
-
-@pytest.mark.thorough
-def test_hundreds_of_models_meet_where_each_two_of_them_do() -> None:
-    counts = random_models(400, 20, seed=1)
-    found = nf.find_crossovers(counts, metric="pr_auc", over="prevalence")
-    alone = nf.find_crossovers(counts.filter(pl.col("model") < "m0020"), metric="pr_auc", over="prevalence")
-    assert len(alone) > 5
-    both = found.filter(pl.max_horizontal("model_a", "model_b") < "m0020")
-    assert_frame_equal(both, alone, rel_tol=1e-9)
 
 
 def test_too_many_pairs_are_refused_before_any_is_compared() -> None:

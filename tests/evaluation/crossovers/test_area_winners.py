@@ -43,17 +43,6 @@ def test_the_winner_of_a_range_has_the_largest_area_in_it(seed: int) -> None:
     assert (found["best"] - found["value"]).max() < 1e-10
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_at_a_border_the_two_areas_are_equal(seed: int) -> None:
-    counts = crossing_models(seed)
-    ranges = leads(winners_of(counts))
-    assert ranges.height > 1
-    for before, after in zip(ranges.iter_rows(named=True), ranges[1:].iter_rows(named=True), strict=False):
-        areas = nf.compute_areas(counts, prevalence=after["start"]).filter(metric="pr_auc")
-        one, other = (areas.filter(model=row["model"])["value"].item() for row in (before, after))
-        assert one == pytest.approx(other, abs=1e-10)
-
-
 def test_borders_are_those_of_the_crossovers() -> None:
     counts = counts_of({"boosted trees": (0.82, 0.012), "forest": (0.64, 0.004)})
     (crossing,) = nf.find_crossovers(counts, metric="pr_auc", over="prevalence").filter(

@@ -1,10 +1,8 @@
 """Where the order of models changes, against brute force, high precision, and every point of a fine grid."""
 
-import itertools
 from typing import Any
 
 import hypothesis.strategies as st
-import mpmath
 import numpy as np
 import polars as pl
 import pytest
@@ -53,39 +51,6 @@ def test_the_map_names_the_best_everywhere(points: list[tuple[str, int, int]]) -
     row = {key: place for place, key in enumerate(rates.select("model", "threshold").rows())}
     named = value[[row[key] for key in winner.select("model", "threshold").rows()], np.arange(200)]
     assert named == pytest.approx(value.max(axis=0), rel=1e-12, abs=1e-300)
-
-
-@pytest.mark.thorough
-def test_a_large_map_equals_brute_force_at_a_million_points() -> None:
-    rng = np.random.default_rng(1)
-    models, thresholds = 92, 1000
-    strength = rng.uniform(0.5, 3, models)[:, None]
-    fpr = np.sort(rng.random((models, thresholds)) ** 3, axis=1)
-    tpr = np.clip(fpr ** (1 / (1 + strength)) + rng.normal(0, 0.01, fpr.shape), 0, 1)
-    tp, fp = np.round(tpr * 100_000).astype(int).ravel(), np.round(fpr * 10_000_000).astype(int).ravel()
-    model = np.repeat([f"m{place:02}" for place in range(models)], thresholds)
-    rates = rates_of(*zip(model, tp, fp, strict=True), positives=100_000, negatives=10_000_000)
-    tp, fp = (rates[cell].to_numpy() for cell in ("tp", "fp"))
-    table = nf.decision_map(rates)
-    assert len(table) > 20
-    n = 1_000_000
-    eta, beta = 10 ** rng.uniform(-6, -0.01, n), 10 ** rng.uniform(-2, 2, n)
-    lambdas = np.sort((1 - eta) / eta / beta**2)
-    winner = table.with_row_index("place")["place"].to_numpy()[
-        np.searchsorted(table["lambda_start"], lambdas, side="right") - 1
-    ]
-    # The least of 1/TPR + lambda·FPR/TPR over all points, a part of the lambdas at a time. Whoever is above
-    # another in both numbers can never be least, which leaves few.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        a, b = 1 / (tp / 1e5), (fp / 1e7) / (tp / 1e5)
-    order = np.lexsort((b, a))
-    front = order[b[order] < np.append(np.inf, np.minimum.accumulate(b[order])[:-1])]
-    best = np.full(n, np.inf)
-    for line in front:
-        np.minimum(best, a[line] + lambdas * b[line], out=best)
-    at = {key: place for place, key in enumerate(rates.select("model", "threshold").rows())}
-    lines = np.array([at[key] for key in table.select("model", "threshold").rows()])[winner]
-    assert np.abs((a[lines] + lambdas * b[lines]) / best - 1).max() < 1e-12
 
 
 @given(points=points)
@@ -144,30 +109,6 @@ def test_crossovers_over_beta_and_prevalence_are_those_of_lambda(
     )
 
 
-@pytest.mark.parametrize("metric", ["f_beta", "accuracy"])
-@example(data=[(18, 1), (18, 3)])  # they meet at prevalence 1, and do not cross
-@given(data=st.lists(st.tuples(WHOLE, WHOLE), min_size=2, max_size=2))
-def test_two_points_cross_where_high_precision_says(metric: str, data: list[tuple[int, int]]) -> None:
-    (tp1, fp1), (tp2, fp2) = data
-    found = nf.find_crossovers(rates_of(("a", tp1, fp1), ("b", tp2, fp2)), metric=metric, over="prevalence")
-    mpmath.mp.dps = 50
-    t1, f1, t2, f2 = (mpmath.mpf(n) / 60 for n in (tp1, fp1, tp2, fp2))
-    if metric == "f_beta":
-        numerator, denominator = t1 - t2, f1 * t2 - f2 * t1
-        inside = denominator != 0 and numerator / denominator > 0 and min(tp1, tp2) > 0
-        root = 1 / (1 + numerator / denominator) if inside else None
-    else:  # eta·(t1-t2) = (1-eta)·(f1-f2)
-        inside = (t1 - t2) * (f1 - f2) > 0
-        root = (f1 - f2) / ((t1 - t2) + (f1 - f2)) if inside else None
-    assert len(found) == bool(inside)
-    if inside:
-        assert found["prevalence"].item() == pytest.approx(float(root), rel=1e-12)
-        rates = rates_of(("a", tp1, fp1), ("b", tp2, fp2))
-        for factor, better in ((0.999, "model_a"), (1.0001, "model_b")):
-            table = nf.project_rates(rates, metrics=metric, prevalence=float(root) * factor)
-            assert table.sort("value")["model"][-1] == found[better].item()
-
-
 def test_precision_never_crosses_and_one_model_or_twins_have_nothing_to_cross() -> None:
     rates = rates_of(("a", 60, 20), ("b", 30, 5), ("c", 30, 5))
     assert nf.find_crossovers(rates, metric="precision", over="prevalence").is_empty()
@@ -197,40 +138,6 @@ def test_metrics_without_a_formula_are_searched() -> None:
     expected = nf.winner_ranges(rates, metric="f_beta", over="prevalence")
     assert ranges["model"].to_list() == expected["model"].to_list()
     assert ranges["end"].to_list() == pytest.approx(expected["end"].to_list(), rel=1e-9)
-
-
-@pytest.mark.thorough
-def test_areas_cross_where_a_fine_grid_says() -> None:
-    log = random_log(4000, values=200)
-    rng = np.random.default_rng(2)
-    steep = pl.DataFrame({"model": "steep", "label": rng.random(4000) < 0.3})
-    found_first = steep["label"].to_numpy() & (rng.random(4000) < 0.5)
-    steep = steep.with_columns(score=pl.Series(np.where(found_first, 3, rng.random(4000))))
-    both = pl.concat([log.select("model", "label", "score"), steep], how="vertical_relaxed")
-    counts = nf.count_confusion(both, thresholds="exact")
-    found = nf.find_crossovers(counts, metric="pr_auc", over="prevalence")
-    grid = 1 / (1 + np.exp(-np.linspace(-27, 27, 5001)))
-    areas = nf.compute_areas(counts, prevalence=grid.tolist()).filter(metric="pr_auc")
-    expected = []
-    for a, b in itertools.combinations(sorted(both["model"].unique()), 2):
-        difference = areas.filter(model=a)["value"].to_numpy() - areas.filter(model=b)["value"].to_numpy()
-        places = np.flatnonzero(np.diff(np.sign(difference)))
-        expected += [
-            ((a, b) if difference[place] > 0 else (b, a), grid[place], grid[place + 1]) for place in places
-        ]
-    assert len(found) == len(expected) > 0
-    for row, (pair, low, high) in zip(
-        found.sort("prevalence").iter_rows(named=True), sorted(expected, key=lambda e: e[1]), strict=True
-    ):
-        assert (row["model_a"], row["model_b"]) == pair
-        assert low <= row["prevalence"] <= high
-        at = nf.compute_areas(counts, prevalence=row["prevalence"]).filter(metric="pr_auc")
-        both_values = at.filter(pl.col("model").is_in(pair))["value"].to_list()
-        assert both_values == pytest.approx([row["value"]] * 2, rel=1e-9)
-    assert nf.find_crossovers(counts.filter(model="steep"), metric="pr_auc", over="prevalence").is_empty()
-    one = counts.filter(model="steep")
-    twins = pl.concat([one, one.with_columns(model=pl.lit("twin"))])
-    assert nf.find_crossovers(twins, metric="pr_auc", over="prevalence").is_empty()
 
 
 def test_segments_are_compared_apart_and_groups_of_one_class_left_out() -> None:

@@ -59,30 +59,6 @@ def test_every_metric_of_finite_range_equals_a_plain_sum(ratio: float) -> None:
         assert 0 <= sensitivity <= 1
 
 
-@pytest.mark.parametrize("beta", [-1, -0.5, float("nan")])
-def test_betas_out_of_range(beta: float) -> None:
-    counts = pl.DataFrame(
-        {
-            "model": "a",
-            "epoch": [1, 2],
-            "threshold": 0.5,
-            "tp": [5, 6],
-            "fp": [5, 2],
-            "fn": [5, 4],
-            "tn": [5, 8],
-        }
-    )
-    rates = nf.compute_rates(counts)
-    for call in (
-        lambda: nf.metric_surface("f_beta", beta=beta),
-        lambda: nf.imbalance_sensitivity("f_beta", ratios=2, beta=beta),
-        lambda: nf.agnostic_metrics("f_beta", beta=beta),
-        lambda: surface_path_length(rates, metric="f_beta", over="epoch", beta=beta),
-    ):
-        with pytest.raises(nf.ParameterError, match="beta must be a number >= 0"):
-            call()
-
-
 def test_a_surface_has_no_columns_of_a_log() -> None:
     for call in (nf.metric_surface, nf.agnostic_metrics):
         with pytest.raises(nf.SchemaError, match="a column that the points of a surface lack"):

@@ -256,30 +256,3 @@ def test_groups_are_led_by_the_best_that_is_left() -> None:
     )
     told = nf.compare_best(few, repeats=200)
     assert told.filter(pl.col("distinguishable").is_null())["group"].to_list() == [None]
-
-
-@pytest.mark.thorough
-def test_a_model_in_a_later_group_is_behind_its_best_by_the_bounds_of_all_pairs() -> None:
-    rng = np.random.default_rng(4)
-    tp = np.sort(rng.integers(400, 900, 14))[::-1]
-    counts = points(tp.tolist(), [50] * 14, positives=1000, negatives=10_000)
-    found = nf.compare_best(counts, metric="recall", repeats=400)
-    rest = found.filter(pl.col("group") > 1)
-    assert rest["group"].n_unique() > 1
-    rates = {
-        model: (value, value * (1 - value) / 1000)
-        for model, value in rest.select("model", "value").iter_rows()
-    }
-    for (group,), rows in rest.group_by("group"):
-        best = rows.sort("value")["model"][-1]
-        leads = {
-            model: (rates[best][0] - rates[model][0]) / (rates[best][1] + rates[model][1]) ** 0.5
-            for model in rest.filter(pl.col("group") >= group)["model"]
-        }
-        near, far = (
-            [lead for model, lead in leads.items() if (model in set(rows["model"])) == inside]
-            for inside in (True, False)
-        )
-        # Of 91 pairs the largest is about 3.3 standard errors in one log of twenty.
-        assert max(near) < 3.7
-        assert min(far, default=9.0) > 2.9

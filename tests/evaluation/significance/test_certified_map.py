@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.reporting.html import render_report
 from tests.chart_specs import layers, rows_of
 
@@ -140,10 +140,6 @@ def test_the_same_call_gives_the_same_map_and_an_empty_frame_an_empty_one() -> N
     empty = nf.certify_decision_map(nf.pool_counts(counts, over="bucket").clear())
     assert empty.is_empty()
     assert empty.columns == ["lambda_start", "lambda_end", "verdict", "model", "reason"]
-    with pytest.raises(ParameterError, match="repeats"):
-        nf.certify_decision_map(counts, units="bucket", repeats=10)
-    with pytest.raises(SchemaError, match="bucket"):
-        nf.certify_decision_map(nf.pool_counts(counts, over="bucket"), units="bucket")
 
 
 @pytest.mark.thorough

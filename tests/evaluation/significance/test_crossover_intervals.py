@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
 
 import nci_frames as nf
 
@@ -16,43 +14,6 @@ def points(tp: list[int], fp: list[int], models: str = "ab") -> pl.DataFrame:
         {"model": list(models), "threshold": 0.5, "tp": tp, "fp": fp, "fn": [100 - n for n in tp],
          "tn": [1000 - n for n in fp]}
     )  # fmt: skip
-
-
-@pytest.mark.thorough
-@given(
-    st.lists(st.integers(0, 100), min_size=2, max_size=2),
-    st.lists(st.integers(0, 1000), min_size=2, max_size=2),
-    st.sampled_from([0.3, 1.0, 5.0]),
-)
-def test_the_curves_meet_there_and_change_places(tp: list[int], fp: list[int], fixed: float) -> None:
-    counts = points(tp, fp)
-    rates = nf.compute_rates(counts)
-    for over in ("prevalence", "beta"):
-        options: dict[str, Any] = {"beta": fixed} if over == "prevalence" else {"prevalence": fixed / 10}
-        found = nf.crossover_intervals(counts, over=over, repeats=2, **options)  # type: ignore[arg-type]
-        if found.is_empty():
-            # No crossing: one model is at least as good at both ends of the range, and so all along.
-            ends = [1e-12, 1 - 1e-12] if over == "prevalence" else [1e-6, 1e6]
-            options |= {over: ends}
-            table = nf.project_rates(rates, metrics="f_beta", **{"prevalence": 0.5} | options)
-            a, b = (table.filter(model=model)["value"].fill_null(0).to_numpy() for model in "ab")
-            # Both are tiny where positives are rare, so only their ratio shows who is better.
-            gap = (a - b) / np.maximum(np.maximum(a, b), 1e-300)
-            assert gap[0] * gap[1] >= -1e-9
-            continue
-        row = found.row(0, named=True)
-        at = row[over]
-        near = [at * 0.999, at, at * 1.001]
-        table = nf.project_rates(
-            rates,
-            metrics="f_beta",
-            **options | {over: [min(x, 1.0) if over == "prevalence" else x for x in near]},
-        )
-        a = table.filter(model=row["model_a"])["value"].to_numpy()
-        b = table.filter(model=row["model_b"])["value"].to_numpy()
-        assert a[1] == pytest.approx(b[1], rel=1e-9)
-        assert a[0] >= b[0] * (1 - 1e-12)
-        assert b[-1] >= a[-1] * (1 - 1e-12)
 
 
 @pytest.mark.thorough

@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.console import Console
-from scipy.stats import false_discovery_control, fisher_exact, norm
+from scipy.stats import fisher_exact, norm
 
 import nci_frames as nf
-from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.propagation import p_values, propagated
 from nci_frames.questions.worst_segments import segment_lines, worst_segments
 from nci_frames.reporting.terminal import print_answer
@@ -182,16 +179,6 @@ def test_exact_counts_and_counts_on_a_grid_agree() -> None:
     )
     assert len(exact) > 1
     assert exact.drop("supported", "reason").equals(on_grid.drop("supported", "reason"))
-
-
-@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=30))
-def test_adjusted_p_values_are_those_of_scipy(given_: list[float | None]) -> None:
-    p = np.array([np.nan if value is None else value for value in given_])
-    expected = p.copy()
-    tested = ~np.isnan(p)
-    if tested.any():
-        expected[tested] = false_discovery_control(p[tested])
-    np.testing.assert_allclose(benjamini_hochberg(p), expected)
 
 
 def test_bounds_of_a_difference_are_newcombes_and_its_p_value_belongs_to_them() -> None:
