@@ -67,21 +67,21 @@ class Column:
         """Return which values the column cannot hold, and what it must be; None if there are none."""
         if not self.nullable and values.null_count():
             return values.is_null(), "given in every row"
-        if not (self.numeric and values.dtype.is_numeric()) or values.null_count() == len(values):
+        if not (self.numeric and values.dtype.is_numeric()):
             return None
-        low, high = self.minimum, self.maximum
-        if self.most is not None and values.dtype.is_integer():
-            high = self.most
+        slack, high = 0.0, self.maximum
         if values.dtype.is_float():
-            # Neither min nor max sees a NaN.
-            largest = max(abs(float(values.min() or 0)), abs(float(values.max() or 0)), 1.0)  # type: ignore[arg-type]
+            nan = values.is_nan().fill_null(value=False)
+            if nan.any():
+                return nan, "a number or null, not NaN"
+            largest = max(float(values.abs().max() or 0), 1.0)  # type: ignore[arg-type]
             slack = _ROUNDING * largest if largest <= FINITE else 0.0
-            low, high = low - slack, min(high + slack, high) if high == FINITE else high + slack
-            if values.is_nan().any():
-                return values.is_nan().fill_null(value=False), "a number or null, not NaN"
-        if values.min() >= low and values.max() <= high:  # type: ignore[operator]
-            return None
-        return ((values < low) | (values > high)).fill_null(value=False), self.allowed
+        elif self.most is not None:
+            high = self.most
+        if slack and high != FINITE:
+            high += slack
+        wrong = ((values < self.minimum - slack) | (values > high)).fill_null(value=False)
+        return (wrong, self.allowed) if wrong.any() else None
 
 
 #: Every kind of frame, in the order of their definition.
