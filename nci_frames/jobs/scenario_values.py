@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.counting.logs.units import BUCKET
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.jobs.gates.measure import NO_BOUNDS, drawn_rates, segment_text
+from nci_frames.jobs.gates.measure import NO_BOUNDS, drawn_rates, segment_text, segment_texts
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.jobs.job_file.scenarios import key_text
 from nci_frames.jobs.repeats import REPEAT
@@ -129,8 +129,6 @@ def _values(job: Job, name: str, counts: pl.DataFrame, eta: pl.Expr, keys: Seque
     )
     if not drawn.enough:
         values = values.with_columns(pl.col("reason").fill_null(NO_BOUNDS))
-    segments = [segment_text(keys, row) for row in values.select(keys).iter_rows()]
-    segment = pl.Series("segment", segments if keys else [None] * len(values), pl.String)
-    return values.with_columns(segment, scenario=pl.lit(name)).select(
+    return values.with_columns(segment_texts(values, keys), scenario=pl.lit(name)).select(
         pl.col(column).cast(dtype) for column, dtype in SCENARIO_VALUES.items()
     )

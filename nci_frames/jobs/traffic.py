@@ -17,7 +17,7 @@ from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.files.save_table import save_table
 from nci_frames.jobs.counted_files import count_files, ledger_of
-from nci_frames.jobs.gates.measure import segment_text
+from nci_frames.jobs.gates.measure import segment_texts
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.job_file.sources import Traffic
@@ -197,11 +197,10 @@ def _tables_by(
         if shared.is_empty()
         else project_traffic(rates, shared, metrics=SCENARIO_METRICS, beta=beta)
     )
-    return _told(found, keys, _PREVALENCES), _told(values, keys, _VALUES)
-
-
-def _told(table: pl.DataFrame, keys: Sequence[str], schema: Mapping[str, Any]) -> pl.DataFrame:
-    """Return a table whose keys are written as one text."""
-    segments = [segment_text(keys, row) for row in table.select(keys).iter_rows()] if keys else None
-    segment = pl.Series("segment", segments or [None] * len(table), pl.String)
-    return table.with_columns(segment).select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    told = (
+        table.with_columns(segment_texts(table, keys)).select(
+            pl.col(name).cast(dtype) for name, dtype in schema.items()
+        )
+        for table, schema in ((found, _PREVALENCES), (values, _VALUES))
+    )
+    return next(told), next(told)

@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences
 from nci_frames.base.messages import quantity
 from nci_frames.counting.logs.units import BUCKET
 from nci_frames.evaluation.rates.operating_points import select_operating_points
@@ -16,7 +15,7 @@ from nci_frames.jobs.gates.changes import change_limits
 from nci_frames.jobs.gates.difference import UNKNOWN, difference
 from nci_frames.jobs.gates.measure import Measurement, measure, segment_text
 from nci_frames.jobs.gates.sequential import log_martingale
-from nci_frames.jobs.job_file.gates import AREAS, Gate
+from nci_frames.jobs.job_file.gates import AREAS, Champion, Gate, ValueThreshold
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.jobs.job_file.scenarios import key_text
 from nci_frames.jobs.repeats import REPEAT
@@ -89,18 +88,18 @@ def judge_gates(job: Job, counts: Counts, reference: Reference | None) -> pl.Dat
     rows: list[dict[str, Any]] = []
     for gate in job.gates:
         before = _before(job, gate, reference)
-        for row in _measured(job, gate, counts):
-            if gate.models and row["model"] not in gate.models:
-                continue
-            rows.append(_row(gate, row, before.get((row["model"], row["segment"]))))
-        rows += [
-            _row(gate, {"model": model, "segment": None}, None) | _undecided("the model has no rows")
-            for model in gate.models
-            if not any(row["gate"] == gate.name and row["model"] == model for row in rows)
+        found = [
+            row for row in _measured(job, gate, counts) if row["model"] in (gate.models or [row["model"]])
         ]
-        if not any(row["gate"] == gate.name for row in rows):
-            model = None if gate.champion is None else gate.champion.model
-            why = "there are no rows" if model is None else "the model has no rows"
+        rows += [_row(gate, row, before.get((row["model"], row["segment"]))) for row in found]
+        wanted = [gate.champion.model] if gate.champion else gate.models
+        there = {row["model"] for row in found}
+        absent: list[tuple[str | None, str]] = [
+            (model, "the model has no rows") for model in wanted if model not in there
+        ]
+        if not found and not wanted:
+            absent = [(None, "there are no rows")]
+        for model, why in absent:
             rows.append(_row(gate, {"model": model, "segment": None}, None) | _undecided(why))
     return pl.DataFrame([{name: row.get(name) for name in VERDICTS} for row in rows], schema=VERDICTS)
 
@@ -127,47 +126,34 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
         metric=gate.metric,
         prevalence=gate.prevalence,
         beta=gate.beta,
-        threshold=_threshold(job, gate),
+        threshold=job.report.threshold if gate.threshold is None else gate.threshold,
         interval=job.report.interval,
         level=gate.level,
     )
     if gate.champion is not None:
-        return _champion_rows(gate, frame, what, repeat)
+        return _champion_rows(gate, gate.champion, frame, what, repeat)
     if not isinstance(scenario, SegmentScenario):
-        return measure(frame, gate.segments, _at(what, scenario), repeat=repeat).to_dicts()
+        here = replace(what, prevalence=scenario)
+        return measure(frame, gate.segments, here, repeat=repeat).to_dicts()
     rows: list[dict[str, Any]] = []
     for (value,), part in frame.partition_by(scenario.by, as_dict=True, maintain_order=True).items():
         eta = (scenario.prevalence or {}).get(key_text(value))
-        here = _at(what, "observed" if eta is None else eta)
+        here = replace(what, prevalence="observed" if eta is None else eta)
         measured = measure(part, gate.segments, here, repeat=repeat).to_dicts()
-        reason = f"scenario {gate.scenario} has no prevalence for {scenario.by} = {_shown(value)}"
+        shown = "missing" if value is None else key_text(value)
+        reason = f"scenario {gate.scenario} has no prevalence for {scenario.by} = {shown}"
         none = {} if eta is not None else UNKNOWN | {"prevalence": None, "reason": reason}
         rows += [row | none for row in measured]
     return sorted(rows, key=lambda row: (row["model"] or "", row["segment"] or ""))
 
 
-def _threshold(job: Job, gate: Gate) -> float:
-    return job.report.threshold if gate.threshold is None else gate.threshold
-
-
-def _shown(value: object) -> str:
-    return "missing" if value is None else key_text(value)
-
-
-def _at(what: Measurement, prevalence: Prevalences) -> Measurement:
-    return Measurement(what.metric, prevalence, what.beta, what.threshold, what.interval, what.level)
-
-
 def _champion_rows(
-    gate: Gate, frame: pl.DataFrame, what: Measurement, repeat: str | None
+    gate: Gate, champion: Champion, frame: pl.DataFrame, what: Measurement, repeat: str | None
 ) -> list[dict[str, Any]]:
     """Return, at each prevalence and segment, by how much the champion is ahead of its nearest rival."""
-    champion = gate.champion
-    if champion is None:
-        return []
     rows = []
     for eta in champion.prevalence:
-        values = measure(frame, gate.segments, _at(what, eta), repeat=repeat)
+        values = measure(frame, gate.segments, replace(what, prevalence=eta), repeat=repeat)
         for group in values.partition_by("segment", maintain_order=True):
             own = next(iter(group.filter(model=champion.model).to_dicts()), None)
             if own is not None:
@@ -208,7 +194,8 @@ def _before(
     if gate.metric in AREAS:
         shared = {(row["model"], row["segment"]): row for row in _measured(job, gate, reference.shared)}
     elif len(counts):
-        points = select_operating_points(compute_rates(counts), threshold=_threshold(job, gate))
+        threshold = job.report.threshold if gate.threshold is None else gate.threshold
+        points = select_operating_points(compute_rates(counts), threshold=threshold)
         for row in points.iter_rows(named=True):
             segment = segment_text(gate.segments, [row[key] for key in gate.segments])
             shared[row["model"], segment] = row
@@ -221,35 +208,28 @@ def _before(
 
 
 def _row(gate: Gate, measured: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    kind = next(
-        k for k in ("value_threshold", "change_threshold", "champion") if getattr(gate, k) is not None
-    )
-    row: dict[str, Any] = {
-        **measured,
-        "gate": gate.name,
-        "kind": kind,
-        "metric": gate.metric,
-        "severity": gate.severity,
-        "undecided": gate.undecided,
-        "verdict": "undecided",
-    }
-    limits = _limits(gate, row, before)
-    row |= limits
-    few = [
-        told
-        for name in ("positives", "negatives")
-        if (told := _few(row, name, gate.min_positives)) is not None
-    ]
-    if few:
-        return row | _undecided(" and ".join(few))
+    row: dict[str, Any] = {**measured, "gate": gate.name, "kind": gate.kind, "verdict": "undecided"}
+    row |= gate.model_dump(include={"metric", "severity", "undecided"})
+    judged: Mapping[str, Any] = row
+    if gate.value_threshold is not None:
+        limits = gate.value_threshold.lower, gate.value_threshold.upper
+    elif gate.champion is not None:
+        limits = 0.0, None
+    else:
+        changed = change_limits(gate, row, before)
+        row |= changed
+        limits, judged = (changed["limit_lower"], changed["limit_upper"]), changed.get("judged", row)
+    row |= {"limit_lower": limits[0], "limit_upper": limits[1]}
+    few = [_few(row, of_class, gate.min_positives) for of_class in ("positives", "negatives")]
+    if any(few):
+        return row | _undecided(" and ".join(filter(None, few)))
     if row.get("reason"):
         return row
     if row.get("lower") is None or row.get("upper") is None:
         return row | _undecided("the value has no bounds")
-    if gate.sequential:
-        return row | _sequential(gate, row)
-    judged, lower, upper = limits.get("judged", row), limits["limit_lower"], limits["limit_upper"]
-    return row | {"verdict": _verdict(judged["lower"], judged["upper"], lower, upper)}
+    if gate.sequential and gate.value_threshold is not None:
+        return row | _sequential(gate, gate.value_threshold, row)
+    return row | {"verdict": _verdict(judged["lower"], judged["upper"], *limits)}
 
 
 def _few(row: Mapping[str, Any], of_class: str, least: int) -> str | None:
@@ -279,23 +259,12 @@ def _verdict(lower: float, upper: float, least: float | None, most: float | None
     return "undecided"
 
 
-def _limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the limits of a gate, and what is judged by them where that is not the value itself."""
-    if gate.value_threshold is not None:
-        return {"limit_lower": gate.value_threshold.lower, "limit_upper": gate.value_threshold.upper}
-    if gate.champion is not None:
-        return {"limit_lower": 0.0, "limit_upper": None}
-    return change_limits(gate, row, before)
-
-
-def _sequential(gate: Gate, row: Mapping[str, Any]) -> dict[str, Any]:
-    promise, of_class = gate.value_threshold, gate.of_class
+def _sequential(gate: Gate, promise: ValueThreshold, row: Mapping[str, Any]) -> dict[str, Any]:
+    of_class = gate.of_class
     # Rows of a unit depend on each other: they are evidence of so many independent ones.
     worth = row.get(f"{of_class}_worth") or 1.0
     hits = row["tp" if of_class == "positives" else "fp"] * worth
     rest = row[of_class] * worth - hits
-    if promise is None:
-        return {}
     least = promise.lower is not None
     limit = promise.lower if promise.lower is not None else promise.upper
     enough = math.log(1 / (1 - gate.level))

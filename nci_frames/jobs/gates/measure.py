@@ -16,7 +16,7 @@ from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.jobs.job_file.gates import AREAS
 from nci_frames.questions.units import Drawn
 
-__all__ = ["NO_BOUNDS", "Measurement", "drawn_rates", "measure", "segment_text"]
+__all__ = ["NO_BOUNDS", "Measurement", "drawn_rates", "measure", "segment_text", "segment_texts"]
 
 #: Resampled logs behind the bounds of an area.
 _REPEATS = 400
@@ -49,6 +49,12 @@ def segment_text(keys: Sequence[str], values: Sequence[object]) -> str | None:
         for key, value in zip(keys, values, strict=True)
     }
     return json.dumps(named, ensure_ascii=False)
+
+
+def segment_texts(table: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
+    """Name the segment of each row of a table, as the column ``segment``."""
+    rows = table.select(keys).iter_rows() if keys else [()] * len(table)
+    return pl.Series("segment", [segment_text(keys, row) for row in rows], pl.String)
 
 
 def drawn_rates(counts: pl.DataFrame, keys: Sequence[str], repeat: str | None) -> tuple[Drawn, pl.DataFrame]:
@@ -88,10 +94,7 @@ def measure(
     drawn, rates = drawn_rates(counts, keys, repeat)
     points = select_operating_points(rates, threshold=what.threshold)
     if what.metric in AREAS:
-        totals = rates.group_by(group).agg(pl.col("positives", "negatives", "observed_prevalence").first())
         values = _areas(drawn, group, what)
-        table = totals.join(values, on=group, how="left", nulls_equal=True)
-        table = table.join(points.select(*group, "tp", "fp"), on=group, how="left", nulls_equal=True)
     else:
         values = project_rates(
             drawn.bounded(points, interval=what.interval, level=what.level),
@@ -99,8 +102,9 @@ def measure(
             prevalence=what.prevalence,
             beta=what.beta,
             band=True,
-        ).select(*group, "prevalence", "value", "lower", "upper", "reason")
-        table = points.drop("reason").join(values, on=group, how="left", nulls_equal=True)
+        )
+    found = values.select(*group, "prevalence", "value", "lower", "upper", "reason")
+    table = points.drop("reason").join(found, on=group, how="left", nulls_equal=True)
     if not drawn.enough:
         none = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}
         table = table.with_columns(**none, reason=pl.lit(NO_BOUNDS))
@@ -111,10 +115,9 @@ def measure(
     prevalence = (
         own if what.prevalence == "observed" else pl.col("prevalence").fill_null(pl.lit(what.prevalence))
     )
-    segments = [segment_text(keys, row) for row in table.select(keys).iter_rows()] if keys else None
     return table.select(
         "model",
-        pl.Series("segment", segments, pl.String) if keys else pl.lit(None, pl.String).alias("segment"),
+        segment_texts(table, keys),
         prevalence.alias("prevalence"),
         *("value", "lower", "upper", "tp", "fp", "positives", "negatives"),
         *([] if worth is None else ["positives_worth", "negatives_worth"]),

@@ -59,6 +59,10 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 AREAS = ("pr_auc", "pr_gain_auc", "roc_auc")
 
 
+#: A gate makes one of them.
+_PROMISES = ("value_threshold", "change_threshold", "champion")
+
+
 class Model(BaseModel):
     """A table of a job file: a key that it does not know is an error."""
 
@@ -165,6 +169,11 @@ class Gate(Model):
         return name
 
     @property
+    def kind(self) -> str:
+        """Which promise it makes."""
+        return next(name for name in _PROMISES if getattr(self, name) is not None)
+
+    @property
     def minimized(self) -> bool:
         """Whether a smaller value of the metric is better."""
         return asked_metric(self.metric).direction == "minimize"
@@ -187,12 +196,7 @@ class Gate(Model):
 
     @model_validator(mode="after")
     def _one_promise(self) -> "Gate":
-        given = [
-            name
-            for name in ("value_threshold", "change_threshold", "champion")
-            if getattr(self, name) is not None
-        ]
-        if len(given) != 1:
+        if sum(getattr(self, name) is not None for name in _PROMISES) != 1:
             raise ValueError("give one of value_threshold, change_threshold and champion")
         if self.scenario is not None and self.prevalence != "observed":
             raise ValueError("give either scenario or prevalence")
