@@ -6,10 +6,17 @@ from typing import Any
 
 import polars as pl
 
-__all__ = ["ARRIVALS", "arrivals", "count_arrivals"]
+__all__ = ["ARRIVALS", "ARRIVED", "arrivals", "count_arrivals"]
 
 #: What can be said of a file, the usual first.
 ARRIVALS = ("new", "late", "delivered again", "recounted", "changed", "failed")
+ARRIVED: dict[str, Any] = {
+    "path": pl.String,
+    "window_start": pl.Datetime("us", "UTC"),
+    "arrival": pl.String,
+    "rows": pl.Int64,
+    "note": pl.String,
+}
 _BECAME = {"recounted": "recounted", "changed": "changed", "failed": "failed"}
 
 
@@ -51,14 +58,7 @@ def arrivals(
         else:
             continue
         rows.append((file["path"], start, arrival, file["rows"], note))
-    schema: dict[str, Any] = {
-        "path": pl.String,
-        "window_start": pl.Datetime("us", "UTC"),
-        "arrival": pl.String,
-        "rows": pl.Int64,
-        "note": pl.String,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=ARRIVED, orient="row")
 
 
 def count_arrivals(table: pl.DataFrame) -> dict[str, int]:

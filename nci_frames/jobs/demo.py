@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -17,55 +18,7 @@ __all__ = ["DEMO_JOB", "run_demo_nights"]
 
 _ROWS = 20_000
 
-DEMO_JOB = """\
-version = 1
-name = "demo"
-thresholds = "logit:201"
-
-[source]
-path = "logs/{date:%Y-%m-%d}/*.parquet"
-lookback = 2
-
-[segments]
-keys = ["country"]
-
-[scenarios]
-EU = 0.0005
-
-[report]
-title = "Five nights of synthetic traffic"
-prevalence = "1e-4:0.5:round"
-beta = "0.5:2:log:9"
-
-[[gates]]
-name = "forest finds most, each night and country"
-metric = "recall"
-models = ["forest"]
-segments = ["country"]
-window = "last"
-min_positives = 50
-value_threshold = { lower = 0.6 }
-
-[[gates]]
-name = "false alarms"
-metric = "fpr"
-sequential = true
-value_threshold = { upper = 0.12 }
-
-[[gates]]
-name = "no worse than the last good night"
-metric = "precision"
-prevalence = 0.01
-window = "last"
-severity = "warn"
-change_threshold = { relative = 0.3 }
-
-[[gates]]
-name = "forest leads"
-metric = "roc_auc"
-window = "last"
-champion = { model = "forest", prevalence = [0.0005] }
-"""
+DEMO_JOB = resources.files("nci_frames.jobs").joinpath("demo.toml").read_text("utf-8")
 
 
 def run_demo_nights(folder: Path, *, rows: int = _ROWS, seed: int = 0) -> Iterator[tuple[str, Outcome]]:

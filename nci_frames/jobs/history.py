@@ -13,36 +13,16 @@ import polars as pl
 from nci_frames.base.errors import SourceError
 from nci_frames.base.folders import MANIFEST, changed_files
 from nci_frames.evaluation.projection.decomposition import decompose_difference
-from nci_frames.jobs.arrivals import ARRIVALS, count_arrivals
+from nci_frames.jobs.arrivals import ARRIVALS, ARRIVED, count_arrivals
 from nci_frames.jobs.gates.judge import VERDICTS, overall
 
 __all__ = ["History", "changes_since"]
 
-_HISTORY: dict[str, Any] = {
-    "run": pl.String,
-    "sequence": pl.Int64,
-    "time": pl.Datetime("us", "UTC"),
-    "window_start": pl.Datetime("us", "UTC"),
-    **VERDICTS,
-}
-_RUNS: dict[str, Any] = {
-    "run": pl.String,
-    "sequence": pl.Int64,
-    "time": pl.Datetime("us", "UTC"),
-    "window_start": pl.Datetime("us", "UTC"),
-    "verdict": pl.String,
-    "rows": pl.Int64,
-    **dict.fromkeys(ARRIVALS, pl.Int64),
-}
-_UNUSUAL: dict[str, Any] = {
-    "run": pl.String,
-    "sequence": pl.Int64,
-    "path": pl.String,
-    "window_start": pl.Datetime("us", "UTC"),
-    "arrival": pl.String,
-    "rows": pl.Int64,
-    "note": pl.String,
-}
+_RUN: dict[str, Any] = {"run": pl.String, "sequence": pl.Int64}
+_TIMES: dict[str, Any] = dict.fromkeys(("time", "window_start"), pl.Datetime("us", "UTC"))
+_HISTORY = {**_RUN, **_TIMES, **VERDICTS}
+_RUNS = {**_RUN, **_TIMES, "verdict": pl.String, "rows": pl.Int64, **dict.fromkeys(ARRIVALS, pl.Int64)}
+_UNUSUAL = {**_RUN, **ARRIVED}
 #: Runs whose unusual files are remembered.
 _REMEMBERED = 100
 #: The metrics whose change is split into class balance and model.

@@ -19,15 +19,10 @@ __all__ = ["SCENARIO_METRICS", "SCENARIO_VALUES", "scenario_facts", "scenario_va
 #: What is said of each model in each scenario.
 SCENARIO_METRICS = ("precision", "f_beta", "pos_fraction")
 SCENARIO_VALUES: dict[str, Any] = {
-    "scenario": pl.String,
-    "segment": pl.String,
-    "model": pl.String,
+    **dict.fromkeys(("scenario", "segment", "model"), pl.String),
     "prevalence": pl.Float64,
     "metric": pl.String,
-    "beta": pl.Float64,
-    "value": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
+    **dict.fromkeys(("beta", "value", "lower", "upper"), pl.Float64),
     "supported": pl.Boolean,
     "reason": pl.String,
 }

@@ -32,29 +32,16 @@ from nci_frames.schemas import PROJECTION
 
 __all__ = ["TrafficLog", "TrafficTables", "count_traffic", "traffic_tables"]
 
+_ENDS: dict[str, Any] = {"supported": pl.Boolean, "reason": pl.String}
 _PREVALENCES: dict[str, Any] = {
-    "segment": pl.String,
-    "model": pl.String,
-    "prevalence": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "fit_statistic": pl.Float64,
-    "fit_p_value": pl.Float64,
-    "supported": pl.Boolean,
-    "reason": pl.String,
+    **dict.fromkeys(("segment", "model"), pl.String),
+    **dict.fromkeys(("prevalence", "lower", "upper", "fit_statistic", "fit_p_value"), pl.Float64),
+    **_ENDS,
 }
 _VALUES: dict[str, Any] = {
-    "segment": pl.String,
-    "model": pl.String,
-    "metric": pl.String,
-    "threshold": pl.Float64,
-    "prevalence": pl.Float64,
-    "beta": pl.Float64,
-    "value": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "supported": pl.Boolean,
-    "reason": pl.String,
+    **dict.fromkeys(("segment", "model", "metric"), pl.String),
+    **dict.fromkeys(("threshold", "prevalence", "beta", "value", "lower", "upper"), pl.Float64),
+    **_ENDS,
 }
 
 

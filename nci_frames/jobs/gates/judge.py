@@ -30,32 +30,13 @@ Place = tuple[str, str | None]
 Counts = Callable[[Sequence[str], Scope], pl.DataFrame]
 
 VERDICTS: dict[str, Any] = {
-    "gate": pl.String,
-    "kind": pl.String,
-    "metric": pl.String,
-    "model": pl.String,
-    "segment": pl.String,
-    "prevalence": pl.Float64,
-    "value": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "limit_lower": pl.Float64,
-    "limit_upper": pl.Float64,
-    "reference": pl.Float64,
-    "reference_lower": pl.Float64,
-    "reference_upper": pl.Float64,
-    "difference": pl.Float64,
-    "difference_lower": pl.Float64,
-    "difference_upper": pl.Float64,
+    **dict.fromkeys(("gate", "kind", "metric", "model", "segment"), pl.String),
+    **dict.fromkeys(("prevalence", "value", "lower", "upper", "limit_lower", "limit_upper"), pl.Float64),
+    **dict.fromkeys(("reference", "reference_lower", "reference_upper"), pl.Float64),
+    **dict.fromkeys(("difference", "difference_lower", "difference_upper"), pl.Float64),
     "rival": pl.String,
-    "positives": pl.Int64,
-    "negatives": pl.Int64,
-    "tp": pl.Int64,
-    "fp": pl.Int64,
-    "verdict": pl.String,
-    "severity": pl.String,
-    "undecided": pl.String,
-    "reason": pl.String,
+    **dict.fromkeys(("positives", "negatives", "tp", "fp"), pl.Int64),
+    **dict.fromkeys(("verdict", "severity", "undecided", "reason"), pl.String),
 }
 
 

@@ -22,15 +22,10 @@ OnChanged = Literal["raise", "keep", "recount"]
 #: Increments that one commit holds at most, unless a single source has more.
 _COMMIT_CELLS = 5_000_000
 
-_APPENDED = {
-    "path": pl.String,
-    "source": pl.String,
-    "event": pl.String,
-    "rows": pl.Int64,
-    "counted": pl.Int64,
-    "dropped": pl.Int64,
-    "reason": pl.String,
-    "warning": pl.String,
+_APPENDED: dict[str, Any] = {
+    **dict.fromkeys(("path", "source", "event"), pl.String),
+    **dict.fromkeys(("rows", "counted", "dropped"), pl.Int64),
+    **dict.fromkeys(("reason", "warning"), pl.String),
 }
 
 

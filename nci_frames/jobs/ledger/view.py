@@ -21,20 +21,12 @@ from nci_frames.jobs.ledger.table import LedgerTable, Snapshot
 __all__ = ["Made", "View", "generations_in", "shown_path"]
 
 _SOURCES: dict[str, Any] = {
-    "source": pl.String,
-    "path": pl.String,
+    **dict.fromkeys(("source", "path"), pl.String),
     "active": pl.Boolean,
-    "event": pl.String,
-    "run": pl.String,
-    "sequence": pl.Int64,
-    "bytes": pl.Int64,
-    "rows": pl.Int64,
-    "counted": pl.Int64,
-    "dropped": pl.Int64,
-    "positives": pl.Int64,
-    "negatives": pl.Int64,
-    "window_start": pl.Datetime("us", "UTC"),
-    "window_end": pl.Datetime("us", "UTC"),
+    **dict.fromkeys(("event", "run"), pl.String),
+    **dict.fromkeys(("sequence", "bytes", "rows", "counted", "dropped"), pl.Int64),
+    **dict.fromkeys(("positives", "negatives"), pl.Int64),
+    **dict.fromkeys(("window_start", "window_end"), pl.Datetime("us", "UTC")),
 }
 _GENERATIONS: dict[str, Any] = {"generation": pl.String, "settings": pl.String, "sequence": pl.Int64}
 
