@@ -145,10 +145,10 @@ class _Contest:
                 raise ParameterError.out_of_range("thresholds", value, f"a number (model {model!r})")
         return cls(ordered, values)
 
-    def words(self) -> list[range]:
-        """Return the places of the models whose decisions share an integer."""
-        starts = range(0, len(self.models), _MODELS_A_WORD)
-        return [range(start, min(start + _MODELS_A_WORD, len(self.models))) for start in starts]
+    @property
+    def words(self) -> int:
+        """How many integers hold one decision of each model."""
+        return math.ceil(len(self.models) / _MODELS_A_WORD)
 
 
 def _patterns(
@@ -157,19 +157,20 @@ def _patterns(
     """Count the units of each class by which models flag them: one bit for each model."""
     score = rows.collect_schema()["score"]
     limits = pl.Series(contest.thresholds, dtype=pl.Float64).cast(score)
-    bits = [1 << (place % _MODELS_A_WORD) for place in range(len(contest.models))]
-    word_of = [place // _MODELS_A_WORD for place in range(len(contest.models))]
+    word_of, bit_of = zip(
+        *(divmod(place, _MODELS_A_WORD) for place in range(len(contest.models))), strict=True
+    )
 
-    def of_model(values: list[int] | pl.Series, dtype: pl.DataType | type[pl.DataType]) -> pl.Expr:
+    def of_model(values: Sequence[int] | pl.Series, dtype: pl.DataType | type[pl.DataType]) -> pl.Expr:
         return pl.col("model").replace_strict(contest.models, values, default=None, return_dtype=dtype)
 
     flagged = rows.filter(pl.col("model").is_in(contest.models)).with_columns(
-        __bit=of_model(bits, pl.Int64),
+        __bit=of_model([1 << bit for bit in bit_of], pl.Int64),
         __word=of_model(word_of, pl.Int64),
         __flagged=pl.col("score") >= of_model(limits, score),
         __positive=pl.col("label").cast(pl.Int64),
     )
-    words = range(len(contest.words()))
+    words = range(contest.words)
     masks = [
         pl.when(pl.col("__word") == word, condition).then("__bit").otherwise(0).cast(pl.Int64).alias(name)
         for word in words
@@ -216,7 +217,7 @@ def _check_paired(patterns: pl.DataFrame, contest: _Contest, where: str) -> None
     all_models = len(contest.models)
     # Distinct powers of two add up to as many bits as there are rows; with one twice, to fewer.
     distinct = pl.sum_horizontal(
-        pl.col(f"__seen_{word}").bitwise_count_ones() for word in range(len(contest.words()))
+        pl.col(f"__seen_{word}").bitwise_count_ones() for word in range(contest.words)
     )
     problems = {
         "a row belongs to no unit": pl.col("__none"),
@@ -240,7 +241,7 @@ def _table(patterns: pl.DataFrame, contest: _Contest, kept: list[str]) -> pl.Dat
     ].to_numpy()
     units = patterns["__units"].to_numpy()
     positive = patterns["__positive"].to_numpy() > 0
-    flags = [patterns[f"__flags_{word}"].to_numpy() for word in range(len(contest.words()))]
+    flags = [patterns[f"__flags_{word}"].to_numpy() for word in range(contest.words)]
 
     def flagged(model: int) -> NDArray[np.bool_]:
         word, bit = divmod(model, _MODELS_A_WORD)
@@ -251,9 +252,7 @@ def _table(patterns: pl.DataFrame, contest: _Contest, kept: list[str]) -> pl.Dat
     for a, b in itertools.combinations(range(len(contest.models)), 2):
         one, other = decisions[a], decisions[b]
         cells = {
-            f"{kind}_{cell}": np.bincount(place[rows & mine], units[rows & mine], len(groups)).astype(
-                np.int64
-            )
+            f"{kind}_{cell}": np.bincount(place[rows & mine], units[rows & mine], len(groups))
             for kind, rows in (("tp", positive), ("fp", ~positive))
             for cell, mine in zip(
                 _CELLS, (one & other, one & ~other, ~one & other, ~one & ~other), strict=True

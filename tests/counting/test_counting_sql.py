@@ -1,7 +1,6 @@
 """A database counts what ``count_confusion`` counts, bit for bit."""
 
 import io
-from collections.abc import Sequence
 from typing import Any, get_args
 
 import duckdb
@@ -236,22 +235,14 @@ def test_thresholds_must_be_those_of_the_increments() -> None:
         nf.read_counts(INCREMENTS, thresholds=[0.4])
 
 
-@pytest.mark.parametrize(
-    ("thresholds", "message"),
-    [
-        ([0.5, 0.4], "strictly ascending\n  found: 0.5 before 0.4, at position 0"),
-        ([0.4, 0.4], "strictly ascending\n  found: 0.4 twice, at position 0"),
-        ([float("nan")], "thresholds must be numbers\n  found: NaN at position 0"),
-        ([], "thresholds must be 1 to 65,535 numbers\n  found: 0 of them"),
-        (range(70_000), "thresholds must be 1 to 65,535 numbers\n  found: 70,000 of them"),
-    ],
-)
-def test_thresholds_are_checked_as_those_of_counting(thresholds: Sequence[float], message: str) -> None:
+def test_thresholds_are_checked_as_those_of_counting() -> None:
     for call in (
-        lambda: nf.read_counts(INCREMENTS, thresholds=thresholds),
-        lambda: nf.counting_sql("log", thresholds=thresholds, dialect="duckdb"),
+        lambda: nf.read_counts(INCREMENTS, thresholds=[0.5, 0.4]),
+        lambda: nf.counting_sql("log", thresholds=[0.5, 0.4], dialect="duckdb"),
     ):
-        with pytest.raises(nf.ParameterError, match=message):
+        with pytest.raises(
+            nf.ParameterError, match=r"strictly ascending\n  found: 0\.5 before 0\.4, at position 0"
+        ):
             call()
 
 

@@ -44,7 +44,6 @@ def read_batches(
     rows_by_code: dict[int, int],
     *,
     progress: bool = False,
-    batch_rows: int = BATCH_ROWS,
 ) -> Iterator[Batch]:
     """Yield the valid rows of a scan, and count all rows by the code of their validity.
 
@@ -58,8 +57,6 @@ def read_batches(
         The rows are counted here.
     progress
         Whether to show progress.
-    batch_rows
-        Rows at a time.
 
     Raises
     ------
@@ -82,7 +79,7 @@ def read_batches(
     shown = rows_shown(scan.rows, len(scan.source.files), show=progress)
     with shown as advance, _one_row_group_ahead(local=bool(scan.source.files)):
         # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
-        for whole in scan.batches(rows, chunk_size=batch_rows, maintain_order=weighted):
+        for whole in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=weighted):
             read = len(whole)
             # A step for every chunk takes longer than a copy where files have few rows.
             batch = whole.rechunk() if read < whole.n_chunks() * _FEW_ROWS else whole

@@ -5,13 +5,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DENSE_CELLS", "CellCounts", "Counts"]
+__all__ = ["CellCounts", "Counts"]
 
 #: Int64 where rows are counted, Float64 where weights are summed.
 Counts = NDArray[np.int64] | NDArray[np.float64]
 
 #: Up to this many cells (groups x bins x classes) are one array: 32 Mi cells of 8 bytes are 256 MiB.
-DENSE_CELLS = 1 << 25
+_DENSE_CELLS = 1 << 25
 #: Codes collected before they are counted together, so that a pass over the cells costs little per row.
 _WAITING = 1 << 23
 
@@ -23,9 +23,8 @@ class CellCounts:
     to the bit.
     """
 
-    def __init__(self, *, weighted: bool, dense_cells: int = DENSE_CELLS) -> None:
+    def __init__(self, *, weighted: bool) -> None:
         self._weighted = weighted
-        self._dense_cells = dense_cells
         self._dense = self._zeros(0)
         self._codes = np.empty(0, np.int64)
         self._values = self._zeros(0)
@@ -93,14 +92,14 @@ class CellCounts:
         if not len(codes):
             return
         needed = int(codes.max()) + 1
-        if self._is_dense and needed <= self._dense_cells:
+        if self._is_dense and needed <= _DENSE_CELLS:
             self._add_dense(codes, weights, needed)
         else:
             self._add_sparse(codes, weights)
 
     def _add_dense(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None, needed: int) -> None:
         if needed > len(self._dense):
-            self._dense = self._grown(max(needed, min(2 * len(self._dense), self._dense_cells)))
+            self._dense = self._grown(max(needed, min(2 * len(self._dense), _DENSE_CELLS)))
         if weights is None:
             counted = np.bincount(codes)
             self._dense[: len(counted)] += counted

@@ -9,8 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
-from nci_frames.counting.engine.batches import BATCH_ROWS, read_batches
-from nci_frames.counting.engine.cells import DENSE_CELLS, CellCounts, Counts
+from nci_frames.counting.engine.batches import read_batches
+from nci_frames.counting.engine.cells import CellCounts, Counts
 from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.digitising import Digitiser
 from nci_frames.counting.engine.groups import GroupNumbers
@@ -27,8 +27,6 @@ def count_grid(
     also: Floats | None = None,
     *,
     progress: bool = False,
-    batch_rows: int = BATCH_ROWS,
-    dense_cells: int = DENSE_CELLS,
     budget: Budget | None = None,
 ) -> Counted:
     """Count every group at every threshold.
@@ -45,10 +43,6 @@ def count_grid(
         More thresholds to count at, whose counts are returned apart.
     progress
         Whether to show progress.
-    batch_rows
-        Rows at a time; it affects only speed.
-    dense_cells
-        Up to this many cells are one array, more are stored sparsely; it affects only speed and memory.
     budget
         How much memory the counts may take.
 
@@ -59,15 +53,7 @@ def count_grid(
     ParameterError
         If the counts take more memory than the budget has.
     """
-    cells, rows_by_code = count_cells(
-        scan,
-        groups,
-        joined(grid, also),
-        progress=progress,
-        batch_rows=batch_rows,
-        dense_cells=dense_cells,
-        budget=budget,
-    )
+    cells, rows_by_code = count_cells(scan, groups, joined(grid, also), progress=progress, budget=budget)
     return counted_cells(groups, grid, also, cells, rows_by_code)
 
 
@@ -77,17 +63,15 @@ def count_cells(
     grid: Floats,
     *,
     progress: bool = False,
-    batch_rows: int = BATCH_ROWS,
-    dense_cells: int = DENSE_CELLS,
     budget: Budget | None = None,
 ) -> tuple[Counts, dict[int, int]]:
     """Return the cells (group, bin, class) as an array, and the rows by the code of their validity."""
     budget = budget or Budget.of(None)
     known = 0
     digitise = Digitiser(grid, scan.score_type)
-    cells = CellCounts(weighted=scan.weighted, dense_cells=dense_cells)
+    cells = CellCounts(weighted=scan.weighted)
     rows_by_code: dict[int, int] = {}
-    for batch in read_batches(scan, groups, rows_by_code, progress=progress, batch_rows=batch_rows):
+    for batch in read_batches(scan, groups, rows_by_code, progress=progress):
         if len(groups) > known:
             known = len(groups)
             budget.need_cells(groups, digitise.bins)

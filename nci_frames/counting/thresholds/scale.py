@@ -47,24 +47,16 @@ def off_scale(counts: pl.DataFrame | None, grid: Floats | None, where: str) -> O
     if counts is None or grid is None:
         return None
     shares = share_off_scale(counts, COUNTS.keys(counts.columns))
-    return _warning(shares, grid[np.isfinite(grid)], where)
-
-
-def _warning(shares: pl.DataFrame, grid: Floats, where: str) -> OutsideGridWarning | None:
-    inside = int(((grid > LOWEST) & (grid < HIGHEST)).sum())
-    if inside == len(grid):
-        return _no_probabilities(shares, where)
+    finite = grid[np.isfinite(grid)]
+    inside = int(((finite > LOWEST) & (finite < HIGHEST)).sum())
+    if inside == len(finite):
+        told = no_probabilities(shares, f" in {where}")
+        told = told and f"{told}: thresholds from 0 to 1 cannot distinguish them; {_ADVICE}"
+        return OutsideGridWarning(told) if told else None
     within = shares.filter(rows=0.0)
-    if within.is_empty() or 2 * inside > len(grid) or len(grid) < _MANY_ELSEWHERE:
+    if within.is_empty() or 2 * inside > len(finite) or len(finite) < _MANY_ELSEWHERE:
         return None
     return OutsideGridWarning(
         f"all scores of {named_models(within)} in {where} lie from 0 to 1, but only {inside:,} of "
-        f"{len(grid):,} thresholds do; {_ADVICE}"
+        f"{len(finite):,} thresholds do; {_ADVICE}"
     )
-
-
-def _no_probabilities(shares: pl.DataFrame, where: str) -> OutsideGridWarning | None:
-    told = no_probabilities(shares, f" in {where}")
-    if told is None:
-        return None
-    return OutsideGridWarning(f"{told}: thresholds from 0 to 1 cannot distinguish them; {_ADVICE}")

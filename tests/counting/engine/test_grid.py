@@ -29,9 +29,9 @@ from tests.logs import hard_links, random_log
 GRID = np.linspace(-1, 1, 51)
 
 
-def count(scan: Scan, group: list[str], **options: int) -> tuple[pl.DataFrame, dict[int, int]]:
+def count(scan: Scan, group: list[str]) -> tuple[pl.DataFrame, dict[int, int]]:
     schema = scan.raw.collect_schema()
-    counted = count_grid(scan, GroupNumbers({key: schema[key] for key in group}), GRID, **options)
+    counted = count_grid(scan, GroupNumbers({key: schema[key] for key in group}), GRID)
     return counted.counts, counted.rows_by_code
 
 
@@ -75,7 +75,8 @@ def test_dense_and_sparse_cells_agree_to_the_bit(weighted: bool, monkeypatch: py
     weights = rng.random(codes.shape) if weighted else None
     results = []
     for dense_cells in (10_000, 600, 0):  # dense, turned sparse on the way, sparse from the start
-        cells = CellCounts(weighted=weighted, dense_cells=dense_cells)
+        monkeypatch.setattr("nci_frames.counting.engine.cells._DENSE_CELLS", dense_cells)
+        cells = CellCounts(weighted=weighted)
         for place, batch in enumerate(codes):
             cells.add(batch, None if weights is None else weights[place])
         results.append(cells.take(5050))
@@ -87,7 +88,9 @@ def test_dense_and_sparse_cells_agree_to_the_bit(weighted: bool, monkeypatch: py
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("weighted", [False, True])
-def test_neither_batches_nor_cells_nor_threads_change_a_bit(weighted: bool, tmp_path: Path) -> None:
+def test_neither_batches_nor_cells_nor_threads_change_a_bit(
+    weighted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = random_log(2000).with_columns(w=pl.Series(np.random.default_rng(1).random(2000)))
     for part in range(5):
         log[part * 400 : part * 400 + 400].write_parquet(tmp_path / f"{part}.parquet", row_group_size=130)
@@ -97,7 +100,9 @@ def test_neither_batches_nor_cells_nor_threads_change_a_bit(weighted: bool, tmp_
     assert rows == {0: 2000}
     for batch_rows in (1, 77, 2000):
         for dense_cells in (0, 200, 1 << 25):
-            found, _ = count(scan, group, batch_rows=batch_rows, dense_cells=dense_cells)
+            monkeypatch.setattr("nci_frames.counting.engine.batches.BATCH_ROWS", batch_rows)
+            monkeypatch.setattr("nci_frames.counting.engine.cells._DENSE_CELLS", dense_cells)
+            found, _ = count(scan, group)
             assert_frame_equal(found, expected, rel_tol=0, abs_tol=0)
     if not weighted:
         code = (

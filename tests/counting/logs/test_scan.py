@@ -376,75 +376,66 @@ def test_bad_logs(name: str) -> None:
         assert part in str(error.value)
 
 
-def write_bad_files(folder: Path, name: str) -> None:
-    good = log_with()
-    good.write_parquet(folder / "good.parquet")
-    match name:
-        case "missing in one":
-            good.drop("score").write_parquet(folder / "odd.parquet")
-        case "type drift":
-            good.with_columns(pl.col("score").cast(pl.String)).write_parquet(folder / "odd.parquet")
-        case "empty file":
-            (folder / "odd.parquet").touch()
-        case "not Parquet":
-            (folder / "odd.parquet").write_text("model,label,score\na,1,0.5\n")
-        case "truncated":
-            whole = (folder / "good.parquet").read_bytes()
-            (folder / "odd.parquet").write_bytes(whole[: len(whole) // 2])
-        case "128 bits":
-            good.with_columns(id=pl.lit(1, pl.Int128)).write_parquet(folder / "odd.parquet")
-        case "no rows":
-            good.clear().write_parquet(folder / "good.parquet")
-        case "nothing there":
-            (folder / "good.parquet").rename(folder / "good.txt")
-        case "odd folders":
-            (folder / "day=1").mkdir()
-            good.write_parquet(folder / "day=1" / "odd.parquet")
+GOOD = log_with()
+#: What is written to odd.parquet beside a good file: bytes or a log; and what is said of it.
+BAD_FILES: dict[str, tuple[Any, type[Exception], list[str]]] = {
+    "missing in one": (GOOD.drop("score"), nf.SchemaError, ["missing column 'score'", "1 of 2 files"]),
+    "type drift": (
+        GOOD.with_columns(pl.col("score").cast(pl.String)), nf.SchemaError,
+        ["'score' has different types", "String in 1 file", "Float64"],
+    ),
+    "empty file": (b"", nf.SourceError, ["an empty file (0 bytes)"]),
+    "not Parquet": (b"model,label,score\na,1,0.5\n", nf.SourceError, ["not a Parquet file"]),
+    "truncated": (b"PAR1" + bytes(99), nf.SourceError, ["a truncated or damaged Parquet file"]),
+    "128 bits": (
+        GOOD.with_columns(id=pl.lit(1, pl.Int128)), nf.SourceError,
+        ["a column that pyarrow cannot read: Integers with more"],
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "parts"),
-    [
-        ("missing in one", nf.SchemaError, ["missing column 'score'", "1 of 2 files", "odd.parquet'"]),
-        (
-            "type drift",
-            nf.SchemaError,
-            ["'score' has different types", "String in 1 file", "odd.parquet", "Float64"],
-        ),
-        ("empty file", nf.SourceError, ["odd.parquet'", "an empty file (0 bytes)"]),
-        ("not Parquet", nf.SourceError, ["odd.parquet'", "not a Parquet file"]),
-        ("truncated", nf.SourceError, ["odd.parquet'", "a truncated or damaged Parquet file"]),
-        (
-            "128 bits",
-            nf.SourceError,
-            ["odd.parquet'", "a column that pyarrow cannot read: Integers with more"],
-        ),
-        ("no rows", nf.SourceError, ["1 file without a row"]),
-        ("nothing there", nf.SourceError, ["a folder with 1 other file (.txt)", "logs end in .parquet"]),
-        ("odd folders", nf.SchemaError, ["do not all spell the same keys", "['day']"]),
-    ],
-)
-def test_bad_files(tmp_path: Path, name: str, kind: type[Exception], parts: list[str]) -> None:
-    write_bad_files(tmp_path, name)
+def write_odd(path: Path, content: Any) -> None:
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        content.write_parquet(path)
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_files(tmp_path: Path, name: str) -> None:
+    content, kind, parts = BAD_FILES[name]
+    GOOD.write_parquet(tmp_path / "good.parquet")
+    write_odd(tmp_path / "odd.parquet", content)
     with pytest.raises(kind) as error:
         nf.scan_predictions(tmp_path)
-    for part in parts:
+    for part in [*parts, "odd.parquet'"]:
         assert part in str(error.value)
 
 
+def test_files_without_rows_and_folders_without_logs(tmp_path: Path) -> None:
+    GOOD.clear().write_parquet(tmp_path / "log.parquet")
+    with pytest.raises(nf.SourceError, match="1 file without a row"):
+        nf.scan_predictions(tmp_path)
+    (tmp_path / "day=1").mkdir()
+    GOOD.write_parquet(tmp_path / "day=1" / "odd.parquet")
+    with pytest.raises(nf.SchemaError, match=r"do not all spell the same keys\n.*\n.*\['day'\]"):
+        nf.scan_predictions(tmp_path)
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "log.txt").touch()
+    with pytest.raises(nf.SourceError, match=r"a folder with 1 other file \(.txt\)\n.*logs end in .parquet"):
+        nf.scan_predictions(tmp_path / "none")
+
+
 def test_all_bad_files_are_named_in_one_report(tmp_path: Path) -> None:
-    good = log_with()
-    for place in range(10):
-        good.write_parquet(tmp_path / f"{place}.parquet")
-    (tmp_path / "1.parquet").write_bytes(b"")
-    (tmp_path / "2.parquet").write_text("nothing")
-    good.drop("score").write_parquet(tmp_path / "3.parquet")
-    good.with_columns(pl.col("score").cast(pl.String)).write_parquet(tmp_path / "4.parquet")
-    good.with_columns(pl.col("label").cast(pl.String)).write_parquet(tmp_path / "5.parquet")
+    GOOD.write_parquet(tmp_path / "0.parquet")
+    labels = GOOD.with_columns(pl.col("label").cast(pl.String))
+    odd = [labels, *(content for content, _, _ in BAD_FILES.values())]
+    for place, content in enumerate(odd, 1):
+        write_odd(tmp_path / f"{place}.parquet", content)
     with pytest.raises(nf.SourceError, match="the files of the source have 4 problems") as error:
         nf.scan_predictions(tmp_path)
-    for bad in range(1, 6):
-        assert f"{bad}.parquet" in str(error.value)
+    for place in range(1, len(odd) + 1):
+        assert f"{place}.parquet" in str(error.value)
 
 
 @pytest.mark.parametrize(

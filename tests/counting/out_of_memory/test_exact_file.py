@@ -27,7 +27,7 @@ from nci_frames.counting.out_of_memory import pieces, result_file
 from nci_frames.counting.out_of_memory.spilling import Spill
 from nci_frames.demo import write_synthetic_logs
 from tests.exact_files import LOG, shrink
-from tests.logs import once, random_log
+from tests.logs import once
 
 ROOT = Path(__file__).parents[3]
 
@@ -110,18 +110,6 @@ def test_the_file_has_the_counts_of_count_confusion(data: st.DataObject, rows: A
     assert found["threshold"].to_numpy().tobytes() == expected["threshold"].to_numpy().tobytes()
     assert told_of_file == told
     assert names(target.parent) == [target.name]
-
-
-@pytest.mark.usefixtures("tiny")
-def test_a_large_group_is_divided(target: Path) -> None:
-    log = random_log(2000)
-    expected = nf.count_confusion(log, thresholds="exact", by="country")
-    assert log.group_by("model", "country").len()["len"].min() > 120
-    nf.sink_exact_counts(log, target, by="country")
-    found = pl.read_parquet(target)
-    assert_frame_equal(found, expected, check_exact=True)
-    assert np.signbit(log.filter(score=0.0)["score"].to_numpy()).any()
-    assert found["threshold"].to_numpy().tobytes() == expected["threshold"].to_numpy().tobytes()
 
 
 @pytest.mark.usefixtures("tiny")
