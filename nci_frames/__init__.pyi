@@ -131,6 +131,8 @@ from .evaluation.prevalence.project_traffic import project_traffic as project_tr
 from .questions.comparison import compare_models as compare_models
 from .questions.comparison import Comparison as Comparison
 from .questions.question import Question as Question
+from .questions.report import report_questions as report_questions
+from .questions.report_question import ReportQuestion as ReportQuestion
 
 # tables
 from .tables.great_tables import ranked_table as ranked_table

@@ -180,7 +180,7 @@ def _run(job: "ReportJob") -> "Answer":
     clean_up_when_interrupted()
     published = run_report(job)
     console = Console(highlight=False)
-    print_answer(published.comparison.said, console, published.comparison)
+    print_answer(published.comparison, console)
     print_comparison(published.comparison, console, title=job.title or "")
     for warning in published.tally.warnings:
         tell_warning(str(warning))

@@ -45,6 +45,8 @@ class Answer:
     #: ``Comparison.answer_winners``, and the lowest and the highest prevalence that they cover.
     winners: pl.DataFrame
     span: tuple[float, float]
+    #: Whether the models were compared with the best.
+    tested: bool = True
 
     @property
     def metric(self) -> str:
@@ -246,9 +248,10 @@ class Asked:
             end=span[1],
         )
 
-    def leaders(self, grid: Sequence[float]) -> pl.DataFrame:
-        """Return the best model at each prevalence of a grid; a range ends at the next one that differs."""
-        ranked = self._ranked(grid).filter(rank=1)
+    @staticmethod
+    def leaders(answers: pl.DataFrame) -> pl.DataFrame:
+        """Return the best model at each prevalence of a grid; a range ends at the next of these."""
+        ranked = answers.filter(rank=1)
         leaders: list[tuple[float, str | None, bool]] = []
         for (eta,), tied in ranked.partition_by("prevalence", as_dict=True, maintain_order=True).items():
             models = tied["model"].sort().to_list()
@@ -258,6 +261,6 @@ class Asked:
             leaders.append((float(eta), model, bool(tied["supported"].any())))
         schema = {"start": pl.Float64, "model": pl.String, "supported": pl.Boolean}
         first = pl.DataFrame(sorted(leaders), schema=schema, orient="row")
-        ends = [*first["start"].to_list()[1:], grid[-1]] if leaders else []
+        ends = [*first["start"].to_list()[1:], answers["prevalence"].max()] if leaders else []
         whole = first.with_columns(end=pl.Series(ends, dtype=pl.Float64))
         return whole.select("start", "end", "model", "supported")

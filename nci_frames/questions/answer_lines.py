@@ -10,10 +10,10 @@ from nci_frames.evaluation.metrics import title_of
 from nci_frames.evaluation.support.reasons import in_brief
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.known_order import known_order, some_models
-from nci_frames.questions.verdicts import Lead, read_leads
+from nci_frames.questions.order import Lead, read_leads
 from nci_frames.tables.numbers import format_grid, format_threshold, format_value
 
-__all__ = ["answer_lines", "conclusion_lines", "short_answer"]
+__all__ = ["answer_lines", "conclusion_lines", "here_lines", "order_line", "short_answer"]
 
 _SOME = 4
 
@@ -36,6 +36,12 @@ def answer_lines(answer: Answer, /) -> list[str]:
     it finds 60 % of the positives; 0.699 % of all rows are alerts, 85.8 % of them right
     the order changes with the prevalence: a up to 0.053 (95 %: 0.0416 to 0.0671), then b
     """
+    ranked = answer.models["rank"].null_count() < len(answer.models)
+    return [*here_lines(answer), *([order_line(answer)] if ranked else [])]
+
+
+def here_lines(answer: Answer, /) -> list[str]:
+    """Return what is said at the prevalence of the answer: all lines but that of the order elsewhere."""
     lines = [f"{_place(answer)}, by {_measure(answer)}:"]
     ranked = answer.models.filter(pl.col("rank").is_not_null())
     if ranked.is_empty():
@@ -44,15 +50,17 @@ def answer_lines(answer: Answer, /) -> list[str]:
     tied = ranked.filter(rank=1)["model"].to_list()
     thresholds = ranked.filter(rank=1)["threshold"].drop_nulls().unique()
     at = f", threshold {format_threshold(thresholds[0])}" if len(thresholds) == 1 else ""
-    doubt = _doubt(ranked, tied)
+    doubt = _doubt(ranked, tied, tested=answer.tested)
     here = "; in this log" if doubt else ":"
     lines.append(f"choose {_some(tied)}{at}{here} {_value(answer, best)}")
-    lines += [doubt] if doubt else [_rivals(ranked, tied)] if ranked.height > len(tied) else []
+    if doubt:
+        lines.append(doubt)
+    elif answer.tested and ranked.height > len(tied):
+        lines.append(_rivals(ranked, tied))
     if doubt:
         # What depends on the value is as little known.
         best |= {"precision": None}
-    lines += [_work(answer, best)] if best["pos_fraction"] is not None else []
-    return [*lines, _order(answer)]
+    return [*lines, *([_work(answer, best)] if best["pos_fraction"] is not None else [])]
 
 
 def short_answer(answer: Answer, /) -> str:
@@ -65,7 +73,7 @@ def short_answer(answer: Answer, /) -> str:
     doubt = _doubt(ranked, tied)
     said = doubt or (_rivals(ranked, tied) if ranked.height > len(tied) else "")
     here = "in this log " if doubt else ""
-    words = [f"{_place(answer)}: {_some(tied)}, {here}{_value(answer, best)}", said, _order(answer)]
+    words = [f"{_place(answer)}: {_some(tied)}, {here}{_value(answer, best)}", said, order_line(answer)]
     return "; ".join(filter(None, words))
 
 
@@ -171,11 +179,13 @@ def _rivals(ranked: pl.DataFrame, tied: Sequence[str]) -> str:
     return f"significantly better than {whom}"
 
 
-def _doubt(ranked: pl.DataFrame, tied: Sequence[str]) -> str | None:
+def _doubt(ranked: pl.DataFrame, tied: Sequence[str], *, tested: bool = True) -> str | None:
     """Say why the log cannot tell the value of the best, and what it tells of the order; None if it can."""
     best = ranked.row(0, named=True)
     if best["supported"] or best["reason"] is None:
         return None
+    if not tested:
+        return str(best["reason"])
     others = ranked.filter(~pl.col("model").is_in(tied))
     told = pl.col("distinguishable")
     order = known_order(
@@ -201,7 +211,8 @@ def _work(answer: Answer, row: dict[str, float | None]) -> str:
     return f"of {quantity(rows, 'row')}: {_amount(rows * flagged)} alerts, {right}"
 
 
-def _order(answer: Answer) -> str:
+def order_line(answer: Answer, /) -> str:
+    """Say where the best model changes with the prevalence."""
     low, high = answer.span
     leads = read_leads(answer.winners, low=low, high=high)
     known = [lead for lead in leads if lead.models]

@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
@@ -146,10 +146,21 @@ class Comparison(LogTables):
         """
         return self._asked.over([self.asked_prevalence])
 
-    @property
-    def answers(self) -> pl.DataFrame:
-        """The same at each of ``answer_prevalences``, which a page looks up."""
-        return self._answers
+    @cached_property
+    def answer_over_prevalence(self) -> pl.DataFrame:
+        """The answer at each prevalence compared, without the tests: ``distinguishable`` is null."""
+        return self._asked.over(self._inside, tested=False)
+
+    def answers(self, *, tested: bool = True) -> Iterator[Answer]:
+        """Yield the answer at each of ``answer_prevalences``, which a page looks up.
+
+        With *tested* false, models are not compared with the best.
+        """
+        etas = self.answer_prevalences
+        rows = self._asked.over(etas, tested=tested).partition_by("prevalence", maintain_order=True)
+        winners = self.answer_winners if tested else pl.DataFrame()
+        for eta, models in zip(etas, rows, strict=True):
+            yield self._said(models, eta, winners, tested=tested)
 
     @cached_property
     def answer_winners(self) -> pl.DataFrame:
@@ -168,7 +179,7 @@ class Comparison(LogTables):
             best = self.answer.filter(pl.col("value").is_not_null()).head(1)
             return best.with_columns(start=pl.lit(start), end=pl.lit(end)).select(*columns, **none)
         if question.threshold is None:
-            return self._asked.leaders(self._inside).with_columns(**none)
+            return self._asked.leaders(self.answer_over_prevalence).with_columns(**none)
         if question.f_beta and question.beta == self.main_beta:
             return self.winners.select(*columns, *none)
         return self._asked.fixed_winners((start, end)).select(columns).with_columns(**none)
@@ -195,14 +206,15 @@ class Comparison(LogTables):
     @property
     def said(self) -> Answer:
         """The answer, with what a sentence about it needs."""
-        return self.said_at(self.answer, self.asked_prevalence)
+        return self._said(self.answer, self.asked_prevalence, self.answer_winners)
 
-    def said_at(self, models: pl.DataFrame, prevalence: float) -> Answer:
-        """Return rows of ``answers`` at one prevalence, with what a sentence about them needs."""
+    def _said(
+        self, models: pl.DataFrame, prevalence: float, winners: pl.DataFrame, *, tested: bool = True
+    ) -> Answer:
         if models["model"].has_nulls():
             raise SchemaError.unnamed_model()
         observed = prevalence == self.observed_prevalence
-        return Answer(self.question, prevalence, observed, models, self.answer_winners, self.answer_span)
+        return Answer(self.question, prevalence, observed, models, winners, self.answer_span, tested)
 
     def asking(self, **changes: Any) -> Self:
         """Return the same log with a question that differs, for example ``asking(alerts=100)``."""
@@ -215,10 +227,6 @@ class Comparison(LogTables):
         }
         other.question = replace(self.question, **changes)
         return other
-
-    @cached_property
-    def _answers(self) -> pl.DataFrame:
-        return self._asked.over(self.answer_prevalences)
 
     @cached_property
     def _asked(self) -> Asked:
@@ -313,11 +321,22 @@ class Comparison(LogTables):
             units=drawn.units,
             by_unit=drawn.by_segment,
             threshold=self._answer_thresholds,
-            metric="f_beta" if asked.area is not None else asked.asked,
+            metric=self.segment_metric,
             prevalence=self.asked_prevalence,
             beta=self.main_beta,
             model=None if asked.area is not None else self.answer["model"][0],
         )
+
+    @property
+    def segment_metric(self) -> str | pl.Expr:
+        """The metric by which segments are judged: that of the question; F-beta for an area."""
+        return "f_beta" if self.question.area is not None else self.question.asked
+
+    @property
+    def segment_threshold(self) -> float:
+        """The threshold of the best model of the answer, at which segments are judged."""
+        known = self._answer_thresholds
+        return known[self.answer["model"][0]] if isinstance(known, dict) else known
 
     @cached_property
     def _answer_thresholds(self) -> float | dict[str, float]:

@@ -30,7 +30,7 @@ from nci_frames.questions.certainty import (
     own_threshold_certainty,
     ranking_certainty,
 )
-from nci_frames.questions.curves import project_curves, report_curves
+from nci_frames.questions.drawn_curves import project_curves, report_curves
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.notebook_view import overview_html
 from nci_frames.questions.own_thresholds import best_values
@@ -43,7 +43,7 @@ from nci_frames.questions.segment_tables import (
 from nci_frames.questions.undefined import observed_prevalence, off_scale, uncounted
 from nci_frames.schemas import COUNTS, collect
 
-__all__ = ["METRICS", "MOST_MODELS", "PROBABLE", "LogTables"]
+__all__ = ["METRICS", "MOST_MODELS", "PROBABLE", "LogTables", "shown_models"]
 
 
 #: The threshold that suits probabilities, and that nobody chose who left it to the default.
@@ -423,3 +423,8 @@ class LogTables:
         main = self.main_beta
         ranges = winner_ranges(points, metric="f_beta", over="prevalence", beta=main)
         return with_intervals(ranges, self._logs, points, fixed=main)
+
+
+def shown_models(comparison: LogTables, /, *, most: int = MOST_MODELS) -> list[str]:
+    """Return the models that charts show: the few that rank highest anywhere, sorted."""
+    return sorted(comparison.leading[:most])

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.worst_segments import is_worse
 from nci_frames.schemas import key_text
 from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import format_threshold
@@ -85,7 +86,7 @@ def worst_first(comparison: Comparison, /) -> pl.DataFrame:
         classes = points.group_by(keys).agg(pl.col("positives", "observed_prevalence").max())
         joined = rows.join(classes, on=keys, how="left", nulls_equal=True, maintain_order="left")
         return joined.with_columns(verdict=pl.lit("not tested"))
-    worse = pl.col("due_to_rates") < 0
+    worse = is_worse(comparison)
     return ranks.with_columns(
         verdict=pl.when(pl.col("value").is_null())
         .then(pl.col("reason").fill_null("undefined"))
@@ -108,7 +109,7 @@ def why_untested(comparison: Comparison, /) -> str | None:
     if comparison.segment_sizes is not None and len(comparison.segment_sizes) < 2:
         return "There is one segment only, so there is no rest to compare it with"
     return (
-        f"The threshold {format_threshold(comparison.threshold)} was not counted in every segment. "
+        f"The threshold {format_threshold(comparison.segment_threshold)} was not counted in every segment. "
         "Count at it, or compare at a threshold that was counted, to see where the model is worse"
     )
 

@@ -7,11 +7,13 @@ from typing import Any
 import polars as pl
 
 from nci_frames.base.messages import quantity
+from nci_frames.evaluation.metrics import called_metric, title_of
+from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.support.reasons import in_brief, why_doubtful
 from nci_frames.questions.comparison import Comparison
 from nci_frames.tables.numbers import format_threshold, format_value
 
-__all__ = ["WorstSegments", "segment_lines", "worst_segments"]
+__all__ = ["WorstSegments", "is_worse", "metric_name", "segment_lines", "worst_segments"]
 
 #: More segments are not read; the table of the comparison has all.
 _SHOWN = 12
@@ -23,6 +25,9 @@ _NAMED = 3
 class WorstSegments:
     """What a page says of the segments in which the best model is worse than in the rest."""
 
+    #: What the metric is called.
+    name: str
+
     model: str | None
     #: The first rows of ``rank_segments``, those with numbers.
     rows: tuple[Mapping[str, Any], ...]
@@ -33,13 +38,24 @@ class WorstSegments:
     doubt: str | None
 
 
+def metric_name(comparison: Comparison, /) -> str:
+    """Return what the metric is called by which segments are judged."""
+    called = called_metric(comparison.segment_metric)
+    return f"F{comparison.main_beta:g}" if called.metric.name == "f_beta" else title_of(called.metric.name)
+
+
+def is_worse(comparison: Comparison, /) -> pl.Expr:
+    """Return whether what a difference owes to the model makes a segment worse: a higher cost is worse."""
+    return pl.col("due_to_rates") * better_sign(called_metric(comparison.segment_metric).metric) < 0
+
+
 def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
     """Return what a page shows; None where segments were not ranked."""
     ranks = comparison.segment_ranks
     if ranks is None or ranks.is_empty():
         return None
     judged = ranks.filter(pl.col("value").is_not_null())
-    worse = judged.filter("distinguishable", pl.col("due_to_rates") < 0)
+    worse = judged.filter("distinguishable", is_worse(comparison))
     shifted = ranks.filter("shifted")
     unjudged = ranks.filter(pl.col("value").is_null())["reason"]
     differ = f"in {len(shifted):,} the scores differ from the rest"
@@ -54,6 +70,7 @@ def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
             parts.append(f"{len(unjudged):,} more cannot be judged: {in_brief(unjudged)}")
     sentence = "; ".join(parts) + "."
     return WorstSegments(
+        metric_name(comparison),
         ranks["model"][0],
         tuple(judged.head(_SHOWN).to_dicts()),
         len(ranks),
@@ -70,8 +87,9 @@ def segment_lines(comparison: Comparison, /) -> list[str]:
     found = worst_segments(comparison)
     if found is None:
         return []
-    at = f"{found.model} at threshold {format_threshold(comparison.threshold)}"
-    worse = [row for row in found.rows if row["due_to_rates"] is not None and row["due_to_rates"] < 0]
+    at = f"{found.model} at threshold {format_threshold(comparison.segment_threshold)}"
+    sign = better_sign(called_metric(comparison.segment_metric).metric)
+    worse = [row for row in found.rows if row["due_to_rates"] is not None and sign * row["due_to_rates"] < 0]
     told = found.sentence[:1].lower() + found.sentence[1:].rstrip(".")
     return [
         f"segments, {at}: {told}",
@@ -81,7 +99,7 @@ def segment_lines(comparison: Comparison, /) -> list[str]:
 
 def _segment_line(row: Mapping[str, Any], comparison: Comparison) -> str:
     names = ", ".join(f"{key} = {'missing' if row[key] is None else row[key]}" for key in comparison.segments)
-    name = f"F{comparison.main_beta:g}"
+    name = metric_name(comparison)
     values = f"{name} {format_value(row['own_value'])}, in the rest {format_value(row['rest_value'])}"
     part, *bounds = (format_value(row[f"due_to_rates{side}"]) for side in ("", "_lower", "_upper"))
     verdict = "significantly worse" if row["distinguishable"] else "not significantly worse"

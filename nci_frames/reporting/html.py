@@ -16,12 +16,11 @@ from altair.utils.schemapi import debug_mode
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts.theme import DARK, DASHES, model_style
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.figures import Figure, report_figures, shown_models
-from nci_frames.questions.ranked_tables import doubt_of, own_threshold_words
+from nci_frames.questions.log_tables import shown_models
+from nci_frames.questions.ranked import RankedTable, doubt_of, ranked_tables
+from nci_frames.questions.report import TITLE, Answered, answered
+from nci_frames.questions.report_question import ReportQuestion
 from nci_frames.questions.segment_table import segment_numbers, why_untested
-from nci_frames.questions.spread import fold_spread
-from nci_frames.questions.summary import TITLE, Summary, summarise
-from nci_frames.questions.verdicts import read_assumption, read_independence
 from nci_frames.questions.worst_segments import worst_segments
 from nci_frames.reporting.bundle import vega_bundle
 from nci_frames.reporting.gates import RunSummary
@@ -32,7 +31,7 @@ from nci_frames.tables.packed import packed
 __all__ = ["render_report"]
 
 #: Maximum number of rows of a list on the page; the frames contain all.
-_OVERTAKINGS, _SHIFTS_SHOWN, _UNDEFINED = 12, 20, 100
+_SHIFTS_SHOWN, _ROWS = 20, 100
 
 _SCRIPTS = (
     "numbers.js",
@@ -54,15 +53,6 @@ _SCRIPTS = (
 _HIGH, _LOW = 300, 150
 _TENS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1)
 
-#: What a button says that shows a ranked table.
-_LABELS = {
-    "own_over_prevalence": "{f} over η, own thresholds",
-    "f_beta_over_prevalence": "{f} over η at {threshold:g}",
-    "pr_auc": "PR-AUC over η",
-    "own_over_beta": "F-beta over β, own thresholds",
-    "f_beta_over_beta": "F-beta over β at {threshold:g}",
-}
-
 
 def render_report(
     comparison: Comparison,
@@ -71,58 +61,45 @@ def render_report(
     title: str = TITLE,
     facts: Sequence[tuple[str, str]] = (),
     scenarios: Mapping[str, float] | None = None,
+    questions: Sequence[ReportQuestion] | None = None,
     gates: RunSummary | None = None,
 ) -> str:
     """Return the page as text; see ``write_report``. *gates* are those of the job that made it."""
-    summary = summarise(comparison)
     scripts = [vega_bundle(), *map(_own, _SCRIPTS)]
     models = sorted(comparison.points["model"].unique())
     drawn = shown_models(comparison)
     segments = segment_numbers(comparison, drawn)
     asked = _covered(comparison, scenarios or {})
+    tables = ranked_tables(comparison)
     return _template().render(
         title=title,
         policy=_policy(scripts),
         css=_own("report.css"),
         scripts=scripts,
         comparison=comparison,
-        summary=summary,
         models=models,
         observed=comparison.observed_prevalence,
         judged_apart="optimistic" in comparison.best.columns,
         scenarios=_scenarios(comparison, asked),
         gates=gates,
         legend=_legend(drawn),
-        shown_overtakings=_OVERTAKINGS,
-        tables=_tables(comparison, summary),
-        doubt=doubt_of(summary.tables),
+        tables=_tables(comparison, tables),
+        doubt=doubt_of(tables),
         grouped=comparison.contenders is not None,
-        figures=_filling([_figure(figure) for figure in report_figures(comparison)]),
+        shown=_filling([_shown(each, comparison) for each in answered(comparison, questions)]),
         drawn=drawn if len(drawn) < len(models) else None,
         live=_script_json(live_numbers(comparison, start=asked[0][1] if asked else None)),
         dark=_script_json(DARK),
         segments=None if segments is None else _script_json(segments),
-        segment_model=None if comparison.segment_ranks is None else comparison.segment_ranks["model"].first(),
         untested=why_untested(comparison),
-        traffic=_traffic(comparison, summary),
         worst=worst_segments(comparison),
-        points=_points(comparison),
-        spread=fold_spread(comparison),
-        undefined=comparison.undefined.head(_UNDEFINED).to_dicts(),
-        more_undefined=max(0, len(comparison.undefined) - _UNDEFINED),
-        assumption=read_assumption(comparison.shifts),
-        independence=read_independence(
-            comparison.buckets,
-            weighted=comparison.weighted,
-            repeats=comparison.repeats,
-            unit_rows=comparison.unit_rows,
-        ),
         shifts=_largest_shifts(comparison.shifts),
         facts=[(str(label), str(value)) for label, value in facts],
         methods=sorted(comparison.areas["method"].drop_nulls().unique()),
         folds=comparison.fold_count,
         repeats=None if comparison.certainty is None else comparison.certainty["repeats"].max(),
-        f_name=f"F{summary.beta:g}",
+        f_name=f"F{comparison.main_beta:g}",
+        middle=comparison.middle_prevalence,
     )
 
 
@@ -149,85 +126,96 @@ def _legend(models: Sequence[str]) -> list[dict[str, str]]:
     ]
 
 
-def _tables(comparison: Comparison, summary: Summary) -> list[dict[str, Any]]:
-    """Return the ranked tables, each with what the page needs to recompute it."""
+def _tables(comparison: Comparison, tables: Sequence[RankedTable]) -> list[dict[str, Any]]:
+    """Return the ranked tables."""
     found = []
-    for table in summary.tables:
+    for table in tables:
         if table.rows.is_empty():
             continue
         cells, name = table.cells(great_tables.COLUMNS), f"table-{table.name.replace('_', '-')}"
-        metric = "pr_auc" if table.measure == "pr_auc" else "f_beta"
-        # The area depends on neither slider, and no column is at an infinite beta.
-        follows = table.measure != "pr_auc" and float("inf") not in cells.grid
-        label = _LABELS[table.name].format(f=f"F{summary.beta:g}", threshold=comparison.threshold)
-        live = {"rows": cells.models, "grid": cells.grid, "over": table.over, "measure": table.measure}
-        found.append(
-            {
-                "name": name,
-                "label": label,
-                "html": great_tables.table_html(
-                    great_tables.cells_table(cells, metric=metric, over=table.over, noted=False),
-                    name=name,
-                    caption=table.title,
-                    rest=f", {table.where}",
-                    live=f"{name}-live" if follows else None,
-                ),
-                "live": _script_json(live) if follows else None,
-            }
+        html = great_tables.table_html(
+            great_tables.cells_table(cells, metric=table.metric, over=table.over, noted=False),
+            name=name,
+            caption=table.title,
+            rest=f", {table.where}",
         )
+        found.append({"name": name, "label": table.label, "html": html})
     if comparison.best.height:
         caption = "The model with the highest F-beta at each prevalence and beta"
         winners = great_tables.winner_table(comparison.best)
-        rest = f", {own_threshold_words(comparison)}"
-        page = great_tables.table_html(winners, name="table-winners", caption=caption, rest=rest)
-        found.append({"name": "table-winners", "label": "winners over η and β", "html": page, "live": None})
+        page = great_tables.table_html(winners, name="table-winners", caption=caption)
+        found.append({"name": "table-winners", "label": "winners over η and β", "html": page})
     return found
 
 
-def _figure(figure: Figure) -> dict[str, Any]:
-    """Return a chart with its title as text and its specification as harmless JSON."""
-    shown = {"name": figure.name, "title": figure.title, "section": figure.section, "wide": False}
+def _shown(found: Answered, comparison: Comparison) -> dict[str, Any]:
+    """Return a question with its sentences, its table as cells, and its chart as harmless JSON."""
+    question = found.question
+    table = found.table.head(_ROWS) if found.sentences is None and question.draw is None else None
+    shown = {
+        "name": question.name, "title": found.title, "section": question.section, "live": question.live,
+        "sentences": found.sentences or [], "columns": [], "rows": [], "more": 0,
+        "chart": question.draw is not None, "wide": False, "missing": None,
+    }  # fmt: skip
+    if table is not None:
+        numeric = [dtype.is_numeric() for dtype in table.dtypes]
+        shown["columns"] = list(zip(table.columns, numeric, strict=True))
+        shown["rows"] = [[_cell(value) for value in row] for row in table.iter_rows()]
+        shown["more"] = found.table.height - table.height
     try:
         # The tests of each chart hold it against Vega-Lite's schema, which takes longer than to draw it.
         with debug_mode(False):
-            spec = figure.draw().to_dict(validate=False)
+            chart = question.chart(found.table, comparison)
+            spec = None if chart is None else chart.to_dict(validate=False)
     except ParameterError as error:
         # No model has a value, or too many have one: the tables still show the values.
         return {**shown, "missing": error.what}
+    return shown if spec is None else {**shown, **_specified(spec, question.section)}
+
+
+def _specified(spec: dict[str, Any], section: str) -> dict[str, Any]:
     spec["datasets"] = {name: packed(rows) for name, rows in spec.get("datasets", {}).items()}
-    heading = spec.pop("title")
-    panels = "layer" not in spec
-    low = figure.section == "charts" and spec.get("height", _HIGH) < _LOW
+    heading = spec.pop("title", {})
+    subtitle = heading.get("subtitle", "") if isinstance(heading, dict) else ""
+    panels = "layer" not in spec and "mark" not in spec
+    low = section == "charts" and spec.get("height", _HIGH) < _LOW
     if not panels:
         spec["width"] = "container"
         # Two in a row are of one height.
-        spec["height"] = min(spec["height"], _HIGH)
+        spec["height"] = min(spec.get("height", _HIGH), _HIGH)
     return {
-        **shown,
-        "subtitle": heading["subtitle"],
-        "description": spec["description"],
+        "subtitle": subtitle,
+        "description": spec.get("description", ""),
         "spec": _script_json(spec),
-        "live": figure.live,
         # A few bars need a long axis and little height.
         "wide": panels or low,
-        "missing": None,
     }
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return numbers.UNDEFINED
+        case float():
+            return numbers.format_value(value)
+        case int() if not isinstance(value, bool):
+            return numbers.format_count(value)
+        case _:
+            return str(value)
 
 
 def _filling(figures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Widen a figure that would stand alone in a row of two."""
     filled: list[dict[str, Any]] = []
-    for _, group in groupby(figures, lambda figure: (figure["section"], figure["wide"])):
+    by_chart = groupby(figures, lambda figure: (figure["section"], figure["chart"], figure["wide"]))
+    for (_, chart, _), group in by_chart:
         row = list(group)
+        if not chart:
+            filled += row
+            continue
         alone = len(row) % 2 == 1
         filled += [*row[:-1], {**row[-1], "wide": row[-1]["wide"] or alone}]
     return filled
-
-
-def _points(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return the counts of each model, and the error bound of its PR-AUC."""
-    errors = comparison.area_errors
-    return comparison.points.join(errors, on="model", how="left").sort("model").to_dicts()
 
 
 def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
@@ -237,19 +225,6 @@ def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
     differing = shifts.filter("distinguishable")
     order = ["effect", "model", "key", "class"]
     return differing.sort(order, descending=[True, *[False] * 3]).head(_SHIFTS_SHOWN).to_dicts()
-
-
-def _traffic(comparison: Comparison, summary: Summary) -> str | None:
-    """Return the models by F-beta of all traffic; None where the shares of the segments are unknown."""
-    if summary.traffic is None or summary.traffic.is_empty():
-        return None
-    name, eta = f"F{summary.beta:g}", summary.traffic["prevalence"][0]
-    caption = f"{name} at threshold {numbers.format_threshold(comparison.threshold)}"
-    return great_tables.table_html(
-        great_tables.ranked_list(summary.traffic.drop("average"), value_title=name),
-        name="traffic",
-        caption=f"{caption}, η = {numbers.format_grid(eta)}",
-    )
 
 
 @cache

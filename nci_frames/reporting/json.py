@@ -9,21 +9,24 @@ from typing import Any
 import polars as pl
 
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.spread import fold_spread
-from nci_frames.questions.summary import TITLE, Summary, segment_areas, summarise
-from nci_frames.questions.verdicts import Order, read_assumption, read_independence
+from nci_frames.questions.order import Order
+from nci_frames.questions.ranked import ranked_tables
+from nci_frames.questions.report import TITLE, answered
+from nci_frames.questions.report_question import ReportQuestion
+from nci_frames.questions.where_it_changes import orders
 from nci_frames.schemas import SEGMENT_RANKS
 
 __all__ = ["SCHEMA_VERSION", "render_json"]
 
 #: Raised when a reader of the older form would misread the newer one.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _SUPPORT = ("supported", "reason")
 _KEYS = {
     "points": ("model", "threshold", "tp", "fp", "fn", "tn", "positives", "negatives", "tpr", "fpr"),
     "pr_auc": ("model", "prevalence", "method", "value", "lower", "upper", "rank", "gap", *_SUPPORT),
     "roc_auc": ("model", "value", "lower", "upper", "rank", "gap"),
+    "asked": ("model", "prevalence", "threshold", "value", "lower", "upper", "rank", *_SUPPORT),
     "own_over_prevalence": (
         "model",
         "prevalence",
@@ -54,7 +57,12 @@ _KEYS = {
 
 
 def render_json(
-    comparison: Comparison, /, *, title: str = TITLE, facts: Sequence[tuple[str, str]] = ()
+    comparison: Comparison,
+    /,
+    *,
+    title: str = TITLE,
+    facts: Sequence[tuple[str, str]] = (),
+    questions: Sequence[ReportQuestion] | None = None,
 ) -> str:
     """Return the summary as text. Equal arguments give equal text.
 
@@ -62,13 +70,14 @@ def render_json(
     >>> import polars as pl
     >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
     >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
-    >>> json.loads(render_json(comparison))["answers"][0]["verdicts"]["pr_auc"]["best"]
-    ['a']
+    >>> json.loads(render_json(comparison))["answer"][0]["model"]
+    'a'
     """
-    summary = summarise(comparison)
     content = {
         "schema": SCHEMA_VERSION,
         "title": title,
+        "question": dataclasses.asdict(comparison.question),
+        "answer": comparison.answer.to_dicts(),
         "prevalence": comparison.prevalence,
         "beta": comparison.beta,
         "threshold": comparison.threshold,
@@ -76,30 +85,20 @@ def render_json(
         "observed_prevalence": comparison.observed_prevalence,
         "segment_keys": comparison.segments,
         "models": sorted(comparison.points["model"].unique()),
-        "answers": [dataclasses.asdict(answer) for answer in summary.answers],
-        "orders": {measure: _order(order) for measure, order in summary.orders.items()},
-        "main": {"prevalence": summary.prevalence, "beta": summary.beta},
-        "tables": _tables(comparison, summary),
-        "segments": [
-            {
-                "segment": names,
-                "prevalence": rows["prevalence"].first(),
-                "pr_auc": rows.select("model", "value", "rank", "gap", *_SUPPORT).to_dicts(),
+        "questions": {
+            shown.question.name: {
+                "title": shown.title,
+                "section": shown.question.section,
+                "sentences": shown.sentences,
+                "rows": shown.table.to_dicts() if shown.sentences is None else None,
             }
-            for names, rows in segment_areas(comparison)
-        ],
-        "traffic": None
-        if summary.traffic is None
-        else summary.traffic.select("model", "prevalence", "value", "rank", "gap", *_SUPPORT).to_dicts(),
-        "segment_ranks": _segment_ranks(comparison),
+            for shown in answered(comparison, questions)
+            if not shown.silent
+        },
+        "orders": {measure: _order(order) for measure, order in orders(comparison).items()},
+        "tables": _tables(comparison),
+        "segments": _segments(comparison),
         "undefined": _undefined(comparison),
-        "assumption": read_assumption(comparison.shifts),
-        "independence": read_independence(
-            comparison.buckets,
-            weighted=comparison.weighted,
-            repeats=comparison.repeats,
-            unit_rows=comparison.unit_rows,
-        ),
         "facts": [{"label": str(label), "value": str(value)} for label, value in facts],
     }
     return json.dumps(_plain(content), ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"
@@ -126,18 +125,17 @@ def _order(order: Order) -> dict[str, Any]:
     }
 
 
-def _tables(comparison: Comparison, summary: Summary) -> dict[str, list[dict[str, Any]] | None]:
+def _tables(comparison: Comparison) -> dict[str, list[dict[str, Any]] | None]:
     frames: dict[str, pl.DataFrame | None] = {
         "points": comparison.points.sort("model"),
         "roc_auc": comparison.areas.filter(metric="roc_auc"),
-        **{table.name: table.rows for table in summary.tables},
+        **{table.name: table.rows for table in ranked_tables(comparison)},
         "shifts": comparison.shifts,
     }
-    rows = {
+    return {
         name: None if frame is None else frame.select(_present(frame, _KEYS[name])).to_dicts()
         for name, frame in frames.items()
     }
-    return rows | {"spread": fold_spread(comparison)}
 
 
 def _present(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
@@ -145,8 +143,8 @@ def _present(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
     return [key for key in keys if key != "optimistic" or key in frame.columns]
 
 
-def _segment_ranks(comparison: Comparison) -> list[dict[str, Any]] | None:
-    """Return all segments, the worst first; their names are data, so they stand apart from the keys."""
+def _segments(comparison: Comparison) -> list[dict[str, Any]] | None:
+    """Return all segments as the answer judges them, the worst first; their names stand apart."""
     ranks = comparison.segment_ranks
     if ranks is None:
         return None

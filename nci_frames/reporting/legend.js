@@ -3,7 +3,8 @@
 (() => {
   const chips = [...document.querySelectorAll("button[data-model]")];
   const darkColours = JSON.parse(document.getElementById("dark-colours").textContent);
-  const { data, place } = nci.values;
+  const { data } = nci.values;
+  const place = new Map(data.models.map((name, i) => [name, i]));
   const lit = new Set(); // names of models, as the tables have them
   nci.legend = chips.length > 0;
   // Charts cannot hold every name as it is.

@@ -1,24 +1,30 @@
-"""A comparison -> the numbers from which the page computes other prevalences and betas by itself."""
+"""A comparison -> what the page looks up: the answer at every place of its sliders."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-import polars as pl
-
+from nci_frames.questions.answer_lines import here_lines, order_line
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.ranked_tables import own_threshold_words
 from nci_frames.tables.names import drawable
+from nci_frames.tables.numbers import format_grid
+from nci_frames.tables.packed import packed
 
 __all__ = ["live_numbers"]
 
-#: At most so many ratios of all models are sent; of a larger grid every few.
-_MOST_RATIOS = 1 << 16
-_BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
+#: The other betas, costs and alert budgets that the second slider offers, as multiples of what was asked.
+_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+#: At most so many rows of models are sent for them: with more models there are fewer.
+_MOST_ROWS = 30_000
+
+_SENT = (
+    "model", "rank", "threshold", "value", "lower", "upper", "recall", "precision", "pos_fraction",
+    "distinguishable", "supported",
+)  # fmt: skip
 
 
 def live_numbers(comparison: Comparison, /, *, start: float | None = None) -> dict[str, Any]:
-    """Return counts, areas and ranges of a comparison, as values that JSON has; the page opens at *start*.
+    """Return what the page looks up, as values that JSON has; the page opens at *start*.
 
     =========== ==================================================================================
     key         value
@@ -26,140 +32,86 @@ def live_numbers(comparison: Comparison, /, *, start: float | None = None) -> di
     models      the names, sorted; everything below names a model by its place here
     drawn       the names as charts have them
     threshold   the threshold of ``points``
-    prevalence  ``[lowest, highest, first]`` that the page offers
-    beta        the same of beta, all above 0 and finite
-    points      of each model ``[tp, fp, positives, negatives]`` and, where there are any, the bounds
-                ``[tpr lower, upper, fpr lower, upper]``; null without rates
-    best        of each model the operating points that are its best somewhere: ``[threshold, tp, fp]``
-                and, where there are any, the bounds as for ``points``; by threshold; null is infinity
-    classes     of each model ``[positives, negatives]``
-    judged      ``prevalence`` and ``beta``, ascending, and of each model the ``ratios``, row by row, of
-                F-beta judged on other rows to that of the rows that the own best threshold was chosen on;
-                null if there is none
-    own         the words for that threshold
-    tested      ``beta``, the ``prevalence`` tested, ascending, and for each of these the models that
-                are not ``distinguishable`` from the best at their own best thresholds, and of each model
-                the ``probability`` of being the best, null if unknown, and by ``own``, ``f_beta`` and
-                ``pr_auc`` the group of each model, null if unknown; null without intervals
-    lowest      of each model the lowest prevalence at which the log supports PR-AUC; null without
-    areas       of each model PR-AUC at Chebyshev's points of the logit of the prevalence; null without
-    decisions   ``[lambda start, lambda end, model, threshold]``; null is infinity
+    prevalence  the places of the slider, ascending, and ``first``, the number of that it opens at
+    asked       what the second slider changes, its ``label``, the ``words`` of its places and the number
+                of the ``first``; one place without a slider
+    answers     for each of these and each prevalence the ``lines``; and ``models``, packed rows of the
+                models, the best first, with the number of the prevalence, ``at``
+    order       where the order changes, for the question that was asked
+    beta        the beta of the charts of F-beta
+    points      of each model ``[tp, fp, positives, negatives]`` at the threshold; null without rates
     =========== ==================================================================================
-
-    Rates are sent as counts: a quotient of whole numbers is the same here and there, to the last bit.
     """
     models = comparison.points["model"].unique().sort().to_list()
-    place = {model: number for number, model in enumerate(models)}
-    low, high = comparison.prevalence_range
-    first = _within(low, comparison.middle_prevalence if start is None else start, high)
-    least, most = comparison.beta_range
-    points = _with_bounds(comparison.points, models, ["tp", "fp", "positives", "negatives"])
-    best = _with_bounds(comparison.best_points, models, ["threshold", "tp", "fp"])
-    classes = _by_model(comparison.best_points, models, ["positives", "negatives"])
-    areas = _by_model(comparison.area_nodes.sort("prevalence"), models, ["value"])
-    lowest = _by_model(comparison.support, models, ["prevalence"])
-    ranges = comparison.decisions.select("lambda_start", "lambda_end", "model", "threshold")
+    etas = comparison.answer_prevalences
+    begin = comparison.asked_prevalence if start is None else start
+    label, variants = _variants(comparison, len(models) * len(etas))
+    first = [words for words, _ in variants].index(_words(comparison))
+    points = {row["model"]: row for row in comparison.points.iter_rows(named=True)}
+    counts = ("tp", "fp", "positives", "negatives")
     return {
         "models": models,
         "drawn": [drawable(model) for model in models],
         "threshold": _number(comparison.threshold),
-        "prevalence": [low, high, first],
-        "beta": [least, most, _within(least, comparison.main_beta, most)],
-        "points": [None if not rows or None in rows[0] else rows[0] for rows in points.values()],
-        "best": list(best.values()),
-        "classes": [rows[0] if rows else None for rows in classes.values()],
-        "judged": _judged(comparison, models),
-        "tested": _tested(comparison, place),
-        "own": own_threshold_words(comparison),
-        "lowest": [rows[0][0] if rows else None for rows in lowest.values()],
-        "areas": [
-            None if not rows or [None] in rows else [value for (value,) in rows] for rows in areas.values()
-        ],
-        "decisions": [
-            [_number(start), _number(end), place[model], _number(threshold)]
-            for start, end, model, threshold in ranges.iter_rows()
-        ],
-    }
-
-
-def _within(low: float, value: float, high: float) -> float:
-    return min(max(value, low), high)
-
-
-def _judged(comparison: Comparison, models: list[str]) -> dict[str, Any] | None:
-    """Return how much lower F-beta is on other rows, at prevalences in (0, 1) and betas in (0, inf)."""
-    if "optimistic" not in comparison.best.columns:
-        return None
-    etas = [eta for eta in comparison.prevalence if 0 < eta < 1]
-    betas = [beta for beta in comparison.beta if 0 < beta < math.inf]
-    while len(models) * len(etas) * len(betas) > _MOST_RATIOS and max(len(etas), len(betas)) > 2:
-        etas, betas = (axis if len(axis) < 3 else [*axis[:-1:2], axis[-1]] for axis in (etas, betas))
-    if not (etas and betas):
-        return None
-    ratio = pl.when(pl.col("optimistic") > 0).then(pl.col("value") / pl.col("optimistic")).otherwise("value")
-    rows = comparison.best.filter(pl.col("prevalence").is_in(etas), pl.col("beta").is_in(betas))
-    ordered = rows.sort("model", "prevalence", "beta").with_columns(ratio=ratio.round_sig_figs(6))
-    ratios = _by_model(ordered, models, ["ratio"])
-    return {
         "prevalence": etas,
-        "beta": betas,
-        "ratios": [[value for (value,) in values] or None for values in ratios.values()],
-    }
-
-
-def _tested(comparison: Comparison, place: Mapping[str, int]) -> dict[str, Any] | None:
-    """Return which models may be the best at their own thresholds, and how often each is."""
-    possible, sure = comparison.contenders, comparison.best_certainty
-    if possible is None or sure is None:
-        return None
-    own = possible.filter(pl.col("measure") == "own")
-    etas = own["prevalence"].unique().sort().to_list()
-    # A model that is not resampled is the best in no log.
-    shares: list[list[float | None]] = [[0.0] * len(place) for _ in etas]
-    at = {eta: number for number, eta in enumerate(etas)}
-    for model, eta, share in sure.select("model", "prevalence", "probability").iter_rows():
-        if eta in at:
-            shares[at[eta]][place[model]] = _number(share)
-    equal: list[list[int]] = [[] for _ in etas]
-    for model, eta in own.filter(~pl.col("distinguishable")).select("model", "prevalence").iter_rows():
-        equal[at[eta]].append(place[model])
-    groups: dict[str, list[list[int | None]]] = {
-        measure: [[None] * len(place) for _ in etas] for measure in ("own", "f_beta", "pr_auc")
-    }
-    for measure, model, eta, group in possible.select("measure", "model", "prevalence", "group").iter_rows():
-        groups[measure][at[eta]][place[model]] = group
-    return {
-        **groups,
+        "first": min(range(len(etas)), key=lambda place: abs(math.log(etas[place] / begin))),
+        "asked": {"label": label, "words": [words for words, _ in variants], "first": first},
+        "answers": [
+            _answers(variant, models, tested=number == first) for number, (_, variant) in enumerate(variants)
+        ],
+        "order": order_line(comparison.said) if comparison.answer["rank"].drop_nulls().len() else "",
         "beta": _number(comparison.main_beta),
-        "prevalence": etas,
-        "equal": [sorted(models) for models in equal],
-        "probability": shares,
+        "points": [
+            None if points[model]["tp"] is None else [points[model][name] for name in counts]
+            for model in models
+        ],
     }
 
 
-def _with_bounds(
-    frame: pl.DataFrame, models: Iterable[str], columns: list[str]
-) -> dict[str, list[list[Any]]]:
-    """Return the rows of each model, and behind each the bounds of its rates, if all four are known."""
-    rows, bounds = _by_model(frame, models, columns), _by_model(frame, models, _BOUNDS)
-    return {
-        model: [
-            row + (known if None not in known else [])
-            for row, known in zip(rows[model], bounds[model] or [[]] * len(rows[model]), strict=True)
-        ]
-        for model in rows
-    }
+def _answers(comparison: Comparison, models: list[str], *, tested: bool) -> dict[str, Any]:
+    place = {model: number for number, model in enumerate(models)}
+    lines: list[list[str]] = []
+    rows: list[dict[str, Any]] = []
+    for at, answer in enumerate(comparison.answers(tested=tested)):
+        lines.append(here_lines(answer))
+        found = answer.models.select(_SENT).iter_rows(named=True)
+        sent = ({name: _number(value) for name, value in row.items()} for row in found)
+        rows.extend(row | {"at": at, "model": place[row["model"]]} for row in sent)
+    return {"lines": lines, "models": packed(rows)}
 
 
-def _by_model(frame: pl.DataFrame, models: Iterable[str], columns: list[str]) -> dict[str, list[list[Any]]]:
-    """Return the rows of each model as lists; none where the frame lacks the columns."""
-    rows: dict[str, list[list[Any]]] = {model: [] for model in models}
-    if set(columns) <= set(frame.columns):
-        for model, *values in frame.select("model", *columns).iter_rows():
-            rows[model].append([_number(value) for value in values])
-    return rows
+def _variants(comparison: Comparison, rows: int) -> tuple[str, list[tuple[str, Comparison]]]:
+    """Return what the second slider changes of the question, and the log with each of these questions."""
+    question = comparison.question
+    label = ""
+    changes: Iterator[dict[str, Any]] = iter(())
+    if question.alerts:
+        label, alerts = "Alerts", question.alerts
+        changes = ({"alerts": alerts * factor} for factor in _FACTORS)
+    elif question.cost is not None:
+        label, cost = "Cost of a missed positive", question.cost
+        changes = ({"cost": (cost[0] * factor, *cost[1:])} for factor in _FACTORS)
+    elif question.f_beta:
+        label, beta = "\u03b2, the weight of recall", question.beta
+        changes = ({"beta": beta * factor} for factor in _FACTORS)
+    found = [(_words(other), other) for other in (comparison.asking(**change) for change in changes)]
+    if not found or len(found) * rows > _MOST_ROWS:
+        return label, [(_words(comparison), comparison)]
+    # The question itself keeps what it has computed.
+    return label, [(words, comparison if words == _words(comparison) else other) for words, other in found]
 
 
-def _number(value: float | None) -> float | None:
+def _words(comparison: Comparison) -> str:
+    question = comparison.question
+    if question.alerts is not None:
+        return f"at most {question.alerts:,.15g} among {question.volume:,.15g} rows"
+    if question.cost is not None:
+        return f"{question.cost[0]:,.6g}, a false alarm costs {question.cost[1]:,.6g}"
+    if not question.f_beta or question.beta == 1:
+        return "1, recall and precision count equally" if question.f_beta else ""
+    return f"{format_grid(question.beta)}, {'recall' if question.beta > 1 else 'precision'} counts more"
+
+
+def _number(value: Any) -> Any:
     """Return what JSON can say: infinity and what is undefined are null."""
-    return value if value is not None and math.isfinite(value) else None
+    return None if isinstance(value, float) and not math.isfinite(value) else value

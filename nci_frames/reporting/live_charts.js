@@ -1,47 +1,42 @@
 "use strict";
-// What the sliders do to the charts: marks at the prevalence and beta, values computed anew.
+// What the sliders do to the charts: marks at the prevalence, values looked up or projected to it.
 (() => {
-  const { data, ownBest, ownBounds, bounded, atThreshold, told, fName, heading, at } = nci.values;
+  const { data, eta, rows, fBeta } = nci.values;
   // Charts cannot hold every name as it is.
   const place = new Map(data.drawn.map((name, i) => [name, i]));
-
-  /** @type {(measure: string) => (row: Row) => Row} */
-  const recompute = (measure) => (row) => {
-    const i = place.get(String(row.model));
-    const [eta, beta] = [Number(row.prevalence ?? nci.state.prevalence), Number(row.beta ?? nci.state.beta)];
-    if (measure === "own") {
-      const point = ownBest(i, eta, beta);
-      const bounds = "lower" in row ? ownBounds(point, eta, beta) : {};
-      return { ...row, value: point && point[3], threshold: point && point[0], supported: told.own(i, eta, beta), ...bounds };
-    }
-    return { ...row, value: atThreshold(i, eta, beta), ...("lower" in row ? bounded(i, eta, beta) : {}) };
+  const found = () => new Map(rows().map((row) => [Number(row.model), row]));
+  /** @type {Record<string, (row: Row) => Row>} */
+  const recompute = {
+    prevalence: (row) => ({ ...row, value: fBeta(place.get(String(row.model)), eta(), Number(row.beta)) }),
+    answer: (row) => {
+      const known = found().get(place.get(String(row.model)));
+      if (!known) return row;
+      const bounds = "lower" in row ? { lower: known.lower, upper: known.upper } : {};
+      return { ...row, value: known.value, supported: known.supported, ...bounds };
+    },
   };
   /** @type {Record<string, (shown: string[]) => Row[]>} */
-  const livePoints = {
-    "odds beta": () => [{ odds: nci.state.prevalence / (1 - nci.state.prevalence), beta: nci.state.beta }],
+  const points = {
+    "odds beta": () => [{ odds: eta() / (1 - eta()), beta: data.beta }],
     "fpr tpr": (shown) =>
       shown.flatMap((model) => {
-        const point = ownBest(place.get(model), nci.state.prevalence, nci.state.beta);
-        return point && point[2] > 0 ? [{ model, fpr: point[2], tpr: point[1] }] : [];
+        const row = found().get(place.get(model));
+        if (!row || row.recall === null || row.pos_fraction === null) return [];
+        const fpr = (Number(row.pos_fraction) - eta() * Number(row.recall)) / (1 - eta());
+        return fpr > 1e-12 ? [{ model, fpr, tpr: row.recall }] : [];
       }),
   };
-  // F-beta over one of the two depends on the other.
-  /** @type {Record<string, Axis>} */
-  const other = { beta: "prevalence", prevalence: "beta" };
   nci.showLive = (box) => {
     const chart = nci.chartOf(box);
-    const { spec, points, recomputed, measure, chosen } = box.dataset;
+    const { spec, points: at, recomputed, rule, chosen } = box.dataset;
     if (chart && chosen) nci.drawSegments?.(box);
-    const rule = /** @type {Axis} */ (box.dataset.rule);
-    if (!chart || !(rule || points || recomputed)) return;
-    if (rule || points) chart.view.data("live", rule ? [{ [rule]: nci.state[rule] }] : livePoints[points](chart.models));
+    if (!chart || !(rule || at || recomputed)) return;
+    if (rule) chart.view.data("live", [{ [rule]: rule === "beta" ? data.beta : eta() }]);
+    if (at) chart.view.data("live", points[at](chart.models));
     if (recomputed) {
-      chart.view.data(chart.source, chart.rows.map(recompute(measure)));
-      const both = recomputed === "both";
-      const where = `at prevalence η = ${nci.formatGrid(nci.state.prevalence)}`;
-      const title = both ? `${fName()} of each model, ${where}` : heading(other[recomputed]);
-      document.getElementById(`${spec}-title`).textContent = title;
-      document.getElementById(`${spec}-subtitle`).textContent = measure === "own" ? data.own : at;
+      chart.view.data(chart.source, chart.rows.map(recompute[recomputed]));
+      const title = document.getElementById(`${spec}-title`);
+      title.textContent = `${title.textContent.replace(/ at prevalence .*$/, "")} at prevalence ${nci.formatGrid(eta())}`;
     }
     chart.view.runAsync();
   };

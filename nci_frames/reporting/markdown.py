@@ -1,38 +1,25 @@
 """A comparison -> one Markdown page, to be read on a code host or in a terminal."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
 import jinja2
+import polars as pl
 from markupsafe import Markup
 
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.ranked_tables import doubt_of
-from nci_frames.questions.spread import fold_spread
-from nci_frames.questions.summary import TITLE, Role, segment_areas, summarise
-from nci_frames.questions.verdicts import read_assumption, read_independence
-from nci_frames.questions.worst_segments import worst_segments
+from nci_frames.questions.ranked import doubt_of, ranked_tables
+from nci_frames.questions.report import TITLE, answered
+from nci_frames.questions.report_question import ReportQuestion
 from nci_frames.reporting.gates import RunSummary
-from nci_frames.tables.markdown import literal
-from nci_frames.tables.numbers import (
-    format_count,
-    format_grid,
-    format_group,
-    format_percent,
-    format_threshold,
-    format_value,
-)
+from nci_frames.tables.markdown import literal, markdown_table
+from nci_frames.tables.numbers import format_count, format_grid, format_group, format_value
 
 __all__ = ["render_markdown"]
 
-#: Maximum number of segments on the page, and of models of each; the frames contain all.
-_SEGMENTS, _MODELS, _OVERTAKINGS, _COLUMNS = 24, 5, 12, 6
-
-_ROLES: Mapping[Role, str] = MappingProxyType(
-    {"lowest": "lowest", "observed": "nearest to the log's", "middle": "middle", "highest": "highest"}
-)
+#: Columns of a ranked table, and rows of one that a question has instead of sentences.
+_COLUMNS, _ROWS = 6, 50
 
 
 def render_markdown(
@@ -42,6 +29,7 @@ def render_markdown(
     title: str = TITLE,
     facts: Sequence[tuple[str, str]] = (),
     gates: RunSummary | None = None,
+    questions: Sequence[ReportQuestion] | None = None,
 ) -> str:
     """Return the page as text; *gates* are those of the job that made it. Equal arguments give equal text.
 
@@ -52,32 +40,17 @@ def render_markdown(
     >>> render_markdown(comparison, title="four rows").splitlines()[0]
     '# four rows'
     """
-    summary = summarise(comparison)
+    tables = ranked_tables(comparison)
     return _template().render(
         title=title,
         comparison=comparison,
-        summary=summary,
-        segments=segment_areas(comparison),
+        answered=answered(comparison, questions),
+        models=comparison.points["model"].unique(),
         gates=gates,
-        roles=_ROLES,
-        models=sorted(comparison.points["model"].unique()),
-        tables=[(table, table.cells(_COLUMNS)) for table in summary.tables if table.rows.height],
-        doubt=doubt_of(summary.tables),
-        spread=fold_spread(comparison),
-        points=comparison.points.sort("model").to_dicts(),
-        undefined=comparison.undefined.to_dicts(),
-        assumption=read_assumption(comparison.shifts),
-        independence=read_independence(
-            comparison.buckets,
-            weighted=comparison.weighted,
-            repeats=comparison.repeats,
-            unit_rows=comparison.unit_rows,
-        ),
+        tables=[(table, table.cells(_COLUMNS)) for table in tables if table.rows.height],
+        doubt=doubt_of(tables),
         facts=[(str(label), str(value)) for label, value in facts],
-        shown_overtakings=_OVERTAKINGS,
-        shown_segments=_SEGMENTS,
-        shown_models=_MODELS,
-        worst=worst_segments(comparison),
+        rows=_ROWS,
     )
 
 
@@ -98,8 +71,7 @@ def _template() -> jinja2.Template:
         "group": _trusted(format_group),
         "value": _trusted(format_value),
         "count": _trusted(format_count),
-        "percent": _trusted(format_percent),
-        "threshold": _trusted(format_threshold),
+        "table": _table,
         "name": _name,
     }
     return environment.get_template("report.md.jinja")
@@ -117,3 +89,7 @@ def _name(value: object) -> Markup:
 
 def _markup(text: str) -> Markup:
     return Markup(text)  # noqa: S704 - escaped for Markdown, or made of a number
+
+
+def _table(frame: pl.DataFrame) -> Markup:
+    return _markup(markdown_table(frame.head(_ROWS)))

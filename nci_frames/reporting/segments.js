@@ -146,8 +146,7 @@
           ...name,
           model: nci.values.data.drawn[model],
           prevalence,
-          threshold: nci.values.data.threshold,
-          value: nci.fBeta(tp / positives, fp / negatives, prevalence, nci.state.beta),
+          value: nci.fBeta(tp / positives, fp / negatives, prevalence, nci.values.data.beta),
         }));
       });
       return inside ? [...lines, { ...name, observed }] : lines;
@@ -155,7 +154,6 @@
   };
   nci.drawSegments = (box) => {
     const chart = nci.chartOf(box);
-    document.getElementById(`${box.dataset.spec}-title`).textContent = `${nci.values.fName()} over prevalence in the segments chosen`;
     chart.view.data(chart.source, nci.segmentRows()).runAsync();
   };
 

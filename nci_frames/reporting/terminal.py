@@ -1,6 +1,8 @@
 """A comparison -> ranked tables for a terminal."""
 
-from collections.abc import Iterator, Mapping
+import io
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 import polars as pl
 from rich.console import Console, JustifyMethod
@@ -10,35 +12,36 @@ from rich.text import Text
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.answer_lines import answer_lines, conclusion_lines
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.ranked_tables import doubt_of, ranked_tables
-from nci_frames.questions.summary import summarise
-from nci_frames.questions.verdicts import name_best, read_assumption, read_independence
+from nci_frames.questions.ranked import doubt_of, ranked_tables
+from nci_frames.questions.report import answered
+from nci_frames.questions.report_question import ReportQuestion
 from nci_frames.questions.worst_segments import segment_lines
 from nci_frames.tables.cells import Cell, RankedCells
 from nci_frames.tables.names import printable
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group
 
-__all__ = ["print_answer", "print_comparison", "print_conclusion", "print_frame"]
+__all__ = ["print_answer", "print_comparison", "print_conclusion", "print_frame", "render_text"]
 
 #: Characters of a name that every console has room for, and of a column; and columns at most.
 _NAME, _CELL, _COLUMNS = 28, 13, 14
 #: The head of the column of models, and the characters of its borders.
 _MODEL, _BORDERS = "model", 3
 
+#: Rows of a table that a question has instead of sentences.
+_ROWS = 20
 
-def print_answer(answer: Answer, console: Console, comparison: Comparison | None = None) -> None:
-    """Print an answer: what to choose, who is as good, where the order changes, which segments are worse.
+
+def print_answer(comparison: Comparison, console: Console) -> None:
+    """Print the answer: what to choose, who is as good, where the order changes, which segments are worse.
 
     Parameters
     ----------
-    answer
+    comparison
         What to say.
     console
         Where to.
-    comparison
-        That of the same log, whose worst segments are named; None names none.
     """
-    first, *rest = answer_lines(answer) + ([] if comparison is None else segment_lines(comparison))
+    first, *rest = answer_lines(comparison.said) + segment_lines(comparison)
     for part in Text(printable(first), style="bold").wrap(console, console.width):
         part.rstrip()
         console.print(part)
@@ -63,8 +66,14 @@ def print_conclusion(answers: Mapping[str, Answer], console: Console) -> None:
             console.print(line, no_wrap=True, overflow="ellipsis")
 
 
-def print_comparison(comparison: Comparison, console: Console, *, title: str = "") -> None:
-    """Print the ranked tables of a report: value and rank of every model at a few prevalences or betas.
+def print_comparison(
+    comparison: Comparison,
+    console: Console,
+    *,
+    title: str = "",
+    questions: Sequence[ReportQuestion] | None = None,
+) -> None:
+    """Print what a report says besides its answer: sentences, ranked tables, small tables.
 
     Parameters
     ----------
@@ -74,6 +83,8 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
         Where to. A narrow console gets fewer columns.
     title
         Printed above the tables.
+    questions
+        The questions of the report; None stands for those of ``report_questions``.
 
     Examples
     --------
@@ -87,19 +98,40 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
     """
     if title:
         console.print(Text(printable(title), style="bold"))
+    found = [shown for shown in answered(comparison, questions) if not shown.silent]
+    for shown in found:
+        # The answer and its segments stand above.
+        if shown.question.live.get("looked") or shown.question.section == "segments":
+            continue
+        for line in shown.sentences or []:
+            _print_indented(console, printable(line))
+    _print_ranked(comparison, console)
+    for shown in found:
+        if shown.sentences is None:
+            print_frame(shown.table.head(_ROWS), console, title=shown.title)
+
+
+def render_text(
+    comparison: Comparison,
+    /,
+    *,
+    title: str,
+    facts: Sequence[tuple[str, str]] = (),
+    questions: Sequence[ReportQuestion] | None = None,
+) -> str:
+    """Return what a terminal shows as text, for a console of 100 columns."""
+    console = Console(width=100, file=io.StringIO(), highlight=False)
+    console.print(Text(printable(title)))
+    print_answer(comparison, console)
+    print_comparison(comparison, console, questions=questions)
+    for label, value in facts:
+        _print_indented(console, f"{printable(str(label))}: {printable(str(value))}")
+    text = cast("io.StringIO", console.file).getvalue()
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def _print_ranked(comparison: Comparison, console: Console) -> None:
     observed = comparison.observed_prevalence
-    for measure, lines in _best(comparison):
-        console.print(Text(f"best by {measure}:"))
-        for line in lines:
-            _print_indented(console, line)
-    independence = read_independence(
-        comparison.buckets,
-        weighted=comparison.weighted,
-        repeats=comparison.repeats,
-        unit_rows=comparison.unit_rows,
-    )
-    for line in (read_assumption(comparison.shifts), independence):
-        console.print(Text(line, style="dim"))
     if observed is not None:
         letters = "" if comparison.contenders is None else ", and letter: a may be the best, b of those left"
         said = f"observed prevalence {observed:.4g}; value, then rank (1 is best){letters}"
@@ -115,14 +147,6 @@ def print_comparison(comparison: Comparison, console: Console, *, title: str = "
         # With one beta, the tables over prevalence already contain everything.
         if table.rows.height and (table.over == "prevalence" or len(comparison.beta) > 1):
             _print(console, table.cells(columns), f"{table.title}, {table.where}", names)
-    if comparison.off_scale is not None:
-        console.print(Text(comparison.off_scale, style="yellow"))
-    if comparison.uncounted is not None:
-        console.print(Text(comparison.uncounted, style="yellow"))
-        return
-    for row in comparison.undefined.head(5).iter_rows(named=True):
-        group = ", ".join(repr(row[key]) for key in ("model", *comparison.segments))
-        console.print(Text(f"undefined for {group}: {row['reason']}", style="yellow"))
 
 
 def _print_indented(console: Console, line: str) -> None:
@@ -130,15 +154,6 @@ def _print_indented(console: Console, line: str) -> None:
     for part in Text(line).wrap(console, console.width - len(indent)):
         part.rstrip()
         console.print(Text.assemble(indent, part))
-
-
-def _best(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
-    """Yield each measure, and the best model at a few prevalences with all that are as good."""
-    summary = summarise(comparison)
-    for measure, name in summary.measures.items():
-        told = [(answer.prevalence, answer.verdicts[measure]) for answer in summary.answers]
-        if any(verdict.best for _, verdict in told):
-            yield name, [f"at {format_grid(eta)}: {printable(name_best(verdict))}" for eta, verdict in told]
 
 
 def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> None:

@@ -7,22 +7,24 @@ from types import MappingProxyType
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.files import file_kind, replacing
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.summary import TITLE
+from nci_frames.questions.report import TITLE
+from nci_frames.questions.report_question import ReportQuestion
 from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
+from nci_frames.reporting.terminal import render_text
 from nci_frames.schemas.checked import checked
 
 __all__ = ["REPORT_KINDS", "write_form", "write_report"]
 
 _RENDERERS: Mapping[str, Callable[..., str]] = MappingProxyType(
-    {"html": render_report, "md": render_markdown, "json": render_json}
+    {"html": render_report, "md": render_markdown, "json": render_json, "txt": render_text}
 )
 REPORT_KINDS = tuple(_RENDERERS)
 #: What a form shows besides the comparison. Programs find the gates of a job in its verdicts.json.
 _SHOWN_IN: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"html": ("scenarios", "gates"), "md": ("gates",), "json": ()}
+    {"html": ("scenarios", "gates"), "md": ("gates",), "json": (), "txt": ()}
 )
 
 
@@ -35,8 +37,9 @@ def write_report(
     title: str = TITLE,
     facts: Sequence[tuple[str, str]] = (),
     scenarios: Mapping[str, float] | None = None,
+    questions: Sequence[ReportQuestion] | None = None,
 ) -> Path:
-    """Write a comparison as one self-contained HTML page, as Markdown, or as JSON.
+    """Write a comparison as one self-contained HTML page, as Markdown, as JSON, or as plain text.
 
     The file is written beside its target and then moved over it: a reader sees the old report or the new
     one, and a failure leaves the old one as it was. Equal arguments give equal bytes.
@@ -47,8 +50,8 @@ def write_report(
         The tables to show.
     path
         The file to write; its ending gives the format: ``.html`` is the page with charts and sliders, ``.md``
-        the answer and the ranked tables, ``.json`` a summary for programs. Folders above it are created if
-        missing.
+        the answer and the ranked tables, ``.json`` a summary for programs, ``.txt`` what a terminal shows.
+        Folders above it are created if missing.
     title
         Title of the report.
     facts
@@ -56,6 +59,9 @@ def write_report(
     scenarios
         Prevalences by name, each in [0, 1]: the page has a button for each of those that it covers, before
         the powers of ten and the log's own, and opens at the first of them.
+    questions
+        The questions that the report answers, in their order within each section; None stands for those of
+        ``report_questions``. Each has a name of its own.
 
     Returns
     -------
@@ -82,7 +88,7 @@ def write_report(
     >>> text.splitlines()[0]
     '# Four rows'
     """
-    return write_form(comparison, path, title=title, facts=facts, scenarios=scenarios)
+    return write_form(comparison, path, title=title, facts=facts, scenarios=scenarios, questions=questions)
 
 
 def write_form(
@@ -92,16 +98,21 @@ def write_form(
     title: str,
     facts: Sequence[tuple[str, str]],
     scenarios: Mapping[str, float] | None,
+    questions: Sequence[ReportQuestion] | None = None,
     gates: RunSummary | None = None,
 ) -> Path:
     """Write one form of a report as ``write_report`` does, with what the *gates* of a job say."""
     kind = file_kind(path, REPORT_KINDS, what="report")
+    names = [question.name for question in questions or ()]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ParameterError("two questions of the report have one name", found=repr(twice))
     if comparison.points["model"].has_nulls():
         raise SchemaError.unnamed_model()
     with replacing(path, what="report") as file:
         every = {"scenarios": _checked(scenarios), "gates": gates}
         more = {name: every[name] for name in _SHOWN_IN[kind]}
-        content = _RENDERERS[kind](comparison, title=title, facts=facts, **more)
+        content = _RENDERERS[kind](comparison, title=title, facts=facts, questions=questions, **more)
         # A file's name, or an argument of a command, may hold bytes that are no text.
         file.write_bytes(content.encode("utf-8", errors="backslashreplace"))
     return Path(path)

@@ -6,16 +6,18 @@ from typing import Literal
 
 import polars as pl
 
+from nci_frames.evaluation.metrics import title_of
 from nci_frames.evaluation.support.reasons import why_doubtful
 from nci_frames.questions.comparison import Comparison
 from nci_frames.tables.cells import RankedCells, ranked_cells
 from nci_frames.tables.numbers import format_grid
 
-__all__ = ["Measure", "RankedTable", "doubt_of", "own_threshold_words", "ranked_tables"]
+__all__ = ["Measure", "RankedTable", "doubt_of", "measure_names", "ranked_tables"]
 
-#: What models are ranked by: F-beta of each model at its own best threshold, F-beta at the threshold of the
+#: What models are ranked by: what was asked, F-beta of each model at its own best threshold, F-beta at the
+#: threshold of the comparison, or the area over all thresholds.
 #: comparison, or the area over all thresholds.
-Measure = Literal["own", "f_beta", "pr_auc"]
+Measure = Literal["asked", "own", "f_beta", "pr_auc"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +28,16 @@ class RankedTable:
     name: str
     measure: Measure
     over: Literal["prevalence", "beta"]
-    #: Heading, and the threshold of the models.
+    #: Heading, the threshold of the models, and what a button says that shows the table.
     title: str
     where: str
+    label: str
     rows: pl.DataFrame
+
+    @property
+    def metric(self) -> str:
+        """The metric of all rows."""
+        return str(self.rows["metric"][0])
 
     def cells(self, shown: int) -> RankedCells:
         """Return the values and ranks at a few prevalences or betas."""
@@ -63,24 +71,55 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
     over_beta = f"F-beta over beta at prevalence η = {format_grid(prevalence)}"
     best, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
 
-    def over_eta(name: str, measure: Measure, title: str, where: str, rows: pl.DataFrame) -> RankedTable:
-        return RankedTable(name, measure, "prevalence", title, where, _grouped(rows, comparison, measure))
+    def over_eta(
+        name: str, measure: Measure, title: str, where: str, label: str, rows: pl.DataFrame
+    ) -> RankedTable:
+        rows = _grouped(rows, comparison, measure)
+        return RankedTable(name, measure, "prevalence", title, where, label, rows)
 
+    asked: list[RankedTable] = []
+    if not (comparison.question.own and comparison.question.f_beta) and comparison.question.area is None:
+        name = title_of(comparison.said.metric)
+        rows = comparison.answer_over_prevalence
+        words = "as asked"
+        asked = [over_eta("asked", "asked", f"{name} over prevalence", words, f"{name} over η", rows)]
     areas = comparison.areas.filter(metric="pr_auc")
     return (
-        over_eta("own_over_prevalence", "own", over_prevalence, own, best.filter(beta=beta)),
-        over_eta("f_beta_over_prevalence", "f_beta", over_prevalence, at, f_beta.filter(beta=beta)),
-        over_eta("pr_auc", "pr_auc", "PR-AUC over prevalence", "all thresholds", areas),
-        RankedTable("own_over_beta", "own", "beta", over_beta, own, best.filter(prevalence=prevalence)),
-        RankedTable(
-            "f_beta_over_beta", "f_beta", "beta", over_beta, at, f_beta.filter(prevalence=prevalence)
+        *asked,
+        over_eta(
+            "own_over_prevalence", "own", over_prevalence, own, f"F{beta:g} over η, own thresholds",
+            best.filter(beta=beta),
         ),
-    )
+        over_eta(
+            "f_beta_over_prevalence", "f_beta", over_prevalence, at, f"F{beta:g} over η {at[3:]}",
+            f_beta.filter(beta=beta),
+        ),
+        over_eta("pr_auc", "pr_auc", "PR-AUC over prevalence", "all thresholds", "PR-AUC over η", areas),
+        RankedTable(
+            "own_over_beta", "own", "beta", over_beta, own, "F-beta over β, own thresholds",
+            best.filter(prevalence=prevalence),
+        ),
+        RankedTable(
+            "f_beta_over_beta", "f_beta", "beta", over_beta, at, f"F-beta over β {at[3:]}",
+            f_beta.filter(prevalence=prevalence),
+        ),
+    )  # fmt: skip
 
 
 def _grouped(rows: pl.DataFrame, comparison: Comparison, measure: Measure) -> pl.DataFrame:
     """Add the group of each model, where the models were compared with the best."""
-    if comparison.contenders is None:
+    if comparison.contenders is None or measure == "asked":
         return rows
     groups = comparison.contenders.filter(measure=measure).select("model", "prevalence", "group")
     return rows.join(groups, on=["model", "prevalence"], how="left", maintain_order="left")
+
+
+def measure_names(comparison: Comparison, /) -> dict[Measure, str]:
+    """Return what the measures are called in sentences."""
+    beta = comparison.main_beta
+    return {
+        "asked": title_of(comparison.said.metric),
+        "own": f"F{beta:g}, {own_threshold_words(comparison)},",
+        "f_beta": f"F{beta:g} at threshold {comparison.threshold:g}",
+        "pr_auc": "PR-AUC",
+    }

@@ -1,0 +1,46 @@
+"""What was counted, and of which groups are rates undefined?"""
+
+import polars as pl
+
+from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.report_question import ReportQuestion
+from nci_frames.tables.numbers import format_threshold
+
+__all__ = ["QUESTIONS"]
+
+
+def _points(comparison: Comparison) -> pl.DataFrame:
+    """Return the counts of each model, and the error bound of its PR-AUC."""
+    columns = ("model", "positives", "negatives", "tp", "fp", "tpr", "fpr")
+    errors = comparison.area_errors.rename({"error": "pr_auc_error"})
+    return (
+        comparison.points.select(columns).join(errors, on="model", how="left", nulls_equal=True).sort("model")
+    )
+
+
+def _title(comparison: Comparison) -> str:
+    what = "segments" if comparison.repeats is None else "segments and repeats"
+    return f"Counts at threshold {format_threshold(comparison.threshold)}, all {what} pooled"
+
+
+def _doubts(comparison: Comparison) -> pl.DataFrame | None:
+    told = [why for why in (comparison.off_scale, comparison.uncounted) if why is not None]
+    return pl.DataFrame({"doubt": told}) if told else None
+
+
+QUESTIONS = (
+    ReportQuestion(
+        name="threshold",
+        title="Check the threshold",
+        section="answer",
+        table=_doubts,
+        say=lambda table: [f"Check the threshold: {why}." for why in table["doubt"]],
+    ),
+    ReportQuestion(name="counts", title=_title, section="data", table=_points),
+    ReportQuestion(
+        name="undefined",
+        title="Groups whose rates are undefined",
+        section="data",
+        table=lambda comparison: comparison.undefined if comparison.undefined.height else None,
+    ),
+)

@@ -1,0 +1,66 @@
+"""How much do the values vary over the folds and repeats of a cross-validation?"""
+
+import polars as pl
+
+from nci_frames import charts
+from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.log_tables import shown_models
+from nci_frames.questions.report_question import Chart, ReportQuestion, picture
+from nci_frames.tables.numbers import format_grid
+
+__all__ = ["QUESTIONS", "fold_spread"]
+
+#: Bands of more models than this overlap too much.
+_MOST_BANDS = 4
+
+
+def fold_spread(comparison: Comparison, /) -> pl.DataFrame | None:
+    """Return PR-AUC of each model over repeats and over folds; None where the log has neither.
+
+    The rows have ``model``, ``prevalence``, ``value`` and, where there are repeats, ``std`` over them;
+    ``fold_value`` and ``fold_std`` are the mean and standard deviation of the values within each fold. They
+    are at ``middle_prevalence``, sorted by model.
+    """
+    folds = comparison.fold_areas
+    if folds is None and comparison.repeats is None:
+        return None
+    at = {"metric": "pr_auc", "prevalence": comparison.middle_prevalence}
+    shown = comparison.areas.filter(**at).sort("model").select("model", "prevalence", "value", r"^std$")
+    if "std" not in shown.columns:
+        shown = shown.with_columns(std=pl.lit(None, pl.Float64))
+    if folds is None:
+        within = shown.select(
+            "model", *(pl.lit(None, pl.Float64).alias(n) for n in ("fold_value", "fold_std"))
+        )
+    else:
+        within = folds.filter(**at).select("model", fold_value="value", fold_std="std")
+    return shown.join(within, on="model", how="left", nulls_equal=True, maintain_order="left")
+
+
+def _title(comparison: Comparison) -> str:
+    at = format_grid(comparison.middle_prevalence)
+    return f"F-beta plot at η = {at}: mean and standard deviation over the folds"
+
+
+def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    models = shown_models(comparison)
+    shown = () if len(models) <= _MOST_BANDS else _bands(comparison)
+    return charts.chart_f_beta_plot(table, comparison.beta_winners, models=models, shown=shown)
+
+
+def _bands(comparison: Comparison) -> list[str]:
+    """Return the few models whose bands are drawn: the winners at any beta, then models near the top."""
+    lowest, highest = comparison.beta[0], comparison.beta[-1]
+    winners = comparison.beta_winners.filter(pl.col("start") < highest, pl.col("end") > lowest)["model"]
+    return list(dict.fromkeys([*winners, *shown_models(comparison, most=_MOST_BANDS)]))[:_MOST_BANDS]
+
+
+def _spread_title(comparison: Comparison) -> str:
+    at = format_grid(comparison.middle_prevalence)
+    return f"PR-AUC at η = {at} over repeats and folds, with standard deviations"
+
+
+QUESTIONS = (
+    picture("folds", _title, lambda comparison: comparison.folds, _draw, rule="beta"),
+    ReportQuestion(name="spread", title=_spread_title, section="data", table=fold_spread),
+)

@@ -1,0 +1,102 @@
+"""How sure is it which model is the best?"""
+
+import polars as pl
+
+from nci_frames import charts
+from nci_frames.base.arguments import LEAST_BUCKETS
+from nci_frames.base.messages import quantity
+from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.log_tables import shown_models
+from nci_frames.questions.report_question import Chart, ReportQuestion, picture
+
+__all__ = ["QUESTIONS", "read_independence"]
+
+
+def _by_f_beta(comparison: Comparison) -> pl.DataFrame | None:
+    """Return how often each model is the best at its own threshold, where that is what was asked."""
+    sure, question = comparison.best_certainty, comparison.question
+    if sure is None or not (question.own and question.f_beta):
+        return None
+    return sure.filter(pl.col("model").is_in(shown_models(comparison), nulls_equal=True))
+
+
+def _by_area(comparison: Comparison) -> pl.DataFrame | None:
+    if comparison.certainty is None:
+        return None
+    among = pl.col("model").is_in(shown_models(comparison), nulls_equal=True)
+    return comparison.certainty.filter(among, pl.col("metric") == "pr_auc")
+
+
+def _draw_f_beta(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    among = pl.col("model").is_in(table["model"].unique().implode())
+    ranking = comparison.best.filter(among, pl.col("beta") == comparison.main_beta)
+    return _drawn(table, ranking, comparison)
+
+
+def _draw_areas(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    among = pl.col("model").is_in(table["model"].unique().implode())
+    return _drawn(table, comparison.areas.filter(among, pl.col("metric") == "pr_auc"), comparison)
+
+
+def _drawn(table: pl.DataFrame, ranking: pl.DataFrame, comparison: Comparison) -> Chart:
+    return charts.chart_probability_best(
+        table, ranking=ranking, observed=comparison.observed_prevalence, models=shown_models(comparison)
+    )
+
+
+def read_independence(comparison: Comparison) -> str:
+    """Return sentences on what intervals and tests draw."""
+    buckets, weighted, repeats = comparison.buckets, comparison.weighted, comparison.repeats
+    drawn = _resampled(buckets, weighted=weighted)
+    if repeats is not None:
+        if buckets is None and not weighted:
+            drawn = "No unit was named, so intervals are those of one repeat, and there are no tests."
+        return (
+            f"Rows are scored in {repeats:,} repeats: areas and own best thresholds are taken within each "
+            f"repeat and averaged. {drawn}"
+        )
+    if comparison.unit_rows is not None:
+        return (
+            f"Every unit has {comparison.unit_rows:,} rows of each model, as in a repeated "
+            "cross-validation: n is the number of units, not of rows. The scores of all its rows "
+            "are pooled, since no column of repeats "
+            f"was named (--repeat). {drawn}"
+        )
+    return drawn
+
+
+def _resampled(buckets: int | None, *, weighted: bool) -> str:
+    if weighted:
+        return "The rows have weights, so there are no intervals and tests."
+    if buckets is None:
+        return (
+            "No unit was named, so rows are taken as independent. If a user, host or patient has several "
+            "rows, intervals are too narrow and tests find too much."
+        )
+    if buckets < LEAST_BUCKETS:
+        there = f"There {'is' if buckets == 1 else 'are'} {quantity(buckets, 'bucket')} of units."
+        return (
+            f"{there} Intervals and tests need {LEAST_BUCKETS}, so there are none, and"
+            " each own best threshold is judged on the rows that it was chosen on."
+        )
+    return f"All rows of a unit are kept together: intervals and tests draw {buckets:,} buckets of units."
+
+
+QUESTIONS = (
+    picture(
+        "leaders",
+        lambda comparison: f"Who is the best by F{comparison.main_beta:g}, and how sure is that?",
+        _by_f_beta,
+        _draw_f_beta,
+        section="answer",
+        rule="prevalence",
+    ),
+    ReportQuestion(
+        name="independence",
+        title="What do intervals and tests draw?",
+        section="answer",
+        table=lambda _: pl.DataFrame(),
+        say=lambda _, comparison: [read_independence(comparison)],
+    ),
+    picture("probability", "Probability of being best by PR-AUC", _by_area, _draw_areas, rule="prevalence"),
+)

@@ -1,0 +1,181 @@
+"""Rankings and winner ranges -> which model leads where, and which models change places."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from nci_frames.questions.known_order import some_models
+from nci_frames.tables.numbers import format_grid
+
+__all__ = ["Lead", "Order", "Overtaking", "order_lines", "read_leads", "read_order"]
+
+#: Changes of order behind the leader that are named.
+_OVERTAKINGS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A range of prevalence or beta over which the same models are best; none where the log cannot tell."""
+
+    models: tuple[str, ...]
+    start: float
+    end: float
+    #: Where the start lies in 95 % of the resampled logs; None if unknown, or if it is that of the grid.
+    start_bounds: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaking:
+    """Two models that change places between two values of the grid."""
+
+    winner: str
+    loser: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of the models over the whole grid."""
+
+    leads: tuple[Lead, ...]
+    overtakings: tuple[Overtaking, ...]
+    #: Whether the borders of the leads are exact; otherwise a lead ends somewhere before the next start.
+    exact: bool = False
+
+    @property
+    def known(self) -> tuple[Lead, ...]:
+        """The leads that the log supports."""
+        return tuple(lead for lead in self.leads if lead.models)
+
+    @property
+    def unknown(self) -> tuple[Lead, ...]:
+        """The ranges over which the log cannot tell who leads."""
+        return tuple(lead for lead in self.leads if not lead.models)
+
+
+def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Lead, ...]:
+    """Read from winner ranges over prevalence the exact ranges in which each model leads.
+
+    >>> winners = pl.DataFrame({
+    ...     "start": [0.0, 0.01, 0.2], "end": [0.01, 0.2, 1.0], "model": ["a", "b", "b"],
+    ... })
+    >>> read_leads(winners, low=0.001, high=0.5)
+    (Lead(models=('a',), start=0.001, end=0.01, start_bounds=None),
+    Lead(models=('b',), start=0.01, end=0.5, start_bounds=None))
+    """
+    leads: list[Lead] = []
+    optional = {"supported": pl.lit(value=True), "lower": pl.lit(None), "upper": pl.lit(None)}
+    more = [pl.col(name) if name in winners.columns else none.alias(name) for name, none in optional.items()]
+    ranges = winners.sort("start").select("start", "end", "model", *more)
+    for start, end, model, supported, lower, upper in ranges.iter_rows():
+        if end < low or start > high or (start == end and low < high):
+            continue
+        models = (model,) if supported else ()
+        if leads and leads[-1].models == models:
+            leads[-1] = replace(leads[-1], end=min(end, high))
+            continue
+        # The border of a range that begins before the lowest prevalence is not shown.
+        known = supported and lower is not None and start > low
+        leads.append(Lead(models, max(start, low), min(end, high), (lower, upper) if known else None))
+    return tuple(lead for lead in leads if lead.start < lead.end or low == high)
+
+
+def read_order(ranking: pl.DataFrame, /, *, over: str = "prevalence") -> Order:
+    """Read from the rows of one metric where the best model and the order of models change.
+
+    A tie at one value of the grid is not a change: two models change places if one is ahead before it and the
+    other after it.
+
+    >>> ranking = pl.DataFrame({
+    ...     "model": ["a", "b", "a", "b"], "prevalence": [0.01, 0.01, 0.1, 0.1], "rank": [1, 2, 2, 1],
+    ... })
+    >>> read_order(ranking).overtakings
+    (Overtaking(winner='b', loser='a', before=0.01, after=0.1),)
+    """
+    told = pl.col("supported") if "supported" in ranking.columns else pl.lit(value=True)
+    table = ranking.select("model", over, "rank", told.alias("supported")).drop_nulls(["model", over, "rank"])
+    columns = [
+        (at[0], dict(rows.filter("supported").select("model", "rank").iter_rows()))
+        for at, rows in _by_value(table.sort(over, "rank", "model"), over)
+    ]
+    return Order(_leads(columns), _overtakings(columns))
+
+
+def _by_value(table: pl.DataFrame, over: str) -> list[tuple[tuple[float, ...], pl.DataFrame]]:
+    return list(table.partition_by(over, as_dict=True, maintain_order=True).items())
+
+
+def _leads(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Lead, ...]:
+    leads: list[Lead] = []
+    for at, ranks in columns:
+        best = tuple(sorted(model for model, rank in ranks.items() if rank == 1))
+        start = leads.pop().start if leads and leads[-1].models == best else at
+        leads.append(Lead(best, start, at))
+    return tuple(leads)
+
+
+def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overtaking, ...]:
+    """Follow each pair from left to right, and note where its order reverses the last order without a tie."""
+    last: dict[tuple[str, str], tuple[bool, float]] = {}
+    found: list[Overtaking] = []
+    for at, ranks in columns:
+        models = sorted(ranks)
+        for i, a in enumerate(models):
+            for b in models[i + 1 :]:
+                if ranks[a] == ranks[b]:
+                    continue
+                a_leads = ranks[a] < ranks[b]
+                before = last.get((a, b))
+                if before is not None and before[0] != a_leads:
+                    found.append(Overtaking(*((a, b) if a_leads else (b, a)), before[1], at))
+                last[a, b] = (a_leads, at)
+    return tuple(found)
+
+
+def order_lines(by: str, order: Order) -> list[str]:
+    """Say whether the order of models changes with the prevalence, by one measure.
+
+    >>> leads = (Lead(("a",), 0.001, 0.02), Lead(("b",), 0.02, 0.5))
+    >>> order_lines("F1", Order(leads, (), exact=True))
+    ['By F1 the order changes: a leads from 0.001 to 0.02; b leads from 0.02 to 0.5. These borders are exact
+    for this log.']
+    """
+    if not order.leads:
+        return [f"By {by} the models cannot be ordered: none has a defined value."]
+    if not order.known:
+        return [f"By {by} this log cannot tell the value at any prevalence compared."]
+    unknown = "".join(
+        f" {_span(lead).capitalize()} this log cannot tell the value." for lead in order.unknown
+    )
+    if not order.overtakings and len(order.known) == 1:
+        leaders = order.known[0].models
+        are = "is" if len(leaders) == 1 else "are"
+        return [
+            f"By {by} the order does not change: {some_models(leaders)} {are} ahead in this log, and no two "
+            f"models change places at any prevalence compared.{unknown}"
+        ]
+    leads = "; ".join(
+        f"{some_models(lead.models)} {'leads' if len(lead.models) == 1 else 'lead'} {_span(lead)}"
+        for lead in order.known
+    )
+    exact = " These borders are exact for this log." if order.exact and len(order.known) > 1 else ""
+    bounded = any(lead.start_bounds for lead in order.known)
+    drawn = " In brackets: where they are in 95 % of the resampled logs that have them." if bounded else ""
+    lines = [f"By {by} the order changes: {leads}.{exact}{drawn}{unknown}"]
+    lines += [
+        f"By {by} {change.winner} overtakes {change.loser} between {format_grid(change.before)} and "
+        f"{format_grid(change.after)}."
+        for change in order.overtakings[:_OVERTAKINGS]
+    ]
+    more = len(order.overtakings) - _OVERTAKINGS
+    return [*lines, *([f"By {by} there are {more:,} more changes of order."] if more > 0 else [])]
+
+
+def _span(lead: Lead) -> str:
+    if lead.start == lead.end:
+        return f"at {format_grid(lead.start)}"
+    bounds = lead.start_bounds
+    known = "" if bounds is None else f" ({format_grid(bounds[0])} to {format_grid(bounds[1])})"
+    return f"from {format_grid(lead.start)}{known} to {format_grid(lead.end)}"

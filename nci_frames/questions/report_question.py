@@ -1,0 +1,121 @@
+"""What a question of a report is: its table, its sentences, its chart, and where they stand."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from nci_frames.base.arguments import check_utf8
+from nci_frames.base.errors import ParameterError
+from nci_frames.questions.comparison import Comparison
+
+__all__ = ["SECTIONS", "Chart", "ReportQuestion", "picture"]
+
+Chart = alt.LayerChart | alt.FacetChart
+
+#: Where a question may stand in a report, in their order.
+SECTIONS = ("answer", "order", "charts", "segments", "data")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportQuestion:
+    """One question of a report, whole: every format of a report shows what it says.
+
+    Parameters
+    ----------
+    name
+        A name that is valid as a file name; that of its chart, and its key in JSON.
+    title
+        The question, as a heading. Or a function of the comparison that returns it.
+    section
+        Where it stands: "answer", "order", "charts", "segments" or "data".
+    table
+        A function of the comparison that returns the frame that answers it; None where the log has no answer,
+        and the question is left out.
+    say
+        A function of the table that returns sentences. A question without it shows its table.
+    draw
+        A function of the table that returns an Altair chart. One that raises ParameterError is not drawn.
+    live
+        What the controls of the page do to the chart; for the questions of the library.
+
+    *say* and *draw* may take the comparison as a second argument.
+
+    Raises
+    ------
+    ParameterError
+        If the name is no file name, or there is no such section.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> comparison = nf.compare_models(nf.count_confusion(log, thresholds="exact"), prevalence=[0.01, 0.5])
+    >>> rows = nf.ReportQuestion(
+    ...     name="rows", title="How many rows were counted?", section="data",
+    ...     table=lambda comparison: comparison.points.select("model", "positives", "negatives"),
+    ...     say=lambda table: [f"{table['positives'][0]} positives and {table['negatives'][0]} negatives."],
+    ... )
+    >>> path = getfixture("tmp_path") / "report.txt"
+    >>> text = nf.write_report(comparison, path, questions=(*nf.report_questions(), rows)).read_text()
+    >>> "2 positives and 2 negatives." in text
+    True
+    """
+
+    name: str
+    title: str | Callable[[Comparison], str]
+    section: str
+    table: Callable[[Comparison], pl.DataFrame | None]
+    say: Callable[..., list[str]] | None = None
+    draw: Callable[..., Chart] | None = None
+    live: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the name and the section."""
+        check_utf8("name", self.name)
+        if not self.name.replace("-", "").replace("_", "").isalnum() or not self.name.isascii():
+            msg = "the name of a question of a report is made of letters, digits, - and _"
+            raise ParameterError(msg, found=repr(self.name))
+        if self.section not in SECTIONS:
+            msg = f"a question stands in one of the sections {', '.join(map(repr, SECTIONS))}"
+            raise ParameterError(msg, where=f"question {self.name!r}", found=repr(self.section))
+
+    def heading(self, comparison: Comparison) -> str:
+        """Return the question."""
+        return self.title if isinstance(self.title, str) else self.title(comparison)
+
+    def sentences(self, table: pl.DataFrame, comparison: Comparison) -> list[str] | None:
+        """Return what is said; None where the table is to be shown."""
+        return None if self.say is None else _call(self.say, table, comparison)
+
+    def chart(self, table: pl.DataFrame, comparison: Comparison) -> Chart | None:
+        """Return what is drawn."""
+        return None if self.draw is None else _call(self.draw, table, comparison)
+
+
+def _call(function: Callable[..., Any], table: pl.DataFrame, comparison: Comparison) -> Any:
+    """Call with the comparison, too, if the function takes two arguments."""
+    try:
+        inspect.signature(function).bind(table, comparison)
+    except TypeError:
+        return function(table)
+    return function(table, comparison)
+
+
+def picture(
+    name: str,
+    title: str | Callable[[Comparison], str],
+    table: Callable[[Comparison], pl.DataFrame | None],
+    draw: Callable[..., Chart],
+    *,
+    section: str = "charts",
+    **live: str,
+) -> ReportQuestion:
+    """Return a question that only a chart answers: its table stands elsewhere, and nothing is said."""
+    return ReportQuestion(
+        name=name, title=title, section=section, table=table, say=lambda _: [], draw=draw, live=live
+    )

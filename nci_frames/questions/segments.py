@@ -1,0 +1,164 @@
+"""In which segments is the model worse, and why?"""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from nci_frames import charts
+from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.log_tables import shown_models
+from nci_frames.questions.report_question import Chart, ReportQuestion, picture
+from nci_frames.questions.segment_table import CHARTED, LABEL, segment_labels, worst_first
+from nci_frames.questions.worst_segments import segment_lines
+from nci_frames.tables.numbers import format_grid
+
+__all__ = ["QUESTIONS", "segment_areas", "traffic"]
+
+#: Panels of a chart of all segments, and models whose differences between segments are explained.
+_MOST_PANELS, _MOST_REASONS = 12, 3
+
+#: Segments and models of each whose areas are listed; the frames contain all.
+_MOST_SEGMENTS, _MOST_MODELS = 24, 5
+
+
+def segment_areas(comparison: Comparison, /) -> tuple[tuple[Mapping[str, object], pl.DataFrame], ...]:
+    """Return the key values of each segment and its PR-AUC rows, at one prevalence or its own in the field.
+
+    >>> import nci_frames as nf
+    >>> log = pl.DataFrame({
+    ...     "model": "a", "label": [0, 1] * 2, "score": [0.1, 0.4, 0.3, 0.8],
+    ...     "country": ["DE", "DE", "US", "US"],
+    ... })
+    >>> counts = nf.count_confusion(log, thresholds="exact")
+    >>> comparison = nf.compare_models(counts, prevalence=[0.1], segments="country", repeats=20)
+    >>> [names for names, _ in segment_areas(comparison)]
+    [{'country': 'DE'}, {'country': 'US'}]
+    """
+    if not comparison.segments or comparison.segment_areas is None:
+        return ()
+    keys = list(comparison.segments)
+    rows = comparison.segment_areas.filter(metric="pr_auc", prevalence=comparison.middle_prevalence)
+    if comparison.field_areas is not None:
+        rows = comparison.field_areas.filter(metric="pr_auc")
+    groups = rows.sort(*keys, "rank", "model", nulls_last=True).partition_by(
+        keys, as_dict=True, maintain_order=True
+    )
+    return tuple((dict(zip(keys, values, strict=True)), group) for values, group in groups.items())
+
+
+def traffic(comparison: Comparison) -> pl.DataFrame | None:
+    """Return F-beta of the traffic, ranked; None unless the shares of the segments are known."""
+    averages = comparison.field_averages
+    if averages is None or comparison.field is None or "share" not in comparison.field.columns:
+        return None
+    rows = averages.filter(average="micro", metric="f_beta", beta=comparison.main_beta)
+    return rows.select("model", "prevalence", "value", "rank", "gap", "supported", "reason")
+
+
+def _best_areas(comparison: Comparison) -> pl.DataFrame | None:
+    """Return PR-AUC of the best models of the largest segments."""
+    found = segment_areas(comparison)
+    if not found:
+        return None
+    columns = [*comparison.segments, "prevalence", "model", "value", "rank", "gap"]
+    return pl.concat(rows.head(_MOST_MODELS).select(columns) for _, rows in found[:_MOST_SEGMENTS])
+
+
+def _areas_title(comparison: Comparison) -> str:
+    if comparison.field is not None:
+        return "PR-AUC by segment, each at its own prevalence in the field"
+    return f"PR-AUC by segment at prevalence {format_grid(comparison.middle_prevalence)}"
+
+
+def _chosen(comparison: Comparison) -> pl.DataFrame | None:
+    """Return F-beta over prevalence in the worst segments; the page draws others that are chosen."""
+    if comparison.segment_projection is None:
+        return None
+    rows = comparison.segment_projection.filter(metric="f_beta", beta=comparison.main_beta)
+    return _labelled(rows, comparison)
+
+
+def _labelled(table: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
+    keys = list(comparison.segments)
+    worst = worst_first(comparison).select(keys)
+    some = table.filter(pl.col("model").is_in(shown_models(comparison)))
+    some = some.join(worst.head(CHARTED), on=keys, how="semi", nulls_equal=True)
+    return some.with_columns(segment_labels(worst, keys)).drop(key for key in keys if key != LABEL)
+
+
+def _draw_chosen(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    points = comparison.segment_points
+    observed = None if points is None else _labelled(points, comparison)
+    return charts.chart_segments(
+        table, segments=LABEL, metric="f_beta", observed=observed, models=shown_models(comparison)
+    )
+
+
+def _few(comparison: Comparison) -> bool:
+    """Return whether there is one key with so few values that each has a panel."""
+    return len(comparison.segments) == 1 and len(worst_first(comparison)) <= _MOST_PANELS
+
+
+def _areas(comparison: Comparison) -> pl.DataFrame | None:
+    if comparison.segment_areas is None or not _few(comparison):
+        return None
+    return comparison.segment_areas.filter(pl.col("model").is_in(shown_models(comparison)))
+
+
+def _draw_areas(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    return charts.chart_segments(
+        table,
+        segments=comparison.segments[0],
+        metric="pr_auc",
+        observed=comparison.segment_points,
+        models=shown_models(comparison),
+    )
+
+
+def _differences(comparison: Comparison) -> pl.DataFrame | None:
+    if comparison.differences is None or not _few(comparison):
+        return None
+    leading = comparison.best_winners["model"].unique(maintain_order=True).head(_MOST_REASONS)
+    shown = pl.col("model").is_in(shown_models(comparison))
+    reasons = comparison.differences.filter(shown, pl.col("model").is_in(leading.implode()))
+    return reasons if reasons["due_to_rates"].drop_nulls().len() else None
+
+
+def _draw_differences(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    return charts.chart_decomposition(table, over=comparison.segments[0])
+
+
+QUESTIONS = (
+    ReportQuestion(
+        name="segments-worst",
+        title="In which segments is the best model worse than in the rest?",
+        section="segments",
+        table=lambda comparison: comparison.segment_ranks,
+        say=lambda _, comparison: segment_lines(comparison),
+    ),
+    ReportQuestion(name="segment-areas", title=_areas_title, section="segments", table=_best_areas),
+    ReportQuestion(
+        name="traffic",
+        title=lambda comparison: (
+            f"All traffic, with the shares and prevalences of its segments: F{comparison.main_beta:g}"
+        ),
+        section="segments",
+        table=traffic,
+    ),
+    picture(
+        "chosen",
+        lambda comparison: f"F{comparison.main_beta:g} over prevalence in the segments chosen",
+        _chosen,
+        _draw_chosen,
+        section="segments",
+        chosen="segments",
+    ),
+    picture("segments", "PR-AUC over prevalence by segment", _areas, _draw_areas, section="segments"),
+    picture(
+        "differences",
+        lambda comparison: f"Why segments differ in F{comparison.main_beta:g}",
+        _differences,
+        _draw_differences,
+        section="segments",
+    ),
+)

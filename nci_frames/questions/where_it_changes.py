@@ -1,0 +1,89 @@
+"""Where does the order of the models change?"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import polars as pl
+
+from nci_frames import charts
+from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.log_tables import shown_models
+from nci_frames.questions.order import Order, order_lines, read_leads, read_order
+from nci_frames.questions.ranked import Measure, measure_names, ranked_tables
+from nci_frames.questions.report_question import Chart, ReportQuestion, picture
+
+__all__ = ["QUESTIONS", "orders"]
+
+
+def orders(comparison: Comparison) -> Mapping[Measure, Order]:
+    """Return by each measure which model leads where, and which models change places."""
+    tables = [table for table in ranked_tables(comparison) if table.over == "prevalence"]
+    rankings = {table.measure: table.rows for table in tables}
+    found = {measure: read_order(rows) for measure, rows in rankings.items()}
+    span = {"low": comparison.prevalence[0], "high": comparison.prevalence[-1]}
+    # The own best thresholds have exact borders only on the rows that they were chosen on.
+    exact: dict[Measure, pl.DataFrame] = {"f_beta": comparison.winners}
+    if "optimistic" not in comparison.best.columns:
+        exact["own"] = comparison.best_winners
+    # Areas at prevalence 0 and 1 do not follow from those in between.
+    if span["low"] > 0 and span["high"] < 1:
+        exact["pr_auc"] = comparison.area_winners
+    for measure, winners in exact.items():
+        leads = read_leads(winners, **span)
+        if leads:
+            found[measure] = replace(found[measure], leads=leads, exact=True)
+    return found
+
+
+def _say(_: pl.DataFrame, comparison: Comparison) -> list[str]:
+    names = measure_names(comparison)
+    found = orders(comparison).items()
+    return [line for measure, order in found for line in order_lines(names[measure], order)]
+
+
+def _winners(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    models = shown_models(comparison)
+    return charts.chart_winner_ranges(table, observed=comparison.observed_prevalence, models=models)
+
+
+def _decisions(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    return charts.chart_decision_map(
+        table, certified=comparison.certified, observed=comparison.observed_prevalence,
+        models=shown_models(comparison),
+    )  # fmt: skip
+
+
+def _ranks(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    models = shown_models(comparison)
+    return charts.chart_rank_over_prevalence(table, observed=comparison.observed_prevalence, models=models)
+
+
+def _ranked_areas(comparison: Comparison) -> pl.DataFrame:
+    among = pl.col("model").is_in(shown_models(comparison), nulls_equal=True)
+    return comparison.areas.filter(among, pl.col("metric") == "pr_auc")
+
+
+QUESTIONS = (
+    ReportQuestion(
+        name="order",
+        title="Does the order of the models change with the prevalence?",
+        section="order",
+        table=lambda comparison: comparison.answer_winners,
+        say=_say,
+    ),
+    picture("ranks", "Rank by PR-AUC over prevalence", _ranked_areas, _ranks, rule="prevalence"),
+    picture(
+        "winners",
+        lambda comparison: f"Best model of this log by F{comparison.main_beta:g} over prevalence",
+        lambda comparison: comparison.best_winners,
+        _winners,
+        rule="prevalence",
+    ),
+    picture(
+        "decisions",
+        "Decision map of F-beta",
+        lambda comparison: comparison.decisions,
+        _decisions,
+        points="odds beta",
+    ),
+)

@@ -1,0 +1,44 @@
+"""Which model to choose, and at which threshold?"""
+
+import polars as pl
+
+from nci_frames import charts
+from nci_frames.evaluation.metrics import title_of
+from nci_frames.questions.answer_lines import answer_lines
+from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.log_tables import shown_models
+from nci_frames.questions.report_question import Chart, ReportQuestion, picture
+from nci_frames.tables.numbers import format_grid
+
+__all__ = ["QUESTIONS"]
+
+
+def _values(comparison: Comparison) -> pl.DataFrame:
+    models = shown_models(comparison)
+    rows = comparison.answer.filter(pl.col("model").is_in(models, nulls_equal=True))
+    beta = comparison.question.beta if comparison.question.f_beta else None
+    return rows.with_columns(beta=pl.lit(beta, pl.Float64))
+
+
+def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    return charts.chart_intervals(table, metric=table["metric"][0], models=shown_models(comparison))
+
+
+def _title(comparison: Comparison) -> str:
+    name = title_of(comparison.said.metric)
+    if comparison.question.f_beta:
+        name = f"F{comparison.question.beta:g}"
+    return f"{name} of each model at prevalence {format_grid(comparison.asked_prevalence)}"
+
+
+QUESTIONS = (
+    ReportQuestion(
+        name="answer",
+        title="Which model is best?",
+        section="answer",
+        table=lambda comparison: comparison.answer,
+        say=lambda _, comparison: answer_lines(comparison.said),
+        live={"looked": "up"},
+    ),
+    picture("intervals", _title, _values, _draw, section="answer", recomputed="answer"),
+)
