@@ -23,10 +23,9 @@ from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.small_segments import field_with_small_pooled
 from nci_frames.questions.answer_lines import short_answer
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.figures import report_charts
 from nci_frames.questions.places import main_beta
 from nci_frames.questions.question import Question
-from nci_frames.questions.summary import TITLE
+from nci_frames.questions.report import TITLE, report_charts
 from nci_frames.reporting.write import REPORT_KINDS, write_report
 
 __all__ = ["Published", "ReportJob", "run_report"]

@@ -298,7 +298,8 @@ def output_options(command: C) -> C:
     """Add the options for the formats of a report, its tables and its charts."""
     options = [
         click.option(
-            "--format", "formats", type=Words("html", "md", "json"), default=["html"], show_default=True,
+            "--format", "formats", type=Words("html", "md", "json", "txt"), default=["html"],
+            show_default=True,
             multiple=True, callback=_together,
             help="The report: a page with charts, a page for code hosts, a summary for programs.",
         ),

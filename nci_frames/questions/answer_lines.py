@@ -13,7 +13,7 @@ from nci_frames.questions.known_order import known_order, some_models
 from nci_frames.questions.order import Lead, read_leads
 from nci_frames.tables.numbers import format_grid, format_threshold, format_value
 
-__all__ = ["answer_lines", "conclusion_lines", "here_lines", "order_line", "short_answer"]
+__all__ = ["answer_lines", "conclusion_lines", "here_lines", "measure_name", "order_line", "short_answer"]
 
 _SOME = 4
 
@@ -98,7 +98,7 @@ def conclusion_lines(answer: Answer, /) -> list[str]:
         order = f"{leader} is the best {span}"
     value = _value(answer, best).replace("(95 %: ", "(")
     if _doubt(ranked, tied):
-        value = f"{_name(answer)} unknown: {in_brief([best['reason']])}"
+        value = f"{measure_name(answer)} unknown: {in_brief([best['reason']])}"
     others = ranked.filter(pl.col("rank") > 1)
     said = [] if others.is_empty() else [_short_rivals(others)]
     return [f"{where}: {_some(tied)}, {value}", *said, order]
@@ -123,7 +123,7 @@ def _place(answer: Answer) -> str:
 
 
 def _measure(answer: Answer) -> str:
-    question, name = answer.question, _name(answer)
+    question, name = answer.question, measure_name(answer)
     if question.cost is not None:
         missed, false, *review = question.cost
         costs = f"a missed positive costs {missed:,.15g}, a false alarm {false:,.15g}"
@@ -136,7 +136,8 @@ def _measure(answer: Answer) -> str:
     return name if question.area is not None else f"{name}, each model at its own best threshold"
 
 
-def _name(answer: Answer) -> str:
+def measure_name(answer: Answer, /) -> str:
+    """Return what the metric of the answer is called."""
     if answer.question.f_beta:
         return f"F{answer.question.beta:g}"
     return "expected cost" if answer.question.cost is not None else title_of(answer.metric)
@@ -154,7 +155,7 @@ def _value(answer: Answer, row: dict[str, float | None]) -> str:
         "" if answer.question.cost is None else " a row" if rows is None else f" for {quantity(rows, 'row')}"
     )
     bounds = "" if lower is None or upper is None else f" (95 %: {shown(lower)} to {shown(upper)})"
-    return f"{_name(answer)} {shown(value)}{per}{bounds}"
+    return f"{measure_name(answer)} {shown(value)}{per}{bounds}"
 
 
 def _amount(value: float | None) -> str:

@@ -151,15 +151,15 @@ class Comparison(LogTables):
         """The answer at each prevalence compared, without the tests: ``distinguishable`` is null."""
         return self._asked.over(self._inside, tested=False)
 
-    def answers(self, *, tested: bool = True) -> Iterator[Answer]:
-        """Yield the answer at each of ``answer_prevalences``, which a page looks up.
+    def answers(self, prevalence: Sequence[float], *, tested: bool = True) -> Iterator[Answer]:
+        """Yield the answer at several prevalences in (0, 1), ascending, for example ``answer_prevalences``.
 
         With *tested* false, models are not compared with the best.
         """
-        etas = self.answer_prevalences
-        rows = self._asked.over(etas, tested=tested).partition_by("prevalence", maintain_order=True)
+        found = self._asked.over(prevalence, tested=tested)
+        rows = found.partition_by("prevalence", maintain_order=True)
         winners = self.answer_winners if tested else pl.DataFrame()
-        for eta, models in zip(etas, rows, strict=True):
+        for eta, models in zip(prevalence, rows, strict=True):
             yield self._said(models, eta, winners, tested=tested)
 
     @cached_property

@@ -28,6 +28,13 @@ def _doubts(comparison: Comparison) -> pl.DataFrame | None:
     return pl.DataFrame({"doubt": told}) if told else None
 
 
+def _undefined(comparison: Comparison) -> pl.DataFrame | None:
+    """Return the groups; None where the threshold was counted for no model, which is said once."""
+    if comparison.uncounted is not None or comparison.undefined.is_empty():
+        return None
+    return comparison.undefined
+
+
 QUESTIONS = (
     ReportQuestion(
         name="threshold",
@@ -41,6 +48,6 @@ QUESTIONS = (
         name="undefined",
         title="Groups whose rates are undefined",
         section="data",
-        table=lambda comparison: comparison.undefined if comparison.undefined.height else None,
+        table=_undefined,
     ),
 )

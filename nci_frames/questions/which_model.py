@@ -3,8 +3,8 @@
 import polars as pl
 
 from nci_frames import charts
-from nci_frames.evaluation.metrics import title_of
-from nci_frames.questions.answer_lines import answer_lines
+from nci_frames.evaluation.metrics import called_metric
+from nci_frames.questions.answer_lines import answer_lines, measure_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.log_tables import shown_models
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
@@ -16,8 +16,12 @@ __all__ = ["QUESTIONS"]
 def _values(comparison: Comparison) -> pl.DataFrame:
     models = shown_models(comparison)
     rows = comparison.answer.filter(pl.col("model").is_in(models, nulls_equal=True))
-    beta = comparison.question.beta if comparison.question.f_beta else None
-    return rows.with_columns(beta=pl.lit(beta, pl.Float64))
+    asked = comparison.question
+    beta = asked.beta if asked.f_beta else None
+    # A chart names a metric without the numbers that it was called with.
+    area = asked.area
+    name = called_metric(asked.asked).metric.name if area is None else area.name
+    return rows.with_columns(beta=pl.lit(beta, pl.Float64), metric=pl.lit(name))
 
 
 def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
@@ -25,10 +29,8 @@ def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
 
 
 def _title(comparison: Comparison) -> str:
-    name = title_of(comparison.said.metric)
-    if comparison.question.f_beta:
-        name = f"F{comparison.question.beta:g}"
-    return f"{name} of each model at prevalence {format_grid(comparison.asked_prevalence)}"
+    at = format_grid(comparison.asked_prevalence)
+    return f"{measure_name(comparison.said)} of each model at prevalence {at}"
 
 
 QUESTIONS = (

@@ -88,7 +88,7 @@ def render_report(
         grouped=comparison.contenders is not None,
         shown=_filling([_shown(each, comparison) for each in answered(comparison, questions)]),
         drawn=drawn if len(drawn) < len(models) else None,
-        live=_script_json(live_numbers(comparison, start=asked[0][1] if asked else None)),
+        live=_script_json(live_numbers(comparison, _opening(comparison, asked))),
         dark=_script_json(DARK),
         segments=None if segments is None else _script_json(segments),
         untested=why_untested(comparison),
@@ -107,6 +107,12 @@ def _covered(comparison: Comparison, scenarios: Mapping[str, float]) -> list[tup
     """Return the scenarios whose prevalence the page covers."""
     low, high = comparison.prevalence_range
     return [(name, value) for name, value in scenarios.items() if low <= value <= high]
+
+
+def _opening(comparison: Comparison, asked: Sequence[tuple[str, float]]) -> list[float]:
+    """Return the prevalences of the buttons, before them the one at which the page opens."""
+    first = asked[0][1] if asked and comparison.question.prevalence is None else comparison.asked_prevalence
+    return [first, *(each["prevalence"] for each in _scenarios(comparison, asked))]
 
 
 def _scenarios(comparison: Comparison, asked: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """A comparison -> what the page looks up: the answer at every place of its sliders."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nci_frames.questions.answer_lines import here_lines, order_line
@@ -23,8 +23,10 @@ _SENT = (
 )  # fmt: skip
 
 
-def live_numbers(comparison: Comparison, /, *, start: float | None = None) -> dict[str, Any]:
-    """Return what the page looks up, as values that JSON has; the page opens at *start*.
+def live_numbers(comparison: Comparison, /, chips: Sequence[float] = ()) -> dict[str, Any]:
+    """Return what the page looks up, as values that JSON has.
+
+    The page opens at the first of the *chips*, prevalences that have a button, if there are any.
 
     =========== ==================================================================================
     key         value
@@ -43,8 +45,8 @@ def live_numbers(comparison: Comparison, /, *, start: float | None = None) -> di
     =========== ==================================================================================
     """
     models = comparison.points["model"].unique().sort().to_list()
-    etas = comparison.answer_prevalences
-    begin = comparison.asked_prevalence if start is None else start
+    etas = sorted({*comparison.answer_prevalences, *chips})
+    begin = chips[0] if chips else comparison.asked_prevalence
     label, variants = _variants(comparison, len(models) * len(etas))
     first = [words for words, _ in variants].index(_words(comparison))
     points = {row["model"]: row for row in comparison.points.iter_rows(named=True)}
@@ -57,7 +59,8 @@ def live_numbers(comparison: Comparison, /, *, start: float | None = None) -> di
         "first": min(range(len(etas)), key=lambda place: abs(math.log(etas[place] / begin))),
         "asked": {"label": label, "words": [words for words, _ in variants], "first": first},
         "answers": [
-            _answers(variant, models, tested=number == first) for number, (_, variant) in enumerate(variants)
+            _answers(variant, etas, models, tested=number == first)
+            for number, (_, variant) in enumerate(variants)
         ],
         "order": order_line(comparison.said) if comparison.answer["rank"].drop_nulls().len() else "",
         "beta": _number(comparison.main_beta),
@@ -68,11 +71,11 @@ def live_numbers(comparison: Comparison, /, *, start: float | None = None) -> di
     }
 
 
-def _answers(comparison: Comparison, models: list[str], *, tested: bool) -> dict[str, Any]:
+def _answers(comparison: Comparison, etas: list[float], models: list[str], *, tested: bool) -> dict[str, Any]:
     place = {model: number for number, model in enumerate(models)}
     lines: list[list[str]] = []
     rows: list[dict[str, Any]] = []
-    for at, answer in enumerate(comparison.answers(tested=tested)):
+    for at, answer in enumerate(comparison.answers(etas, tested=tested)):
         lines.append(here_lines(answer))
         found = answer.models.select(_SENT).iter_rows(named=True)
         sent = ({name: _number(value) for name, value in row.items()} for row in found)

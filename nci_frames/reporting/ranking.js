@@ -21,19 +21,26 @@
         line.append(head);
         const bounds = row.lower === null ? nci.UNDEFINED : `${share(row.lower)} to ${share(row.upper)}`;
         const doubt = row.value !== null && row.supported === false ? " ?" : "";
+        /** @type {[string, Row[string]][]} */
         const cells = [
-          String(row.rank ?? nci.UNDEFINED),
-          row.threshold === null ? nci.UNDEFINED : nci.formatThreshold(Number(row.threshold)),
-          share(row.value) + doubt,
-          bounds,
-          share(row.precision) + (row.precision === null ? "" : doubt),
-          share(row.recall),
-          share(row.pos_fraction),
+          [String(row.rank ?? nci.UNDEFINED), row.rank],
+          [row.threshold === null ? nci.UNDEFINED : nci.formatThreshold(Number(row.threshold)), row.threshold],
+          [share(row.value) + doubt, row.value],
+          [bounds, row.lower],
+          [share(row.precision) + (row.precision === null ? "" : doubt), row.precision],
+          [share(row.recall), row.recall],
+          [share(row.pos_fraction), row.pos_fraction],
         ];
-        for (const text of cells) {
+        for (const [text, value] of cells) {
           const cell = line.insertCell();
           cell.className = "number";
-          cell.textContent = text;
+          if (value === null) cell.textContent = text;
+          else {
+            const data = document.createElement("data");
+            data.value = String(value);
+            data.textContent = text;
+            cell.append(data);
+          }
         }
         line.cells[3].style.fontWeight = row.rank === 1 ? "bold" : "";
         line.insertCell().textContent = against(row);

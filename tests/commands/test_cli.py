@@ -84,7 +84,9 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
 
 #: What is written of a log without folds and segments, and what there is of segments besides.
 TABLES = (
-    "answer", "answer_winners", "area_errors", "area_nodes", "area_winners", "areas", "best",
+    "answer", "answer_over_prevalence", "answer_winners", "area_errors", "area_nodes", "area_winners",
+    "areas",
+    "best",
     "best_certainty", "best_points", "best_winners", "beta_winners", "certainty", "certified", "contenders",
     "counts", "curve_projection", "curves", "decisions", "points", "precision_bands", "precision_uncertainty",
     "projection", "rates", "support", "undefined", "winners",
@@ -158,7 +160,7 @@ def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
 def test_short_names_have_room_in_every_table(width: int) -> None:
     console = Console(file=io.StringIO(), width=width)
-    print_comparison(comparison({"a": (0.82, 0.012), "b": (0.64, 0.004)}), console)
+    print_comparison(comparison({"a": (0.82, 0.012), "b": (0.64, 0.004)}), console, questions=())
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     rows = [line for line in lines if line.startswith("│")]
     assert {line[1:3] for line in rows} == {"a ", "b "}
@@ -170,7 +172,9 @@ def test_short_names_have_room_in_every_table(width: int) -> None:
 def test_long_names_that_begin_alike_are_told_apart_at_80_columns() -> None:
     names = [f"gradient boosted trees, depth 6, learning rate 0.{i}, on all columns" for i in range(3)]
     console = Console(file=io.StringIO(), width=80)
-    print_comparison(comparison({name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(names)}), console)
+    print_comparison(
+        comparison({name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(names)}), console, questions=()
+    )
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
     assert max(map(len, text.splitlines())) <= 80
@@ -248,7 +252,7 @@ main(sys.argv[2:])
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"formats": ["htm"]}, "formats must be one of 'html', 'md', 'json'\n  found: 'htm'"),
+        ({"formats": ["htm"]}, "formats must be one of 'html', 'md', 'json', 'txt'\n  found: 'htm'"),
         ({"formats": []}, "formats must be one or more of html, md, json"),
         ({"tables": ["xlsx"]}, "tables must be one of 'parquet', 'csv', 'md'"),
         ({"charts": ["gif"]}, "charts must be one of 'svg', 'png', 'json'"),

@@ -1,21 +1,13 @@
 """Which models of a comparison may be the best: at own thresholds, in resampled logs, between borders."""
 
-import io
-import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from rich.console import Console
 
 import nci_frames as nf
-from nci_frames.questions.summary import summarise
-from nci_frames.questions.verdicts import name_best
-from nci_frames.reporting.html import render_report
-from nci_frames.reporting.json import render_json
-from nci_frames.reporting.markdown import render_markdown
-from nci_frames.reporting.terminal import print_comparison
 from tests.logs import random_log
 
 # Normal scores are compared at the default threshold.
@@ -116,7 +108,7 @@ def test_only_models_near_the_top_are_resampled() -> None:
 
 
 @pytest.mark.thorough
-def test_the_models_that_may_be_the_best_are_those_of_compare_best() -> None:
+def test_the_models_that_may_be_the_best_are_those_of_compare_best(tmp_path: Path) -> None:
     """Paired where the counts have buckets: two models that differ by noise, and one that is far behind."""
     rng = np.random.default_rng(0)
     label = np.repeat([True, False], [200, 2000])
@@ -148,18 +140,12 @@ def test_the_models_that_may_be_the_best_are_those_of_compare_best() -> None:
         assert dict(own.select("model", "distinguishable").iter_rows()) == {
             "mlp": False, "rf": False, "tree": True
         }  # fmt: skip
-        verdict = summarise(found).answers[1].verdicts["pr_auc"]
-        assert {*verdict.best, *verdict.not_distinguishable} == {"mlp", "rf"}
-        best, other = verdict.best[0], verdict.not_distinguishable[0]
-        assert name_best(verdict) == f"{best}; not distinguishable from it: {other}"
-        if units is not None:
-            assert f"not distinguishable from it: {other}" in render_report(found)
-        assert f"| {best} | {other} |" in render_markdown(found)
-        content = json.loads(render_json(found))["answers"][1]["verdicts"]["pr_auc"]
-        assert content["not_distinguishable"] == [other]
-        console = Console(width=200, record=True, file=io.StringIO())
-        print_comparison(found, console)
-        assert f"at 0.1: {best}; not distinguishable from it: {other}" in console.export_text()
+        asked = found.asking(prevalence=0.1, metric="pr_auc")
+        best, other, _ = asked.answer["model"]
+        assert {best, other} == {"mlp", "rf"}
+        told = f"not significantly better than {other}"
+        for form in ("html", "md", "json", "txt"):
+            assert told in nf.write_report(asked, tmp_path / f"report.{form}").read_text("utf-8"), form
     assert "contenders" in found.tables
 
 

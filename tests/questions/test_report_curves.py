@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 import nci_frames as nf
-from nci_frames.questions.curves import report_curves
+from nci_frames.questions.drawn_curves import report_curves
 from tests.comparisons import MODELS, comparison
 
 

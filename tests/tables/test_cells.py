@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import nci_frames as nf
-from nci_frames.questions.ranked_tables import ranked_tables
+from nci_frames.questions.ranked import ranked_tables
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_comparison
 from nci_frames.tables.cells import Cell, pick_evenly, ranked_cells

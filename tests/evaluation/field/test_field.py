@@ -20,7 +20,8 @@ from nci_frames.jobs.small_segments import (
     small_segments,
     with_small_pooled,
 )
-from nci_frames.questions.summary import segment_areas, summarise
+from nci_frames.questions import segments
+from nci_frames.questions.segments import segment_areas
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
@@ -266,21 +267,21 @@ def test_a_comparison_judges_each_segment_at_its_prevalence(comparison: nf.Compa
 
 
 def test_a_report_shows_segments_at_their_prevalence(comparison: nf.Comparison) -> None:
-    summary = summarise(comparison)
-    assert summary.traffic is not None
+    mixed = segments.traffic(comparison)
+    assert mixed is not None
     areas = segment_areas(comparison)
     assert {names[KEY] for names, _ in areas} == set(SEGMENTS)
     for names, rows in areas:
         assert rows["prevalence"].unique().to_list() == [ETAS[names[KEY]]]
-    text = render_markdown(comparison)
-    assert "PR-AUC of every segment at its own prevalence in the field." in text
-    assert "All traffic, with the shares and prevalences of its segments, at threshold 0:" in text
+    text = render_markdown(comparison).replace("\\", "")
+    assert "PR-AUC by segment, each at its own prevalence in the field" in text
+    assert "All traffic, with the shares and prevalences of its segments: F1" in text
     content = json.loads(render_json(comparison))
     schema = json.loads((Path(__file__).parents[3] / "docs" / "report.schema.json").read_text())
     jsonschema.validate(content, schema)
-    assert [row["value"] for row in content["traffic"]] == summary.traffic["value"].to_list()
-    told = {entry["segment"][KEY]: entry["prevalence"] for entry in content["segments"]}
-    assert told == ETAS
+    told = content["questions"]
+    assert [row["value"] for row in told["traffic"]["rows"]] == mixed["value"].to_list()
+    assert {row[KEY]: row["prevalence"] for row in told["segment-areas"]["rows"]} == ETAS
 
 
 @pytest.mark.thorough
@@ -293,9 +294,9 @@ def test_a_page_shows_segments_at_their_prevalence(comparison: nf.Comparison) ->
 @pytest.mark.thorough
 def test_without_shares_a_report_has_no_traffic() -> None:
     bare = nf.compare_models(COUNTS, prevalence={KEY: ETAS}, threshold=0.0, segments=KEY, repeats=20)
-    assert summarise(bare).traffic is None
+    assert segments.traffic(bare) is None
     assert "All traffic" not in render_markdown(bare)
-    assert json.loads(render_json(bare))["traffic"] is None
+    assert "traffic" not in json.loads(render_json(bare))["questions"]
 
 
 def test_a_field_without_its_segments_is_refused() -> None:
@@ -405,7 +406,9 @@ def test_a_bad_file_of_prevalences_is_refused(tmp_path: Path, content: str | Non
 
 @pytest.mark.thorough
 def test_a_threshold_that_was_not_counted_leaves_points_undefined() -> None:
-    found = nf.compare_models(COUNTS, prevalence=FIELD, threshold=0.25, segments=KEY, repeats=20)
+    found = nf.compare_models(
+        COUNTS, prevalence=FIELD, segments=KEY, repeats=20, question=nf.Question(threshold=0.25)
+    )
     assert found.field_projection is not None
     assert found.field_projection["value"].null_count() == len(found.field_projection)
     assert found.field_areas is not None

@@ -17,8 +17,8 @@ from nci_frames.commands.cli import main as command
 from nci_frames.jobs import counting_units
 from nci_frames.jobs.report import ReportJob, run_report
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.spread import fold_spread
-from nci_frames.questions.verdicts import read_independence
+from nci_frames.questions.folds import fold_spread
+from nci_frames.questions.how_sure import read_independence
 from tests.logs import repeated_log
 from tests.oracles import areas_by_hand
 
@@ -238,7 +238,7 @@ def test_without_units_bounds_are_those_of_one_repeat_and_there_are_no_tests() -
         middle = (hits + z * z / 2) / (rows + z * z)
         half = z / (rows + z * z) * np.sqrt(hits * (rows - hits) / rows + z * z / 4)
         assert (row["tpr_lower"], row["tpr_upper"]) == pytest.approx((middle - half, middle + half))
-    told = read_independence(None, repeats=3)
+    told = read_independence(comparison)
     assert "3 repeats" in told
     assert "no unit" in told.lower()
 
@@ -285,16 +285,17 @@ def report(folder: Path, *options: str) -> tuple[str, dict[str, Any], str]:
 @pytest.mark.thorough
 def test_a_report_averages_over_repeats_and_shows_their_spread(tmp_path: Path) -> None:
     said, content, page = report(tmp_path, "--repeat", "repeat", "--fold", "fold", "--unit", "unit")
-    for text in (said, content["independence"], page):
+    for text in (said, *content["questions"]["independence"]["sentences"], page):
         assert "Rows are scored in 3 repeats" in text
     rows = [row for row in content["tables"]["pr_auc"] if row["prevalence"] == 0.2]
     assert [row["model"] for row in rows] == ["a", "b"]
     for row in rows:
         wanted = np.mean(areas_by_hand("pr_auc", row["model"], 0.2))
         assert row["value"] == pytest.approx(wanted, abs=1e-12)
-    spread = content["tables"]["spread"]
-    assert spread == fold_spread(compared())
-    assert page.count("SD of repeats") == 1
+    spread = fold_spread(compared())
+    assert spread is not None
+    assert content["questions"]["spread"]["rows"] == spread.to_dicts()
+    assert page.count("fold\\_std") == 1
 
 
 @pytest.mark.thorough
@@ -307,7 +308,9 @@ def test_rows_scored_several_times_are_found_without_a_key_of_repeats(tmp_path: 
         )
     )  # fmt: skip
     assert found.comparison.unit_rows == 3
-    said = json.loads((tmp_path / "out/report.json").read_text("utf-8"))["independence"]
+    said = json.loads((tmp_path / "out/report.json").read_text("utf-8"))["questions"]["independence"][
+        "sentences"
+    ][0]
     assert "Every unit has 3 rows of each model" in said
     assert "n is the number of units, not of rows" in said
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 import nci_frames as nf
-from nci_frames.questions.summary import summarise
+from nci_frames.questions.answer_lines import answer_lines
 from nci_frames.reporting.live import live_numbers
 from tests.logs import in_buckets
 
@@ -73,9 +73,7 @@ def test_few_buckets_of_a_class_have_a_probability_and_a_doubt() -> None:
 def test_a_report_without_bounds_shows_none() -> None:
     counts = _few_units_of_positives(1)
     comparison = nf.compare_models(counts, prevalence=[0.01, 0.1], threshold=1.0, repeats=50)
-    numbers = live_numbers(comparison)
-    assert [len(point) for point in numbers["points"]] == [4, 4]
-    assert {len(point) for points in numbers["best"] for point in points} == {3}
-    assert numbers["tested"]["probability"] == [[None, None]] * 2
-    (answer, *_) = summarise(comparison).answers
-    assert [verdict.probability for verdict in answer.verdicts.values()] == [None] * 3
+    assert comparison.answer.select("lower", "upper").null_count().row(0) == (2, 2)
+    sent = live_numbers(comparison)["answers"][0]["models"]["columns"]
+    assert sent["lower"]["values"] == sent["upper"]["values"] == [None]
+    assert not any("95 %" in line for line in answer_lines(comparison.said))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nci_frames.questions.figures import report_figures, shown_models
-from nci_frames.questions.log_tables import MOST_MODELS
+from nci_frames.questions.log_tables import MOST_MODELS, shown_models
+from nci_frames.questions.report import report_charts
 from tests.comparisons import comparison
 
 
@@ -18,7 +18,5 @@ def test_the_models_shown_are_those_nearest_to_the_top() -> None:
 @pytest.mark.thorough
 def test_every_chart_holds_at_most_5000_rows() -> None:
     models = {f"m{i:02d}": (0.9 - i / 50, 0.3 / 1.2**i) for i in range(16)}
-    figures = report_figures(comparison(models, segments=["DE", None]))
-    for figure in figures:
-        spec = figure.draw().to_dict(validate=False)
-        assert 0 < sum(map(len, spec["datasets"].values())) <= 5_000, figure.name
+    for name, chart in report_charts(comparison(models, segments=["DE", None])).items():
+        assert 0 < sum(map(len, chart.to_dict(validate=False)["datasets"].values())) <= 5_000, name
