@@ -69,15 +69,16 @@ def settled(page):
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def move(page, eta=None, beta=None):
-    """Put the sliders somewhere, and return the exact prevalence and beta that the page then shows."""
-    for name, step in (("prevalence", eta), ("beta", beta)):
+def move(page, eta=None, asked=None):
+    """Put the sliders somewhere, in thousandths of their length; return the prevalence of the page."""
+    for name, step in (("prevalence", eta), ("asked", asked)):
         if step is not None:
             page.locator(f"#{name}-slider").evaluate(
-                "(s, value) => { s.value = value; s.dispatchEvent(new Event('input')); }", step
+                "(s, at) => { s.value = Math.round(s.max * at / 1000); s.dispatchEvent(new Event('input')); }",
+                step,
             )
     settled(page)
-    return page.evaluate("[nci.state.prevalence, nci.state.beta]")
+    return page.evaluate("nci.values.eta()")
 
 
 def cells(page, table):

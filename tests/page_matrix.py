@@ -133,13 +133,12 @@ def unanswered(page: Page, tables: Comparison) -> list[str]:
     page.locator(".chip", has_text="1 in 10").last.click()
     settled(page)
     text = first_screen(page)
-    best = tables.best.filter(prevalence=0.1, beta=1.0, rank=1).row(0, named=True)
+    best = tables.asking(prevalence=0.1).answer.row(0, named=True)
     low, high = (format_value(best[side]) for side in ("lower", "upper"))
     answers = {
-        "which": [f"At 1 in 10 (η = 0.1), use {best['model']} at threshold {best['threshold']:g}"],
-        "how sure": [f"F1 {format_value(best['value'])} ({low} to {high})."],
-        "share": ["Best in "],
-        "from where": ["is better", "No other model is better at any prevalence"],
+        "which": [f"choose {best['model']}, threshold {best['threshold']:g}"],
+        "how sure": [f"F1 {format_value(best['value'])} (95 %: {low} to {high})"],
+        "from where": ["the order changes with the prevalence", "leads in this log at every prevalence"],
     }
     return [question for question, words in answers.items() if not any(word in text for word in words)]
 

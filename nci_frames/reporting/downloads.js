@@ -21,10 +21,11 @@
     const chart = nci.chartOf(box);
     if (!chart) return "";
     const sets = [...chart.sets].map(([name, layer]) => {
-      const rows = chart.view.data(name);
+      // Of the models: what is drawn where nobody knows has none.
+      const rows = chart.view.data(name).filter((row) => (row.model ?? null) !== null);
       return { layer, rows, columns: new Set(rows.flatMap((row) => Object.keys(row)).filter((column) => !PLACES.has(column))) };
     });
-    // Of the models; and what is drawn of a table is not saved beside the whole table.
+    // What is drawn of a table is not saved beside the whole table.
     const whole = sets.filter((set) => set.columns.has("model") &&
       !sets.some((other) => other.columns.size > set.columns.size && [...set.columns].every((column) => other.columns.has(column))));
     const rows = whole.flatMap(({ layer, rows, columns }) =>

@@ -123,7 +123,7 @@ def test_hostile_names_stay_text_wherever_the_sliders_go(visit):
     for step in range(0, 1001, 250):
         move(visit.page, step, step)
         named.add(visit.page.locator("#live-answer strong").inner_text())
-        assert visit.page.locator("#live-answer :not(strong, small)").count() == 0
+        assert visit.page.locator("#live-answer :not(p, strong)").count() == 0
         assert visit.page.locator("#table-live img, #table-live script").count() == 0
     assert len(named & set(MODELS)) > 2
     assert {row[0][0] for row in cells(visit.page, "table-live")} == {*MODELS, "empty"}
@@ -171,11 +171,11 @@ def test_names_that_a_chart_cannot_hold_are_drawn_and_follow_the_sliders(browser
 
 
 def _values(page, step):
-    """Return the first value of each model's curve of F-beta, once the slider of beta stands there."""
-    move(page, beta=step)
+    """Return the first value of each model's curve of F-beta, once the slider of prevalence stands there."""
+    move(page, step)
     return page.evaluate(
         """() => {
-             const chart = nci.chartOf(document.querySelector("[data-spec='spec-f-own']"));
+             const chart = nci.chartOf(document.querySelector("[data-spec='spec-f-beta']"));
              const rows = chart.view.data(chart.source);
              return chart.models.map(model => [model, rows.find(row => row.model === model).value]);
            }"""

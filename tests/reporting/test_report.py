@@ -177,7 +177,8 @@ def test_the_answer_is_in_plain_words(page):
     assert "choose boosted trees, threshold 0.5: F1 0.713 (95 %: 0.701 to 0.724)" in text
     leads = re.search(
         r"By F1 at threshold 0.5 the order changes: forest leads from 10⁻⁴ to 0.0163; boosted trees leads "
-        r"from 0.0163 \((0.01\d+) to (0.01\d+)\) to 0.246; logistic leads from 0.246 \(0.2\d+ to 0.\d+\) to 0.501. "
+        r"from 0.0163 \((0.01\d+) to (0.01\d+)\) to 0.246; logistic leads from 0.246 \(0.2\d+ to 0.\d+\) "
+        "to 0.501. "
         "These borders are exact for this log. In brackets: where they are in 95 % of the resampled logs",
         text,
     )
