@@ -1,5 +1,6 @@
 """The size of a test set -> the share of studies of this size that are as precise as required."""
 
+import bisect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -100,13 +101,10 @@ def half_width_at(interval: Interval, level: float, rate: float, rows: int) -> f
 
 def _fewest(enough: Callable[[int], bool]) -> int:
     """Return a number of rows that is enough, while one fewer is not."""
-    low, high = 0, 1
+    high = 1
     while not enough(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+        high *= 2
+    return high // 2 + 1 + bisect.bisect_left(range(high // 2 + 1, high), x=True, key=enough)
 
 
 def _rows_for(interval: Interval, level: float, rate: float, variation: float) -> int:

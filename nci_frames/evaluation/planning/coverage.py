@@ -78,21 +78,12 @@ def interval_coverage(
     """
     rates = number_list(rate)
     check_whole("trials", trials, 1, _MOST_ROWS)
-    found = [_outcomes("rate", p, trials, interval, level) for p in rates]
-    table = pl.DataFrame(
-        {
-            "interval": [interval] * len(rates),
-            "level": [float(level)] * len(rates),
-            "trials": [trials] * len(rates),
-            "rate": rates,
-            "coverage": [
-                float(chance[_encloses(lower, upper, p)].sum())
-                for p, (chance, lower, upper) in zip(rates, found, strict=True)
-            ],
-            "width": [float((chance * (upper - lower)).sum()) for chance, lower, upper in found],
-        },
-        schema=INTERVAL_COVERAGE.dtypes(),
-    )
+    rows = []
+    for p in rates:
+        chance, lower, upper = _outcomes("rate", p, trials, interval, level)
+        covered = float(chance[_encloses(lower, upper, p)].sum())
+        rows.append((interval, float(level), trials, p, covered, float((chance * (upper - lower)).sum())))
+    table = pl.DataFrame(rows, schema=INTERVAL_COVERAGE.dtypes(), orient="row")
     return INTERVAL_COVERAGE.finish(table)
 
 
@@ -180,17 +171,9 @@ def band_coverage(
     last = np.searchsorted(fpr_lower, tpr_upper * (fpr / tpr) * (1 + 1e-12), side="right")
     up_to = np.concatenate([[0.0], np.cumsum(fpr_chance)])
     fitting = np.maximum(up_to[last] - up_to[first], 0.0)
-    table = pl.DataFrame(
-        {
-            "interval": [interval],
-            "level": [float(level)],
-            "tpr_coverage": [of_tpr],
-            "fpr_coverage": [of_fpr],
-            "corollary": [float(level) ** 2],
-            "box_coverage": [of_tpr * of_fpr],
-            "band_coverage": [float((chance * fitting).sum())],
-        }
-    )
+    box, band = of_tpr * of_fpr, float((chance * fitting).sum())
+    row = (interval, float(level), of_tpr, of_fpr, float(level) ** 2, box, band)
+    table = pl.DataFrame([row], schema=BAND_COVERAGE.dtypes(), orient="row")
     return BAND_COVERAGE.finish(table)
 
 

@@ -199,9 +199,11 @@ def _compared(models: list[Replicates], sign: int, level: float, *, simultaneous
     drawn /= scale
     results = {name: np.full(value.shape, np.nan) for name in ("difference", "lower", "upper", "p_value")}
     doubtful = np.zeros(value.shape, np.bool_)
+    # A value that is undefined in a few logs tells nothing there.
+    known = np.where(np.isnan(drawn), value[:, None], drawn)
     cases = [
-        _contenders(value[:, c], drawn[:, :, c], moved[:, c], freedom[:, c], told[:, c])
-        for c in range(value.shape[1])
+        Contenders.of(value[some, c], known[some, :, c], moved[some, c], freedom[some, c])
+        for c, some in enumerate(told.T)
     ]
     groups = np.zeros(value.shape, np.int64)
     some = [place for place in range(len(cases)) if told[:, place].any()]
@@ -251,13 +253,6 @@ def _scale(value: Floats) -> Floats:
     """Return a power of two for each case, near its values: their squares must be numbers, and not 0."""
     largest = np.abs(np.where(np.isnan(value), 0.0, value)).max(axis=0)
     return np.asarray(np.ldexp(1.0, np.frexp(largest)[1] - 1))
-
-
-def _contenders(value: Floats, drawn: Floats, moved: Floats, freedom: Floats, told: Flags) -> Contenders:
-    """Return the models of one case whose value is known."""
-    # A value that is undefined in a few logs tells nothing there.
-    known = np.where(np.isnan(drawn[told]), value[told, None], drawn[told])
-    return Contenders.of(value[told], known, moved[told], freedom[told])
 
 
 def _moved(models: list[Replicates]) -> Floats:

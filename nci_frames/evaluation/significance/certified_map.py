@@ -1,7 +1,5 @@
 """Counts -> where one model is certified to have the best F-beta, and where several may, or nobody knows."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 
@@ -26,18 +24,8 @@ _SMALLEST, _FAR = 1e-6, 1e6
 _CELLS = ("tp", "fp", "fn", "tn")
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The models that may be the best at a value or in a range of lambda, or why nobody knows."""
-
-    models: tuple[str | None, ...]
-    reason: str | None
-
-    @property
-    def verdict(self) -> str:
-        if self.reason is not None:
-            return "unknown"
-        return "certified" if len(self.models) == 1 else "several"
+#: The models that may be the best at a value of lambda, and why nobody knows.
+_Place = tuple[tuple[str | None, ...], str | None]
 
 
 @checked
@@ -208,34 +196,33 @@ def _place(models: pl.DataFrame, at: float) -> _Place:
     why = best["why"]
     if why is None and at > best["reach"] * (1 + 1e-9):
         why = TOO_FEW_ABOVE.format(f"{best['reach']:.2g}")
-    return _Place(tuple(named), why or best["reason"])
+    return tuple(named), why or best["reason"]
 
 
 def _merged(places: list[_Place], tested: list[float]) -> pl.DataFrame:
     """Return the ranges between the tested values, with the models of both ends."""
-    last = places[-1]
-    ends = [*places[1:], last]
+    ends = [*places[1:], places[-1]]
     rows: list[tuple[float, float, _Place]] = []
     for start, end, left, right in zip(tested, [*tested[1:], np.inf], places, ends, strict=True):
         # Beyond the last value, support has ended unless it never does.
-        untold = left.reason or right.reason
+        untold = left[1] or right[1]
         if end == np.inf and untold is None and len(tested) > 1 and start < _FAR * tested[-2]:
             untold = TOO_FEW_ABOVE.format(f"{start:.2g}")
-        here = (
-            _Place((), untold)
-            if untold
-            else _Place(tuple(sorted({*left.models, *right.models}, key=str)), None)
-        )
-        if rows and rows[-1][2].models == here.models and (rows[-1][2].reason is None) == (untold is None):
+        models = () if untold else tuple(sorted({*left[0], *right[0]}, key=str))
+        # Of neighbours that nobody knows the first reason is given.
+        if rows and rows[-1][2][0] == models and (rows[-1][2][1] is None) == (untold is None):
             rows[-1] = (rows[-1][0], end, rows[-1][2])
         else:
-            rows.append((start, end, here))
-    return pl.DataFrame(
-        [
-            (start, end, here.verdict, model, here.reason)
-            for start, end, here in rows
-            for model in (here.models or (None,))
-        ],
-        schema=CERTIFIED_MAP.dtypes(),
-        orient="row",
-    )
+            rows.append((start, end, (models, untold)))
+    listed = [
+        (start, end, _verdict(models, untold), model, untold)
+        for start, end, (models, untold) in rows
+        for model in (models or (None,))
+    ]
+    return pl.DataFrame(listed, schema=CERTIFIED_MAP.dtypes(), orient="row")
+
+
+def _verdict(models: tuple[str | None, ...], untold: str | None) -> str:
+    if untold is not None:
+        return "unknown"
+    return "certified" if len(models) == 1 else "several"

@@ -26,7 +26,6 @@ __all__ = ["cross_fit"]
 Rows = NDArray[np.int64]
 Places = NDArray[np.intp]
 
-_VALUES_AT_A_TIME = 1 << 21
 _TOO_FEW = "a class has fewer than two rows"
 _UNDEFINED = "undefined in every half"
 
@@ -191,18 +190,11 @@ class _Wanted:
             # At prevalence 1 everything is precise, whatever beta is.
             envelope = f_beta_envelope(tpr, fpr)
             return envelope.lines[envelope.at(np.nan_to_num(ratio, nan=0.0, posinf=np.inf))]
-        sign, cases = better_sign(self.metric.metric), len(self.prevalence)
-        best, highest = np.zeros(cases, np.intp), np.full(cases, -np.inf)
-        for some in np.array_split(np.arange(len(tpr)), len(tpr) * cases // _VALUES_AT_A_TIME + 1):
-            shape = (len(some), cases)
-            rates = (np.broadcast_to(rate[some, None], shape) for rate in (tpr, fpr))
-            values = sign * self.values(*rates)
-            values = np.where(np.isnan(values), -np.inf, values)
-            first = values.argmax(axis=0)
-            value = values[first, np.arange(cases)]
-            best = np.where(value > highest, some[first], best)
-            highest = np.maximum(highest, value)
-        return best
+        # Thresholds are a few thousand at most: ``steps_of_recall``.
+        shape = (len(tpr), len(self.prevalence))
+        rates = (np.broadcast_to(rate[:, None], shape) for rate in (tpr, fpr))
+        values = better_sign(self.metric.metric) * self.values(*rates)
+        return np.asarray(np.where(np.isnan(values), -np.inf, values).argmax(axis=0))
 
 
 def _fitted(sampler: Sampler[Any], wanted: _Wanted, logs: Resampling) -> pl.DataFrame:

@@ -19,6 +19,7 @@ Method = Literal["score", "newcombe", "delong", "delong_logit"]
 
 #: With fewer rows of a class than this the interval is given, but said to be doubtful.
 _FEW = 50
+_WORDS = {2: "two"}
 
 
 @checked
@@ -116,11 +117,7 @@ def auc_interval(
     else:
         lower, upper = _on_logit_scale(value, z * error)
         error = np.where(np.isnan(lower), np.nan, error)
-    names = ("value", "std_error", "lower", "upper")
-    columns = {
-        name: pl.Series(column, nan_to_null=True)
-        for name, column in zip(names, (value, error, lower, upper), strict=True)
-    }
+    columns = {"value": value, "std_error": error, "lower": lower, "upper": upper}
     least = 2 if method.startswith("delong") else 1
     reasons = [
         _reason(pair, least, separated=gone, certain=no_width)
@@ -128,7 +125,7 @@ def auc_interval(
     ]
     table = found.groups.with_columns(
         pl.lit(method).alias("method"),
-        *(column.alias(name) for name, column in columns.items()),
+        *(pl.Series(name, column, nan_to_null=True) for name, column in columns.items()),
         pl.Series("reason", reasons, pl.String),
     )
     return AUC_INTERVALS.finish(table)
@@ -139,7 +136,8 @@ def _reason(rows: tuple[int, int], least: int, *, separated: bool, certain: bool
     for fewest, meaning in ((least, ""), (_FEW, ": the interval may cover less than its level")):
         for number, name in zip(rows, ("positives", "negatives"), strict=True):
             if number < fewest:
-                return f"no {name}" if fewest == 1 else f"fewer than {_number(fewest)} {name}{meaning}"
+                few = f"fewer than {_WORDS.get(fewest, fewest)} {name}{meaning}"
+                return f"no {name}" if fewest == 1 else few
         if separated:
             return "the classes are separated completely: there is no interval on the logit scale"
     if certain:
@@ -147,17 +145,13 @@ def _reason(rows: tuple[int, int], least: int, *, separated: bool, certain: bool
     return None
 
 
-def _number(number: int) -> str:
-    return "two" if number == 2 else str(number)
-
-
 def _on_logit_scale(value: Floats, half: Floats) -> tuple[Floats, Floats]:
     """Return the bounds; NaN where the logit is infinite."""
+    from scipy.special import expit, logit  # noqa: PLC0415  (what does not need it does not wait for it)
+
     with np.errstate(invalid="ignore", divide="ignore"):
-        factor = np.exp(half / (value * (1 - value)))
-        odds = np.where((value > 0) & (value < 1), value / (1 - value), np.nan)
-        lower, upper = odds / factor, odds * factor
-        return lower / (1 + lower), 1 / (1 + 1 / upper)
+        apart = half / (value * (1 - value))
+        return expit(logit(value) - apart), expit(logit(value) + apart)
 
 
 def _delong(histogram: Histogram) -> tuple[float, float]:

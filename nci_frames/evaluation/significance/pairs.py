@@ -7,8 +7,8 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences, check_level, check_repeats, check_seed
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.projection.projection import project_rates
-from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.projection.projection import project_checked
+from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.schemas import PAIR_COMPARISONS, PAIRS, collect
 from nci_frames.schemas.checked import checked
@@ -119,58 +119,50 @@ def compare_pairs(
     frame = collect(pairs, PAIRS)
     names = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in _CELLS]
     identity = ["model_a", "model_b", *PAIRS.keys(frame.columns), "threshold_a", "threshold_b"]
+    columns = [*identity, *(name for name in PAIR_COMPARISONS.fixed if name not in identity)]
+    if frame.is_empty():
+        return PAIR_COMPARISONS.empty(frame.select(identity)).select(columns)
+    tails = [(1 - level) / 2, (1 + level) / 2]
     tables = []
-    for place in range(len(frame)):
-        row = frame[place]
-        cells = row.select(names).to_numpy()[0].astype(np.float64)
+    for row in frame.iter_slices(1):
         group = row.select(identity)
         rng = stream(seed, group.row(0, named=True))
-        table = _compared(cells[:4], cells[4:], metric, prevalence, beta, level, repeats, rng)
+        classes = row.select(names).to_numpy().astype(np.float64).reshape(2, 4)
+        shares = [_drawn(cells, repeats, rng) for cells in classes]
+        # Of each model.
+        (cases, a), (_, b) = (
+            _values(
+                shares[0][:, [0, own]].sum(axis=1), shares[1][:, [0, own]].sum(axis=1), classes.sum(axis=1),
+                metric, prevalence, beta,
+            )
+            for own in (1, 2)
+        )  # fmt: skip
+        table = _compared(cases, a, b, classes, tails)
         tables.append(group[np.zeros(len(table), np.int64)].hstack(table))
-    order = [*identity[:-2], "prevalence", "beta"]
-    columns = [*identity, *(name for name in PAIR_COMPARISONS.fixed if name not in identity)]
-    if not tables:
-        return PAIR_COMPARISONS.empty(frame.select(identity)).select(columns)
-    return pl.concat(tables).select(columns).sort(order, maintain_order=True)
+    return pl.concat(tables).select(columns).sort(*identity[:-2], "prevalence", "beta", maintain_order=True)
 
 
-def _compared(
-    positives: Floats,
-    negatives: Floats,
-    metric: str | pl.Expr,
-    prevalence: Prevalences,
-    beta: float | Sequence[float],
-    level: float,
-    repeats: int,
-    rng: np.random.Generator,
-) -> pl.DataFrame:
-    """Compare the two models of one pair."""
-    drawn = [rng.dirichlet(cells + _PRIOR, repeats) for cells in (positives, negatives)]
-    # The log itself comes first, then the draws.
+def _drawn(cells: Floats, repeats: int, rng: np.random.Generator) -> Floats:
+    """Return the shares of the cells of a class: those of the log itself first, then the draws."""
+    draws = rng.dirichlet(cells + _PRIOR, repeats)
     with np.errstate(invalid="ignore"):
-        shares = [
-            np.vstack([cells / cells.sum(), draws])
-            for cells, draws in zip((positives, negatives), drawn, strict=True)
-        ]
-    tpr, fpr = ([share[:, 0] + share[:, 1], share[:, 0] + share[:, 2]] for share in shares)
-    sizes = positives.sum(), negatives.sum()
-    cases, a = _values(tpr[0], fpr[0], sizes, metric, prevalence, beta)
-    _, b = _values(tpr[1], fpr[1], sizes, metric, prevalence, beta)
-    difference = a - b
-    tails = [(1 - level) / 2, (1 + level) / 2]
+        return np.vstack([cells / cells.sum(), draws])
+
+
+def _compared(cases: pl.DataFrame, a: Floats, b: Floats, classes: Floats, tails: list[float]) -> pl.DataFrame:
+    """Compare the values of the two models of one pair, of shape (1 + draws, cases)."""
+    positives, negatives = classes
+    sizes, difference = classes.sum(axis=1), a - b
     # At FPR 0 and prevalence 0 a metric may be undefined in every draw.
-    undefined = np.isnan(difference).any(axis=0) | (min(sizes) == 0)
+    undefined = np.isnan(difference).any(axis=0) | (sizes.min() == 0)
     lower, upper = np.quantile(np.where(undefined, 0, difference[1:]), tails, axis=0)
     p_value = _p_values(difference, cases, positives, negatives)
     why = "the metric is undefined for one of the models"
-    if min(sizes) == 0:
+    if sizes.min() == 0:
         why = f"the group has no {'positives' if sizes[0] == 0 else 'negatives'}"
-    bounds = {
-        "lower": np.where(undefined, np.nan, lower),
-        "upper": np.where(undefined, np.nan, upper),
-        "p_value": np.where(undefined, np.nan, p_value),
-    }
-    shown = {"value_a": a[0], "value_b": b[0], "difference": difference[0], **bounds}
+    shown = {"value_a": a[0], "value_b": b[0], "difference": difference[0]}
+    bounds = {"lower": lower, "upper": upper, "p_value": p_value}
+    shown |= {name: np.where(undefined, np.nan, values) for name, values in bounds.items()}
     return cases.with_columns(
         *(pl.Series(name, values, nan_to_null=True) for name, values in shown.items()),
         pl.Series("supported", ~undefined),
@@ -181,31 +173,29 @@ def _compared(
 def _values(
     tpr: Floats,
     fpr: Floats,
-    sizes: tuple[float, float],
+    sizes: Floats,
     metric: str | pl.Expr,
     prevalence: Prevalences,
     beta: float | Sequence[float],
 ) -> tuple[pl.DataFrame, Floats]:
     """Return the cases, and the metric at each pair of rates, of shape (rates, cases)."""
     positives, negatives = sizes
-    counts = pl.DataFrame(
-        {
-            "model": [""] * len(tpr),
-            "draw": np.arange(len(tpr)),
-            "threshold": np.zeros(len(tpr)),
-            "tp": np.nan_to_num(tpr * positives),
-            "fp": np.nan_to_num(fpr * negatives),
-            "fn": np.nan_to_num((1 - tpr) * positives),
-            "tn": np.nan_to_num((1 - fpr) * negatives),
-        }
+    cells = {
+        "tp": tpr * positives, "fp": fpr * negatives, "fn": (1 - tpr) * positives, "tn": (1 - fpr) * negatives
+    }  # fmt: skip
+    counts = pl.DataFrame({name: np.nan_to_num(values) for name, values in cells.items()}).select(
+        pl.lit("").alias("model"),
+        pl.int_range(pl.len()).alias("draw"),
+        pl.lit(0.0).alias("threshold"),
+        pl.all(),
     )
-    observed = positives / (positives + negatives) if positives + negatives else None
-    rates = compute_rates(counts).with_columns(
+    observed = positives / sizes.sum() if sizes.any() else None
+    rates = rates_of(counts).with_columns(
         observed_prevalence=pl.lit(observed, pl.Float64),
         tpr=pl.Series(tpr, nan_to_null=True),
         fpr=pl.Series(fpr, nan_to_null=True),
     )
-    table = project_rates(rates, metrics=metric, prevalence=prevalence, beta=beta)
+    table = project_checked(rates, metrics=metric, prevalence=prevalence, beta=beta, flagged=False)
     values = table["value"].fill_null(np.nan).to_numpy().reshape(len(tpr), -1)
     return table.head(values.shape[1]).select("metric", "prevalence", "beta"), values
 
