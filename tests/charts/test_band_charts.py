@@ -5,9 +5,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts.theme import PALETTE
-from tests.chart_specs import panel_layer, panel_rows, without_data
-from tests.comparisons import HOSTILE
+from tests.chart_specs import panel_layer, panel_rows
 
 GRID = [0.0, 0.001, 0.01, 0.1]
 
@@ -52,28 +50,6 @@ def test_an_undefined_width_leaves_the_curve():
     assert {row["label"] for row in panel_rows(spec)} == {None, "Δ undefined"}
 
 
-def test_panels_have_the_colours_of_their_models_and_no_legend():
-    spec = nf.chart_precision_uncertainty(*frames()).to_dict()
-    colour = panel_layer(spec, "lines")["encoding"]["color"]
-    assert colour["scale"] == {"domain": ["a", "b"], "range": list(PALETTE[:2])}
-    assert colour["legend"] is None
-    assert spec["facet"]["field"] == "model"
-
-
-def test_the_observed_prevalence_is_marked():
-    spec = nf.chart_precision_uncertainty(*frames(), observed=0.5).to_dict()
-    assert {row["observed"] for row in panel_rows(spec) if row["label"]} == {0.5}
-    assert "observed 0.5" in spec["title"]["subtitle"]
-    assert panel_layer(spec, "lines")["encoding"]["x"]["scale"]["domain"][1] == 0.5
-
-
-def test_hostile_names_occur_only_as_data():
-    spec = nf.chart_precision_uncertainty(*frames(HOSTILE)).to_dict()
-    assert {row["model"] for row in panel_rows(spec)} == set(HOSTILE)
-    rest = repr(without_data(spec))
-    assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
-
-
 def test_frames_that_do_not_belong_together_are_refused():
     band, widest = frames()
     with pytest.raises(ParameterError, match=r"different models\n.*'b' in only one of them"):
@@ -106,18 +82,6 @@ def test_sub_samples_are_shown_as_the_study_has_them():
         encoding = panel_layer(spec, name)["encoding"]
         assert (encoding["y"]["field"], encoding["y2"]["field"]) == ends
     assert panel_layer(spec, "lines")["encoding"]["y"]["field"] == "adjusted"
-
-
-def test_the_tooltip_has_the_five_numbers_of_the_sub_samples():
-    tooltip = panel_layer(nf.chart_subsamples(study()).to_dict(), "targets")["encoding"]["tooltip"]
-    assert {"min", "q25", "mean", "q75", "max", "adjusted"} <= {t["field"] for t in tooltip}
-
-
-def test_hostile_names_of_sub_sampled_models_occur_only_as_data():
-    spec = nf.chart_subsamples(study(HOSTILE)).to_dict()
-    assert {row["model"] for row in panel_rows(spec)} == set(HOSTILE)
-    rest = repr(without_data(spec))
-    assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
 
 
 def test_sub_samples_of_two_prevalences_are_refused():

@@ -18,8 +18,8 @@ from nci_frames.charts import (
     chart_pr_auc_over_prevalence,
 )
 from nci_frames.charts.parts.theme import DASHES, PALETTE, model_style
-from tests.chart_specs import layer, rows_of, without_data
-from tests.comparisons import HOSTILE, MODELS, altered, comparison
+from tests.chart_specs import layer, rows_of
+from tests.comparisons import MODELS, altered, comparison
 from tests.fuzz.calls import calls
 
 ETA = 0.01
@@ -44,52 +44,11 @@ def drawn(name):
     return DRAW[name](comparison()).to_dict()
 
 
-@every_chart
-def test_axes_are_logarithmic_across_and_from_0_to_1_upwards(name):
-    encoding = layer(drawn(name), "lines")["encoding"]
-    assert encoding["x"]["scale"]["type"] == "log"
-    assert encoding["x"]["field"] == ("beta" if name == "f_beta" else "prevalence")
-    assert encoding["y"]["field"] == "value"
-    assert encoding["y"]["scale"]["domain"] == [0, 1]
-
-
-@every_chart
-def test_models_are_sorted_and_keep_their_colours(name):
-    scale = layer(drawn(name), "lines")["encoding"]["color"]["scale"]
-    assert scale["domain"] == sorted(MODELS)
-    assert scale["range"] == list(PALETTE[: len(MODELS)])
-
-
 @pytest.mark.thorough
 @every_chart
 def test_an_undefined_model_keeps_its_place_in_the_legend(name):
     spec = DRAW[name](comparison({**MODELS, "aa undefined": (None, 0.1)})).to_dict()
     assert layer(spec, "lines")["encoding"]["color"]["scale"]["domain"][0] == "aa undefined"
-
-
-@every_chart
-def test_tooltips_show_six_digits_and_belong_to_points_not_to_lines(name):
-    spec = drawn(name)
-    tooltip = layer(spec, "targets")["encoding"]["tooltip"]
-    assert tooltip[0]["field"] == "model"
-    assert {t["format"] for t in tooltip[1:]} == {".6~g"}
-    assert "tooltip" not in layer(spec, "lines")["encoding"]
-
-
-@every_chart
-def test_a_click_on_the_legend_highlights(name):
-    spec = drawn(name)
-    chosen = next(p for p in spec["params"] if p["name"] == "chosen")
-    assert chosen["bind"] == "legend"
-    assert chosen["select"]["fields"] == ["model"]
-    assert layer(spec, "lines")["encoding"]["opacity"]["condition"]["param"] == "chosen"
-
-
-@pytest.mark.parametrize("name", OVER_PREVALENCE)
-def test_the_observed_prevalence_is_a_labelled_rule(tables, name):
-    spec = DRAW[name](tables, observed=0.02).to_dict()
-    assert rows_of(spec, "rule") == [{"prevalence": 0.02, "label": "observed 0.02"}]
-    assert layer(spec, "rule_label")["encoding"]["text"]["field"] == "label"
 
 
 @pytest.mark.parametrize("name", OVER_PREVALENCE)
@@ -114,12 +73,6 @@ def test_an_impossible_observed_prevalence_is_refused(tables, name, observed):
         DRAW[name](tables, observed=observed)
 
 
-def test_powers_of_ten_are_labelled_as_powers(tables):
-    axis = layer(chart_p3(tables.projection).to_dict(), "lines")["encoding"]["x"]["axis"]
-    assert axis["values"] == pytest.approx([1e-4, 1e-3, 1e-2, 1e-1])
-    assert '"-4": "10⁻⁴"' in axis["labelExpr"]
-
-
 def test_a_short_axis_has_plain_labels(tables):
     axis = layer(chart_f_beta_over_beta(tables.projection, prevalence=ETA).to_dict(), "lines")["encoding"][
         "x"
@@ -128,25 +81,11 @@ def test_a_short_axis_has_plain_labels(tables):
     assert "labelExpr" not in axis
 
 
-def test_titles_state_what_the_values_depend_on(tables):
-    title = {name: draw(tables, observed=0.02).to_dict()["title"] for name, draw in DRAW.items()}
-    assert "threshold 0.5" in title["p3"]["subtitle"]
-    assert title["f_prevalence"]["text"] == "F1 over prevalence"
-    assert title["f_beta"]["text"] == "F-beta over beta at prevalence η = 0.01"
-    assert "the log's prevalence is 0.02" in title["f_beta"]["subtitle"]
-    assert "average precision" in title["pr_auc"]["subtitle"]
-
-
 def test_thresholds_that_differ_are_not_named(tables):
     own = tables.projection.with_columns(
         threshold=pl.when(pl.col("model") == "forest").then(0.7).otherwise("threshold")
     )
     assert "each model's own threshold" in chart_p3(own).to_dict()["title"]["subtitle"]
-
-
-def test_beta_1_is_marked_on_the_f_beta_plot(tables):
-    spec = chart_f_beta_over_beta(tables.projection, prevalence=ETA).to_dict()
-    assert rows_of(spec, "rule") == [{"beta": 1.0, "label": "β = 1"}]
 
 
 @every_chart
@@ -161,16 +100,6 @@ def test_the_values_are_those_of_the_frame(tables, name):
     wanted = frame.filter(pl.col("metric") == metric)
     # Where the log cannot tell, the value is on the dotted line only.
     assert sorted(rows["value"].drop_nulls()) == sorted(wanted.filter("supported")["value"])
-
-
-@pytest.mark.thorough
-@every_chart
-def test_hostile_names_occur_only_as_data(name):
-    hostile = comparison({n: (0.5, 0.01 * (i + 1)) for i, n in enumerate(HOSTILE)}, segments=())
-    spec = DRAW[name](hostile, observed=0.02).to_dict()
-    assert {row["model"] for row in rows_of(spec)} == set(HOSTILE)
-    rest = repr(without_data(spec))
-    assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
 
 
 @every_chart
@@ -249,23 +178,6 @@ def test_bounds_that_differ_from_the_value_are_a_band(tables):
     ]
 
 
-def test_a_precision_band_is_drawn_as_it_is(tables):
-    rates = nf.compute_rates(
-        tables.points.select("model", "threshold", "tp", "fp", "fn", "tn"), interval="wilson"
-    )
-    band = nf.precision_band(rates, prevalence=[0.001, 0.01, 0.1])
-    spec = chart_p3(band).to_dict()
-    assert layer(spec, "band")["encoding"]["y"]["field"] == "lower"
-    assert (
-        pl.DataFrame(rows_of(spec))
-        .select("model", "prevalence", "lower", "upper")
-        .equals(band.select("model", "prevalence", "lower", "upper"))
-    )
-    assert {"lower bound", "upper bound"} <= {
-        t["title"] for t in layer(spec, "targets")["encoding"]["tooltip"]
-    }
-
-
 @pytest.mark.parametrize("name", ["p3", "f_prevalence"])
 def test_projections_with_bounds_have_a_band(tables, name):
     rates = nf.compute_rates(
@@ -294,10 +206,6 @@ def test_more_models_than_colours_differ_by_stroke():
     assert len(set(pairs)) == 20
     assert encoding["strokeDash"]["scale"]["domain"] == encoding["color"]["scale"]["domain"]
     assert encoding["strokeDash"]["title"] == encoding["color"]["title"]  # or there would be two legends
-
-
-def test_few_models_have_no_dashes(tables):
-    assert "strokeDash" not in layer(chart_p3(tables.projection).to_dict(), "lines")["encoding"]
 
 
 def test_style_goes_by_sorted_name():

@@ -5,8 +5,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError
-from tests.chart_specs import layer, outside_data, rows_of
-from tests.comparisons import HOSTILE
+from tests.chart_specs import layer, rows_of
 
 GRID = [0.0, 0.001, 0.01, 0.1, 1.0]
 
@@ -57,18 +56,6 @@ def test_a_relative_cost_is_cut_above_2_and_says_so():
 def test_a_relative_cost_that_stays_low_is_not_cut():
     low = projection_of(nf.relative_cost()).filter(pl.col("value") < 1.5)
     assert "cut off" not in nf.chart_cost(low).to_dict()["title"]["subtitle"]
-
-
-def test_the_observed_prevalence_is_a_labelled_rule():
-    spec = nf.chart_cost(projection_of(nf.expected_cost()), observed=0.02).to_dict()
-    assert rows_of(spec, "rule") == [{"prevalence": 0.02, "label": "observed 0.02"}]
-    assert layer(spec, "lines")["encoding"]["x"]["scale"]["type"] == "log"
-
-
-def test_hostile_names_occur_only_as_data():
-    spec = nf.chart_cost(projection_of(nf.expected_cost(), HOSTILE)).to_dict()
-    assert {row["model"] for row in rows_of(spec)} == set(HOSTILE)
-    assert outside_data(spec, HOSTILE) == []
 
 
 def test_a_label_that_only_begins_like_a_cost_is_none():

@@ -6,8 +6,7 @@ from sklearn.metrics import average_precision_score
 
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError, SchemaError
-from tests.chart_specs import layer, outside_data, rows_of
-from tests.comparisons import HOSTILE
+from tests.chart_specs import layer, rows_of
 
 
 def log(models=("a", "b"), rows=60, seed=3):
@@ -38,15 +37,6 @@ def test_roc_runs_from_the_origin_to_the_corner_without_turning_back():
     assert rows["threshold"].drop_nulls().len() >= rates_of().height - 2  # an infinite one is null in JSON
 
 
-def test_roc_lines_keep_the_order_of_their_rows():
-    assert layer(nf.chart_roc(rates_of()).to_dict(), "lines")["mark"]["order"] is False
-
-
-def test_roc_has_the_line_of_chance():
-    rows = rows_of(nf.chart_roc(rates_of()).to_dict(), "chance")
-    assert rows == [{"fpr": 0, "tpr": 0}, {"fpr": 1, "tpr": 1}]
-
-
 def test_a_logarithmic_roc_leaves_fpr_0_out_and_labels_powers():
     spec = nf.chart_roc(rates_of(), log_x=True).to_dict()
     x = layer(spec, "lines")["encoding"]["x"]
@@ -67,33 +57,10 @@ def test_the_area_below_the_pr_steps_is_the_average_precision():
     )
 
 
-def test_prevalences_are_strokes_with_a_legend_and_in_the_title():
-    spec = nf.chart_pr(pr_of()).to_dict()
-    dash = layer(spec, "lines")["encoding"]["strokeDash"]
-    assert dash["scale"]["domain"] == ["0.01", "0.333"]
-    assert len({tuple(d) for d in dash["scale"]["range"]}) == 2
-    assert "η = 0.01, 0.333" in spec["title"]["text"]
-
-
 def test_one_prevalence_needs_no_strokes():
     spec = nf.chart_pr(pr_of(prevalence=[0.1])).to_dict()
     assert "strokeDash" not in layer(spec, "lines")["encoding"]
     assert spec["title"]["text"] == "Precision-recall curves at prevalence η = 0.1"
-
-
-@pytest.mark.parametrize("draw", [lambda m: nf.chart_roc(rates_of(m)), lambda m: nf.chart_pr(pr_of(m))])
-def test_hostile_names_occur_only_as_data(draw):
-    spec = draw(HOSTILE).to_dict()
-    assert {row["model"] for row in rows_of(spec)} == set(HOSTILE)
-    assert outside_data(spec, HOSTILE) == []
-
-
-@pytest.mark.parametrize("draw", [lambda: nf.chart_roc(rates_of()), lambda: nf.chart_pr(pr_of())])
-def test_tooltips_name_the_threshold_with_six_digits(draw):
-    tooltip = layer(draw().to_dict(), "targets")["encoding"]["tooltip"]
-    assert tooltip[0]["field"] == "model"
-    assert "threshold" in [t["field"] for t in tooltip]
-    assert {t["format"] for t in tooltip[1:]} == {".6~g"}
 
 
 def test_folds_are_not_drawn_over_one_another():

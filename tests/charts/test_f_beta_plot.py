@@ -7,8 +7,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError
-from tests.chart_specs import layer, outside_data, rows_of
-from tests.comparisons import HOSTILE
+from tests.chart_specs import layer, rows_of
 
 BETAS = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, math.inf]
 ETA = 0.01
@@ -102,12 +101,6 @@ def test_curves_can_be_of_few_models_and_the_bars_are_of_all():
     assert named[1].items() < named[0].items()
     with pytest.raises(ParameterError, match=r"none of the models to draw has a mean\n.*'x'"):
         nf.chart_f_beta_plot(comparisons, winners, shown=["x"])
-
-
-def test_hostile_names_occur_only_as_data():
-    spec = nf.chart_f_beta_plot(*frames(HOSTILE)).to_dict()
-    assert {row["model"] for row in rows_of(spec)} == set(HOSTILE)
-    assert outside_data(spec, HOSTILE) == []
 
 
 def test_several_prevalences_must_be_chosen_between():

@@ -7,8 +7,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError
-from tests.chart_specs import layer, rows_of, without_data
-from tests.comparisons import HOSTILE
+from tests.chart_specs import layer, rows_of
 
 ETA = 0.01
 
@@ -25,11 +24,6 @@ def rates_of(models=("a", "b")):
 
 def projection_of(rates, metrics=("precision", "recall"), prevalence=(ETA,)):
     return nf.project_rates(rates, metrics=list(metrics), prevalence=list(prevalence))
-
-
-def no_hostile_name(spec):
-    rest = repr(without_data(spec))
-    return not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
 
 
 def draw_tpr_ppv(rates):
@@ -59,12 +53,6 @@ def test_models_of_one_colour_have_shapes_of_their_own():
     pairs = zip(encoding["color"]["scale"]["range"], encoding["shape"]["scale"]["range"], strict=True)
     assert len(set(pairs)) == 20
     assert encoding["shape"]["title"] == encoding["color"]["title"]  # or there would be two legends
-
-
-def test_hostile_names_of_points_occur_only_as_data():
-    spec = draw_tpr_ppv(rates_of(HOSTILE)).to_dict()
-    assert {row["model"] for row in rows_of(spec, "points")} == set(HOSTILE)
-    assert no_hostile_name(spec)
 
 
 def test_infinite_thresholds_leave_valid_json():
@@ -134,9 +122,3 @@ def test_a_logarithmic_share_leaves_0_out():
     assert scale["type"] == "log"
     assert scale["domain"] == [min(row["pos_fraction"] for row in rows_of(spec)), 1.0]
     assert len(rows_of(draw_pos_fraction(rates).to_dict())) == len(rows_of(spec)) + 2
-
-
-def test_hostile_names_of_operating_characteristics_occur_only_as_data():
-    spec = draw_pos_fraction(rates_of(HOSTILE)).to_dict()
-    assert {row["model"] for row in rows_of(spec)} == set(HOSTILE)
-    assert no_hostile_name(spec)

@@ -8,7 +8,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError, SchemaError
-from nci_frames.charts.parts.theme import PALETTE, PARTS
+from nci_frames.charts.parts.theme import PALETTE
 from tests.chart_specs import panel_layer, panel_rows, without_data
 from tests.comparisons import HOSTILE
 
@@ -188,13 +188,6 @@ def test_the_reference_stands_above_the_others():
     }
 
 
-def test_parts_have_colours_that_no_model_has():
-    spec = nf.chart_decomposition(parts_of(rates_of())).to_dict()
-    scale = panel_layer(spec, "parts")["encoding"]["color"]["scale"]
-    assert scale == {"domain": ["class balance", "model (TPR and FPR)"], "range": list(PARTS)}
-    assert not set(PARTS) & set(PALETTE)
-
-
 def test_what_has_no_decomposition_says_so():
     rates = rates_of(("at", "de"))
     missed = {"tp": 0, "fp": 0, "fn": pl.col("positives"), "tn": pl.col("negatives")}
@@ -237,17 +230,3 @@ def test_hostile_names_of_decomposed_segments_occur_only_as_data():
     assert {row["segment"] for row in panel_rows(spec)} == set(HOSTILE)
     rest = repr(without_data(spec))
     assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("observed", [None, "rates"])
-def test_the_charts_are_values_without_infinity_or_nan(observed):
-    rates = rates_of()
-    seen = rates if observed else None
-    charts = [
-        lambda: nf.chart_segments(precision(rates), segments="country", observed=seen),
-        lambda: nf.chart_decomposition(parts_of(rates)),
-    ]
-    for draw in charts:
-        assert draw().to_dict() == draw().to_dict()
-        assert not {"NaN", "Infinity"} & set(draw().to_json().replace(":", " ").replace(",", " ").split())

@@ -1,7 +1,5 @@
 """Charts of spaces and contests: what their specifications draw, and that names stay data."""
 
-import json
-import re
 from typing import Any
 
 import polars as pl
@@ -11,8 +9,7 @@ import nci_frames as nf
 from nci_frames.charts import MAX_ROWS
 from nci_frames.charts.parts.theme import PALETTE
 from nci_frames.evaluation.support.reasons import too_few
-from tests.chart_specs import layers, rows_of, without_data
-from tests.comparisons import HOSTILE
+from tests.chart_specs import layers, rows_of
 
 MODELS = ("a", "b")
 
@@ -43,48 +40,6 @@ def with_bounds(rates: pl.DataFrame) -> pl.DataFrame:
     counts = rates.filter(threshold=0.6).select("model", "threshold", "tp", "fp", "fn", "tn")
     bounded = nf.compute_rates(counts, interval="wilson")
     return nf.project_rates(bounded, metrics="f_beta", prevalence=0.1, band=True)
-
-
-DRAW: dict[str, Any] = {
-    "contingency": nf.chart_contingency_space,
-    "map": lambda rates: nf.chart_decision_map(nf.decision_map(rates)),
-    "winners": lambda rates: nf.chart_winner_ranges(
-        nf.winner_ranges(rates, metric="f_beta", over="prevalence")
-    ),
-    "winners_beta": lambda rates: nf.chart_winner_ranges(
-        nf.winner_ranges(rates, metric="f_beta", over="beta", prevalence=0.01)
-    ),
-    "rank": lambda rates: nf.chart_rank_over_prevalence(ranking(rates)),
-    "best": lambda rates: nf.chart_probability_best(best(rates)),
-    "intervals": lambda rates: nf.chart_intervals(with_bounds(rates)),
-}
-
-
-@pytest.mark.parametrize("name", list(DRAW))
-def test_every_chart_has_a_title_a_description_and_a_colour_for_each_model(name: str) -> None:
-    spec = DRAW[name](rates_of()).to_dict()
-    assert spec["title"]["text"]
-    assert spec["title"]["subtitle"]
-    assert spec["description"].startswith(spec["title"]["text"])
-    coloured = [part for part in layers(spec).values() if "color" in part["encoding"]]
-    assert coloured
-    assert all(part["encoding"]["color"]["scale"]["domain"] == list(MODELS) for part in coloured)
-    assert [part for part in layers(spec).values() if "tooltip" in part["encoding"]]
-    # A chart is a value: the same frame gives the same chart.
-    assert spec == DRAW[name](rates_of()).to_dict()
-
-
-@pytest.mark.parametrize("name", list(DRAW))
-def test_names_of_models_are_data_alone(name: str) -> None:
-    hostile = (*MODELS, *HOSTILE)
-    spec = DRAW[name](rates_of(tuple(sorted(hostile)))).to_dict()
-    text = json.dumps(without_data(spec), ensure_ascii=False)
-    assert not [evil for evil in HOSTILE if evil in text]
-
-
-@pytest.mark.parametrize("name", list(DRAW))
-def test_the_specification_is_json_which_has_no_infinity(name: str) -> None:
-    assert not {"Infinity", "NaN"} & set(re.findall(r"\w+", DRAW[name](rates_of()).to_json()))
 
 
 def test_the_map_has_straight_borders_at_lambda() -> None:
@@ -120,12 +75,6 @@ def test_the_order_of_the_rows_does_not_change_the_bar() -> None:
     drawn = nf.chart_winner_ranges(ranges).to_dict()
     assert [row["model"] for row in rows_of(drawn, "bars")] == ["a", "b"]
     assert nf.chart_winner_ranges(ranges.reverse()).to_dict() == drawn
-
-
-def test_ranks_run_downwards_and_prevalence_0_has_no_place() -> None:
-    spec = nf.chart_rank_over_prevalence(ranking(rates_of())).to_dict()
-    assert layers(spec)["lines"]["encoding"]["y"]["scale"]["reverse"] is True
-    assert {row["prevalence"] for row in rows_of(spec, "lines")} == {0.001, 0.1, 0.5}
 
 
 def test_a_rank_of_a_value_that_the_log_does_not_support_is_dotted() -> None:
@@ -202,20 +151,6 @@ def test_the_observed_prevalence_is_marked_where_there_is_an_axis_of_it(name: st
 def test_an_observed_prevalence_outside_the_map_is_not_marked() -> None:
     spec = nf.chart_decision_map(nf.decision_map(rates_of()), observed=0.75).to_dict()
     assert "rule" not in layers(spec)
-
-
-def test_odds_are_labelled_as_powers() -> None:
-    spec = nf.chart_decision_map(nf.decision_map(rates_of())).to_dict()
-    axis = layers(spec)["bands"]["encoding"]["x"]["axis"]
-    assert axis["values"] == pytest.approx([10.0**d for d in range(-6, 1)])
-    assert '"-6": "10⁻⁶"' in axis["labelExpr"]
-
-
-def test_a_line_for_each_metric() -> None:
-    found = nf.imbalance_sensitivity(["precision", "accuracy"], ratios=[2, 50])
-    lines = nf.chart_imbalance_sensitivity(found).to_dict()
-    assert layers(lines)["lines"]["encoding"]["color"]["title"] == "metric"
-    assert layers(lines)["lines"]["encoding"]["x"]["scale"]["domain"] == [2.0, 50.0]
 
 
 def test_what_cannot_be_drawn_says_so() -> None:

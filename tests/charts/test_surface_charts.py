@@ -10,7 +10,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.surface_3d import plot_metric_surface_3d
-from tests.chart_specs import panel_layer, panel_rows, without_data
+from tests.chart_specs import panel_rows, without_data
 from tests.comparisons import HOSTILE
 
 RATIOS = (9.0, 49.0, 1.0)
@@ -37,15 +37,6 @@ def test_a_panel_for_each_ratio_in_the_order_of_numbers():
         "precision at 9 : 1",
         "precision at 49 : 1",
     ]
-
-
-def test_panels_share_one_scale_of_colours():
-    spec = nf.chart_metric_surface(surfaces()).to_dict()
-    # Scales of facets are shared unless it is said otherwise, and here only axes are.
-    assert spec["resolve"] == {"axis": {"x": "independent"}}
-    colour = panel_layer(spec, "surface")["encoding"]["color"]
-    assert colour["field"] == "value"
-    assert "domain" not in colour["scale"]
 
 
 def test_the_values_are_those_of_the_frame():
