@@ -28,18 +28,8 @@ class Server:
 
     def run(self, sql: str) -> str:
         """Return what the server answers, as CSV."""
-        command = [
-            str(_program("psql")),
-            "-X",
-            "-q",
-            "--csv",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-h",
-            str(self.folder),
-            "postgres",
-        ]
-        return _as_server([*command, "-f", "-"], input=sql)
+        quiet = ("-X", "-q", "--csv", "-v", "ON_ERROR_STOP=1")
+        return _as_server("psql", *quiet, "-h", str(self.folder), "postgres", "-f", "-", input=sql)
 
 
 @contextmanager
@@ -49,36 +39,29 @@ def running_server() -> Iterator[Server]:
     folder = Path(tempfile.mkdtemp(prefix="postgres-"))
     if os.geteuid() == 0:
         shutil.chown(folder, "nobody")
-    data = folder / "data"
-    _as_server(
-        [
-            str(_program("initdb")),
-            "-D",
-            str(data),
-            "-A",
-            "trust",
-            "-U",
-            "nobody",
-            "-E",
-            "UTF8",
-            "--locale",
-            "C",
-        ]
-    )
-    control = [str(_program("pg_ctl")), "-D", str(data), "-w"]
-    _as_server([*control, "-l", str(folder / "log"), "-o", f"-k {folder} -h '' -c fsync=off", "start"])
+    data = str(folder / "data")
+    _as_server("initdb", "-D", data, "-A", "trust", "-U", "nobody", "-E", "UTF8", "--locale", "C")
+    control = ("pg_ctl", "-D", data, "-w")
+    _as_server(*control, "-l", str(folder / "log"), "-o", f"-k {folder} -h '' -c fsync=off", "start")
     try:
         yield Server(folder)
     finally:
-        _as_server([*control, "-m", "immediate", "stop"])
+        _as_server(*control, "-m", "immediate", "stop")
         shutil.rmtree(folder)
 
 
-def _as_server(command: list[str], **options: str) -> str:
+def _as_server(program: str, *words: str, **options: str) -> str:
     user = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
     environment = {**os.environ, "PGUSER": "nobody", "PGDATABASE": "postgres"}
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=environment, cwd="/", **user, **options
+        [str(_program(program)), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        cwd="/",
+        **user,
+        **options,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

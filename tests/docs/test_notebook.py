@@ -30,18 +30,9 @@ def test_the_notebook_becomes_a_page_that_holds_all_outputs(tmp_path: Path) -> N
     # marimo keeps what it found beside the notebook, so it gets one of its own.
     notebook, page = tmp_path / "notebook.py", tmp_path / "notebook.html"
     notebook.write_text(NOTEBOOK.read_text())
-    command = [
-        sys.executable,
-        "-m",
-        "marimo",
-        "--yes",
-        "export",
-        "html",
-        str(notebook),
-        "--output",
-        str(page),
-    ]
-    done = subprocess.run([*command, "--no-include-code"], capture_output=True, text=True, check=False)
+    words = ("--yes", "export", "html", str(notebook), "--output", str(page), "--no-include-code")
+    command = [sys.executable, "-m", "marimo", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     # The command fails if a cell does.
     assert done.returncode == 0, done.stderr
     text = page.read_text()
