@@ -15,6 +15,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -78,11 +79,10 @@ def findings(page: Page) -> list[tuple[str, list[str]]]:
     ]
 
 
-def first_screen(page: Page) -> str:
+def first_screen(page: Page) -> Any:
     """Return what of the answer a reader sees without scrolling."""
-    return str(
-        page.evaluate(
-            """() => {
+    return page.evaluate(
+        """() => {
              scrollTo({ top: 0, behavior: "instant" });
              const seen = box => {
                const { top, bottom, width } = box.getBoundingClientRect();
@@ -91,37 +91,32 @@ def first_screen(page: Page) -> str:
              const said = [...document.querySelectorAll("#live-answer, #live-answer *")];
              return said.filter(seen).map(box => box.innerText).join("\\n");
            }"""
-        )
     )
 
 
-def sideways(page: Page) -> int:
+def sideways(page: Page) -> Any:
     """Return by how many pixels a page is wider than its window."""
-    return int(page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+    return page.evaluate("document.documentElement.scrollWidth - innerWidth")
 
 
-def broken_names(page: Page) -> list[str]:
+def broken_names(page: Page) -> Any:
     """Return the names of models that a ranked table breaks into lines."""
-    return list(
-        page.locator(".ranked tbody th").evaluate_all(
-            """heads => heads.filter(head => {
-                 const range = document.createRange();
-                 range.selectNodeContents(head);
-                 return new Set([...range.getClientRects()].map(box => box.top)).size > 1;
-               }).map(head => head.innerText)"""
-        )
+    return page.locator(".ranked tbody th").evaluate_all(
+        """heads => heads.filter(head => {
+             const range = document.createRange();
+             range.selectNodeContents(head);
+             return new Set([...range.getClientRects()].map(box => box.top)).size > 1;
+           }).map(head => head.innerText)"""
     )
 
 
-def unsaved(page: Page) -> list[str]:
+def unsaved(page: Page) -> Any:
     """Return the charts whose button saves no row of a model."""
-    return list(
-        page.evaluate(
-            """[...document.querySelectorAll("[data-spec]")].filter(box => {
-                 const [head, ...rows] = nci.chartCsv(box).split("\\n");
-                 return !head.split(",").includes("model") || rows.length < 1;
-               }).map(box => box.dataset.spec)"""
-        )
+    return page.evaluate(
+        """[...document.querySelectorAll("[data-spec]")].filter(box => {
+             const [head, ...rows] = nci.chartCsv(box).split("\\n");
+             return !head.split(",").includes("model") || rows.length < 1;
+           }).map(box => box.dataset.spec)"""
     )
 
 
@@ -147,9 +142,6 @@ def unanswered(page: Page, tables: Comparison) -> list[str]:
 class Seen:
     """What was measured of one page, and its defects."""
 
-    models: int
-    segments: int
-    thresholds: int
     megabytes: float
     interactive: list[float] = field(default_factory=list)
     drawn: list[float] = field(default_factory=list)
@@ -159,14 +151,12 @@ class Seen:
     answered: bool = True
     defects: list[str] = field(default_factory=list)
 
-    def row(self) -> str:
-        """Return a row of the table."""
-        wide, narrow = self.interactive
-        return (
-            f"| {self.models} | {self.segments:,} | {self.megabytes:.1f} MB | {wide:.2f} | {narrow:.2f} "
-            f"| {max(self.drawn):.1f} | {self.found} | {self.messages} "
-            f"| {'0 and 1' if self.answered else 'more'} | {self.sheets} |"
-        )
+    def cells(self) -> list[str]:
+        """Return the cells of its row of the table, without models and segments."""
+        wide, narrow = (f"{seconds:.2f}" for seconds in self.interactive)
+        scrolls = "0 and 1" if self.answered else "more"
+        times = (f"{self.megabytes:.1f} MB", wide, narrow, f"{max(self.drawn):.1f}")
+        return [*times, str(self.found), str(self.messages), scrolls, str(self.sheets)]
 
 
 HEAD = (
@@ -176,7 +166,7 @@ HEAD = (
 )
 
 
-def look(browser: Browser, path: Path, tables: Comparison, seen: Seen) -> Seen:
+def look(browser: Browser, path: Path, tables: Comparison, seen: Seen) -> None:
     """Open a page on both screens, in both colours and on paper."""
     for viewport in (DESKTOP, PHONE):
         with Visit(browser, path, viewport=viewport) as visit:
@@ -211,7 +201,6 @@ def look(browser: Browser, path: Path, tables: Comparison, seen: Seen) -> Seen:
             said = [*visit.messages, *visit.errors, *visit.dialogs, *visit.requests[1:]]
             seen.messages += len(said)
             seen.defects += said
-    return seen
 
 
 def compared(models: int, segments: int) -> Comparison:
@@ -230,22 +219,16 @@ def tell(*lines: str) -> None:
 
 def main() -> int:
     """Look at every page, print the table, and return 1 if anything is wrong."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser()
     parser.add_argument("--models", type=int, choices=MODELS)
-    parser.add_argument("--segments", type=int, choices=SEGMENTS)
+    parser.add_argument("--segments", type=int, choices=SEGMENTS, nargs=1)
     parser.add_argument("--keep", type=Path, help="a folder for the pages")
     parser.add_argument("--write", action="store_true", help="put the table into docs/report.md")
     asked = parser.parse_args()
     chromium = shutil.which("chromium")
     if chromium is None:
         sys.exit("Chromium is not installed: run `make browser`")
-    pages = [
-        (models, segments)
-        for models, segments in itertools.product(MODELS, SEGMENTS)
-        if asked.models in (None, models) and asked.segments in (None, segments)
-    ]
+    pages = itertools.product([asked.models] if asked.models else MODELS, asked.segments or SEGMENTS)
     rows, defects = [], 0
     tell(*HEAD)
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
@@ -254,10 +237,11 @@ def main() -> int:
             tables = compared(models, segments)
             folder = Path(name) if asked.keep is None else asked.keep
             path = write_report(tables, folder / f"{models}-{segments}.html")
-            seen = Seen(models, segments, THRESHOLDS[segments], path.stat().st_size / MEGABYTE)
+            seen = Seen(path.stat().st_size / MEGABYTE)
             if seen.megabytes > 4:
                 seen.defects.append("the page has more than 4 MB")
-            rows.append(look(browser, path, tables, seen).row())
+            look(browser, path, tables, seen)
+            rows.append(f"| {' | '.join([str(models), f'{segments:,}', *seen.cells()])} |")
             tell(rows[-1], *(f"    {defect}" for defect in seen.defects))
             defects += len(seen.defects)
         browser.close()

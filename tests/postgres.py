@@ -53,15 +53,9 @@ def running_server() -> Iterator[Server]:
 def _as_server(program: str, *words: str, **options: str) -> str:
     user = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
     environment = {**os.environ, "PGUSER": "nobody", "PGDATABASE": "postgres"}
+    command = [str(_program(program)), *words]
     done = subprocess.run(
-        [str(_program(program)), *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-        cwd="/",
-        **user,
-        **options,
+        command, capture_output=True, text=True, check=False, env=environment, cwd="/", **user, **options
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
