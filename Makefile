@@ -54,8 +54,9 @@ format: $(VENV)/.dev ## fix and format the code with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-fuzz: $(VENV)/.dev ## try odd values, damaged files, hostile names, kills and sizes (15 minutes; SEED=1 SCALE=1)
-	$(BIN)/python -m tests.fuzz --seed $(SEED) --scale $(SCALE) $(if $(CASE),--case '$(CASE)')
+fuzz: $(VENV)/.dev ## try odd values, damaged files, hostile names and sizes (15 minutes; SEED=1 SCALE=1)
+	FUZZ_SEED=$(SEED) FUZZ_SCALE=$(SCALE) $(PYTEST) --max-worker-restart 1000 -o tmp_path_retention_policy=failed -m thorough \
+		'tests/fuzz/test_campaigns.py$(if $(CASE),::test_a_case[$(CASE)])'
 
 pages: $(VENV)/.dev ## open reports of 2 to 92 models and 0 to 2,000 segments on every screen and on paper, write docs/report.md (15 minutes, 5 GB)
 	$(BIN)/python -m tests.page_matrix --write
@@ -125,7 +126,7 @@ constraints: ## regenerate constraints.txt from the newest compatible versions
 	$(VENV)/constraints/bin/python -m pip freeze --exclude nci_frames > constraints.txt
 
 clean: ## remove everything that make creates
-	rm -rf $(VENV) $(SPARK) $(OUT) fuzz-failures.txt build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(SPARK) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -51,7 +51,7 @@ def test_every_target_of_make_that_is_named_exists() -> None:
 def test_the_folders_of_the_tests_are_those_of_the_package() -> None:
     rooms = {path.parent.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")}
     mirrored = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
-    assert {str(folder) for folder in mirrored - rooms} == {"benchmarks", "contracts", "docs"}
+    assert {str(folder) for folder in mirrored - rooms} == {"benchmarks", "contracts", "docs", "fuzz"}
 
 
 def test_no_test_file_imports_another_one() -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import nci_frames as nf
-from tests.fuzz.campaign import Campaign, Case, Found, judged
+from tests.fuzz.campaign import Campaign, Case, judged
 from tests.logs import random_log
 
 THRESHOLDS = [-0.5, 0.0, 0.5, 1.0]
@@ -76,7 +76,7 @@ def _case(seed: int, number: int, protection: str) -> Case:
     whole = written(protection == "checksums", version, compression, draw.random() < 0.5)
     told, damaged = mutated(whole, draw)
 
-    def run(folder: Path) -> Found:
+    def run(folder: Path) -> str | None:
         file = folder / "log.parquet"
         file.write_bytes(damaged)
         options = {"verify": {str(file): hashlib.sha256(whole).hexdigest()}} if protection == "hashes" else {}

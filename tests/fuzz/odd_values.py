@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.calls import Call, calls
-from tests.fuzz.campaign import Campaign, Case, Found, judged
+from tests.fuzz.campaign import Campaign, Case, judged
 from tests.fuzz.oddities import ODD_VALUES
 from tests.fuzz.results import computed, wrong
 
@@ -42,7 +42,7 @@ def singles(seed: int) -> list[tuple[str, str, str]]:
 def _tried(call: Call, odd: dict[str, str]) -> Case:
     label = f"{call.name}({', '.join(f'{name}=<{value}>' for name, value in odd.items())})"
 
-    def run(_folder: Path) -> Found:
+    def run(_folder: Path) -> str | None:
         changed = call
         for name, value in odd.items():
             changed = with_odd_value(changed, name, ODD_VALUES[value])

@@ -1,0 +1,65 @@
+"""The campaigns: a few cases of each, and all with `make fuzz`; pytest-xdist notices crashes."""
+
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz import corrupted_frames, drifting_types, hostile_names, mutated_files, odd_values, sizes
+from tests.fuzz.campaign import Campaign
+
+CAMPAIGNS = (
+    odd_values.SINGLE,
+    odd_values.PAIR,
+    corrupted_frames.CAMPAIGN,
+    mutated_files.PLAIN,
+    mutated_files.CHECKSUMS,
+    mutated_files.HASHES,
+    drifting_types.CAMPAIGN,
+    hostile_names.CAMPAIGN,
+    sizes.CAMPAIGN,
+)
+SEED = int(os.environ.get("FUZZ_SEED", "7"))
+#: The share of the cases; without it, the short run.
+SCALE = float(os.environ.get("FUZZ_SCALE", "0"))
+CASES = [
+    pytest.param(campaign, number, id=f"{campaign.name}/{number}")
+    for campaign in CAMPAIGNS
+    for number in range(round(campaign.size * SCALE) if SCALE else campaign.few)
+]
+
+
+@pytest.fixture
+def limits(campaign: Campaign) -> Iterator[None]:
+    """End a process that hangs, and give it no more memory than the campaign says."""
+    soft, most = resource.getrlimit(resource.RLIMIT_AS)
+    # In the short run, other tests have taken address space.
+    if SCALE and campaign.memory:
+        resource.setrlimit(resource.RLIMIT_AS, (campaign.memory, most))
+    before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(campaign.seconds)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, most))
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("limits")
+@pytest.mark.parametrize(("campaign", "number"), CASES)
+def test_a_case(campaign: Campaign, number: int, tmp_path: Path) -> None:
+    case = campaign.case(SEED, number)
+    found = case.run(tmp_path)
+    if found and campaign.silent:
+        pytest.xfail(campaign.silent)
+    assert not found, f"{case.label}: {found}"
+
+
+def test_a_case_depends_on_the_seed_and_its_number_alone() -> None:
+    for campaign in CAMPAIGNS[:-1]:
+        labels = [campaign.case(SEED, number).label for number in (3, 1, 3)]
+        assert labels[0] == labels[2]
+    assert odd_values.SINGLE.case(1, 0).label != odd_values.SINGLE.case(2, 0).label
