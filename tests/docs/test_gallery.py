@@ -60,6 +60,5 @@ def test_the_logs_of_the_gallery_have_the_models_and_segments_that_it_names(tmp_
     REPORTS["write_logs"](tmp_path)
     models = pl.scan_parquet(tmp_path / "models.parquet").select(pl.col("model").n_unique(), pl.len())
     assert models.collect().row(0) == (92, 92 * 20_000)
-    assert (
-        pl.scan_parquet(tmp_path / "shops.parquet").select(pl.col("shop").n_unique()).collect().item() == 120
-    )
+    shops = pl.scan_parquet(tmp_path / "shops.parquet").select(pl.col("shop").n_unique())
+    assert shops.collect().item() == 120

@@ -1,11 +1,11 @@
 """docs/honesty.md and the program that writes its table say the same."""
 
 import ast
-import importlib.util
 import re
+import runpy
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,19 +32,13 @@ def simulated() -> list[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def program() -> ModuleType:
+def program() -> SimpleNamespace:
     """Return benchmarks/coverage.py, which has the name of another package."""
     sys.path.insert(0, str(PROGRAMS))
     try:
-        spec = importlib.util.spec_from_file_location("coverage_of_claims", PROGRAMS / "coverage.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
+        return SimpleNamespace(**runpy.run_path(str(PROGRAMS / "coverage.py"), run_name="coverage_of_claims"))
     finally:
         sys.path.remove(str(PROGRAMS))
-    return module
 
 
 def templates() -> list[re.Pattern[str]]:
@@ -79,7 +73,7 @@ def test_every_function_that_claims_something_is_simulated() -> None:
         name
         for first, claim, *_ in claimed()
         for name in re.findall(r"^`(\w+)", first)
-        if hasattr(nf, name) and "those of the functions here" not in claim
+        if hasattr(nf, name) and not re.search("those of the functions here|no test", claim)
     ]
     assert len(functions) > 15
     assert sorted(set(functions) - called) == []
@@ -104,7 +98,7 @@ def test_where_the_page_promises_a_number_it_is_reached() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["accuracy", "predictive_values", "planning"])
-def test_the_program_prints_the_lines_of_the_page(name: str, program: ModuleType) -> None:
+def test_the_program_prints_the_lines_of_the_page(name: str, program: SimpleNamespace) -> None:
     (claim,) = [claim for claim in program.CLAIMS if claim.__name__ == name]
     lines = [[cell.strip() for cell in seen.line.strip("| ").split(" | ")] for seen in claim(0.01)]
     page = [line[:3] for line in simulated()]
@@ -112,7 +106,7 @@ def test_the_program_prints_the_lines_of_the_page(name: str, program: ModuleType
     assert [line[:3] for line in lines if line[:3] not in page] == []
 
 
-def test_every_group_of_claims_has_a_name_of_its_own(program: ModuleType) -> None:
+def test_every_group_of_claims_has_a_name_of_its_own(program: SimpleNamespace) -> None:
     names = [claim.__name__ for claim in program.CLAIMS]
     assert len(set(names)) == len(names) > 15
     assert program.PAGE == ROOT / "docs" / "honesty.md"
