@@ -14,7 +14,7 @@ from nci_frames.schemas import COUNTS, collect
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import in_runs
 
-__all__ = ["add_cells", "merge_counts", "pool_counts"]
+__all__ = ["add_cells", "merge_counts", "pool_counts", "pooled_counts"]
 
 _CELLS = ("tp", "fp", "fn", "tn")
 
@@ -53,7 +53,7 @@ def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """
     if not counts:
         raise ParameterError.out_of_range("counts", counts, "at least one counts frame")
-    frames = [_counts_alone(frame) for frame in counts]
+    frames = [_alone(collect(frame, COUNTS)) for frame in counts]
     columns = frames[0].columns
     for frame in frames[1:]:
         if sorted(frame.columns) != sorted(columns):
@@ -125,10 +125,14 @@ def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
     >>> nf.pool_counts(folds, over="fold").row(0)
     ('a', 0.5, 110, 3, 90, 1997)
     """
-    frame = _counts_alone(counts)
+    return pooled_counts(collect(counts, COUNTS), over=over)
+
+
+def pooled_counts(counts: pl.DataFrame, *, over: str | Sequence[str]) -> pl.DataFrame:
+    """Sum a key away, as ``pool_counts`` does, of counts that were checked."""
     dropped = list(dict.fromkeys([over] if isinstance(over, str) else over))
-    keys = COUNTS.need_keys(frame, dropped, "over")
-    return _add(frame, ["model", *(key for key in keys if key not in dropped)], dropped)
+    keys = COUNTS.need_keys(counts, dropped, "over")
+    return _add(_alone(counts), ["model", *(key for key in keys if key not in dropped)], dropped)
 
 
 def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.DataFrame:
@@ -152,12 +156,9 @@ def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.Data
     return ordered.group_by(by, maintain_order=True).agg(sums)
 
 
-def _counts_alone(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """Return checked counts without what rates add to them, which is not additive."""
-    frame = collect(counts, COUNTS)
-    derived = [name for name in COUNTS.derived if name in frame.columns]
-    # The same frame is not checked again.
-    return frame.drop(derived) if derived else frame
+def _alone(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return counts without what rates add to them, which is not additive."""
+    return counts.drop(COUNTS.derived, strict=False)
 
 
 def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.field.prevalences import field_of
 from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.questions.units import Drawn
@@ -66,7 +66,7 @@ def with_small_pooled(counts: pl.DataFrame, small: pl.DataFrame) -> pl.DataFrame
     if small.is_empty():
         return counts
     before = {f"was_{place}": pl.col(key) for place, key in enumerate(keys)}
-    return pool_counts(_renamed(counts.with_columns(**before), small), over=list(before))
+    return pooled_counts(_renamed(counts.with_columns(**before), small), over=list(before))
 
 
 def field_with_small_pooled(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.metrics import PR_AUC
 from nci_frames.evaluation.projection.averaging import average_over
@@ -62,4 +62,4 @@ def fold_areas(counts: pl.DataFrame, over: Sequence[str], prevalence: Sequence[f
 
 def _kept(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     others = [key for key in COUNTS.keys(counts.columns) if key not in keys]
-    return pool_counts(counts, over=others) if others else counts
+    return pooled_counts(counts, over=others) if others else counts

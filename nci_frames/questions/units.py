@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
@@ -142,4 +142,4 @@ class Drawn:
 
 def without_keys(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Return counts with some keys pooled; the same counts if there are none."""
-    return pool_counts(counts, over=keys) if keys else counts
+    return pooled_counts(counts, over=keys) if keys else counts

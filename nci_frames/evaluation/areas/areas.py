@@ -11,7 +11,7 @@ import polars as pl
 from nci_frames.base.arguments import Prevalences, check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.banded import Band, band_parts, highest_average_precision
 from nci_frames.evaluation.areas.pr_rules import PR_RULES, Method, Steps
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -145,7 +145,7 @@ def compute_areas(
         rates = compute_rates(frame, interval=interval, level=sqrt(level), units=units)
         frame = rates.sort(*keys, "threshold", maintain_order=True)
     elif units is not None:
-        frame = pool_counts(whole, over=units)
+        frame = pooled_counts(whole, over=units)
     return areas_of(
         frame, prevalence, method=method, fpr_range=fpr_range, banded=interval is not None, worth=worth
     )

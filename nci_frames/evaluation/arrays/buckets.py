@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.schemas import COUNTS
@@ -101,7 +101,7 @@ def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
         every_score = bool(every[begin:end].all())
         if not every_score and (size[begin:end] != len(bins)).any():
             # Grids that differ cannot be added; this says so.
-            pool_counts(counts, over=units)
+            pooled_counts(counts, over=units)
         place = np.searchsorted(-bins, -threshold)
         shape = (len(buckets), len(bins) + 1)
         lowest = first[begin:end] - start

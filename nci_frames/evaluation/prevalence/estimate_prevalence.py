@@ -9,7 +9,7 @@ import polars as pl
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.normal import normal_quantile
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.prevalence.common_bins import check_key_types, common_bins
@@ -142,7 +142,7 @@ def estimate_prevalence(
 
 def _pooled(counts: pl.DataFrame, kept: Sequence[str]) -> pl.DataFrame:
     others = [key for key in COUNTS.keys(counts.columns) if key not in kept]
-    return pool_counts(counts, over=others) if others else counts
+    return pooled_counts(counts, over=others) if others else counts
 
 
 def _numbers(groups: Sequence[Bins], method: str, level: float) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.evaluation.rates.simultaneous import local_alpha, simultaneous_interval
@@ -231,7 +231,7 @@ def _clustered(frame: pl.DataFrame, units: str, interval: RateInterval | None, l
         raise ParameterError(msg, found=f"units={units!r} without interval", hint='pass interval="wilson"')
     require_row_counts(frame)
     COUNTS.need_keys(frame, [units], "units")
-    rates = with_worth(rates_of(pool_counts(frame, over=units)), class_worth(frame, units))
+    rates = with_worth(rates_of(pooled_counts(frame, over=units)), class_worth(frame, units))
     return clustered_bounds(rates, frame, units=units, interval=interval, level=level)
 
 

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 import polars as pl
 
 from nci_frames.base.arguments import check_level, check_repeats, check_seed
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.schemas import COUNTS
 
 __all__ = ["Resampling"]
@@ -55,4 +55,4 @@ class Resampling:
 
     def without_units(self, counts: pl.DataFrame) -> pl.DataFrame:
         """Return the counts with the rows of all units added."""
-        return counts if self.units is None else pool_counts(counts, over=self.units)
+        return counts if self.units is None else pooled_counts(counts, over=self.units)

@@ -9,7 +9,7 @@ import polars as pl
 from nci_frames.base.arguments import check_level, check_whole, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
@@ -96,7 +96,7 @@ def segments_in_order(
     known = enough & (point["negatives"] > 0).to_numpy()
     # Of sorted counts these are some of the rows, which are not copied.
     counts, _ = in_runs(rows_where(frame, mine), ["model", *keys])
-    whole = pool_counts(counts, over=keys) if together is None else rows_where(together, mine)
+    whole = pooled_counts(counts, over=keys) if together is None else rows_where(together, mine)
     against = compare_with_rest(counts, keys, whole, known, worth.of_class, level=level)
     columns = compared_values(point, against.ordinary, worth, called, prevalence=eta, beta=beta, level=level)
     found = columns | {

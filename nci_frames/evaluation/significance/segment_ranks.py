@@ -6,7 +6,7 @@ from typing import Literal
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.significance.segment_order import segments_in_order
 from nci_frames.schemas import COUNTS
@@ -160,7 +160,7 @@ def rank_segments(
     [('dk', True, 0.05, -0.35), ('at', False, -0.44, 0.0)]
     """
     by_unit, keys = _of_segments(whole_counts(counts), segments, units)
-    frame = by_unit if units is None else pool_counts(by_unit, over=units)
+    frame = by_unit if units is None else pooled_counts(by_unit, over=units)
     return segments_in_order(
         frame,
         keys,
@@ -188,7 +188,7 @@ def _of_segments(
     if units in keys:
         raise ParameterError("segments cannot be the units, too", found=repr(units))
     others = [key for key in known if key not in (*keys, units)]
-    frame = pool_counts(counts, over=others) if others else counts
+    frame = pooled_counts(counts, over=others) if others else counts
     if len(frame) and frame.select(keys).n_unique() < 2:
         msg = f"all rows have the same {' and '.join(keys)}, so there is nothing to compare"
         raise ParameterError(msg, found=repr(frame.row(0, named=True)[keys[0]]))

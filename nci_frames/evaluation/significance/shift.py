@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.evaluation.significance.corrections import holm
@@ -153,7 +153,7 @@ def shift_tests(
         return empty
     groups, member = _members(frame, units)
     if together is None:
-        together = pool_counts(frame, over=[key for key in (over, units) if key is not None])
+        together = pooled_counts(frame, over=[key for key in (over, units) if key is not None])
     members: dict[tuple[object, ...], list[int]] = {}
     for place, group in enumerate(groups.select("model", *rest).iter_rows()):
         members.setdefault(group, []).append(place)

@@ -3,7 +3,7 @@
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import curves_of, no_curves
 from nci_frames.evaluation.metrics import (
@@ -114,7 +114,7 @@ def lowest_supported_prevalence(
     worth = None
     if units is not None:
         frame, worth = whole_counts(frame), class_worth(whole_counts(frame), units)
-        frame = pool_counts(frame, over=units)
+        frame = pooled_counts(frame, over=units)
     return supported_from(frame, metric, threshold=threshold, worth=worth)
 
 

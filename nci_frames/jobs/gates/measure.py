@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS, Prevalences
-from nci_frames.counts.pooling import pool_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.evaluation.rates.operating_points import select_operating_points
@@ -61,7 +61,7 @@ def drawn_rates(counts: pl.DataFrame, keys: Sequence[str], repeat: str | None) -
     """Return what is drawn from another log, and the rates by *keys*, with the rows that they are worth."""
     drawn = Drawn.of(counts, keys, repeat)
     over = [key for key in (repeat, drawn.units) if key is not None]
-    return drawn, drawn.weighed(compute_rates(pool_counts(counts, over=over) if over else counts))
+    return drawn, drawn.weighed(compute_rates(pooled_counts(counts, over=over) if over else counts))
 
 
 def measure(
@@ -129,7 +129,9 @@ def _areas(drawn: Drawn, group: Sequence[str], what: Measurement) -> pl.DataFram
     """Return the area of each group, or the mean of those of its repeats, with bounds."""
     units = drawn.units if drawn.enough else None
     found = bootstrap(
-        drawn.counts if drawn.enough or drawn.units is None else pool_counts(drawn.counts, over=drawn.units),
+        drawn.counts
+        if drawn.enough or drawn.units is None
+        else pooled_counts(drawn.counts, over=drawn.units),
         metric=what.metric,
         prevalence=what.prevalence,
         repeats=_REPEATS,
