@@ -92,7 +92,8 @@ def measured(name: str, folder: Path) -> dict[str, float]:
     import nci_frames as nf
 
     if name == "demo" or name.startswith("scores"):
-        from nci_frames.jobs.report import ReportJob, run_report
+        from nci_frames.jobs.report import run_report
+        from nci_frames.options.report import ReportOptions
 
         if name == "demo":
             logs = sorted((folder / "demo").glob("dataset=*"))
@@ -107,8 +108,8 @@ def measured(name: str, folder: Path) -> dict[str, float]:
     if name == "demo" or name.startswith("scores"):
         with tempfile.TemporaryDirectory() as out, contextlib.redirect_stderr(io.StringIO()):
             for log in logs:
-                options: dict[str, Any] = {"segments": segments, "columns": columns}
-                run_report(ReportJob(str(log), Path(out) / log.stem, PREVALENCES, BETAS, **options))
+                options = ReportOptions(prevalence=PREVALENCES, beta=BETAS)
+                run_report(str(log), Path(out) / log.stem, options, segments=segments, columns=columns)
     else:
         units = "bucket" in counts.columns
         compared = nf.compare_models(

@@ -24,6 +24,7 @@ __all__ = [
     "grid_numbers",
     "nearest",
     "number_list",
+    "number_of",
     "prevalence_of_ratio",
     "prevalence_values",
     "threshold_grid",
@@ -31,6 +32,9 @@ __all__ = [
 
 #: Numbers that a grid may have; with more, memory would run out before anything is said.
 _MOST_NUMBERS = 100_000
+
+#: What may follow a number.
+_UNITS = {"%": 0.01, "k": 1e3, "M": 1e6}
 
 #: The numbers of a round grid in a decade.
 _ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
@@ -201,13 +205,13 @@ def grid_numbers(text: str) -> list[float]:
     [0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25]
     """
     if ":" not in text:
-        return [_number(part) for part in text.split(",")]
+        return [number_of(part) for part in text.split(",")]
     parts = text.split(":")
     if len(parts) == 3 and parts[2] == "round":
-        return _round_numbers(_number(parts[0]), _number(parts[1]))
+        return _round_numbers(number_of(parts[0]), number_of(parts[1]))
     if len(parts) != 4 or parts[2] not in ("log", "lin"):
         raise ValueError("it must be start:stop:round, start:stop:log:count or start:stop:lin:count")
-    start, stop, count = map(_number, (*parts[:2], parts[3]))
+    start, stop, count = map(number_of, (*parts[:2], parts[3]))
     if not (-math.inf < start < stop < math.inf and 2 <= count <= _MOST_NUMBERS and count == int(count)):
         raise ValueError(
             f"start must be below stop, both finite, and count a whole number from 2 to {_MOST_NUMBERS:,}"
@@ -222,10 +226,26 @@ def grid_numbers(text: str) -> list[float]:
     return cast("list[float]", numbers.tolist())
 
 
-def _number(text: str) -> float:
+def number_of(text: str) -> float:
+    """Read ``0.0002``, ``1/5000``, ``0.02%``, ``2k`` or ``1M``.
+
+    Raises
+    ------
+    ValueError
+        If *text* is none of these.
+
+    Examples
+    --------
+    >>> [number_of(text) for text in ("1/5000", "0.02%", "2k", "1.5M")]
+    [0.0002, 0.0002, 2000.0, 1500000.0]
+    """
+    above, slash, below = text.strip().partition("/")
+    unit = _UNITS.get(above[-1:])
     try:
-        return float(text)
-    except ValueError:
+        # As decimals: 0.07 % is the number that 0.0007 is.
+        number = float(above) if unit is None else float(f"{float(above[:-1]) * unit:.15g}")
+        return number / float(below) if slash else number
+    except (ValueError, ZeroDivisionError):
         raise ValueError(f"{text.strip()!r} is not a number") from None
 
 

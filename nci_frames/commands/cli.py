@@ -1,19 +1,61 @@
 """The command line: which commands there are."""
 
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, cast
+
 import click
 
-from nci_frames.commands.counting import COUNTING_COMMANDS
 from nci_frames.commands.ending import Commands
-from nci_frames.commands.jobs import JOB_COMMANDS
-from nci_frames.commands.ledger import ledger
-from nci_frames.commands.plan import plan
-from nci_frames.commands.report import REPORT_COMMANDS
 
 __all__ = ["main"]
 
+#: What each is for; it is the function of its name in the module of its name.
+_COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "check": "Say what a run of JOB would do: files, windows, columns, gates.",
+        "demo": "Train classifiers on real data and report on their logs.",
+        "demo-job": "Run a job on five nights of synthetic logs.",
+        "estimate": "Estimate the prevalence of a log without labels.",
+        "init": "Write a commented job.toml into FOLDER.",
+        "ledger": "Look at, check and tidy a ledger of counts.",
+        "plan": "Show how large a test set must be, or what one can support.",
+        "report": "Rank the models of prediction logs and write a report.",
+        "run": "Run a job once: count, report, judge the gates, publish.",
+        "sql": "Print a query that counts the predictions of a table.",
+    }
+)
+
+
+class _Imported(Mapping[str, click.Command]):
+    """The commands by name, each imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in _COMMANDS:
+            raise KeyError(name)
+        module = name.replace("-", "_")
+        return cast("click.Command", getattr(import_module(f"nci_frames.commands.{module}"), module))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_COMMANDS)
+
+    def __len__(self) -> int:
+        return len(_COMMANDS)
+
+
+class _Listed(Commands):
+    """The group of these commands."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write what each is for, without importing it."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
 
 @click.group(
-    cls=Commands,
+    cls=_Listed,
+    commands=cast("Any", _Imported()),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 a bug, 2 a wrong argument or setting, 3 bad data (unreadable source, wrong "
     "columns, invalid rows), 4 the output cannot be written, 5 conflict with another run, 10 a gate failed, "
@@ -28,7 +70,3 @@ def main() -> None:
       nci-frames demo
       nci-frames report logs/ --prevalence 0.0001,0.001,0.01 --segments country --out report
     """
-
-
-for _command in (*REPORT_COMMANDS, plan, *COUNTING_COMMANDS, *JOB_COMMANDS, ledger):
-    main.add_command(_command)

@@ -14,7 +14,7 @@ import click
 from nci_frames.base.errors import NciFramesError, OutputError, ParameterError
 from nci_frames.base.interrupts import INTERRUPTED
 
-__all__ = ["Command", "Commands", "end_without_output", "tell_warning"]
+__all__ = ["Command", "Commands", "end_without_output", "tell"]
 
 
 class Command(click.Command):
@@ -26,28 +26,26 @@ class Command(click.Command):
             _need_working_directory()
             with warnings.catch_warnings():
                 # A user is told what is doubtful, and not on which line of the code that was found.
-                warnings.showwarning = lambda message, *_: tell_warning(str(message))
+                warnings.showwarning = lambda message, *_: tell(f"warning: {message}", err=True)
                 return super().invoke(ctx)
         except NciFramesError as error:
-            from nci_frames.tables.names import printable
-
             options = {param.name for param in self.params if isinstance(param, click.Option)}
             # What a job counts is told by its file, and by no option.
             of_job = any(param.name == "job" for param in self.params)
             told = error.for_job_file() if of_job else error.for_command_line(options)
             for line in f"error: {told}".split("\n"):
-                click.echo(printable(line), err=True)
+                tell(line, err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
             click.echo(INTERRUPTED, err=True)
             ctx.exit(130)
 
 
-def tell_warning(text: str) -> None:
-    """Print a warning as a line on standard error."""
+def tell(line: str, *, err: bool = False) -> None:
+    """Print a line; no name in it can steer the terminal."""
     from nci_frames.tables.names import printable
 
-    click.echo(f"warning: {printable(text)}", err=True)
+    click.echo(printable(line), err=err)
 
 
 def _need_working_directory() -> None:

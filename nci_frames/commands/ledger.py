@@ -14,8 +14,9 @@ from nci_frames.base.extras import require_jobs
 from nci_frames.base.interrupts import clean_up_when_interrupted
 from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
 from nci_frames.base.urls import local_path
-from nci_frames.commands.ending import Commands, tell_warning
-from nci_frames.options.command_line import Moment, column_options, thresholds_option
+from nci_frames.commands.ending import Commands, tell
+from nci_frames.options.kinds import MOMENT
+from nci_frames.options.logs import column_options, thresholds_option
 
 if TYPE_CHECKING:
     from nci_frames.jobs.ledger.ledger import CountsLedger
@@ -26,6 +27,9 @@ __all__ = ["ledger"]
 _MANY = 5
 #: Digits of a source's name that are shown: enough to name it by.
 _DIGITS = 12
+_generation = click.option(
+    "--generation", help="The settings.  [default: those used last for logs with labels]"
+)
 
 
 @click.group(cls=Commands)
@@ -120,11 +124,11 @@ def _not_counted(failed: Sequence[str], changed: Sequence[str], files: int) -> S
 @ledger.command()
 @click.argument("path")
 @click.option("--by", multiple=True, help="Key to keep besides the model; may be repeated.  [default: all]")
-@click.option("--since", type=Moment(), help="Only sources whose window begins then (UTC) or later.")
-@click.option("--until", type=Moment(), help="Only sources whose window begins before.")
+@click.option("--since", type=MOMENT, help="Only sources whose window begins then (UTC) or later.")
+@click.option("--until", type=MOMENT, help="Only sources whose window begins before.")
 @click.option("--as-of", metavar="RUN", help="The ledger as it was after this run.")
 @click.option("--version", type=int, help="The ledger as it was at this version of its table.")
-@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
+@_generation
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), required=True, help="File: .parquet, .csv or .md."
 )
@@ -146,7 +150,6 @@ def read(
     """
     known = _ledger(path)
     from nci_frames.files.save_table import save_table
-    from nci_frames.tables.names import printable
 
     window = None
     if since is not None or until is not None:
@@ -159,7 +162,7 @@ def read(
     _need_other_file(known, path, out)
     counts = known.read(generation=generation, by=by or None, window=window, as_of=at)
     save_table(counts, out)
-    click.echo(f"written: {printable(str(out))} ({quantity(len(counts), 'row')})")
+    tell(f"written: {out} ({quantity(len(counts), 'row')})")
 
 
 @ledger.command()
@@ -178,7 +181,7 @@ def generations(path: str) -> None:
 
 @ledger.command()
 @click.argument("path")
-@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
+@_generation
 def sources(path: str, generation: str | None) -> None:
     """List the sources that a ledger knows.
 
@@ -204,7 +207,7 @@ def verify(ctx: click.Context, path: str, files: bool) -> None:
     """
     damage = _ledger(path).verify(files=files)
     if damage.is_empty():
-        click.echo("nothing is damaged")
+        tell("nothing is damaged")
         return
     _print(damage, "damage")
     ctx.exit(3)
@@ -212,7 +215,7 @@ def verify(ctx: click.Context, path: str, files: bool) -> None:
 
 @ledger.command()
 @click.argument("path")
-@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
+@_generation
 def compact(path: str, generation: str | None) -> None:
     """Gather small files and drop counts that count no longer. Run it when nobody reads.
 
@@ -221,12 +224,12 @@ def compact(path: str, generation: str | None) -> None:
       nci-frames ledger compact nightly/ledger
     """
     gathered = _ledger(path).compact(generation=generation)
-    click.echo(f"files gathered: {gathered:,}")
+    tell(f"files gathered: {gathered:,}")
 
 
 @ledger.command(short_help="Count all files anew, in place of the old counts.")
 @click.argument("path")
-@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
+@_generation
 def rebuild(path: str, generation: str | None) -> None:
     """Count all files anew; the new counts take the place of the old.
 
@@ -235,14 +238,14 @@ def rebuild(path: str, generation: str | None) -> None:
       nci-frames ledger rebuild nightly/ledger
     """
     counted = _ledger(path).rebuild(generation=generation)
-    click.echo(f"files counted: {len(counted):,}")
+    tell(f"files counted: {len(counted):,}")
     _warn(counted)
 
 
 @ledger.command(short_help="Let the rows of sources count no longer.")
 @click.argument("path")
 @click.argument("source", nargs=-1, required=True)
-@click.option("--generation", help="The settings.  [default: those used last for logs with labels]")
+@_generation
 def retire(path: str, source: tuple[str, ...], generation: str | None) -> None:
     """Let the rows of each SOURCE (a name, as `sources` lists it) count no longer.
 
@@ -251,7 +254,7 @@ def retire(path: str, source: tuple[str, ...], generation: str | None) -> None:
       nci-frames ledger retire nightly/ledger 3f0b5c1d9a72
     """
     _ledger(path).retire(*source, generation=generation)
-    click.echo(f"sources retired: {len(source):,}")
+    tell(f"sources retired: {len(source):,}")
 
 
 def _settings(text: str) -> str:
@@ -285,14 +288,13 @@ def _need_other_file(known: "CountsLedger", path: str, out: Path) -> None:
 
 def _warn(appended: Any) -> None:
     from nci_frames.jobs.ledger.appending import by_reason
-    from nci_frames.tables.names import printable
 
     for event, files, reason in by_reason(appended.filter(event="failed")):
-        click.echo(f"{event}: {files}", err=True)
+        tell(f"{event}: {files}", err=True)
         for line in (reason or "").splitlines():
-            click.echo(f"  {printable(line)}", err=True)
+            tell(f"  {line}", err=True)
     for told in appended["warning"].drop_nulls():
-        tell_warning(told)
+        tell(f"warning: {told}", err=True)
 
 
 def _print(frame: Any, title: str) -> None:

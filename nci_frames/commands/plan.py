@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from nci_frames.commands.ending import Command
-from nci_frames.options.command_line import Grid
+from nci_frames.options.kinds import grid
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 
-@click.command(cls=Command, short_help="Show how large a test set must be, or what one can support.")
+@click.command(cls=Command)
 @click.option(
-    "--half-width", type=Grid(1.0), help="Required half-width of the rates: one number, or TPR,FPR."
+    "--half-width",
+    type=grid("within [0, 1]", most=1),
+    help="Required half-width of the rates: one number, or TPR,FPR.",
 )
 @click.option(
     "--delta", type=float, help="Required maximum width of the precision band over all prevalences."

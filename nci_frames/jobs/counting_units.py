@@ -1,7 +1,7 @@
 """Predictions -> the counts of a report, by buckets of units where the log has units."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -11,7 +11,6 @@ from nci_frames.counting.logs.units import BUCKET, UnitSizes, unit_buckets, unit
 from nci_frames.counting.thresholds.auto import EXACT_ROWS
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
 from nci_frames.jobs.repeats import REPEAT
-from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 
 __all__ = ["MOST_COUNTS", "ReportCounts", "count_for_comparison"]
 
@@ -28,20 +27,6 @@ class ReportCounts:
     #: By segments and buckets of units, for a large log that has units.
     by_unit: pl.DataFrame | None
     units: UnitSizes | None
-
-    def small_segments(self, segments: Sequence[str], *, positives: int) -> pl.DataFrame:
-        """Return the segments that have fewer positives, or whose positives are worth fewer."""
-        return small_segments(self.tally.counts, segments, by_unit=self.by_unit, positives=positives)
-
-    def with_small_pooled(self, small: pl.DataFrame) -> "ReportCounts":
-        """Return the counts with these segments as one, "other"."""
-        if small.is_empty():
-            return self
-        counts = with_small_pooled(self.tally.counts, small)
-        by_unit = self.by_unit
-        if by_unit is not None and set(small.columns) <= set(by_unit.columns):
-            by_unit = with_small_pooled(by_unit, small)
-        return replace(self, tally=replace(self.tally, counts=counts), by_unit=by_unit)
 
 
 def count_for_comparison(

@@ -14,6 +14,7 @@ from nci_frames.files.save_table import save_table
 from nci_frames.jobs.apart import check_output_apart
 from nci_frames.jobs.arrivals import arrivals
 from nci_frames.jobs.counted_files import Planned, count_files, ledger_of, plan_files
+from nci_frames.jobs.field_file import read_field
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, changes_since
@@ -23,14 +24,12 @@ from nci_frames.jobs.manifest import data_facts, manifest_of
 from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.remote import RemoteShelf
 from nci_frames.jobs.repeats import REPEAT
+from nci_frames.jobs.report import make_report
 from nci_frames.jobs.reported import Reported, Scope
 from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
-from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.jobs.traffic import TrafficTables, count_traffic, traffic_tables
-from nci_frames.questions.comparison import Comparison
 from nci_frames.reporting.gates import RunSummary, run_summary
 from nci_frames.reporting.history import write_history
-from nci_frames.reporting.write import write_form
 
 __all__ = ["Outcome", "Plan", "plan_job", "run_job"]
 
@@ -213,47 +212,30 @@ def _write(
     repeat = REPEAT if job.columns.repeat else None
     folds = [*(["fold"] if job.columns.fold else []), *([repeat] if repeat else [])]
     table = counts.by([*folds, *job.segments.keys], "all")
-    by_unit = counts.by_unit(job.segments.keys, table)
-    small = small_segments(
-        table,
-        job.segments.keys,
-        by_unit=by_unit,
-        positives=job.segments.min_positives,
-        negatives=job.segments.min_negatives,
-    )
-    if by_unit is not None and {*small.columns} <= {*by_unit.columns}:
-        by_unit = with_small_pooled(by_unit, small)
-    table = with_small_pooled(table, small)
     named = {name: eta for name, eta in job.scenarios.items() if isinstance(eta, float)}
     if traffic is not None and traffic.estimate is not None:
         named.setdefault("traffic", traffic.estimate["prevalence"])
-    comparison = Comparison(
+    path = job.report.prevalence
+    comparison = make_report(
         table,
-        prevalence=sorted({*job.report.prevalence, *named.values()}),
-        beta=job.report.beta,
-        threshold=job.report.threshold,
+        job.report,
+        folder,
         segments=job.segments.keys,
         fold="fold" if job.columns.fold else None,
         repeat=repeat,
-        unit_counts=by_unit,
+        by_unit=counts.by_unit(job.segments.keys, table),
+        small=job.segments,
+        field=read_field(Path(file.resolve(str(path)))) if isinstance(path, Path) else None,
+        facts=facts,
+        title=job.name,
+        scenarios=named,
+        gates=summary if summary.verdicts else None,
     )
     if comparison.off_scale is not None:
         tell("doubtful threshold", why=comparison.off_scale)
-    for kind in job.report.formats:
-        write_form(
-            comparison,
-            folder / f"report.{kind}",
-            title=job.report.title or job.name,
-            facts=facts,
-            scenarios=named,
-            gates=summary if summary.verdicts else None,
-        )
-    for name, frame in {"counts": table, **comparison.tables}.items():
-        for ending in job.report.tables:
-            save_table(frame, folder / "tables" / f"{name}.{ending}")
     scope: Scope = "last" if counts.last_window else "all"
     rates = compute_rates(counts.by(job.segments.keys, scope))
-    points = select_operating_points(rates, threshold=job.report.threshold)
+    points = select_operating_points(rates, threshold=job.report.decided_at)
     save_table(points, folder / "points.parquet")
     return points
 

@@ -113,8 +113,8 @@ def _by_segment(job: Job, name: str, scenario: SegmentScenario, counts: pl.DataF
 
 def _values(job: Job, name: str, counts: pl.DataFrame, eta: pl.Expr, keys: Sequence[str]) -> pl.DataFrame:
     drawn, rates = drawn_rates(counts, keys, REPEAT if job.columns.repeat else None)
-    points = select_operating_points(rates, threshold=job.report.threshold)
-    bounded = drawn.bounded(points, interval=job.report.interval, level=0.95)
+    points = select_operating_points(rates, threshold=job.report.decided_at)
+    bounded = drawn.bounded(points, level=0.95)
     values = project_rates(
         bounded.with_columns(prevalence=eta),
         metrics=SCENARIO_METRICS,

@@ -21,8 +21,8 @@ def small_segments(
     keys: Sequence[str],
     *,
     by_unit: pl.DataFrame | None = None,
-    positives: int = 0,
-    negatives: int = 0,
+    positives: float = 0,
+    negatives: float = 0,
 ) -> pl.DataFrame:
     """Return the segments in which every model has fewer positives, or fewer negatives, than asked for.
 

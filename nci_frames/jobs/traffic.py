@@ -174,8 +174,8 @@ def _tables_by(
     known = with_small_pooled(known, small)
     seen = counts_as_scores(with_small_pooled(scores_as_counts(traffic), small))
     found = estimate_prevalence(known, seen, method=log.asked.method, level=log.asked.level)
-    points = select_operating_points(compute_rates(known), threshold=job.report.threshold)
-    rates = compute_rates(points, interval=job.report.interval)
+    points = select_operating_points(compute_rates(known), threshold=job.report.decided_at)
+    rates = compute_rates(points, interval="wilson")
     # Segments of the traffic that the labelled logs lack have no rates, and a reason in the other table.
     shared = found.join(rates, on=list(keys), how="semi", nulls_equal=True) if keys else found
     beta = main_beta(job.report.beta)

@@ -126,7 +126,7 @@ def test_naming_a_unit_starts_a_generation_of_its_own(tmp_path: Path) -> None:
 
 
 def what(metric: str = "recall", prevalence: Any = "observed") -> Measurement:
-    return Measurement(metric, prevalence, 1.0, 0.5, "wilson", 0.95)
+    return Measurement(metric, prevalence, 1.0, 0.5, 0.95)
 
 
 @pytest.fixture(scope="module")

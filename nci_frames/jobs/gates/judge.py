@@ -107,8 +107,7 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
         metric=gate.metric,
         prevalence=gate.prevalence,
         beta=gate.beta,
-        threshold=job.report.threshold if gate.threshold is None else gate.threshold,
-        interval=job.report.interval,
+        threshold=job.report.decided_at if gate.threshold is None else gate.threshold,
         level=gate.level,
     )
     if gate.champion is not None:
@@ -175,7 +174,7 @@ def _before(
     if gate.metric in AREAS:
         shared = {(row["model"], row["segment"]): row for row in _measured(job, gate, reference.shared)}
     elif len(counts):
-        threshold = job.report.threshold if gate.threshold is None else gate.threshold
+        threshold = job.report.decided_at if gate.threshold is None else gate.threshold
         points = select_operating_points(compute_rates(counts), threshold=threshold)
         for row in points.iter_rows(named=True):
             segment = segment_text(gate.segments, [row[key] for key in gate.segments])

@@ -9,7 +9,6 @@ import polars as pl
 from nci_frames.base.arguments import LEAST_BUCKETS, Prevalences
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.projection.projection import project_rates
-from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
@@ -32,7 +31,6 @@ class Measurement:
     prevalence: Prevalences
     beta: float
     threshold: float
-    interval: Interval
     level: float
 
 
@@ -97,7 +95,7 @@ def measure(
         values = _areas(drawn, group, what)
     else:
         values = project_rates(
-            drawn.bounded(points, interval=what.interval, level=what.level),
+            drawn.bounded(points, level=what.level),
             metrics=what.metric,
             prevalence=what.prevalence,
             beta=what.beta,

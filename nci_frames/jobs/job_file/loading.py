@@ -5,7 +5,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -110,7 +110,7 @@ def _told(error: ValidationError, content: Mapping[str, Any], file: Path) -> Par
     for place, problem in found_at:
         if problem["type"] in _OTHER_KINDS and places.count(place) > 1:
             continue
-        if problem["type"] == "extra_forbidden":
+        if problem["type"] in _UNKNOWN:
             known = _known_keys(place[:-1])
             if place == ["columns", "weight"]:
                 problems.append(_WEIGHTS)
@@ -134,9 +134,12 @@ def _is_branch(part: str | int) -> bool:
     return isinstance(part, str) and ("[" in part or "(" in part or part in _BRANCHES)
 
 
+#: How models and dataclasses say that there is no such key.
+_UNKNOWN = {"extra_forbidden", "unexpected_keyword_argument"}
 #: What TOML calls that which Python calls otherwise.
 _WANTED = {
     "bool_parsing": "input should be true or false",
+    "dataclass_type": "input should be a table",
     "dict_type": "input should be a table",
     "list_type": "input should be a list",
     "model_type": "input should be a table",
@@ -153,15 +156,21 @@ def _known_keys(place: Sequence[str | int]) -> list[str]:
     for part in place:
         if isinstance(part, int):
             continue
-        field = table.model_fields.get(part)
-        table = next(iter(_models_in(field.annotation if field else None)), table)
-    return list(table.model_fields)
+        table = next(iter(_tables_in(_annotations(table).get(part))), table)
+    return list(_annotations(table))
 
 
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def _annotations(table: Any) -> dict[str, Any]:
+    """Return the keys of a table and what each holds."""
+    if is_dataclass(table):
+        return {field.name: field.type for field in fields(table)}
+    return {name: field.annotation for name, field in table.model_fields.items()}
+
+
+def _tables_in(annotation: Any) -> list[Any]:
+    if isinstance(annotation, type) and (issubclass(annotation, BaseModel) or is_dataclass(annotation)):
         return [annotation]
-    return [model for argument in get_args(annotation) for model in _models_in(argument)]
+    return [table for argument in get_args(annotation) for table in _tables_in(argument)]
 
 
 def _key(place: Sequence[str | int]) -> str:

@@ -1,22 +1,19 @@
 """The tables of a job file, their defaults and ranges."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from nci_frames.base.arguments import LEAST_BUCKETS, grid_numbers
+from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
-from nci_frames.jobs.job_file.gates import Distinct, Gate, Model, Probability, Threshold, as_problem
+from nci_frames.jobs.job_file.gates import Distinct, Gate, Model, Probability, as_problem
 from nci_frames.jobs.job_file.sources import Source, Traffic, TrafficColumns
 from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.options.report import ReportOptions, SegmentOptions
 
 __all__ = ["Job", "SegmentScenario", "Tracking"]
-
-
-def _numbers(value: Any) -> Any:
-    """Read a grid that is written as a text."""
-    return grid_numbers(value) if isinstance(value, str) else value
 
 
 def _thresholds(value: Any) -> Any:
@@ -34,13 +31,6 @@ def _ascending(value: Any) -> Any:
     return value
 
 
-Prevalences = Annotated[
-    list[Probability], BeforeValidator(_numbers, json_schema_input_type=list[float] | str)
-]
-Betas = Annotated[
-    list[Annotated[float, Field(ge=0)]],
-    BeforeValidator(_numbers, json_schema_input_type=list[float] | str),
-]
 Thresholds = Annotated[
     list[float] | Literal["exact"],
     BeforeValidator(_thresholds, json_schema_input_type=list[float] | str),
@@ -79,18 +69,11 @@ class Columns(Model):
     ] = "raise"
 
 
-class Segments(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segments(SegmentOptions):
     """The keys that split traffic."""
 
     keys: Annotated[tuple[str, ...], AfterValidator(_keys), Distinct] = ()
-    min_positives: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="Segments with fewer positives (independent ones by units) are reported together.",
-        ),
-    ] = 0
-    min_negatives: Annotated[int, Field(ge=0, description="The same of negatives.")] = 0
 
 
 class SegmentScenario(Model):
@@ -115,21 +98,13 @@ class SegmentScenario(Model):
         return self
 
 
-class Report(Model):
-    """What is computed and written."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report(ReportOptions):
+    """What is asked, what is compared, and what is written."""
 
-    title: str | None = None
     windows: Annotated[
         int | None, Field(ge=1, description="Newest windows that are reported; all if absent.")
     ] = None
-    prevalence: Annotated[Prevalences, Field(validate_default=True, min_length=1)] = cast(
-        "Any", "1e-4:0.5:round"
-    )
-    beta: Annotated[Betas, Field(validate_default=True, min_length=1)] = cast("Any", "0.25:4:log:33")
-    threshold: Threshold = 0.5
-    interval: Literal["wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"] = "wilson"
-    formats: Annotated[tuple[Literal["html", "md", "json"], ...], Field(min_length=1), Distinct] = ("html",)
-    tables: Annotated[tuple[Literal["parquet", "csv", "md"], ...], Distinct] = ("parquet",)
 
 
 class Tracking(Model):
@@ -188,9 +163,16 @@ class Job(Model):
         dict[Annotated[str, Field(min_length=1)], Probability | SegmentScenario],
         Field(default_factory=dict, description="Prevalences that have a name."),
     ]
-    report: Report = Report()
+    report: Annotated[Report, Field(default_factory=Report)]
     output: Annotated[Output, Field(default_factory=Output)]
     gates: tuple[Gate, ...] = ()
+
+    @field_validator("report")
+    @classmethod
+    def _one_question(cls, report: Report) -> Report:
+        with as_problem():
+            report.question()
+        return report
 
     @model_validator(mode="after")
     def _names_exist(self) -> "Job":
@@ -255,7 +237,7 @@ class Job(Model):
         thresholds = self.thresholds
         if thresholds != "exact":
             own = [gate.threshold for gate in self.gates if gate.threshold is not None]
-            thresholds = sorted({*thresholds, self.report.threshold, *own})
+            thresholds = sorted({*thresholds, self.report.decided_at, *own})
         columns = self.columns.model_dump()
         scores = columns.pop("scores") or None
         return CountingSettings.of(

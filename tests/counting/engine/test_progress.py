@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from nci_frames.demo import write_synthetic_logs
-from nci_frames.jobs.report import STEPS
 
 COUNT = """
 import sys
@@ -48,8 +47,7 @@ def test_a_report_shows_every_step(tmp_path: Path) -> None:
         str(tmp_path / "out"),
     ]
     text = _seen_on_a_terminal([*command, "--prevalence", "0.01", "--beta", "1", "--format", "json"])
-    places = [text.index(f"{step} ({number} of {len(STEPS)})") for number, step in enumerate(STEPS, start=1)]
-    assert places == sorted(places)
+    assert 0 < text.index("answering the question") < text.index("writing the report")
 
 
 def _seen_on_a_terminal(command: list[str]) -> str:

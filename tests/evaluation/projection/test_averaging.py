@@ -15,7 +15,8 @@ import nci_frames as nf
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.commands.cli import main as command
 from nci_frames.jobs import counting_units
-from nci_frames.jobs.report import ReportJob, run_report
+from nci_frames.jobs.report import run_report
+from nci_frames.options.report import ReportOptions
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.folds import fold_spread
 from nci_frames.questions.how_sure import read_independence
@@ -301,16 +302,12 @@ def test_a_report_averages_over_repeats_and_shows_their_spread(tmp_path: Path) -
 @pytest.mark.thorough
 def test_rows_scored_several_times_are_found_without_a_key_of_repeats(tmp_path: Path) -> None:
     repeated_log().drop("fold").write_parquet(tmp_path / "log.parquet")
-    found = run_report(
-        ReportJob(
-            str(tmp_path / "log.parquet"), tmp_path / "out", [0.2], [1.0], threshold=1.5,
-            columns={"unit": "unit"}, formats=["json"],
-        )
-    )  # fmt: skip
-    assert found.comparison.unit_rows == 3
-    said = json.loads((tmp_path / "out/report.json").read_text("utf-8"))["questions"]["independence"][
-        "sentences"
-    ][0]
+    options = ReportOptions(prevalence=(0.2,), beta=(1.0,), threshold=1.5, formats=("json",))
+    source, out = str(tmp_path / "log.parquet"), tmp_path / "out"
+    comparison, _ = run_report(source, out, options, columns={"unit": "unit"})
+    assert comparison.unit_rows == 3
+    content = json.loads((tmp_path / "out/report.json").read_text("utf-8"))
+    (said,) = content["questions"]["independence"]["sentences"]
     assert "Every unit has 3 rows of each model" in said
     assert "n is the number of units, not of rows" in said
 

@@ -239,7 +239,7 @@ def test_a_change_of_areas_of_windows_that_share_rows_has_narrower_bounds():
 def test_bounds_of_a_change_of_areas_hold_as_often_as_they_say(metric, old_share):
     """Of two separate nights (no row is shared), and of windows of which one contains the other."""
     rng, logs = np.random.default_rng(3), 300
-    what = Measurement(metric, 0.3, 1.0, 0.0, "wilson", 0.95)
+    what = Measurement(metric, 0.3, 1.0, 0.0, 0.95)
 
     def area(bins):
         return measure(as_counts(bins).drop("country"), [], what).row(0, named=True)

@@ -1,55 +1,16 @@
-"""The commands that count elsewhere, or without labels: arguments only."""
+"""The command that estimates the prevalence of a log without labels: arguments only."""
 
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 import click
 
-from nci_frames.base.typing import Dialect
 from nci_frames.commands.ending import Command
-from nci_frames.options.command_line import Value, column_options, thresholds_option
+from nci_frames.options.logs import column_options, thresholds_option
 
-__all__ = ["COUNTING_COMMANDS"]
-
-
-@click.command(cls=Command, short_help="Print a query that counts the predictions of a table.")
-@click.argument("table")
-@click.option(
-    "--dialect",
-    "-d",
-    type=click.Choice(get_args(Dialect)),
-    required=True,
-    help="The database that will run the query.",
-)
-@thresholds_option("uniform:101", exact=False)
-@click.option("--segments", "-s", multiple=True, help="Column that is kept as a key; may be repeated.")
-@column_options("model", "label", "score", "fold", "weight")
-@click.option("--positive", type=Value(), default="1", show_default=True, help="Label that means positive.")
-@click.option("--negative", type=Value(), help="The other label.  [default: 0, or false]")
-@click.option(
-    "--score-type",
-    type=click.Choice(["float64", "float32"]),
-    default="float64",
-    show_default=True,
-    help="Precision of the score column.",
-)
-def sql(table: str, thresholds: str, **options: Any) -> None:
-    """Print one GROUP BY that counts the predictions of a TABLE where they are.
-
-    Its result is small. Read it with nci_frames.read_counts. Needs sqlglot: pip install
-    'nci_frames[sql]'.
-
-    \b
-    Example:
-      nci-frames sql analytics.predictions --dialect bigquery --segments country
-      nci-frames sql "read_parquet('logs/*.parquet')" --dialect duckdb | duckdb
-    """
-    from nci_frames.counting.sql import counting_sql
-    from nci_frames.counting.thresholds.grids import named_thresholds
-
-    click.echo(counting_sql(table, thresholds=cast("Any", named_thresholds(thresholds)), **options))
+__all__ = ["estimate"]
 
 
-@click.command(cls=Command, short_help="Estimate the prevalence of a log without labels.")
+@click.command(cls=Command)
 @click.argument("reference")
 @click.argument("traffic")
 @click.option("--segments", "-s", multiple=True, help="Column to estimate by; may be repeated.")
@@ -108,6 +69,3 @@ def estimate(
     reasons = ["reason"] if found["reason"].count() else []
     shown = found.drop("fit_statistic", "supported", "reason").hstack(found.select(reasons))
     print_frame(shown, Console(highlight=False), title=f"prevalence, with intervals of confidence {level:g}")
-
-
-COUNTING_COMMANDS = (sql, estimate)

@@ -1,0 +1,82 @@
+"""The command that says what a job would do: arguments only."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nci_frames.base.errors import SourceError
+from nci_frames.base.messages import quantity
+from nci_frames.commands.ending import Command, tell
+from nci_frames.commands.job_file import metrics_file_of, opened, until_option
+
+if TYPE_CHECKING:
+    from nci_frames.jobs.counted_files import Planned
+
+__all__ = ["check"]
+
+#: Reasons why a run would end that are listed.
+_LISTED = 20
+
+
+@click.command(cls=Command)
+@click.argument("job", type=click.Path(path_type=Path))
+@until_option
+@click.pass_context
+def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
+    """Say what a run of JOB would do: files, windows, columns, gates. Nothing is written.
+
+    Exit code 3: the run would end because of a file.
+
+    \b
+    Example:
+      nci-frames check nightly/job.toml
+    """
+    file = opened(job)
+    from nci_frames.jobs.gates.verdicts import gate_text
+    from nci_frames.jobs.run import plan_job
+    from nci_frames.jobs.scenario_values import scenario_facts
+
+    metrics_file_of(file)
+    plan = plan_job(file, until=until)
+    stops = _tell_files("files", plan.labelled)
+    settings = plan.labelled.settings
+    grid = "every score" if settings.thresholds is None else quantity(len(settings.thresholds), "threshold")
+    tell(f"columns:  {', '.join(f'{name!r} ({role})' for name, role in settings.roles().items())}")
+    tell(f"counted:  at {grid}, generation {settings.generation}")
+    if plan.traffic is not None:
+        stops += _tell_files("traffic", plan.traffic)
+        columns = plan.traffic.settings.roles().items()
+        tell(f"columns:  {', '.join(f'{name!r} ({role})' for name, role in columns)}")
+    for label, value in scenario_facts(file.job):
+        tell(f"assumed:  {label}: {value}")
+    for gate in file.job.gates:
+        tell(f"gate:     {gate.name!r}: {gate_text(gate)}")
+    output = file.job.output
+    tell(f"output:   {file.resolve(output.folder)}, ledger {file.resolve(output.ledger)}")
+    if stops:
+        ctx.exit(SourceError.exit_code)
+
+
+def _tell_files(label: str, planned: "Planned") -> int:
+    """Print what a run would do with the files of a source; return how many would end it."""
+    from nci_frames.jobs.ledger.appending import by_reason
+
+    events = dict(planned.files["event"].value_counts().rows())
+    told = ", ".join(f"{number:,} {event}" for event, number in sorted(events.items()))
+    tell(f"{label + ':':<9} {len(planned.files):,} ({told})")
+    stops = planned.stopping
+    reasons = by_reason(stops)
+    for event, files, reason in reasons[:_LISTED]:
+        why = reason or "counted with another content, and on_changed is 'raise'"
+        # An error of several lines stands under the file that it is about.
+        first, *rest = f"{event}: {files}: {why}".splitlines()
+        for line in (first, *(f"  {line}" for line in rest)):
+            tell(f"{'':<9} {line}")
+    if len(reasons) > _LISTED:
+        tell(f"          and {quantity(len(reasons) - _LISTED, 'other reason')}")
+    if planned.windows:
+        begin, end = planned.windows[0][0], planned.windows[-1][1]
+        tell(f"windows:  {len(planned.windows):,}, from {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC")
+    return len(stops)

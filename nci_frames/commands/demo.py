@@ -1,0 +1,51 @@
+"""The command that reports on classifiers of its own: arguments only."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nci_frames.base.interrupts import clean_up_when_interrupted
+from nci_frames.commands.ending import Command
+from nci_frames.options.logs import out_option
+from nci_frames.options.report import ReportOptions
+from nci_frames.options.setting import options_of, taken
+
+__all__ = ["demo"]
+
+
+@click.command(cls=Command)
+@options_of(ReportOptions, "title")
+@out_option("demo-output", "Folder for the logs and the reports")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cross-validation.")
+def demo(out: Path, seed: int, **given: Any) -> None:
+    """Train real classifiers on real data, log their predictions, and report on the logs.
+
+    Needs scikit-learn: pip install 'nci_frames[demo]'.
+
+    \b
+    Example:
+      nci-frames demo --out demo-output
+    """
+    from rich.console import Console
+
+    from nci_frames.commands.reporting import reported
+    from nci_frames.demo import write_demo_logs
+    from nci_frames.reporting.terminal import print_conclusion
+
+    clean_up_when_interrupted()
+    click.echo("training ten classifiers by 2 x 5-fold cross-validation ...", err=True)
+    logs = write_demo_logs(out / "logs", seed=seed)
+    answers = {}
+    for dataset in sorted(path for path in logs.iterdir() if path.is_dir()):
+        name = dataset.name.removeprefix("dataset=")
+        words = name.replace("_", " ")
+        title = f"{words}: ten classifiers as the class balance changes"
+        answers[words] = reported(
+            str(dataset),
+            out / "reports" / name,
+            taken(ReportOptions, {**given, "title": title}),
+            segments=("segment",),
+            columns={"fold": "fold", "repeat": "repeat", "unit": "unit"},
+        ).said
+    print_conclusion(answers, Console(highlight=False))

@@ -1,0 +1,33 @@
+"""The command that writes a first job: arguments only."""
+
+from pathlib import Path
+
+import click
+
+from nci_frames.base.extras import require_jobs
+from nci_frames.base.interrupts import clean_up_when_interrupted
+from nci_frames.commands.ending import Command, tell
+
+__all__ = ["init"]
+
+
+@click.command(cls=Command)
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--example", is_flag=True, help="Also write five nights of logs, so that the job runs at once.")
+def init(folder: Path, example: bool) -> None:
+    """Write a commented job.toml into FOLDER.
+
+    \b
+    Example:
+      nci-frames init nightly --example
+      nci-frames run nightly/job.toml
+    """
+    require_jobs()
+    from nci_frames.jobs.starting import write_job
+
+    clean_up_when_interrupted()
+    file = write_job(folder, example=example)
+    tell(f"written: {file}")
+    if example:
+        tell(f"written: {folder / 'logs'}, five nights of logs")
+    tell(f"next:    nci-frames check {file}")

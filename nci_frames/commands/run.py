@@ -1,0 +1,62 @@
+"""The command that runs a job: arguments only."""
+
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from nci_frames.commands.ending import Command
+from nci_frames.commands.job_file import metrics_file_of, opened, until_option
+
+__all__ = ["run"]
+
+
+@click.command(cls=Command)
+@click.argument("job", type=click.Path(path_type=Path))
+@click.option("--run-id", help="Name of the run, published once.  [default: its number and the time]")
+@until_option
+@click.option("--keep-going", is_flag=True, help="Go on without the files that cannot be counted.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Format of the progress messages on standard error.",
+)
+@click.pass_context
+def run(
+    ctx: click.Context,
+    job: Path,
+    run_id: str | None,
+    until: datetime | None,
+    keep_going: bool,
+    log_format: str,
+) -> None:
+    """Run JOB once: count new files, build the report, judge the gates, publish.
+
+    Prints one line with the verdict. Exit code 10: a gate failed; 11: a gate is undecided, where that fails.
+
+    \b
+    Example:
+      nci-frames run nightly/job.toml
+      nci-frames run nightly/job.toml --log-format json --keep-going
+    """
+    file = opened(job)
+    from nci_frames.jobs.logging import teller
+    from nci_frames.jobs.metrics_file import write_metrics
+    from nci_frames.jobs.run import run_job
+    from nci_frames.jobs.tracking import log_to_mlflow, require_mlflow
+
+    tell, tracking = teller(log_format), file.job.output.mlflow
+    if tracking is not None:
+        # Before anything is counted: the run must not end where it would be logged.
+        require_mlflow()
+    metrics = metrics_file_of(file)
+    outcome = run_job(file, run=run_id, until=until, keep_going=keep_going, tell=tell)
+    # It is published, whatever becomes of its metrics.
+    click.echo(outcome.line)
+    if metrics is not None:
+        write_metrics(metrics, file.job.name, outcome)
+    if tracking is not None:
+        tell("logged to MLflow", id=log_to_mlflow(tracking, file.job.name, outcome))
+    ctx.exit(outcome.exit_code)

@@ -1,0 +1,50 @@
+"""The command that counts in a database: arguments only."""
+
+from typing import Any, cast, get_args
+
+import click
+
+from nci_frames.base.typing import Dialect
+from nci_frames.commands.ending import Command
+from nci_frames.options.kinds import VALUE
+from nci_frames.options.logs import column_options, thresholds_option
+
+__all__ = ["sql"]
+
+
+@click.command(cls=Command)
+@click.argument("table")
+@click.option(
+    "--dialect",
+    "-d",
+    type=click.Choice(get_args(Dialect)),
+    required=True,
+    help="The database that will run the query.",
+)
+@thresholds_option("uniform:101", exact=False)
+@click.option("--segments", "-s", multiple=True, help="Column that is kept as a key; may be repeated.")
+@column_options("model", "label", "score", "fold", "weight")
+@click.option("--positive", type=VALUE, default="1", show_default=True, help="Label that means positive.")
+@click.option("--negative", type=VALUE, help="The other label.  [default: 0, or false]")
+@click.option(
+    "--score-type",
+    type=click.Choice(["float64", "float32"]),
+    default="float64",
+    show_default=True,
+    help="Precision of the score column.",
+)
+def sql(table: str, thresholds: str, **options: Any) -> None:
+    """Print one GROUP BY that counts the predictions of a TABLE where they are.
+
+    Its result is small. Read it with nci_frames.read_counts. Needs sqlglot: pip install
+    'nci_frames[sql]'.
+
+    \b
+    Example:
+      nci-frames sql analytics.predictions --dialect bigquery --segments country
+      nci-frames sql "read_parquet('logs/*.parquet')" --dialect duckdb | duckdb
+    """
+    from nci_frames.counting.sql import counting_sql
+    from nci_frames.counting.thresholds.grids import named_thresholds
+
+    click.echo(counting_sql(table, thresholds=cast("Any", named_thresholds(thresholds)), **options))

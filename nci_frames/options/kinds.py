@@ -1,0 +1,169 @@
+"""The kinds of values that options of commands and keys of a job file take, and how each is read."""
+
+import contextlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nci_frames.base.arguments import grid_numbers, number_of
+
+__all__ = ["COSTS", "MOMENT", "TEXT", "VALUE", "Kind", "grid", "number", "words"]
+
+
+class Kind(click.ParamType[Any]):
+    """How a value is read from the text of a command line, or from what TOML has."""
+
+    def __init__(
+        self, name: str, read: Callable[[Any], Any], schema: Mapping[str, Any], choices: Sequence[str] = ()
+    ) -> None:
+        self.name = name
+        #: Raises ValueError if it is no such value. A value that was read is read as itself.
+        self.read = read
+        #: The JSON Schema of what a job file may write.
+        self.schema = schema
+        #: The words that there are, of which an option may give several.
+        self.choices = choices
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        """Show the words, where there are some."""
+        return f"[{'|'.join(self.choices)}],..." if self.choices else super().get_metavar(param, ctx)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the value of an option."""
+        try:
+            return self.read(value)
+        except ValueError as error:
+            told = str(error)
+            self.fail(told if repr(value) in told else f"{told} (found {value!r})", param, ctx)
+
+
+def number(
+    allowed: str, *, least: float = -math.inf, most: float = math.inf, open_ends: bool = False
+) -> Kind:
+    """Return the kind of one number; *allowed* is what the error says of its range."""
+    low, high = ("exclusiveMinimum", "exclusiveMaximum") if open_ends else ("minimum", "maximum")
+    ends = {key: end for key, end in ((low, least), (high, most)) if math.isfinite(end)}
+
+    def read(value: Any) -> float:
+        found = _number(value)
+        if not (least < found < most if open_ends else least <= found <= most):
+            raise ValueError(f"{found:.10g} must be {allowed}{_percent(found, most)}")
+        return found
+
+    return Kind("number", read, {"type": ["number", "string"], **ends})
+
+
+def grid(allowed: str, *, most: float = math.inf, files: bool = False) -> Kind:
+    """Return the kind of several numbers from 0 to *most*: ``0.001,1/200``, ``start:stop:round``, or a list.
+
+    With *files* it may be a CSV or Parquet file, whose path is the value.
+    """
+    ends = {"minimum": 0} | ({"maximum": most} if math.isfinite(most) else {})
+
+    def read(value: Any) -> tuple[float, ...] | Path:
+        if files and isinstance(value, Path):
+            return value
+        if isinstance(value, str):
+            if files and value.lower().endswith((".csv", ".parquet")):
+                return Path(value)
+            numbers = grid_numbers(value)
+        elif isinstance(value, list | tuple):
+            numbers = [_number(item) for item in value]
+        else:
+            raise ValueError("input should be a list or a text such as 0.001,0.01 or 1e-4:0.5:round")
+        if not numbers:
+            raise ValueError("input should have at least one number")
+        for found in numbers:
+            if not 0 <= found <= most:
+                raise ValueError(f"{found:.10g} must be {allowed}{_percent(found, most)}")
+        return tuple(numbers)
+
+    return Kind(
+        "grid or file" if files else "grid", read, _several({"type": ["number", "string"], **ends}, 1)
+    )
+
+
+def words(*choices: str, least: int = 0) -> Kind:
+    """Return the kind of some of a few words, each of which counts once: ``html,md``, or a list."""
+
+    def read(value: Any) -> tuple[str, ...]:
+        if not isinstance(value, str | list | tuple):
+            raise ValueError("input should be a list")
+        given = [word.strip() for word in value.split(",")] if isinstance(value, str) else value
+        for word in given:
+            if word not in choices:
+                raise ValueError(f"{word!r} is not one of {', '.join(map(repr, choices))}")
+        if len(given) < least:
+            raise ValueError(f"input should have at least {least} of {', '.join(choices)}")
+        return tuple(dict.fromkeys(given))
+
+    return Kind("words", read, _several({"enum": list(choices)}, least), choices=choices)
+
+
+def _several(item: Mapping[str, Any], least: int) -> dict[str, Any]:
+    """Return the schema of a list, or of a text that stands for one."""
+    return {"type": ["array", "string"], "items": item, "minItems": least}
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, str):
+        return number_of(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("input should be a number, or a text such as 1/5000, 0.02%, 2k or 1M")
+    return float(value)
+
+
+def _percent(found: float, most: float) -> str:
+    return f"; did you mean {found / 100:g}?" if most == 1 < found <= 100 else ""
+
+
+def _costs(value: Any) -> tuple[float, ...]:
+    parts = value.split(":") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or len(parts) not in (2, 3):
+        raise ValueError("write what a miss and a false alarm cost, and perhaps a review: 200:5 or 200:5:8")
+    return tuple(_number(part) for part in parts)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("input should be a text")
+    return value
+
+
+def _moment(value: Any) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    for form in ("%Y-%m-%d", "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M:%S"):
+        with contextlib.suppress(ValueError):
+            return datetime.strptime(value, form).replace(tzinfo=UTC)
+    raise ValueError(f"{value!r} is not a date: write 2026-03-01, or 2026-03-01T13 for an hour")
+
+
+def _value(value: Any) -> str | float | bool:
+    """Read a value of data; text in single quotes is text whatever it looks like."""
+    if not isinstance(value, str):
+        return value  # type: ignore[no-any-return]
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    for kind in (int, float):
+        # Python reads "1_0" as a number, and databases do not.
+        with contextlib.suppress(ValueError):
+            return value if "_" in value else kind(value)
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == "'" else value
+
+
+#: What a missed positive and a false alarm cost, and perhaps the review of an alert: ``200:5:8``.
+COSTS = Kind(
+    "missed:false[:review]",
+    _costs,
+    _several({"type": ["number", "string"], "minimum": 0}, 2) | {"maxItems": 3},
+)
+TEXT = Kind("text", _text, {"type": "string"})
+#: The beginning of a day or an hour in UTC.
+MOMENT = Kind("date", _moment, {"type": "string"})
+#: A number, ``true`` or ``false``, or any other text.
+VALUE = Kind("value", _value, {})

@@ -1,0 +1,91 @@
+"""Options of commands that read logs: their columns, the thresholds to count at, and where to write."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["column_options", "out_option", "thresholds_option"]
+
+C = TypeVar("C", bound=Callable[..., object])
+
+
+def thresholds_option(default: str | None, *, exact: bool = True) -> Callable[[C], C]:
+    """Return the option of the thresholds to count at; *exact*: also at every distinct score."""
+    forms = ['"exact"'] * exact + ['"logit:501"', '"uniform:101"', "start:stop:lin:count"]
+    finest = "" if default else "  [default: as fine as the areas need]"
+    return click.option(
+        "--thresholds",
+        default=default,
+        show_default=True,
+        help=f"Thresholds to count at: {', '.join(forms)}, or numbers separated by commas.{finest}",
+    )
+
+
+def _score_columns(
+    _ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
+) -> dict[str, str] | None:
+    """Read the score columns by model; None if there are none."""
+    scores: dict[str, str] = {}
+    for text in value:
+        model, separator, column = text.partition("=")
+        if not separator:
+            column = model
+        if not (model and column):
+            raise click.BadParameter(f"{text!r} is not MODEL=COLUMN, e.g. forest=p_forest.")
+        if model in scores:
+            raise click.BadParameter(f"the model {model!r} is given twice.")
+        scores[model] = column
+    return scores or None
+
+
+#: What a command may ask about the columns of a log.
+_COLUMNS: dict[str, dict[str, Any]] = {
+    "model": {"default": "model", "show_default": True, "help": "Column with the model's name."},
+    "label": {"default": "label", "show_default": True, "help": "Column with the true class."},
+    "score": {"default": "score", "show_default": True, "help": "Column with the score."},
+    "scores": {
+        "multiple": True,
+        "metavar": "[MODEL=]COLUMN",
+        "callback": _score_columns,
+        "help": "Score column of one model, for logs with a column per model; may be repeated. "
+        "Without MODEL= the model has the name of its column.",
+    },
+    "fold": {"help": "Column with the cross-validation fold."},
+    "repeat": {"help": "Column with the repeat of the cross-validation; areas are averaged over repeats."},
+    "unit": {
+        "help": "Column with the user, host or patient that a row belongs to; its rows are kept together."
+    },
+    "weight": {"help": "Column with the weight of each row."},
+    "positive": {"help": "Label that means positive; 0/1 and Boolean labels need none."},
+    "on_invalid": {
+        "type": click.Choice(["raise", "drop"]),
+        "default": "raise",
+        "show_default": True,
+        "help": "What to do with rows without a valid label or score.",
+    },
+}
+
+
+def column_options(*names: str) -> Callable[[C], C]:
+    """Add the options that say which column of a log plays which part."""
+
+    def added(command: C) -> C:
+        for name in reversed(names):
+            command = click.option(f"--{name.replace('_', '-')}", **_COLUMNS[name])(command)
+        return command
+
+    return added
+
+
+def out_option(default: str, what: str) -> Callable[[C], C]:
+    """Return the option for the folder that a command writes; *what* begins its help."""
+    return click.option(
+        "--out",
+        "-o",
+        type=click.Path(path_type=Path),
+        default=default,
+        show_default=True,
+        help=f"{what}; created if missing.",
+    )

@@ -1,0 +1,78 @@
+"""A setting: one field of a dataclass that is an option of commands and a key of job files."""
+
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar, get_type_hints
+
+import click
+
+from nci_frames.options.kinds import Kind
+
+__all__ = ["Setting", "options_of", "taken"]
+
+C = TypeVar("C", bound=Callable[..., object])
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a field is read, and what is said of it: the metadata of its annotation."""
+
+    kind: Kind
+    help: str
+    short: str | None = None
+    #: The name of its option, where that is not the name of the field.
+    flag: str | None = None
+
+    @staticmethod
+    def of(table: type, name: str) -> "Setting":
+        """Return the setting of a field."""
+        (setting,) = get_type_hints(table, include_extras=True)[name].__metadata__
+        return setting  # type: ignore[no-any-return]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Return how pydantic reads the key."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_plain_validator_function(self.kind.read)
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Any]) -> dict[str, Any]:
+        """Return what the schema of a job file says of the key."""
+        return {**self.kind.schema, "description": self.help}
+
+    def option(self, name: str, default: Any) -> Callable[[C], C]:
+        """Return the option of the field *name*."""
+        several = bool(self.kind.choices)
+        return click.option(
+            name,
+            f"--{(self.flag or name).replace('_', '-')}",
+            *([f"-{self.short}"] if self.short else []),
+            type=self.kind,
+            default=default,
+            show_default=default not in (None, ()),
+            multiple=several,
+            callback=_together if several else None,
+            help=self.help,
+        )
+
+
+def options_of(table: type, *without: str) -> Callable[[C], C]:
+    """Add an option for each field of a dataclass of settings, in their order."""
+    names = [field for field in fields(table) if field.name not in without]
+
+    def added(command: C) -> C:
+        for field in reversed(names):
+            command = Setting.of(table, field.name).option(field.name, field.default)(command)
+        return command
+
+    return added
+
+
+def taken(table: type[T], given: MutableMapping[str, Any]) -> T:
+    """Take the fields of a dataclass of settings out of the options that a command was given."""
+    return table(**{field.name: given.pop(field.name) for field in fields(table) if field.name in given})  # type: ignore[arg-type]
+
+
+def _together(_ctx: click.Context, _param: click.Parameter, value: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Join the words of an option that is given several times; each counts once."""
+    return tuple(dict.fromkeys(word for words in value for word in words))
