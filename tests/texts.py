@@ -170,7 +170,6 @@ COMMANDS = (
     "nci-frames report log.parquet --cost 200",
     "nci-frames report log.parquet --cost 200:-1",
     "nci-frames report log.parquet --cost 200:1 --metric recall",
-    "nci-frames report log.parquet --alerts 5",
     "nci-frames report log.parquet --volume 0",
     "nci-frames report log.parquet --threshold nan",
     "nci-frames report log.parquet --threshold high",

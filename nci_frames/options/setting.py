@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import click
 
@@ -34,7 +34,8 @@ class Setting:
         """Return how pydantic reads the key."""
         from pydantic_core import core_schema
 
-        return core_schema.no_info_plain_validator_function(self.kind.read)
+        read = core_schema.no_info_plain_validator_function(self.kind.read)
+        return core_schema.nullable_schema(read) if type(None) in get_args(source) else read
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Any]) -> dict[str, Any]:
         """Return what the schema of a job file says of the key."""

@@ -389,9 +389,9 @@ def test_alerts_and_small_segments_on_the_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--at", "5"], "Did you mean 0.05?"),
+        (["--at", "5"], "did you mean 0.05?"),
         (["--at", "x"], "is not a number"),
-        (["--cost", "200"], "Write 200:1."),
+        (["--cost", "200"], "200:5 or 200:5:8"),
         (["--cost", "0:0"], "one of them above 0"),
         (["--alerts", "5"], "needs both the alerts and the volume"),
         (["--cost", "1:2", "--metric", "mcc"], "either a metric or a cost"),
