@@ -73,14 +73,6 @@ def test_an_impossible_observed_prevalence_is_refused(tables, name, observed):
         DRAW[name](tables, observed=observed)
 
 
-def test_a_short_axis_has_plain_labels(tables):
-    axis = layer(chart_f_beta_over_beta(tables.projection, prevalence=ETA).to_dict(), "lines")["encoding"][
-        "x"
-    ]["axis"]
-    assert axis["values"] == [0.1, 0.2, 0.5, 1, 2, 5, 10]
-    assert "labelExpr" not in axis
-
-
 def test_thresholds_that_differ_are_not_named(tables):
     own = tables.projection.with_columns(
         threshold=pl.when(pl.col("model") == "forest").then(0.7).otherwise("threshold")
@@ -178,18 +170,6 @@ def test_bounds_that_differ_from_the_value_are_a_band(tables):
     ]
 
 
-@pytest.mark.parametrize("name", ["p3", "f_prevalence"])
-def test_projections_with_bounds_have_a_band(tables, name):
-    rates = nf.compute_rates(
-        tables.points.select("model", "threshold", "tp", "fp", "fn", "tn"), interval="wilson"
-    )
-    projection = nf.project_rates(rates, metrics=["precision", "f_beta"], prevalence=[0.001, 0.1], band=True)
-    spec = DRAW[name](altered(tables, projection=projection)).to_dict()
-    rows = rows_of(spec, "band")
-    assert len(rows) == 2 * len(MODELS)
-    assert all(row["lower"] < row["value"] < row["upper"] for row in rows)
-
-
 @pytest.mark.thorough
 def test_more_models_than_colours_differ_by_stroke():
     many = comparison(
@@ -225,16 +205,6 @@ def test_the_legend_has_room_for_the_longest_name(names, columns):
     assert model_style(names).columns == columns
 
 
-def test_a_beta_that_the_frame_lacks_is_refused(tables):
-    with pytest.raises(ParameterError, match=r"no rows at beta 7\n.*found: +beta 0\.1, 0\.1"):
-        chart_f_beta_over_prevalence(tables.projection, beta=7)
-
-
-def test_a_prevalence_that_the_frame_lacks_is_refused(tables):
-    with pytest.raises(ParameterError, match=r"no rows at prevalence 0\.3\n.*found: +prevalence 0\.0001"):
-        chart_f_beta_over_beta(tables.projection, prevalence=0.3)
-
-
 def test_a_grid_value_may_differ_in_its_last_digit(tables):
     assert chart_f_beta_over_beta(tables.projection, prevalence=math.nextafter(ETA, 1))
 
@@ -248,19 +218,6 @@ def test_a_metric_that_the_frame_lacks_is_refused(tables, name):
     )
     with pytest.raises(ParameterError, match="no rows of metric"):
         DRAW[name](without)
-
-
-def test_a_frame_of_another_kind_is_refused(tables):
-    with pytest.raises(SchemaError, match="not a projection frame"):
-        chart_p3(tables.points)
-    with pytest.raises(SchemaError, match="areas frame"):
-        chart_pr_auc_over_prevalence(tables.projection)
-
-
-def test_two_operating_points_of_a_model_are_refused(tables):
-    twice = pl.concat([tables.projection, tables.projection.with_columns(threshold=pl.lit(0.9))])
-    with pytest.raises(ParameterError, match="2 rows that differ in 'threshold'"):
-        chart_p3(twice)
 
 
 def test_two_methods_must_be_chosen_between(tables):
@@ -319,3 +276,21 @@ def test_what_cannot_be_drawn_is_named(name: str, place: int, change: dict[str, 
     frames[place] = frames[place].with_columns(**{key: pl.lit(value) for key, value in change.items()})
     with pytest.raises(ParameterError, match=told):
         call.function(*frames, **call.options)
+
+
+@pytest.mark.parametrize(
+    ("draw", "error", "told"),
+    [
+        (lambda t: chart_f_beta_over_prevalence(t.projection, beta=7), ParameterError,
+         r"no rows at beta 7\n.*found: +beta 0\.1, 0\.1"),
+        (lambda t: chart_f_beta_over_beta(t.projection, prevalence=0.3), ParameterError,
+         r"no rows at prevalence 0\.3\n.*found: +prevalence 0\.0001"),
+        (lambda t: chart_p3(t.points), SchemaError, "not a projection frame"),
+        (lambda t: chart_pr_auc_over_prevalence(t.projection), SchemaError, "areas frame"),
+        (lambda t: chart_p3(pl.concat([t.projection, t.projection.with_columns(threshold=pl.lit(0.9))])),
+         ParameterError, "2 rows that differ in 'threshold'"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_the_chart_is_refused(tables, draw, error, told):
+    with pytest.raises(error, match=told):
+        draw(tables)
