@@ -1,8 +1,8 @@
 """The size of a test set that limits the uncertainty as required."""
 
+import bisect
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
@@ -122,11 +122,11 @@ def required_samples(
     """
     check_level(level)
     methods = sorted({method} if isinstance(method, str) else set(method))
-    goal = _goal(half_width, delta, precision_half_width, prevalence, tpr, fpr)
+    promise, *widths = _goal(half_width, delta, precision_half_width, prevalence, tpr, fpr)
     if assurance is not None:
         _require_within("assurance", assurance, 1)
     table = pl.DataFrame(
-        [(name, *_planned(name, goal, level, assurance)) for name in methods],
+        [(name, *_planned(name, promise, (widths[0], widths[1]), level, assurance)) for name in methods],
         schema=SAMPLES.dtypes(),
         orient="row",
     )
@@ -134,32 +134,26 @@ def required_samples(
 
 
 def _planned(
-    method: PlanningMethod, goal: "_Goal", level: float, assurance: float | None
+    method: PlanningMethod,
+    promise: Promise,
+    widths: tuple[float, float],
+    level: float,
+    assurance: float | None,
 ) -> tuple[int, int, float, float, float | None]:
     """Return the rows of each class, the half-widths of the rates, and the share of studies."""
-    narrowest = min(goal.of_tpr, goal.of_fpr)
-    if narrowest < _NARROWEST:
+    if min(widths) < _NARROWEST:
         msg = "a half-width this small needs more rows than can be counted"
-        raise ParameterError(msg, found=f"{narrowest:g}")
+        raise ParameterError(msg, found=f"{min(widths):g}")
     if assurance is None:
-        rows = [_rows(method, *pair, level) for pair in ((goal.tpr, goal.of_tpr), (goal.fpr, goal.of_fpr))]
-        return rows[0], rows[1], goal.of_tpr, goal.of_fpr, None
+        positives, negatives = (
+            _exact(rate, width, level) if method == "exact" else _hoeffding(width, level)
+            for rate, width in zip((promise.tpr, promise.fpr), widths, strict=True)
+        )
+        return positives, negatives, *widths, None
     interval: Interval = "wilson" if method == "exact" else "hoeffding"
-    positives, negatives, share = assured_rows(goal.promise, interval, level, assurance)
-    of_tpr = half_width_at(interval, level, goal.tpr, positives)
-    of_fpr = half_width_at(interval, level, goal.fpr, negatives)
-    return positives, negatives, of_tpr, of_fpr, share
-
-
-@dataclass(frozen=True, slots=True)
-class _Goal:
-    """The expected rates, and the required half-width of each."""
-
-    tpr: float
-    fpr: float
-    of_tpr: float
-    of_fpr: float
-    promise: Promise
+    positives, negatives, share = assured_rows(promise, interval, level, assurance)
+    of_tpr = half_width_at(interval, level, promise.tpr, positives)
+    return positives, negatives, of_tpr, half_width_at(interval, level, promise.fpr, negatives), share
 
 
 def _goal(
@@ -169,8 +163,8 @@ def _goal(
     prevalence: float | None,
     tpr: float | None,
     fpr: float | None,
-) -> _Goal:
-    """Check the goal, and convert it into half-widths of the rates."""
+) -> tuple[Promise, float, float]:
+    """Check the goal, and return it with the half-widths of TPR and of FPR that it needs."""
     goals = {"half_width": half_width, "delta": delta, "precision_half_width": precision_half_width}
     given = [name for name, value in goals.items() if value is not None]
     options = {name: str(Option(name)) for name in (*goals, "prevalence", "tpr", "fpr")}
@@ -193,7 +187,7 @@ def _goal(
             _require_within("half_width", value, 1)
         tpr, fpr = (0.5 if rate is None else rate for rate in (tpr, fpr))
         pair = (widths[0], widths[-1])
-        return _Goal(tpr, fpr, *pair, Promise(tpr, fpr, half_widths=pair))
+        return Promise(tpr, fpr, half_widths=pair), *pair
     if tpr is None or fpr is None:
         msg = f"{named} needs the expected rates, {options['tpr']} and {options['fpr']}"
         raise ParameterError(msg, found=f"TPR {tpr!r}, FPR {fpr!r}")
@@ -205,7 +199,7 @@ def _goal(
         odds = prevalence / (1 - prevalence)
         cv = _coefficient_of_variation(precision_half_width, odds * tpr / fpr)
         promise = Promise(tpr, fpr, precision=(precision_half_width, odds))
-    return _Goal(tpr, fpr, cv * tpr, cv * fpr, promise)
+    return promise, cv * tpr, cv * fpr
 
 
 def _require_within(name: str, value: float, end: float) -> None:
@@ -222,10 +216,6 @@ def _coefficient_of_variation(half_width: float, odds: float) -> float:
     return (middle + root - one) / (middle + root + one)
 
 
-def _rows(method: str, rate: float, half_width: float, level: float) -> int:
-    return _exact(rate, half_width, level) if method == "exact" else _hoeffding(half_width, level)
-
-
 def _hoeffding(half_width: float, level: float) -> int:
     """Return the rows that suffice whatever the rate is."""
     return math.ceil(math.log(2 / (1 - level)) / (2 * half_width**2) - _ROUNDING)
@@ -240,15 +230,13 @@ def _exact(rate: float, half_width: float, level: float) -> int:
     """
     tail = 1 - level
     rate = min(rate, 1 - rate)  # symmetric: 1 - rate is missed as often
-    start, end = 0, _hoeffding(half_width, level)
-    while end - start > 1:
-        middle = (start + end) // 2
+
+    def suffice(rows: int) -> bool:
         # One outcome less on each side: a bound that holds however the limits round to whole numbers.
-        fewest = middle * (rate - half_width) + 1 if rate > half_width else 0.0
-        if _missed(rate, fewest, middle * (rate + half_width) - 1, middle, middle) <= tail:
-            end = middle
-        else:
-            start = middle
+        fewest = rows * (rate - half_width) + 1 if rate > half_width else 0.0
+        return _missed(rate, fewest, rows * (rate + half_width) - 1, rows, rows) <= tail
+
+    end = 1 + bisect.bisect_left(range(1, _hoeffding(half_width, level)), x=True, key=suffice)
     # With so many outcomes one more hardly matters: the bound is less than 1 in 100,000 too high.
     return end if rate > 1e5 * half_width else _last_failure(rate, half_width, tail, end) + 1
 

@@ -14,6 +14,7 @@ from nci_frames.counts.pooling import add_cells
 from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.significance.paired_tests import moments
 from nci_frames.schemas import RATES, collect
 
 __all__ = ["CASE", "SUMMARY", "FoldValues", "Metrics"]
@@ -100,12 +101,8 @@ class FoldValues:
     def table(self, ddof: int) -> pl.DataFrame:
         """Return mean, std, folds and skipped of each case and model, in the order of the array."""
         cases, models, _ = self.values.shape
-        defined = ~np.isnan(self.values)
-        folds = defined.sum(axis=2)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.where(defined, self.values, 0).sum(axis=2) / folds
-            squares = np.where(defined, (self.values - mean[:, :, None]) ** 2, 0).sum(axis=2)
-            std = np.sqrt(squares / np.where(folds > ddof, folds - ddof, np.nan))
+        folds, mean, squares = moments(self.values)
+        std = np.sqrt(squares / np.where(folds > ddof, folds - ddof, np.nan))
         skipped = self.exists.any(axis=1).sum(axis=1)[:, None] - folds
         return self.cases[np.repeat(np.arange(cases), models)].with_columns(
             model=self.models[np.tile(np.arange(models), cases)],

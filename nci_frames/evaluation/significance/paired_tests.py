@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
 
-__all__ = ["bootstrap_test", "t_test", "without_spread"]
+__all__ = ["bootstrap_test", "moments", "t_test", "without_spread"]
 
 Flags = NDArray[np.bool_]
 
@@ -14,15 +14,22 @@ Flags = NDArray[np.bool_]
 _ROUNDING = 1e-12
 
 
+def moments(values: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Return how many values along the last axis are defined, their mean and their squared deviations."""
+    defined = ~np.isnan(values)
+    n = defined.sum(axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(defined, values, 0).sum(axis=2) / n
+        squares = np.where(defined, (values - mean[:, :, None]) ** 2, 0).sum(axis=2)
+    return n, mean, squares
+
+
 def t_test(differences: Floats, ratio: float) -> Floats:
     """Return two-sided p-values of the means along the last axis; NaN marks a missing fold."""
     from scipy.special import stdtr  # noqa: PLC0415  (what does not need it does not wait for it)
 
-    defined = ~np.isnan(differences)
-    n = defined.sum(axis=2)
+    n, mean, squares = moments(differences)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(defined, differences, 0).sum(axis=2) / n
-        squares = np.where(defined, (differences - mean[:, :, None]) ** 2, 0).sum(axis=2)
         statistic = mean / np.sqrt(squares / (n - 1) * (1 / n + ratio))
     p_value = 2 * stdtr(np.maximum(n - 1, 1), -np.abs(statistic))
     return np.where((mean == 0) & (squares == 0), 1.0, p_value)
