@@ -12,13 +12,22 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.envelope import Places
-from nci_frames.evaluation.metrics import CalledMetric, called_metric
+from nci_frames.evaluation.metrics import PR_AUC, ROC_AUC, CalledMetric, Metric, called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.schemas import RATES
 from nci_frames.schemas.runs import rows_of_runs
 
-__all__ = ["Contest", "Over", "Points", "check_pairs", "contests", "points_of", "repeated_keys"]
+__all__ = [
+    "Contest",
+    "Over",
+    "Points",
+    "check_curve",
+    "check_pairs",
+    "contests",
+    "points_of",
+    "repeated_keys",
+]
 
 Over = Literal["prevalence", "beta"]
 
@@ -139,6 +148,19 @@ def check_pairs(models: int) -> None:
             f"find_crossovers compares at most {_MOST_PAIRS:,} pairs of models",
             found=f"{models:,} models, which are {pairs:,} pairs",
             hint="take fewer models, or winner_ranges, which compares each model with the best one only",
+        )
+
+
+def check_curve(metric: Metric, over: Over) -> None:
+    """Raise ParameterError unless the crossovers of an area over an axis can be found."""
+    if over == "beta":
+        msg = f"the metric {metric.name!r} does not depend on beta"
+        raise ParameterError(msg, found="over='beta'", hint="use over='prevalence'")
+    if metric not in (PR_AUC, ROC_AUC):
+        why = f"it belongs to {metric.needs}" if metric.needs else "there is no search for its crossovers"
+        raise ParameterError(
+            f"the crossovers of {metric.name!r} cannot be found: {why}",
+            hint=f"rank_models({metric.computed_by}) ranks the models at given prevalences",
         )
 
 

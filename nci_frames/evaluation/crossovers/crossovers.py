@@ -1,29 +1,35 @@
 """Rates -> where two models change places, exactly where a closed form exists."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
     Over,
     Points,
+    check_curve,
     check_pairs,
     contests,
     points_of,
     repeated_keys,
 )
-from nci_frames.evaluation.crossovers.curve_contest import check_curve, curve_crossovers
 from nci_frames.evaluation.crossovers.lines import has_lines
-from nci_frames.evaluation.crossovers.meetings import Meetings, line_meetings, point_meetings
-from nci_frames.evaluation.metrics import curve_asked
+from nci_frames.evaluation.crossovers.meetings import Meetings, curve_meetings, line_meetings, point_meetings
+from nci_frames.evaluation.crossovers.pr_auc_curves import AreaCurves, Indices, area_curves
+from nci_frames.evaluation.crossovers.search import places_along
+from nci_frames.evaluation.metrics import ROC_AUC, Metric, curve_asked
 from nci_frames.schemas import COUNTS, CROSSOVERS, RATES, collect
 from nci_frames.schemas.checked import checked
 
 __all__ = ["find_crossovers"]
+
+#: Pairs whose curves are compared at a time: each takes as many numbers as its series has terms.
+_PAIRS_AT_A_TIME = 1 << 14
 
 
 @checked
@@ -115,7 +121,7 @@ def find_crossovers(
     if curve is not None:
         check_curve(curve, over)
         frame = collect(rates, COUNTS)
-        return _table(frame, curve_crossovers(frame, curve))
+        return _table(frame, _of_areas(frame, curve))
     frame = collect(rates, RATES)
     found = [
         _found(points, contest)
@@ -146,6 +152,37 @@ def _found(points: Points, contest: Contest) -> pl.DataFrame:
         ),
     )
     return repeated_keys(table, points.keys)
+
+
+def _of_areas(counts: pl.DataFrame, metric: Metric) -> Iterator[pl.DataFrame]:
+    """Yield the columns of ``find_crossovers``, group by group."""
+    if metric is ROC_AUC:
+        return
+    models = counts.select("model", *COUNTS.keys(counts.columns)).unique()
+    groups = models.group_by(pl.exclude("model")).len("__models") if models.width > 1 else None
+    check_pairs(len(models) if groups is None else max(groups["__models"], default=0))
+    for keys, curves in area_curves(counts):
+        if len(curves.models) > 1:
+            yield repeated_keys(_of_curves(curves, metric), keys)
+
+
+def _of_curves(curves: AreaCurves, metric: Metric) -> pl.DataFrame:
+    """Return the crossovers of the areas of every two models."""
+
+    def at(model: Indices, place: Floats) -> tuple[Floats, Indices]:
+        return curves.at(model, place), model
+
+    best = curves.everywhere(places_along("prevalence"))
+    found = Meetings.together(curve_meetings(best, at, "prevalence", curves.rounding, _PAIRS_AT_A_TIME))
+    return pl.DataFrame(
+        {
+            "model_a": curves.models[found.better_below],
+            "model_b": curves.models[found.better_above],
+            "prevalence": found.x,
+            "value": curves.at(found.row, np.log(found.x) - np.log1p(-found.x)),
+        },
+        schema_overrides=dict.fromkeys(("prevalence", "value"), pl.Float64),
+    ).with_columns(metric=pl.lit(metric.name), beta=pl.lit(None, pl.Float64))
 
 
 def _table(frame: pl.DataFrame, found: Iterable[pl.DataFrame]) -> pl.DataFrame:

@@ -8,8 +8,7 @@ import polars as pl
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.crossovers.contest import Contest, Over, Points, contests, points_of
-from nci_frames.evaluation.crossovers.curve_contest import check_curve
+from nci_frames.evaluation.crossovers.contest import Contest, Over, Points, check_curve, contests, points_of
 from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.lines import LineContest, has_lines
 from nci_frames.evaluation.crossovers.pr_auc_winners import curve_winners
