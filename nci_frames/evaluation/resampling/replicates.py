@@ -123,7 +123,7 @@ def resample(
     if not asked:
         raise ParameterError.out_of_range("metric", metric, "at least one metric")
     grid, betas = numbers_of(prevalence), beta_values(beta)
-    curves = _curves(asked, grid)
+    curves, metrics = _curves(asked, grid), [one for one in asked if curve_asked(one) is None]
     keys = logs.keys(frame)
     if is_field(prevalence):
         prevalence = field_of(cast("Field", prevalence), frame, keys)
@@ -133,7 +133,7 @@ def resample(
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         observed = np.array([whole.histogram.observed_prevalence])
         (eta,) = own_prevalence(whole.histogram.group, prevalence, observed, keys)
-        wanted = _Wanted(asked, curves, grid, betas, points.tolist(), float(eta), own=own)
+        wanted = _Wanted(curves, metrics, grid, betas, points.tolist(), float(eta), own)
         # Bins that no result distinguishes are merged before drawing: between thresholds, or between
         # positives.
         sampler = whole
@@ -289,32 +289,28 @@ def _curves(asked: Sequence[str | pl.Expr], grid: list[float] | None) -> list[Me
     return list(dict.fromkeys(found))
 
 
+@dataclass(slots=True)
 class _Wanted:
-    """The metrics to compute for each log of a group."""
+    """The metrics to compute for each log of a group: areas, and metrics at points."""
 
-    def __init__(
-        self,
-        asked: Sequence[str | pl.Expr],
-        curves: Sequence[Metric],
-        grid: list[float] | None,
-        betas: list[float],
-        points: list[float],
-        own_prevalence: float,
-        *,
-        own: int,
-    ) -> None:
-        self._curves = curves
-        self.metrics = [metric for metric in asked if curve_asked(metric) is None]
-        self._etas = [own_prevalence] if grid is None else grid
-        self._grid, self._betas, self._points = grid, betas, points
-        self._prevalence = own_prevalence
-        self._own = own
-        self._points_cases: pl.DataFrame | None = None
-        self._grids: list[MetricGrid] = []
+    curves: Sequence[Metric]
+    metrics: Sequence[str | pl.Expr]
+    #: None: the prevalence of the group.
+    grid: list[float] | None
+    betas: list[float]
+    points: list[float]
+    prevalence: float
+    own: int
+    _points_cases: pl.DataFrame | None = None
+    _grids: Sequence[MetricGrid] = ()
+
+    @property
+    def etas(self) -> list[float]:
+        return [self.prevalence] if self.grid is None else self.grid
 
     def of(self, positives: Rows, negatives: Rows, reached: Rows) -> Floats:
         """Return the values of the cases in each log, of shape (logs, cases); the first log comes first."""
-        values = [REPLICATED[curve.name].areas(positives, negatives, self._etas) for curve in self._curves]
+        values = [REPLICATED[curve.name].areas(positives, negatives, self.etas) for curve in self.curves]
         if self.metrics:
             values.append(self._of_points(positives, negatives, reached))
         return np.hstack(values)
@@ -325,8 +321,8 @@ class _Wanted:
         schema = dict(zip(_CASES, [pl.Float64, pl.String, pl.String, pl.Float64, pl.Float64], strict=True))
         rows = [
             (None, curve.name, REPLICATED[curve.name].method, None if math.isnan(eta) else eta, None)
-            for curve in self._curves
-            for eta in (self._etas if curve.depends_on_prevalence else [math.nan])
+            for curve in self.curves
+            for eta in (self.etas if curve.depends_on_prevalence else [math.nan])
         ]
         of_curves = pl.DataFrame(rows, schema=schema, orient="row")
         if self._points_cases is None:
@@ -334,50 +330,50 @@ class _Wanted:
         return pl.concat([of_curves, self._points_cases]) if rows else self._points_cases
 
     def _of_points(self, positives: Rows, negatives: Rows, reached: Rows) -> Floats:
-        logs, size = len(positives), len(self._points)
+        logs, size = len(positives), len(self.points)
         true, false = (np.insert(rows.cumsum(axis=1), 0, 0, axis=1) for rows in (positives, negatives))
         tp, fp = (rows[:, reached] for rows in (true, false))
         fn, tn = true[:, -1:] - tp, false[:, -1:] - fp
-        if self._own and _is_f_beta(self.metrics) and logs > 1 and has_no_limits(self._etas, self._betas):
+        if self.own and _is_f_beta(self.metrics) and logs > 1 and has_no_limits(self.etas, self.betas):
             itself = []
             if self._points_cases is None:
                 itself.append(self._of_points(positives[:1], negatives[:1], reached))
             rest = slice(len(itself), None)
             totals = true[rest, -1], false[rest, -1]
-            return np.concatenate([*itself, best_f_beta(tp[rest], fp[rest], totals, self._etas, self._betas)])
-        grids = size * len(self.metrics) * len(self._etas) * len(self._betas)
+            return np.concatenate([*itself, best_f_beta(tp[rest], fp[rest], totals, self.etas, self.betas)])
+        grids = size * len(self.metrics) * len(self.etas) * len(self.betas)
         values = []
         for part in np.array_split(np.arange(logs), -(-logs * grids // _CELLS_AT_A_TIME)):
             frame = pl.DataFrame(
                 {
-                    "threshold": np.tile(self._points, len(part)),
+                    "threshold": np.tile(self.points, len(part)),
                     **{
                         name: rows[part].ravel()
                         for name, rows in (("tp", tp), ("fp", fp), ("fn", fn), ("tn", tn))
                     },
                 }
             )
-            rates = rates_of(frame).with_columns(observed_prevalence=pl.lit(self._prevalence).fill_nan(None))
+            rates = rates_of(frame).with_columns(observed_prevalence=pl.lit(self.prevalence).fill_nan(None))
             if not self._grids:
-                etas: Prevalences = "observed" if self._grid is None else self._grid
-                each = metric_grids(rates, self.metrics, etas, self._betas, band=False)
+                etas: Prevalences = "observed" if self.grid is None else self.grid
+                each = metric_grids(rates, self.metrics, etas, self.betas, band=False)
                 self._grids = sorted(each, key=lambda grid: grid.label)
-            table = points_on_grids(rates, ["threshold"], self._grids, band=False, flagged=False)
+            table = points_on_grids(rates, ["threshold"], list(self._grids), band=False, flagged=False)
             # The values are those of one log after another, so they are already in matrix order.
             found = table["value"].to_numpy().reshape(len(part), -1)
-            values.append(self._best_of(found, size) if self._own else found)
+            values.append(self._best_of(found, size) if self.own else found)
             if self._points_cases is None:
                 cases = table.head(values[0].shape[1]).with_columns(method=pl.lit(None, pl.String))
-                if self._own:
+                if self.own:
                     cases = cases.with_columns(threshold=pl.lit(None, pl.Float64))
                 self._points_cases = cases.select(_CASES)
         return np.concatenate(values)
 
     def _best_of(self, values: Floats, thresholds: int) -> Floats:
         """Return the best value of each case among all thresholds of a log; NaN where all are undefined."""
-        signed = self._own * values.reshape(len(values), thresholds, -1)
+        signed = self.own * values.reshape(len(values), thresholds, -1)
         best = np.where(np.isnan(signed), -np.inf, signed).max(axis=1)
-        return np.where(np.isneginf(best), np.nan, self._own * best)
+        return np.where(np.isneginf(best), np.nan, self.own * best)
 
 
 def _is_f_beta(metrics: Sequence[str | pl.Expr]) -> bool:
