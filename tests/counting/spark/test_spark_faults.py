@@ -82,15 +82,6 @@ def slowly(frame: Any) -> Any:
     return frame.mapInArrow(wait, frame.schema)
 
 
-@pytest.mark.parametrize("thresholds", [GRID, "auto"])
-def test_five_million_rows(spark: Any, log: str, thresholds: Any) -> None:
-    counts = nf.count_confusion(
-        nf.scan_predictions(spark.read.parquet(log), segments="country"), thresholds=thresholds
-    )
-    here = nf.count_confusion(nf.scan_predictions(log, segments="country"), thresholds=thresholds)
-    assert_frame_equal(counts, here, check_exact=True)
-
-
 def executor(cluster: Cluster) -> list[int]:
     return cluster.executors(cluster.workers[0])
 
