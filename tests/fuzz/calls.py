@@ -90,6 +90,10 @@ def calls() -> dict[str, Call]:
     )
     fold_values = nf.project_rates(fold_points, metrics=["f_beta", "recall"], prevalence=etas)
     winners = nf.winner_ranges(rates, metric="f_beta", over="prevalence")
+    over_beta = nf.winner_ranges(points, metric="f_beta", over="beta", prevalence=0.4)
+    summary = nf.compare_folds(fold_points, beta=[0.5, 1.0, 2.0], prevalence=0.4)
+    band = nf.precision_band(points, prevalence=etas)
+    decomposition = nf.decompose_difference(fold_points, metric="precision", over="fold")
     decisions = nf.decision_map(rates)
     surface = nf.metric_surface("precision", resolution=5)
     areas = nf.compute_areas(counts, prevalence=etas)
@@ -99,6 +103,8 @@ def calls() -> dict[str, Call]:
         {"model": "a", "threshold": [None, 0.0, 0.5], "positives": [1, 2, 3], "negatives": [4, 5, 6]}
     )
     scores = nf.count_scores(rows.drop("unit", "fold"), thresholds=grid)
+    estimated = nf.estimate_prevalence(counts, scores)
+    by_fold = {"segments": "fold", "prevalence": 0.2}
     found = [
         Call("count_confusion", (rows.drop("unit"),), {"thresholds": grid}, "predictions"),
         Call("scan_predictions", (rows,), {}, "log"),
@@ -120,12 +126,7 @@ def calls() -> dict[str, Call]:
         Call("expected_values", (rates,), {"metric": "f_beta", "prevalence": field}, "rates"),
         Call("choose_under_uncertainty", (rates,), {"metric": "f_beta", "prevalence": field}, "rates"),
         Call("minimax_regret", (rates,), {"metric": "f_beta", "start": 0.01, "end": 0.2}, "rates"),
-        Call(
-            "project_traffic",
-            (points, nf.estimate_prevalence(counts, scores)),
-            {"metrics": "f_beta"},
-            "rates",
-        ),
+        Call("project_traffic", (points, estimated), {"metrics": "f_beta"}, "rates"),
         Call("counting_sql", (), {"table": "log", "thresholds": [0.5], "dialect": "duckdb"}),
         Call("read_counts", (increments,), {"thresholds": [0.0, 0.5]}, "increments"),
         Call("pool_counts", (folds,), {"over": "fold"}, "counts"),
@@ -170,44 +171,23 @@ def calls() -> dict[str, Call]:
         Call("certify_decision_map", (buckets,), {"units": "bucket", "repeats": 100}, "counts"),
         Call("compare_folds", (fold_points,), {"repeats": 100}, "rates"),
         Call("summarise_folds", (fold_points,), {"metrics": "f_beta"}, "rates"),
-        Call(
-            "rank_segments",
-            (folds,),
-            {"segments": "fold", "threshold": 0.5, "prevalence": 0.2, "min_positives": 5},
-            "counts",
-        ),
+        Call("rank_segments", (folds,), {**by_fold, "threshold": 0.5, "min_positives": 5}, "counts"),
         Call("check_projection", (folds,), {"over": "fold"}, "counts"),
         Call("chart_contingency_space", (points,), {}, "rates"),
         Call("chart_cost", (nf.project_rates(points, metrics="normalised_cost", prevalence=etas),)),
         Call("chart_decision_map", (decisions,)),
-        Call(
-            "chart_decomposition",
-            (nf.decompose_difference(fold_points, metric="precision", over="fold"),),
-            {"over": "fold"},
-        ),
+        Call("chart_decomposition", (decomposition,), {"over": "fold"}),
         Call("chart_f_beta_over_beta", (projection,), {"prevalence": 0.01}),
         Call("chart_f_beta_over_prevalence", (projection,)),
-        Call(
-            "chart_f_beta_plot",
-            (
-                nf.compare_folds(fold_points, beta=[0.5, 1.0, 2.0], prevalence=0.4),
-                nf.winner_ranges(points, metric="f_beta", over="beta", prevalence=0.4),
-            ),
-        ),
+        Call("chart_f_beta_plot", (summary, over_beta)),
         Call("chart_imbalance_sensitivity", (nf.imbalance_sensitivity("precision", ratios=[2, 9]),)),
         Call("chart_metric_surface", (surface,), {"metric": "precision", "ratio": 1.0}),
         Call("chart_p3", (projection,)),
         Call("chart_pos_fraction", (projection,), {"tpr": None}),
         Call("chart_pr", (nf.project_rates(rates, metrics=["precision", "recall"], prevalence=0.1),)),
         Call("chart_pr_auc_over_prevalence", (areas,)),
-        Call(
-            "chart_precision_uncertainty",
-            (nf.precision_band(points, prevalence=etas), nf.max_precision_uncertainty(points)),
-        ),
-        Call(
-            "chart_probability_best",
-            (nf.probability_best(counts, threshold=0.5, prevalence=etas, repeats=20),),
-        ),
+        Call("chart_precision_uncertainty", (band, nf.max_precision_uncertainty(points))),
+        Call("chart_probability_best", (nf.probability_best(counts, threshold=0.5, prevalence=etas, **few),)),
         Call("chart_intervals", (nf.project_rates(points, metrics="f_beta", prevalence=0.1),)),
         Call("chart_rank_over_prevalence", (nf.rank_models(projection.filter(metric="f_beta")),)),
         Call("chart_roc", (rates,), {}, "rates"),
@@ -219,6 +199,7 @@ def calls() -> dict[str, Call]:
         Call("plot_metric_surface_3d", (surface,), {"metric": "precision", "ratio": 1.0}),
         Call("dark_chart", (nf.chart_roc(rates),)),  # type: ignore[arg-type]
         Call("metrics"),
+        Call("report_questions"),
         # A metric is a function without a frame: its options are numbers or expressions.
         *(Call(name) for name in nf.metrics().filter(kind="point")["name"]),
         Call("net_benefit", (), {"threshold_probability": 0.1}),

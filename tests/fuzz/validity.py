@@ -46,9 +46,9 @@ def _is_row(row: dict[str, Any]) -> bool:
         "tpr": row["tp"] / positives if positives else None,
         "fpr": row["fp"] / negatives if negatives else None,
     }
-    near = all(_near(row[name], expected) for name, expected in rates.items())
-    return near and all(
-        _are_bounds(row.get(f"{rate}_lower"), row.get(f"{rate}_upper")) for rate in ("tpr", "fpr")
+    bounds = [(row.get(f"{rate}_lower"), row.get(f"{rate}_upper")) for rate in ("tpr", "fpr")]
+    return all(_near(row[name], expected) for name, expected in rates.items()) and all(
+        _are_bounds(*pair) for pair in bounds
     )
 
 
@@ -69,10 +69,10 @@ def is_valid(frame: pl.DataFrame) -> bool:
     for rows in groups.values():
         rows.sort(key=lambda row: row["threshold"])
         for low, high in pairwise(rows):
-            if low["threshold"] == high["threshold"] or high["tp"] > low["tp"] or high["fp"] > low["fp"]:
+            if low["threshold"] == high["threshold"]:
                 return False
-            if not math.isclose(low["tp"] + low["fn"], high["tp"] + high["fn"], rel_tol=1e-6):
-                return False
-            if not math.isclose(low["fp"] + low["tn"], high["fp"] + high["tn"], rel_tol=1e-6):
-                return False
+            for reached, missed in (("tp", "fn"), ("fp", "tn")):
+                total, other = low[reached] + low[missed], high[reached] + high[missed]
+                if high[reached] > low[reached] or not math.isclose(total, other, rel_tol=1e-6):
+                    return False
     return True
