@@ -13,7 +13,7 @@ from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.fold_values import CASE, SUMMARY, FoldValues, Metrics
-from nci_frames.evaluation.significance.paired_tests import bootstrap_test, t_test, without_spread
+from nci_frames.evaluation.significance.paired_tests import Flags, bootstrap_test, t_test, without_spread
 from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES
 from nci_frames.schemas.checked import checked
 
@@ -270,22 +270,25 @@ def compare_folds(
     if correction == "holm":
         p_value = holm(p_value)
     found = pl.Series(p_value.ravel(), nan_to_null=True)
-    undefined, untested, alike, itself = (
-        pl.Series(why.ravel()) for why in (np.isnan(mean), shared < least, constant, is_best)
-    )
-    few = f"fewer than {'two' if least == 2 else 'ten'} folds define it and the best"
-    reason = (
-        pl.when(undefined)
+    itself = pl.Series(is_best.ravel())
+    compared = table.with_columns(
+        p_value=found,
+        distinguishable=pl.when(itself).then(pl.lit(value=False)).otherwise(found < 1 - level),
+        reason=_reason(np.isnan(mean), (shared < least) & ~is_best, constant & ~is_best, least),
+    ).filter(values.exists.any(axis=2).ravel())
+    return FOLD_COMPARISONS.finish(compared.sort(*values.keys, *CASE, "model"))
+
+
+def _reason(undefined: Flags, few: Flags, alike: Flags, least: int) -> pl.Expr:
+    """Return why there is no test."""
+    return (
+        pl.when(pl.Series(undefined.ravel()))
         .then(pl.lit("undefined in every fold"))
-        .when(untested & ~itself)
-        .then(pl.lit(few))
-        .when(alike & ~itself)
+        .when(pl.Series(few.ravel()))
+        .then(pl.lit(f"fewer than {'two' if least == 2 else 'ten'} folds define it and the best"))
+        .when(pl.Series(alike.ravel()))
         .then(pl.lit("it differs from the best by the same amount in every fold"))
     )
-    distinguishable = pl.when(itself).then(pl.lit(value=False)).otherwise(found < 1 - level)
-    compared = table.with_columns(p_value=found, distinguishable=distinguishable, reason=reason)
-    compared = compared.filter(values.exists.any(axis=2).ravel())
-    return FOLD_COMPARISONS.finish(compared.sort(*values.keys, *CASE, "model"))
 
 
 def _check_ratio(test: Test, ratio: float | None) -> None:

@@ -76,11 +76,7 @@ def segments_in_order(
         return SEGMENT_RANKS.empty(frame.select("model", *keys))
     points = _points(frame, threshold)
     _require_counted(points)
-    sums = points.group_by("model").agg(pl.col("threshold").first(), pl.col(_CELLS).sum())
-    pooled = compute_rates(sums.sort("model"))
-    etas = prevalence_values(prevalence)
-    eta = _observed(pooled) if etas is None else etas[0]
-    champion = _champion(pooled, called, model, eta, beta)
+    champion, eta = _champion(points, called, model, prevalence, beta)
     mine = pl.col("model").eq_missing(pl.lit(champion, pl.String))
     point = points.filter(mine).sort(keys)
     worth = SegmentWorth.independent(len(point))
@@ -88,10 +84,7 @@ def segments_in_order(
         of_class = class_worth(by_unit, units)
         points = with_worth(points, of_class)
         worth = SegmentWorth.of(point, by_unit.filter(mine), of_class, units)
-    common = rank_models(project_rates(points, metrics=called, prevalence=eta, beta=beta), by=keys)
-    values = point.select("model", *keys).join(
-        common.filter(mine), on=["model", *keys], how="left", nulls_equal=True, maintain_order="left"
-    )
+    values = rank_models(project_rates(points, metrics=called, prevalence=eta, beta=beta), by=keys)
     enough = worth.positives(point) >= min_positives
     known = enough & (point["negatives"] > 0).to_numpy()
     # Of sorted counts these are some of the rows, which are not copied.
@@ -108,9 +101,13 @@ def segments_in_order(
     few = f"fewer than {quantity(min_positives, 'positive')}"
     if units is not None:
         few = f"the positives are worth fewer than {min_positives} independent ones"
+    group = ["model", *keys]
+    of_values = ("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason")
     table = (
-        point.select("model", *keys, "threshold", "positives", "negatives", "observed_prevalence")
-        .hstack(values.select("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason"))
+        point.select(*group, "threshold", "positives", "negatives", "observed_prevalence")
+        .join(
+            values.select(*group, *of_values), on=group, how="left", nulls_equal=True, maintain_order="left"
+        )
         .with_columns(pl.Series(name, column, nan_to_null=True) for name, column in found.items())
         .with_columns(
             pl.Series("class", np.where(against.positives, "positive", "negative")),
@@ -155,17 +152,24 @@ def _observed(together: pl.DataFrame) -> float:
 
 
 def _champion(
-    together: pl.DataFrame, called: CalledMetric, model: str | None, eta: float, beta: float
-) -> str | None:
-    """Return the model that is asked for, or else the best one of all segments together."""
+    points: pl.DataFrame,
+    called: CalledMetric,
+    model: str | None,
+    prevalence: float | Literal["observed"],
+    beta: float,
+) -> tuple[str | None, float]:
+    """Return the model asked for, or the best one of all segments together; and the common prevalence."""
+    sums = points.group_by("model").agg(pl.col("threshold").first(), pl.col(_CELLS).sum())
+    together = compute_rates(sums.sort("model"))
+    etas = prevalence_values(prevalence)
+    eta = _observed(together) if etas is None else etas[0]
     if model is not None:
         names = together["model"].to_list()
         if model not in names:
             raise ParameterError.unknown_choice("model", model, [str(name) for name in names])
-        return model
+        return model, eta
     best = rank_models(project_rates(together, metrics=called, prevalence=eta, beta=beta), by=["metric"])
-    name: str | None = best["model"][0]
-    return name
+    return best["model"][0], eta
 
 
 _NUMBERS = (
