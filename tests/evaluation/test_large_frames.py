@@ -10,7 +10,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counts import pooling
 from nci_frames.counts.score_scale import share_off_scale
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.arrays.histograms import histograms
@@ -45,23 +44,11 @@ def numpy_peak(function: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("at_a_time", [1, 60, 1 << 18])
-def test_groups_are_pooled_some_at_a_time(monkeypatch: pytest.MonkeyPatch, at_a_time: int) -> None:
+def test_groups_are_pooled_to_what_is_counted_without_them() -> None:
     log = random_log(600)
-    monkeypatch.setattr(pooling, "_ROWS_AT_A_TIME", at_a_time)
     for over, by in (("fold", ["country"]), ("country", ["fold"]), (["fold", "country"], [])):
         pooled = nf.pool_counts(nf.count_confusion(log, thresholds="exact"), over=over)
         assert_frame_equal(pooled, nf.count_confusion(log, thresholds="exact", by=by))
-
-
-def test_sums_of_weights_do_not_depend_on_how_many_groups_are_pooled_at_a_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    weight = np.random.default_rng(1).exponential(size=500)
-    counts = nf.count_confusion(random_log(500).with_columns(weight=weight), thresholds="exact")
-    whole = nf.pool_counts(counts, over="fold")
-    monkeypatch.setattr(pooling, "_ROWS_AT_A_TIME", 1)
-    assert nf.pool_counts(counts, over="fold").equals(whole)
 
 
 def test_rates_are_computed_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,9 +61,8 @@ def test_rates_are_computed_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch)
     assert_frame_equal(nf.compute_rates(counts), whole, check_exact=True)
 
 
-def test_pooling_takes_little_memory_besides_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pooling_takes_little_memory_besides_its_result() -> None:
     counts = distinct_scores(16, 2_000)
-    monkeypatch.setattr(pooling, "_ROWS_AT_A_TIME", 1_000)
     result = nf.pool_counts(counts, over="country").height * ROW
     assert numpy_peak(lambda: nf.pool_counts(counts, over="country")) < 1.6 * result
 

@@ -15,7 +15,7 @@ from sklearn.metrics import auc, roc_auc_score
 import nci_frames as nf
 from nci_frames.evaluation.rates import hull
 from nci_frames.evaluation.rates.hull import roc_convex_hull
-from nci_frames.questions import curves
+from nci_frames.questions import drawn_curves
 from tests.logs import exact_counts, labels_and_scores, random_log, small_logs
 
 METHODS = ["average_precision", "interpolated", "trapezoid"]
@@ -303,8 +303,8 @@ def test_few_rates_grids_and_sums_of_weights_keep_all_their_points(monkeypatch: 
 def test_what_was_thinned_does_not_claim_that_no_score_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = nf.compute_rates(nf.count_confusion(random_log(rows=500), thresholds="exact"))
     monkeypatch.setattr(hull, "_MANY", 0)
-    monkeypatch.setattr(curves, "_MANY_POINTS", 20)
-    thinned = curves.report_curves(exact, exact["model"].unique().to_list())
+    monkeypatch.setattr(drawn_curves, "_MANY_POINTS", 20)
+    thinned = drawn_curves.report_curves(exact, exact["model"].unique().to_list())
     for few in (hull.highest_of_each_tpr(exact), thinned):
         assert len(few) < len(exact)
         assert few["resolution"].unique().to_list() == ["grid"]
