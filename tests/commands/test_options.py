@@ -1,0 +1,98 @@
+"""What can be asked of a report is stated once: options of commands and keys of a job file come from it."""
+
+import dataclasses
+import json
+import tomllib
+from pathlib import Path
+
+import click
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from nci_frames.base.errors import OutputError
+from nci_frames.commands.cli import main
+from nci_frames.jobs import report
+from nci_frames.jobs.job_file.loading import job_schema
+from nci_frames.options.report import ReportOptions, SegmentOptions
+from nci_frames.options.setting import Setting
+from tests.small_jobs import SMALL, call, small_job, write_nights
+
+QUESTIONS = (
+    'at = "2%"\ncost = [200, "1/5", 8]',
+    "threshold = 0.35",
+    *(
+        pytest.param(asked, marks=pytest.mark.thorough)
+        for asked in (
+            "",
+            'at = 0.02\nmetric = "mcc"',
+            'alerts = 50\nvolume = "2k"',
+            'metric = "pr_auc"',
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize("table", [ReportOptions, SegmentOptions])
+def test_every_setting_is_an_option_and_a_key(table: type) -> None:
+    keys = json.loads(job_schema())["$defs"]["Report" if table is ReportOptions else "Segments"]
+    for command in ("report", *(["demo"] if table is ReportOptions else [])):
+        options = {param.name: param for param in main.commands[command].params}  # type: ignore[attr-defined]
+        for field in dataclasses.fields(table):
+            if (command, field.name) == ("demo", "title"):
+                continue
+            option = options[field.name]
+            assert isinstance(option, click.Option)
+            assert option.help == keys["properties"][field.name]["description"]
+            assert option.type is Setting.of(table, field.name).kind
+
+
+@pytest.mark.parametrize("asked", QUESTIONS)
+def test_a_job_and_the_command_answer_alike(tmp_path: Path, asked: str) -> None:
+    write_nights(tmp_path / "logs", 2)
+    text = SMALL.replace("0.25, 0.5", "0.25, 0.35, 0.5")
+    job = small_job(tmp_path, text=text.replace("tables = []", 'tables = ["parquet"]') + asked)
+    assert call("run", job, "--run-id", "one").exit_code == 0
+    options = [
+        part
+        for name, value in tomllib.loads(asked).items()
+        for part in (f"--{name}", ":".join(map(str, value)) if isinstance(value, list) else value)
+    ]
+    done = call(
+        "report", tmp_path / "logs", "--thresholds", "0,0.25,0.35,0.5,0.75", "-p", "1%,1/10", "-b", "1",
+        "--format", "json", "--out", tmp_path / "command", *options,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    folders = tmp_path / "out/runs/one", tmp_path / "command"
+    of_job, of_command = (json.loads((folder / "report.json").read_text()) for folder in folders)
+    for part in ("question", "answer", "questions"):
+        assert of_job[part] == of_command[part]
+    for name in ("answer", "answer_winners"):
+        one, other = (pl.read_parquet(folder / f"tables/{name}.parquet") for folder in folders)
+        assert_frame_equal(one, other)
+
+
+def test_what_a_job_writes_besides(tmp_path: Path) -> None:
+    write_nights(tmp_path / "logs", 1)
+    (tmp_path / "field.csv").write_text("country,prevalence,share\nat,0.01,0.4\nde,0.1,0.6\n")
+    text = SMALL.replace("[0.01, 0.1]", '"field.csv"').replace('["json"]', '["txt", "json"]')
+    text = text.replace("tables = []", 'tables = ["csv"]\ncharts = ["json"]')
+    job = small_job(tmp_path, '[segments]\nkeys = ["country"]\n', text)
+    assert call("run", job, "--run-id", "one").exit_code == 0
+    run = tmp_path / "out/runs/one"
+    assert {"answer", "counts", "field_projection"} <= {path.stem for path in (run / "tables").iterdir()}
+    assert "p3" in {path.stem for path in (run / "charts").iterdir()}
+    assert "choose forest" in (run / "report.txt").read_text()
+    facts = {fact["label"]: fact["value"] for fact in json.loads((run / "report.json").read_text())["facts"]}
+    assert facts["models"] == "1"
+    assert "forest" in facts["answer"]
+
+
+def test_the_answer_is_told_before_a_file_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OutputError("the disk is full")
+
+    monkeypatch.setattr(report, "write_form", full)
+    done = call("report", *write_nights(tmp_path, 1), "-p", "0.1", "-b", "1", "--out", tmp_path / "out")
+    assert done.exit_code == 4
+    assert "choose forest" in done.output
