@@ -167,6 +167,7 @@ COMMANDS = (
     "nci-frames report log.parquet --beta -1",
     "nci-frames report log.parquet --at 2%%",
     "nci-frames report log.parquet --at 5",
+    "nci-frames report log.parquet --prevalence 500",
     "nci-frames report log.parquet --cost 200",
     "nci-frames report log.parquet --cost 200:-1",
     "nci-frames report log.parquet --cost 200:1 --metric recall",

@@ -9,7 +9,7 @@ import polars as pl
 
 from nci_frames.base.folders import check_apart, publishing
 from nci_frames.counting.count import Tally
-from nci_frames.counting.engine.progress import steps_shown
+from nci_frames.counting.engine.progress import step_shown
 from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counting.logs.units import UnitSizes
 from nci_frames.counting.thresholds.grids import Thresholds, auto_thresholds
@@ -155,8 +155,7 @@ def make_report(
     counts = with_small_pooled(counts, pooled)
     if by_unit is not None and {*pooled.columns} <= {*by_unit.columns}:
         by_unit = with_small_pooled(by_unit, pooled)
-    with steps_shown(("answering the question",)) as begin:
-        begin()
+    with step_shown("answering the question"):
         comparison = Comparison(
             counts,
             prevalence=[*options.prevalences, *scenarios.values()] if field is None else field,
@@ -172,8 +171,7 @@ def make_report(
         said = short_answer(comparison.said)
     answered(comparison)
     asked = {} if options.at is None else {"asked": options.at}
-    with steps_shown(("writing the report",)) as begin:
-        begin()
+    with step_shown("writing the report"):
         for kind in options.formats:
             write_form(
                 comparison,

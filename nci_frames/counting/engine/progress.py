@@ -1,6 +1,6 @@
 """Progress of a count (rows, rows per second, time left) and of what follows. Silent without a terminal."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -16,7 +16,7 @@ from rich.progress import (
 
 from nci_frames.base.messages import quantity
 
-__all__ = ["rows_shown", "steps_shown"]
+__all__ = ["rows_shown", "step_shown"]
 
 
 @contextmanager
@@ -60,24 +60,13 @@ def rows_shown(
 
 
 @contextmanager
-def steps_shown(steps: Sequence[str]) -> Iterator[Callable[[], None]]:
-    """Yield a function that begins the next step, whose name and time are shown on a terminal.
-
-    Parameters
-    ----------
-    steps
-        What is done, one after the other.
-    """
+def step_shown(step: str) -> Iterator[None]:
+    """Show what is done, and for how long, on a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda: None
+        yield
         return
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as progress:
-        task, ahead = progress.add_task(""), iter(enumerate(steps, start=1))
-
-        def begin() -> None:
-            number, step = next(ahead)
-            progress.update(task, description=f"{step} ({number} of {len(steps)})", refresh=True)
-
-        yield begin
+        progress.add_task(step)
+        yield
