@@ -35,7 +35,14 @@ def report_questions() -> tuple[ReportQuestion, ...]:
 
     ``write_report`` takes them as *questions*: some of them, or some more.
 
-    >>> report_questions()[0].name
+    Returns
+    -------
+    A tuple of ReportQuestion.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> nf.report_questions()[0].name
     'answer'
     """
     return tuple(question for room in _ROOMS for question in room.QUESTIONS)

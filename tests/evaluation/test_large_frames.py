@@ -110,9 +110,9 @@ def test_a_comparison_neither_groups_all_rows_nor_writes_their_resolution_out(
         taken.append((name, frame.height))
         return column(frame, name, **options)
 
-    monkeypatch.setattr("nci_frames.questions.comparison.share_off_scale", of_scale)
+    monkeypatch.setattr("nci_frames.questions.undefined.share_off_scale", of_scale)
     monkeypatch.setattr(pl.DataFrame, "get_column", get_column)
-    nf.compare_models(counts, prevalence=[0.05, 0.1], segments="country", repeats=2)
+    nf.compare_models(counts, prevalence=[0.05, 0.1], segments="country", repeats=2).tables  # noqa: B018
     assert judged
     assert max(judged) <= 2 * 7
     # One text stands for all rows, until it is asked for as a column.
