@@ -355,12 +355,9 @@ def test_comparisons_by_units_rank_segments_by_units() -> None:
     comparison = nf.compare_models(
         counts, prevalence=[0.1, 0.3], segments="segment", threshold=AT, repeats=20
     )
+    threshold, prevalence = comparison.answer.select("threshold", "prevalence").row(0)
     expected = nf.rank_segments(
-        counts,
-        segments="segment",
-        threshold=AT,
-        prevalence=comparison.middle_prevalence,
-        units="bucket",
+        counts, segments="segment", threshold=threshold, prevalence=prevalence, units="bucket"
     )
     assert comparison.segment_ranks is not None
     assert comparison.segment_ranks.equals(expected)
