@@ -11,7 +11,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.areas import Areas, enclosed
 from nci_frames.evaluation.arrays.roc_steps import Curves, curves_of, no_curves
 from nci_frames.evaluation.metrics import PR_GAIN_AUC
-from nci_frames.evaluation.support.curves import with_curve_flags, with_curve_support
+from nci_frames.evaluation.support.area_flags import with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, collect
 from nci_frames.schemas.checked import checked
 

@@ -6,10 +6,12 @@ from typing import Literal
 
 import polars as pl
 
-__all__ = ["CalledMetric", "Direction", "Kind", "Metric", "Parameter"]
+__all__ = ["AreaSupport", "CalledMetric", "Direction", "Kind", "Metric", "Parameter"]
 
 Direction = Literal["maximize", "minimize", "target"]
 Kind = Literal["point", "curve"]
+#: What supports an area at a low prevalence: the rule for PR-AUC, or that of the gain curve.
+AreaSupport = Literal["pr", "gain"]
 Parameter = float | pl.Expr | None
 
 
@@ -51,6 +53,8 @@ class Metric:
     depends_on_prevalence: bool = True
     #: Of a curve: what its value belongs to besides a group and a prevalence, such as a range of FPR.
     needs: str = ""
+    #: Of a curve that depends on the prevalence: the rule that says where a log supports it.
+    support: AreaSupport = "pr"
 
     @property
     def words(self) -> tuple[str, ...]:

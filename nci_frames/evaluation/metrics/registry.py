@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics.labels import label_of, settings_of
-from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric, Parameter
+from nci_frames.evaluation.metrics.metric import AreaSupport, CalledMetric, Direction, Metric, Parameter
 from nci_frames.schemas.checked import checked
 
 __all__ = ["add", "all_metrics", "curve_metric", "metric", "resolve"]
@@ -132,6 +132,7 @@ def curve_metric(
     computed_by: str,
     depends_on_prevalence: bool = True,
     needs: str = "",
+    support: AreaSupport = "pr",
     lower: float = 0.0,
     upper: float = 1.0,
 ) -> Metric:
@@ -153,6 +154,8 @@ def curve_metric(
         Whether its value does.
     needs
         What it belongs to besides a group of counts and a prevalence.
+    support
+        The rule that says where a log supports it, if it depends on the prevalence.
     lower, upper
         Range of the values.
     """
@@ -166,6 +169,7 @@ def curve_metric(
     new = Metric(
         name, "curve", (), formula, "maximize", lower, upper, undefined_when, build,
         title=title, computed_by=computed_by, depends_on_prevalence=depends_on_prevalence, needs=needs,
+        support=support,
     )  # fmt: skip
     add(new)
     return new

@@ -18,7 +18,7 @@ from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.score_bounds import newcombe_variance, score_bounds
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.field.prevalences import Field
-from nci_frames.evaluation.metrics import PR_AUC, PR_GAIN_AUC, ROC_AUC, curve_asked
+from nci_frames.evaluation.metrics import PR_AUC, ROC_AUC, curve_asked, find_metric
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import known_share, worth_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
@@ -140,9 +140,11 @@ def with_area_flags(
     With *worth*, a table of ``class_worth``, rows count as so many independent ones.
     """
     columns = table.columns
+    areas = (area for area in map(find_metric, table["metric"].unique()) if area.kind == "curve")
+    at_prevalences = [area for area in areas if area.depends_on_prevalence] or [PR_AUC]
     lowest = pl.concat(
         supported_from(counts, area.name, worth=worth).rename({"prevalence": "__lowest", "reason": "__why"})
-        for area in (PR_AUC, PR_GAIN_AUC)
+        for area in at_prevalences
     )
     negatives = counts.group_by(keys).agg((pl.col("fp") + pl.col("tn")).first().alias("__negatives"))
     if worth is not None:
@@ -152,7 +154,7 @@ def with_area_flags(
     for beside, on in ((lowest, [*keys, "metric"]), (negatives, keys)):
         table = table.join(beside, on=on, how="left", nulls_equal=True, maintain_order="left")
     cost = log_cost(pl.col("__lowest"), pl.col("__negatives"))
-    depends = pl.col("metric").is_in([PR_AUC.name, PR_GAIN_AUC.name])
+    depends = pl.col("metric").is_in([area.name for area in at_prevalences])
     none = pl.lit(None, pl.UInt32)
     at_prevalence = flags(pl.col("__lowest"), cost, none, pl.col("prevalence"))
     at_prevalence["reason"] = pl.coalesce(

@@ -1,25 +1,21 @@
 """Areas of groups -> the columns ``supported`` and ``reason``."""
 
-from typing import Literal
-
 import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.metrics import AreaSupport
 from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
 from nci_frames.evaluation.support.reasons import number_of
 from nci_frames.evaluation.support.rule import curve_support
 
-__all__ = ["Area", "with_curve_flags", "with_curve_support"]
-
-#: PR-AUC, or the area under the gain curve.
-Area = Literal["pr", "gain"]
+__all__ = ["with_curve_flags", "with_curve_support"]
 
 _SUPPORT = ("__lowest", "__negatives", "__why")
 
 
-def with_curve_support(curves: Curves, area: Area, worth: pl.DataFrame | None = None) -> pl.DataFrame:
+def with_curve_support(curves: Curves, area: AreaSupport, worth: pl.DataFrame | None = None) -> pl.DataFrame:
     """Return the groups of some curves with what their flags are made from.
 
     With *worth*, a table of ``class_worth``, the rows of a group count as so many independent ones.

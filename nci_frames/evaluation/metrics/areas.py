@@ -45,5 +45,6 @@ PR_GAIN_AUC = curve_metric(
     formula="∫ precision gain d(recall gain), from recall gain 0",
     undefined_when=_LACKS,
     computed_by="pr_gain_auc(counts, prevalence=...)",
+    support="gain",
     lower=float("-inf"),
 )
