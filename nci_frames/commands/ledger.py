@@ -84,8 +84,8 @@ def append(
     known = _ledger(path)
     from nci_frames.counting.thresholds.grids import named_thresholds
     from nci_frames.jobs.ledger.appending import refused
+    from nci_frames.jobs.ledger.files import find_logs
     from nci_frames.jobs.ledger.settings import CountingSettings
-    from nci_frames.jobs.ledger.sources import find_logs
 
     options = {param.name for param in ctx.command.params}
     appended = known.append_files(

@@ -9,12 +9,12 @@ import polars as pl
 
 from nci_frames.base.errors import NciFramesError
 from nci_frames.jobs.job_file.loading import JobFile
-from nci_frames.jobs.job_file.sources import Source
+from nci_frames.jobs.job_file.logs import Source
 from nci_frames.jobs.job_file.windows import find_windows
 from nci_frames.jobs.ledger.appending import OnChanged, refused
+from nci_frames.jobs.ledger.files import SourceFile, Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import SourceFile, Window
 
 __all__ = ["Planned", "count_files", "ledger_of", "plan_files"]
 

@@ -19,8 +19,8 @@ from nci_frames.files.save_table import save_table
 from nci_frames.jobs.counted_files import count_files, ledger_of
 from nci_frames.jobs.gates.measure import segment_texts
 from nci_frames.jobs.job_file.loading import JobFile
+from nci_frames.jobs.job_file.logs import Traffic
 from nci_frames.jobs.job_file.model import Job
-from nci_frames.jobs.job_file.sources import Traffic
 from nci_frames.jobs.logging import Tell, tell_rows
 from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.jobs.reported import Reported

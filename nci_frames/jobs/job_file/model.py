@@ -9,7 +9,7 @@ from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
 from nci_frames.jobs.job_file.gates import Distinct, Gate, Model, Probability, as_problem
-from nci_frames.jobs.job_file.sources import Source, Traffic, TrafficColumns
+from nci_frames.jobs.job_file.logs import Source, Traffic, TrafficColumns
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.options.report import ReportOptions, SegmentOptions
 

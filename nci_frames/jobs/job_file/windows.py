@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from nci_frames.base.errors import ParameterError, SourceError
 from nci_frames.base.messages import Option
 from nci_frames.counting.logs.paths import no_match
-from nci_frames.jobs.ledger.sources import SourceFile, find_logs
+from nci_frames.jobs.ledger.files import SourceFile, find_logs
 
 __all__ = ["check_template", "find_windows"]
 

@@ -1,26 +1,32 @@
 """What an append to a ledger has to do: which files are new, what they count, what is written of them."""
 
+import random
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import polars as pl
 
-from nci_frames.base.errors import NciFramesError, SchemaError, SourceError
+from nci_frames.base.errors import ConflictError, NciFramesError, SchemaError, SourceError
 from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
 from nci_frames.jobs.ledger.counting import SourceCounts, check_columns, count_file
-from nci_frames.jobs.ledger.entries import SourceState
-from nci_frames.jobs.ledger.key_types import stored_type
+from nci_frames.jobs.ledger.entries import SourceState, entry_rows
+from nci_frames.jobs.ledger.files import SourceFile, identify
+from nci_frames.jobs.ledger.key_types import stored_type, to_stored
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import SourceFile, identify
-from nci_frames.jobs.ledger.view import Made, shown_path
+from nci_frames.jobs.ledger.table import CommitFailedError, LedgerTable
+from nci_frames.jobs.ledger.tidying import gather_if_many
+from nci_frames.jobs.ledger.view import Made, View, shown_path
 
-__all__ = ["Item", "OnChanged", "Work", "by_reason", "refused"]
+__all__ = ["OnChanged", "Work", "append", "by_reason", "refused"]
 
 OnChanged = Literal["raise", "keep", "recount"]
 
 #: Increments that one commit holds at most, unless a single source has more.
 _COMMIT_CELLS = 5_000_000
+#: How often another writer may come first.
+_TRIES = 100
 
 _APPENDED: dict[str, Any] = {
     **dict.fromkeys(("path", "source", "event"), pl.String),
@@ -244,3 +250,70 @@ class Work:
 def _beside(error: NciFramesError, file: SourceFile) -> NciFramesError:
     """Return an error as it is told beside the path of its file, which it need not say again."""
     return error.at(None) if error.where == repr(file.path) else error
+
+
+def append(table: LedgerTable, work: Work, *, keep_going: bool) -> pl.DataFrame:
+    """Count and commit the new files of *work*, and return what became of each file.
+
+    Raises
+    ------
+    NciFramesError
+        If a file cannot be counted; without *keep_going* nothing is then committed.
+    ConflictError
+        If other writers always come first.
+    OutputError
+        If the ledger cannot be written.
+    """
+    for attempt in range(_TRIES):
+        try:
+            return _append(table, work, keep_going=keep_going)
+        except CommitFailedError:
+            # Somebody else was first: look at what is left to do. The pause keeps the two apart.
+            time.sleep(random.uniform(0, min(0.01 * 2**attempt, 1.0)))  # noqa: S311
+    msg = "other writers of the ledger always came first"
+    raise ConflictError(msg, where=repr(table.storage.uri), found=f"{_TRIES} tries", hint="run it again")
+
+
+def _append(table: LedgerTable, work: Work, *, keep_going: bool) -> pl.DataFrame:
+    snapshot = table.snapshot() or table.create()
+    view = View(table, snapshot, work.settings.generation)
+    work.compare(view.states())
+    work.count(view.made)
+    work.refuse(keep_going=keep_going)
+    for batch in work.batches():
+        view = _commit(view, work, batch)
+    gather_if_many(view)
+    return work.report()
+
+
+def _commit(view: View, work: Work, batch: list[Item]) -> View:
+    """Commit what was counted of some files, and return the ledger after that."""
+    table = view.table
+    counted = [item.counts for item in batch if item.counts is not None]
+    dtypes = view.made.dtypes if view.made else counted[0].dtypes
+    keys = work.settings.keys
+    stored = {key: stored_type(dtypes[key], key) for key in keys}
+    snapshot = table.with_columns(view.snapshot, stored)
+    sequence = snapshot.version + 1
+    entries = [entry for item in batch for entry in item.entries(work)]
+    parts = {"sources": entry_rows(entries, sequence)}
+    if view.made is None:
+        types = {key: str(dtype) for key, dtype in dtypes.items()}
+        made = {"settings": work.settings.to_json(), "dtypes": types}
+        parts["generations"] = entry_rows([("", made)], sequence)
+    cells = [
+        one.increments.with_columns(
+            *(to_stored(key, dtypes[key]) for key in keys),
+            ledger_source=pl.lit(one.identity),
+            ledger_sequence=pl.lit(sequence, pl.Int64),
+        )
+        for one in counted
+        if len(one.increments)
+    ]
+    if cells:
+        parts["counts"] = pl.concat(cells)
+    metadata = {"run": work.run, "sources": len(batch), "generation": view.generation}
+    table.commit(snapshot, view.generation, parts, [identity for identity, _ in entries], metadata)
+    for item in batch:
+        item.done = True
+    return View(table, table.existing(), view.generation)

@@ -17,7 +17,7 @@ from nci_frames.base.errors import (
     SourceError,
 )
 from nci_frames.base.messages import quantity
-from nci_frames.counting.count import Tally, tally_scan
+from nci_frames.counting.count import tally_scan
 from nci_frames.counting.logs.opening import open_source
 from nci_frames.counting.logs.paths import NULL_KEY, is_csv
 from nci_frames.counting.logs.reading import Scan
@@ -26,8 +26,8 @@ from nci_frames.counting.logs.scan import scan_behind, scan_predictions
 from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.counting.thresholds.grids import Thresholds
 from nci_frames.counts.increments import check_size, increments_of
+from nci_frames.jobs.ledger.files import NamedFrame, SourceFile, identify, keys_of_path, unreadable
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import NamedFrame, SourceFile, identify, keys_of_path, unreadable
 
 __all__ = ["SourceCounts", "check_columns", "count_file"]
 
@@ -45,7 +45,6 @@ class SourceCounts:
     """What one file adds to the ledger, with its control totals."""
 
     identity: str
-    file: SourceFile
     bytes: int
     #: Predictions in the file, and what became of them.
     rows: int
@@ -71,11 +70,12 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
     ParameterError
         If it has too many groups.
     """
-    if isinstance(file, NamedFrame):
-        return _count_frame(file, identity, settings)
+    named = isinstance(file, NamedFrame)
+    if named and settings.unit is not None:
+        msg = "a ledger counts files by units, not frames"
+        raise ParameterError(msg, found=f"unit={settings.unit!r}", hint="write the frame to Parquet files")
     try:
-        frame = _read(file, settings)
-        size = Path(file.path).stat().st_size
+        frame, size = (file.frame, 0) if isinstance(file, NamedFrame) else _read(file, settings)
     except _READ_ERRORS as error:
         raise unreadable(file, error) from error
     try:
@@ -84,23 +84,39 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
             _check_units(frame, settings.unit)
             predictions = unit_buckets(predictions, buckets=settings.buckets)
         scan = scan_behind(predictions, labelled=settings.label is not None)
-        if settings.thresholds is not None:
-            # Not of the predictions, which would tell of their invalid rows.
-            valid = scan.raw.filter(pl.col(REASON) == 0)
-            check_size(
-                valid.select(settings.keys).unique().collect(), len(settings.thresholds), repr(file.path)
-            )
-        # A frame is counted, but a file is what a warning is about.
-        scan = replace(scan, source=replace(scan.source, where=repr(file.path)))
-        tally = _tally(scan, settings)
+        if not named:
+            # A frame is counted, but a file is what a warning is about.
+            scan = replace(scan, source=replace(scan.source, where=repr(file.path)))
+            _check_groups(scan, settings)
+        thresholds: Thresholds = settings.thresholds or "exact"
+        tally = tally_scan(scan, thresholds=thresholds, by=None, memory_limit=None, progress=False)
     except NciFramesError as error:
-        raise error.at(repr(file.path)) from error
-    if identify(file, settings) != identity:
-        msg = "a file of the source changed while it was read"
-        raise SourceError(
-            msg, where=repr(file.path), hint="it is counted by the next run, once it is complete"
+        raise (error if named else error.at(repr(file.path))) from error
+    if not named and identify(file, settings) != identity:
+        msg, hint = (
+            "a file of the source changed while it was read",
+            "the next run counts it, once it is complete",
         )
-    return _added(file, identity, settings, tally, predictions, size)
+        raise SourceError(msg, where=repr(file.path), hint=hint)
+    schema = predictions.collect_schema()
+    return SourceCounts(
+        identity=identity,
+        bytes=size,
+        rows=tally.counted + sum(tally.dropped.values()),
+        counted=tally.counted,
+        dropped=tally.dropped,
+        increments=increments_of(tally.counts, settings.keys),
+        dtypes={name: schema[name] for name in [*settings.keys, "score"]},
+        # Rows that were dropped are told by their number.
+        warnings=tuple(told for told in tally.warnings if not isinstance(told, InvalidRowsWarning)),
+    )
+
+
+def _check_groups(scan: Scan, settings: CountingSettings) -> None:
+    if settings.thresholds is not None:
+        # Not of the predictions, which would tell of their invalid rows.
+        groups = scan.raw.filter(pl.col(REASON) == 0).select(settings.keys).unique().collect()
+        check_size(groups, len(settings.thresholds), scan.source.where)
 
 
 def _check_units(frame: pl.DataFrame, unit: str) -> None:
@@ -111,43 +127,6 @@ def _check_units(frame: pl.DataFrame, unit: str) -> None:
             found=f"{unit!r} is null in {missing:,} of {quantity(len(frame), 'row')}",
             hint="remove the rows that belong to no unit",
         )
-
-
-def _count_frame(file: NamedFrame, identity: str, settings: CountingSettings) -> SourceCounts:
-    if settings.unit is not None:
-        msg = "a ledger counts files by units, not frames"
-        raise ParameterError(msg, found=f"unit={settings.unit!r}", hint="write the frame to Parquet files")
-    predictions = scan_predictions(file.frame, **settings.scan_options())
-    tally = _tally(scan_behind(predictions, labelled=settings.label is not None), settings)
-    return _added(file, identity, settings, tally, predictions, 0)
-
-
-def _tally(scan: Scan, settings: CountingSettings) -> Tally:
-    thresholds: Thresholds = settings.thresholds or "exact"
-    return tally_scan(scan, thresholds=thresholds)
-
-
-def _added(
-    file: SourceFile,
-    identity: str,
-    settings: CountingSettings,
-    tally: Tally,
-    predictions: pl.LazyFrame,
-    size: int,
-) -> SourceCounts:
-    schema = predictions.collect_schema()
-    return SourceCounts(
-        identity=identity,
-        file=file,
-        bytes=size,
-        rows=tally.counted + sum(tally.dropped.values()),
-        counted=tally.counted,
-        dropped=tally.dropped,
-        increments=increments_of(tally.counts, settings.keys),
-        dtypes={name: schema[name] for name in [*settings.keys, "score"]},
-        # Rows that were dropped are told by their number.
-        warnings=tuple(told for told in tally.warnings if not isinstance(told, InvalidRowsWarning)),
-    )
 
 
 def check_columns(file: SourceFile, settings: CountingSettings) -> None:
@@ -181,14 +160,14 @@ def check_columns(file: SourceFile, settings: CountingSettings) -> None:
         raise error.at(repr(file.path)) from error
 
 
-def _read(file: SourceFile, settings: CountingSettings) -> pl.DataFrame:
-    """Read the columns that are needed."""
+def _read(file: SourceFile, settings: CountingSettings) -> tuple[pl.DataFrame, int]:
+    """Return the columns that are needed, and the size of the file."""
     keys = keys_of_path(file, settings)
     needed = {column: role for column, role in settings.roles().items() if column not in keys}
     frame = _read_csv(file, needed) if is_csv(file.path) else _read_parquet(file, needed, keys)
-    return frame.with_columns(
-        pl.lit(None if value == NULL_KEY else value, pl.String).alias(key) for key, value in keys.items()
-    )
+    spelled = {key: None if value == NULL_KEY else value for key, value in keys.items()}
+    columns = [pl.lit(value, pl.String).alias(key) for key, value in spelled.items()]
+    return frame.with_columns(columns), Path(file.path).stat().st_size
 
 
 def _read_csv(file: SourceFile, needed: Mapping[str, str], rows: int | None = None) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.jobs.ledger.sources import SourceFile, Window
+from nci_frames.jobs.ledger.files import SourceFile, Window
 
 __all__ = ["SourceState", "entry_rows", "source_states"]
 

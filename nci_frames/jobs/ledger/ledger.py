@@ -11,10 +11,9 @@ import polars as pl
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import NciFramesError, ParameterError
 from nci_frames.counting.logs.opening import ArrowStream, engine_of
-from nci_frames.jobs.ledger.appending import OnChanged, Work
-from nci_frames.jobs.ledger.committing import append
+from nci_frames.jobs.ledger.appending import OnChanged, Work, append
+from nci_frames.jobs.ledger.files import NamedFrame, PathLike, SourceFile, Window, check_window, find_logs
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import NamedFrame, PathLike, SourceFile, Window, check_window, find_logs
 from nci_frames.jobs.ledger.storage import Storage
 from nci_frames.jobs.ledger.table import LedgerTable
 from nci_frames.jobs.ledger.tidying import compact, retire

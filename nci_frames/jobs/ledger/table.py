@@ -189,7 +189,7 @@ class LedgerTable:
         snapshot: Snapshot,
         generation: str,
         parts: Mapping[str, pl.DataFrame],
-        transactions: Sequence[str],
+        identities: Sequence[str],
         metadata: Mapping[str, Any],
         replaced: Sequence[str] = (),
     ) -> None:
@@ -203,8 +203,8 @@ class LedgerTable:
             The settings of the rows.
         parts
             The rows to add, by part.
-        transactions
-            Names of the application transactions; their version is that of the commit.
+        identities
+            The sources, each of which is an application transaction; its version is that of the commit.
         metadata
             What the history of the table says of the commit.
         replaced
@@ -230,7 +230,7 @@ class LedgerTable:
                 partition_by=list(PARTITION),
                 commit_properties=CommitProperties(
                     custom_metadata=dict(metadata),
-                    app_transactions=[Transaction(name, version) for name in transactions],
+                    app_transactions=[Transaction(f"{generation}:{name}", version) for name in identities],
                     max_commit_retries=0,
                 ),
                 post_commithook_properties=_HOOKS,

@@ -105,9 +105,8 @@ def _commit(
     metadata: Mapping[str, Any],
     replaced: Sequence[str] = (),
 ) -> None:
-    transactions = [f"{view.generation}:{identity}" for identity in identities]
     try:
-        view.table.commit(view.snapshot, view.generation, parts, transactions, metadata, replaced)
+        view.table.commit(view.snapshot, view.generation, parts, identities, metadata, replaced)
     except CommitFailedError as error:
         msg = "another writer of the ledger came first"
         raise ConflictError(msg, where=repr(view.table.storage.uri), hint="run it again") from error

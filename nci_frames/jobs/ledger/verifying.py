@@ -6,8 +6,8 @@ from pathlib import Path
 
 from nci_frames.base.errors import LedgerError, SourceError
 from nci_frames.jobs.ledger.entries import SourceState
+from nci_frames.jobs.ledger.files import has_name, identify
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import has_name, identify
 from nci_frames.jobs.ledger.table import LedgerTable
 from nci_frames.jobs.ledger.view import View, shown_path
 

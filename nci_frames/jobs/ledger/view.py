@@ -13,9 +13,9 @@ from nci_frames.counting.logs.reading import kept_keys
 from nci_frames.counts.increments import counts_of
 from nci_frames.counts.scores_as_counts import counts_as_scores
 from nci_frames.jobs.ledger.entries import SourceState, source_states
+from nci_frames.jobs.ledger.files import Window
 from nci_frames.jobs.ledger.key_types import dtype_of
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import Window
 from nci_frames.jobs.ledger.table import LedgerTable, Snapshot
 
 __all__ = ["Made", "View", "generations_in", "shown_path"]

@@ -17,8 +17,8 @@ import nci_frames as nf
 from nci_frames.commands.cli import main
 from nci_frames.jobs.ledger import counting
 from nci_frames.jobs.ledger.counting import count_file
+from nci_frames.jobs.ledger.files import SourceFile, identify
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.sources import SourceFile, identify
 from tests.logs import random_log
 from tests.small_jobs import SMALL, small_job
 
