@@ -219,7 +219,10 @@ def test_a_folder_without_permission_is_noticed_before_anything_is_done(public_p
     public_path.chmod(0o755)
 
 
-def kill_again_and_again(out: Path, times: int) -> None:
+@pytest.mark.thorough
+@pytest.mark.parametrize("times", [12, pytest.param(300, marks=pytest.mark.slow)])
+def test_a_killed_writer_leaves_the_old_folder_or_the_new_one(tmp_path: Path, times: int) -> None:
+    out = tmp_path / "out"
     dice = np.random.default_rng(0)
     number = 0
     for _ in range(times):
@@ -238,16 +241,6 @@ def kill_again_and_again(out: Path, times: int) -> None:
     publish(out, last=str(number))
     assert [path.name for path in out.parent.iterdir()] == ["out"]
     assert assert_whole(out) == number
-
-
-@pytest.mark.thorough
-def test_a_killed_writer_leaves_the_old_folder_or_the_new_one(tmp_path: Path) -> None:
-    kill_again_and_again(tmp_path / "out", 12)
-
-
-@pytest.mark.slow
-def test_a_writer_killed_three_hundred_times(tmp_path: Path) -> None:
-    kill_again_and_again(tmp_path / "out", 300)
 
 
 @pytest.mark.parametrize(

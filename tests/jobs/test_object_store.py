@@ -12,6 +12,7 @@ from io import BytesIO
 from multiprocessing import get_context
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -96,6 +97,12 @@ def call(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
+def shown(store: ObjectStore) -> dict[str, Any]:
+    found = store.read("latest.json")
+    assert found is not None
+    return dict(json.loads(found.content))
+
+
 def fetched(store: ObjectStore, path: str, folder: Path) -> Path:
     """A run as a reader finds it."""
     for name in store.names(f"{path}/"):
@@ -135,14 +142,14 @@ def test_runs_are_published_to_an_object_store(tmp_path: Path, server: str, buck
     assert "hunter2" not in first.output
     assert first.stdout.rstrip().endswith("/report.json")
     assert f"{bucket}/jobs/out/runs/first." in first.stdout
-    pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
+    pointer = shown(store)
     assert changed_files(fetched(store, pointer["path"], tmp_path / "copy")) == []
     assert call("run", job, "--run-id", "first").exit_code == 5
     # Fewer are found: the last good run is kept, and the history is that of both.
     write_night(tmp_path / "logs" / "2026-03-02" / "a.parquet", 200, 0.2)
     assert call("run", job, "--run-id", "second").exit_code == 10
     assert call("run", job, "--run-id", "third").exit_code == 10
-    pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
+    pointer = shown(store)
     assert (pointer["run"], pointer["last_good"]["run"], pointer["sequence"]) == ("third", "first", 3)
     third = fetched(store, pointer["path"], tmp_path / "copy")
     assert changed_files(third) == []
@@ -161,13 +168,13 @@ def test_an_upload_that_was_not_shown_changes_nothing(tmp_path: Path, server: st
     assert call("run", job, "--run-id", "first").exit_code == 0
     before = store.read("latest.json")
     assert call("run", job, "--run-id", "second").exit_code == 0
-    shown = store.read("latest.json")
+    after = store.read("latest.json")
     assert before is not None
-    store.write("latest.json", before.content, instead_of=shown)
+    store.write("latest.json", before.content, instead_of=after)
     store.write("runs/third.0/report.json", b"half", instead_of=None)
     assert call("run", job, "--run-id", "second").exit_code == 0
     assert call("run", job, "--run-id", "third").exit_code == 0
-    pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
+    pointer = shown(store)
     assert (pointer["run"], pointer["sequence"]) == ("third", 3)
     assert changed_files(fetched(store, pointer["path"], tmp_path / "copy")) == []
 
@@ -198,7 +205,7 @@ def test_a_run_that_was_overtaken_is_a_conflict(tmp_path: Path, server: str, buc
         run_job(job, run="slow", tell=tell)
     assert begun == ["fast"]
     store = ObjectStore(f"{bucket}/jobs/out", options(server))
-    pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
+    pointer = shown(store)
     assert pointer["run"] == "fast"
     assert {name.split("/")[1].split(".")[0] for name in store.names("runs/")} == {"fast"}
     assert run_job(job, run="slow").verdict == "pass"
@@ -228,7 +235,7 @@ def test_of_two_jobs_at_once_each_run_is_published_or_a_conflict(
     assert len(results) == 2 * rounds
     assert len(done) >= rounds
     store = ObjectStore(f"{bucket}/jobs/out", options(server))
-    pointer = json.loads(store.read("latest.json").content)  # type: ignore[union-attr]
+    pointer = shown(store)
     run = fetched(store, pointer["path"], tmp_path / "copy")
     assert changed_files(run) == []
     # Nothing that was published is missing from the history, and nothing else is in it.

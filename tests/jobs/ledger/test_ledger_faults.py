@@ -44,7 +44,9 @@ def flip(path: Path, chance: random.Random) -> None:
     path.write_bytes(content)
 
 
-def bit_flips(tmp_path: Path, flips: int) -> None:
+@pytest.mark.thorough
+@pytest.mark.parametrize("flips", [30, pytest.param(400, marks=pytest.mark.slow)])
+def test_single_bit_flips_are_all_found(tmp_path: Path, flips: int) -> None:
     paths = write_logs(tmp_path / "logs", 6)
     whole = tmp_path / "whole"
     ledger = nf.CountsLedger(whole)
@@ -79,16 +81,8 @@ def bit_flips(tmp_path: Path, flips: int) -> None:
 
 
 @pytest.mark.thorough
-def test_single_bit_flips_are_all_found(tmp_path):
-    bit_flips(tmp_path, 30)
-
-
-@pytest.mark.slow
-def test_four_hundred_bit_flips_are_all_found(tmp_path):
-    bit_flips(tmp_path, 400)
-
-
-def race(tmp_path: Path, files: int, writers: int) -> None:
+@pytest.mark.parametrize(("files", "writers"), [(8, 2), pytest.param(100, 3, marks=pytest.mark.slow)])
+def test_writers_at_once_lose_and_double_nothing(tmp_path: Path, files: int, writers: int) -> None:
     paths = write_logs(tmp_path / "logs", files)
     command = [sys.executable, "-m", "tests.ledger_writer", str(tmp_path / "logs"), str(tmp_path / "ledger")]
     running = [
@@ -105,16 +99,6 @@ def race(tmp_path: Path, files: int, writers: int) -> None:
     assert counts.select("ledger_source", "ledger_sequence").n_unique() == files
     assert ledger.verify(files=True).is_empty()
     assert set(ledger.sources()["run"]) <= {f"writer-{seed}" for seed in range(writers)}
-
-
-@pytest.mark.thorough
-def test_two_writers_lose_and_double_nothing(tmp_path):
-    race(tmp_path, files=8, writers=2)
-
-
-@pytest.mark.slow
-def test_three_writers_of_a_hundred_files_lose_and_double_nothing(tmp_path):
-    race(tmp_path, files=100, writers=3)
 
 
 @pytest.mark.thorough
