@@ -177,8 +177,8 @@ GRIDS = {
 }
 
 
-@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
-def test_counts_on_one_grid_are_added_in_any_order(grid: list[float]) -> None:
+@pytest.mark.parametrize("grid", [*GRIDS.values(), "exact"], ids=[*GRIDS, "exact"])
+def test_counts_are_added_in_any_order(grid: list[float] | str) -> None:
     log = random_log(700)
     counts = nf.count_confusion(log, thresholds=grid)
     for over, by in (("fold", ["country"]), ("country", ["fold"]), (["country", "fold"], [])):

@@ -109,8 +109,7 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
         (SMALL.replace(":%Y-%m-%d", ""), "source.path: the date of a path needs a format, and a brace after"),
         (SMALL.replace("%Y", "%y"), "source.path: the date of a path must be a day or an hour"),
         (SMALL.replace('"logs/{date:%Y-%m-%d}/*.parquet"', "[]"), "found: source.path: list should have at"),
-        (SMALL.replace("formats", "threshold = nan
-formats"), "report.threshold: nan must be a number"),
+        (SMALL.replace("formats", "threshold = nan\nformats"), "report.threshold: nan must be a number"),
         (SMALL + '[scenarios]\n"" = 0.1\n', "string should have at least 1 character"),
         (SMALL + "[scenarios]\nEU = 5\n", r"1 problem\n.*\n.*scenarios.EU: input .* equal to 1 \(found 5\)$"),
     ],
