@@ -57,7 +57,6 @@ from .evaluation.metrics import specificity as specificity
 from .evaluation.metrics import youden_j as youden_j
 
 # evaluation.rates
-from .evaluation.rates.hull import roc_convex_hull as roc_convex_hull
 from .evaluation.rates.intervals import accuracy_interval as accuracy_interval
 from .evaluation.rates.operating_points import select_operating_points as select_operating_points
 from .evaluation.rates.partial_labels import correct_partial_labels as correct_partial_labels
@@ -85,7 +84,6 @@ from .evaluation.areas.pr_gain import pr_gain_auc as pr_gain_auc
 # evaluation.crossovers
 from .evaluation.crossovers.crossovers import find_crossovers as find_crossovers
 from .evaluation.crossovers.decision_map import decision_map as decision_map
-from .evaluation.crossovers.decision_map import find_never_best as find_never_best
 from .evaluation.crossovers.winners import winner_ranges as winner_ranges
 
 # evaluation.resampling
@@ -112,7 +110,6 @@ from .evaluation.planning.expected import expected_counts as expected_counts
 from .evaluation.planning.planning import required_samples as required_samples
 
 # evaluation.imbalance
-from .evaluation.imbalance.contingency import surface_path_length as surface_path_length
 from .evaluation.imbalance.sensitivity import agnostic_metrics as agnostic_metrics
 from .evaluation.imbalance.sensitivity import imbalance_sensitivity as imbalance_sensitivity
 from .evaluation.imbalance.sensitivity import metric_surface as metric_surface
@@ -124,7 +121,6 @@ from .evaluation.prevalence.distributions import beta_prevalence as beta_prevale
 from .evaluation.prevalence.distributions import prevalence_between as prevalence_between
 from .evaluation.prevalence.distributions import prevalence_draws as prevalence_draws
 from .evaluation.prevalence.estimate_prevalence import estimate_prevalence as estimate_prevalence
-from .evaluation.prevalence.expected_values import expected_values as expected_values
 from .evaluation.prevalence.project_traffic import project_traffic as project_traffic
 
 # questions
@@ -161,7 +157,6 @@ from .charts import chart_subsamples as chart_subsamples
 from .charts import chart_tpr_ppv as chart_tpr_ppv
 from .charts import chart_winner_ranges as chart_winner_ranges
 from .charts.parts.theme import dark_chart as dark_chart
-from .charts.surface_3d import plot_metric_surface_3d as plot_metric_surface_3d
 
 # files
 from .files.save_chart import save_chart as save_chart
