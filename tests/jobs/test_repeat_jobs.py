@@ -154,7 +154,7 @@ def test_the_report_is_that_of_a_comparison_by_repeats(ran: tuple[str, Outcome])
         columns = ["model", "prevalence", "value", "std", "rank"]
         assert table.select(columns).equals(getattr(expected, name).select(columns)), name
     content = json.loads((outcome.folder / "report.json").read_text("utf-8"))
-    assert content["tables"]["spread"] is not None
+    assert content["questions"]["spread"]["rows"]
     # Of 12 units of "few", three times, some 3 positives: fewer than 20, also if repeats were rows.
     points = pl.read_parquet(outcome.folder / "tables/segment_points.parquet")
     assert points["half"].unique().sort().to_list() == ["most", "other"]

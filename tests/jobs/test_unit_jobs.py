@@ -107,7 +107,9 @@ def test_a_job_with_a_unit_draws_whole_units(tmp_path: Path) -> None:
     assert drawn.select("value", "lower", "upper").rows() == area.select("value", "lower", "upper").rows()
     # The report: the tables of a comparison by buckets, small segments put together there, too.
     content = json.loads((outcome.folder / "report.json").read_text("utf-8"))
-    assert "intervals and tests draw 40 buckets of units" in content["independence"]
+    assert (
+        "intervals and tests draw 40 buckets of units" in content["questions"]["independence"]["sentences"][0]
+    )
     compared = nf.compare_models(direct(paths, ["bucket"]), prevalence=[0.05, 0.3], beta=[1.0], threshold=0.5)
     tables = {
         name: pl.read_parquet(outcome.folder / f"tables/{name}.parquet") for name in ("points", "certainty")
