@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from nci_frames.base.errors import NciFramesError
 from nci_frames.evaluation.metrics import asked_metric, called_metric
+from nci_frames.evaluation.metrics.registry import all_metrics
 
 __all__ = [
     "AREAS",
@@ -55,8 +56,8 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 #: At and above it a row is predicted positive; it may be infinite.
 Threshold = Annotated[float, AfterValidator(_no_nan)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-#: Areas that have bounds, by resampling.
-AREAS = ("pr_auc", "pr_gain_auc", "roc_auc")
+#: Areas that have bounds, by resampling: those that need no range of FPR or prevalence.
+AREAS = tuple(known.name for known in all_metrics() if known.kind == "curve" and not known.needs)
 
 
 #: A gate makes one of them.
