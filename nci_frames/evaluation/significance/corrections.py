@@ -44,9 +44,9 @@ def benjamini_hochberg(p_values: Floats) -> Floats:
     >>> benjamini_hochberg(np.array([0.01, 0.04, np.nan, 0.03])).round(3).tolist()
     [0.03, 0.04, nan, 0.04]
     """
-    from scipy.stats import false_discovery_control  # noqa: PLC0415  (slow to import, and seldom needed)
-
-    tested = ~np.isnan(p_values)
     adjusted = np.full(len(p_values), np.nan)
-    adjusted[tested] = false_discovery_control(p_values[tested])
+    tested = np.flatnonzero(~np.isnan(p_values))
+    order = tested[np.argsort(p_values[tested])]
+    scaled = p_values[order] * len(order) / np.arange(1, len(order) + 1)
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
     return adjusted
