@@ -294,3 +294,15 @@ def test_what_cannot_be_drawn_is_named(name: str, place: int, change: dict[str, 
 def test_what_does_not_fit_the_chart_is_refused(tables, draw, error, told):
     with pytest.raises(error, match=told):
         draw(tables)
+
+
+def test_a_precision_band_is_drawn_as_it_is() -> None:
+    points = comparison().points.select("model", "threshold", "tp", "fp", "fn", "tn")
+    rates = nf.compute_rates(points, interval="wilson")
+    band = nf.precision_band(rates, prevalence=[0.001, 0.01, 0.1])
+    spec = nf.chart_p3(band).to_dict()
+    assert layer(spec, "band")["encoding"]["y"]["field"] == "lower"
+    columns = ("model", "prevalence", "lower", "upper")
+    assert pl.DataFrame(rows_of(spec)).select(columns).equals(band.select(columns))
+    told = {item["title"] for item in layer(spec, "targets")["encoding"]["tooltip"]}
+    assert {"lower bound", "upper bound"} <= told
