@@ -115,6 +115,7 @@ def measured(name: str, folder: Path) -> dict[str, float]:
             counts, prevalence=PREVALENCES, beta=BETAS, threshold=threshold,
             segments=() if units else "segment",
         )  # fmt: skip
+        compared.tables  # noqa: B018 - computed when asked for
         if not units:
             from nci_frames.reporting.html import render_report
 

@@ -1,11 +1,12 @@
 """The counts of a log and a question -> the answer at any prevalence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
 
+from nci_frames.evaluation.crossovers.decision_map import own_maps
 from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.metrics import called_metric, pos_fraction, precision
 from nci_frames.evaluation.projection.averaging import average_over
@@ -64,8 +65,10 @@ class Asked:
         self, question: Question, log: LogCounts, rates: pl.DataFrame, places: Sequence[float], repeats: int
     ) -> None:
         self._question, self._log = question, log
-        #: Prevalences in (0, 1): over them the most promising of very many models are found.
+        #: Prevalences in (0, 1) at which a report answers: what is computed for one is computed for all of
+        #: them, which takes hardly longer.
         self._places, self._repeats = places, max(repeats, LEAST_REPEATS)
+        self._kept: dict[str, pl.DataFrame] = {}
         self._metric, self._area = question.asked, question.area
         self._label = self._area.name if self._area is not None else called_metric(self._metric).label
         # The best of a metric that rises with TPR and falls with FPR is one of few.
@@ -98,6 +101,8 @@ class Asked:
             points = select_operating_points(
                 self._rates, alerts=question.alerts, volume=question.volume, prevalence=list(prevalence)
             )
+        elif question.own and question.f_beta:
+            return self._best_f_beta(etas)
         elif question.threshold is not None:
             points = select_operating_points(self._rates, threshold=question.threshold)
         else:
@@ -109,6 +114,26 @@ class Asked:
                 prevalence=list(prevalence) if needed else None,
             )
         return points if "prevalence" in points.columns else points.join(etas, how="cross")
+
+    def _best_f_beta(self, etas: pl.DataFrame) -> pl.DataFrame:
+        """Return the operating points of the highest F-beta: which they are depends on one ratio alone."""
+        ratio = (1 - pl.col("prevalence")) / pl.col("prevalence") / self._question.beta**2
+        maps = own_maps(self._rates).select("model", "threshold", "lambda_start")
+        return (
+            self._log.total.select(pl.col("model").unique())
+            .join(etas.with_columns(ratio.alias("__lambda")), how="cross")
+            .sort("__lambda")
+            .join_asof(
+                maps.sort("lambda_start"),
+                left_on="__lambda",
+                right_on="lambda_start",
+                by="model",
+                check_sortedness=False,
+            )
+            .drop("__lambda", "lambda_start")
+            .join(self._rates, on=["model", "threshold"], how="left", nulls_equal=True)
+            .sort("model", "prevalence")
+        )
 
     def _values(self, prevalence: Sequence[float]) -> pl.DataFrame:
         points = self._points(prevalence)
@@ -150,10 +175,23 @@ class Asked:
 
     def _judged(self, prevalence: Sequence[float]) -> pl.DataFrame:
         """Return the value of each model at its best threshold, on rows that it was not chosen on."""
+        return self._kept_at("judged", prevalence, self._cross_fitted)
+
+    def _kept_at(
+        self, name: str, prevalence: Sequence[float], make: Callable[[list[float]], pl.DataFrame]
+    ) -> pl.DataFrame:
+        """Return a table at some prevalences, made once for all places."""
+        known = self._kept.get(name)
+        if known is None or not {*prevalence} <= {*known["prevalence"]}:
+            etas = {*self._places, *prevalence, *(() if known is None else known["prevalence"])}
+            known = self._kept[name] = make(sorted(etas))
+        return known.filter(pl.col("prevalence").is_in(list(prevalence)))
+
+    def _cross_fitted(self, prevalence: list[float]) -> pl.DataFrame:
         repeat, units = self._log.repeat, self._log.drawn.units
         counts = self._log.total if self._log.judged is None else self._log.judged
         fitted = cross_fit(
-            counts, metric=self._metric, prevalence=list(prevalence), beta=self._question.beta, units=units
+            counts, metric=self._metric, prevalence=prevalence, beta=self._question.beta, units=units
         )
         if repeat is not None:
             columns = ("model", repeat, "threshold", "metric", "prevalence", "beta", "value")
@@ -207,9 +245,11 @@ class Asked:
         if not self._log.resampled:
             return None
         if self._area is not None:
-            return self._compared(self._logs.steps, prevalence, over=self._logs.over)
+            steps, over = self._logs.steps, self._logs.over
+            return self._kept_at("tested", prevalence, lambda etas: self._compared(steps, etas, over=over))
         if self._question.own:
-            return self._compared(self._logs.at(roc_convex_hull(self._rates)), prevalence)
+            hull = self._logs.at(roc_convex_hull(self._rates))
+            return self._kept_at("tested", prevalence, lambda etas: self._compared(hull, etas))
         points = self._points(prevalence)
         # Under a budget a model has another threshold at each prevalence, but not at each of many.
         apart: dict[tuple[float | None, ...], list[float]] = {}

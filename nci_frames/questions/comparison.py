@@ -230,7 +230,7 @@ class Comparison(LogTables):
 
     @cached_property
     def _asked(self) -> Asked:
-        return Asked(self.question, self._log, self.rates, self._inside, self._draws)
+        return Asked(self.question, self._log, self.rates, self.answer_prevalences, self._draws)
 
     @property
     def _inside(self) -> list[float]:

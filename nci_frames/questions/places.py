@@ -29,7 +29,7 @@ _MOST_PREVALENCES = 10_000
 _MOST_TESTED = 48
 
 #: Steps of the prevalences at which a page can be asked.
-_STEPS = 64
+_STEPS = 48
 
 
 def main_beta(betas: Sequence[float]) -> float:

@@ -13,9 +13,9 @@ from nci_frames.tables.packed import packed
 __all__ = ["live_numbers"]
 
 #: The other betas, costs and alert budgets that the second slider offers, as multiples of what was asked.
-_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+_FACTORS = (0.5, 1.0, 2.0)
 #: At most so many rows of models are sent for them: with more models there are fewer.
-_MOST_ROWS = 30_000
+_MOST_ROWS = 12_000
 
 _SENT = (
     "model", "rank", "threshold", "value", "lower", "upper", "recall", "precision", "pos_fraction",
