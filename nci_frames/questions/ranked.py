@@ -91,7 +91,7 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
             best.filter(beta=beta),
         ),
         over_eta(
-            "f_beta_over_prevalence", "f_beta", over_prevalence, at, f"F{beta:g} over η {at[3:]}",
+            "f_beta_over_prevalence", "f_beta", over_prevalence, at, f"F{beta:g} over η {at}",
             f_beta.filter(beta=beta),
         ),
         over_eta("pr_auc", "pr_auc", "PR-AUC over prevalence", "all thresholds", "PR-AUC over η", areas),
@@ -100,7 +100,7 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
             best.filter(prevalence=prevalence),
         ),
         RankedTable(
-            "f_beta_over_beta", "f_beta", "beta", over_beta, at, f"F-beta over β {at[3:]}",
+            "f_beta_over_beta", "f_beta", "beta", over_beta, at, f"F-beta over β {at}",
             f_beta.filter(prevalence=prevalence),
         ),
     )  # fmt: skip
