@@ -4,8 +4,6 @@ import os
 
 from nci_frames.base.interrupts import leave_when_interrupted
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command line."""

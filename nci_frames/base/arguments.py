@@ -10,26 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from nci_frames.base.errors import ParameterError
 
-__all__ = [
-    "LEAST_BUCKETS",
-    "MOST_THRESHOLDS",
-    "Prevalences",
-    "beta_value",
-    "beta_values",
-    "check_level",
-    "check_repeats",
-    "check_seed",
-    "check_utf8",
-    "check_whole",
-    "grid_numbers",
-    "nearest",
-    "number_list",
-    "number_of",
-    "prevalence_of_ratio",
-    "prevalence_values",
-    "threshold_grid",
-]
-
 #: Numbers that a grid may have; with more, memory would run out before anything is said.
 _MOST_NUMBERS = 100_000
 

@@ -9,8 +9,6 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["PARTS", "documented"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 PARTS = {

@@ -36,25 +36,6 @@ from nci_frames.base.messages import (
     short,
 )
 
-__all__ = [
-    "ConflictError",
-    "InvalidRowsError",
-    "InvalidRowsWarning",
-    "LedgerError",
-    "MissingPackageError",
-    "MixedTypesWarning",
-    "NciFramesError",
-    "NearlyUniqueKeyWarning",
-    "OutputError",
-    "OutsideGridWarning",
-    "ParameterError",
-    "SchemaError",
-    "SkippedFilesWarning",
-    "SourceError",
-    "ToleranceWarning",
-    "UnknownMetricError",
-]
-
 
 def _option(name: str) -> str:
     """Return the name of an argument, marked as one; other words as they are."""

@@ -5,8 +5,6 @@ from types import ModuleType
 
 from nci_frames.base.errors import MissingPackageError
 
-__all__ = ["require", "require_jobs"]
-
 
 def require(module: str, *, extra: str, what: str) -> ModuleType:
     """Import a module of an extra, or say what needs it and how to install it."""

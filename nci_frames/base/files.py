@@ -14,19 +14,6 @@ import polars as pl
 
 from nci_frames.base.errors import OutputError, ParameterError
 
-__all__ = [
-    "ROWS_OF_A_GROUP",
-    "file_kind",
-    "fsync_folder",
-    "nearest_folder",
-    "replacing",
-    "row_groups",
-    "scratch_beside",
-    "write_durably",
-    "write_parquet",
-    "writing",
-]
-
 #: Rows of a row group, as Polars writes them: enough groups for all cores to read at once.
 ROWS_OF_A_GROUP = 1 << 18
 

@@ -24,8 +24,6 @@ from nci_frames.base.urls import local_path
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["MANIFEST", "changed_files", "check_apart", "found_again", "locked", "publishing", "told"]
-
 #: Names every file of a published folder with its SHA-256, and tells that the folder is ours to replace.
 MANIFEST = "manifest.json"
 _MADE_BY = "nci_frames"

@@ -9,8 +9,6 @@ writes files asks for a KeyboardInterrupt instead.
 import _signal  # type: ignore[import-not-found]
 import os
 
-__all__ = ["INTERRUPTED", "clean_up_when_interrupted", "leave_when_interrupted"]
-
 #: What a user is told: folders and runs are replaced as a whole, and a ledger grows by whole files.
 INTERRUPTED = "interrupted: no output is half-written"
 

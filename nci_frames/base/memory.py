@@ -9,8 +9,6 @@ from nci_frames.base.errors import ParameterError
 if sys.platform != "win32":
     import resource
 
-__all__ = ["check_table", "gigabytes", "machine_memory", "usual_limit"]
-
 #: Of the machine's memory, the share that one task may take unless it is told otherwise.
 _SHARE = 0.5
 

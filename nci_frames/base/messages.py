@@ -9,22 +9,6 @@ import shlex
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = [
-    "SHOWN_FILES",
-    "Call",
-    "Option",
-    "files_among",
-    "first_line",
-    "in_job_file",
-    "in_python",
-    "listed",
-    "nearest_name",
-    "on_command_line",
-    "quantity",
-    "short",
-    "shown",
-]
-
 _SHOWN = 5
 #: More characters of a value are not shown.
 _LONG = 60

@@ -4,8 +4,6 @@ import numpy as np
 
 from nci_frames.base.typing import Floats
 
-__all__ = ["normal_quantile", "two_sided_p_values"]
-
 
 def normal_quantile(level: float) -> float:
     """Return z such that a standard normal lies within -z and z with probability *level*.

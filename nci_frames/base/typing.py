@@ -5,8 +5,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Dialect", "Floats"]
-
 Floats = NDArray[np.float64]
 
 #: Engines that compare doubles as IEEE 754 does, except that for some NaN equals NaN.

@@ -4,8 +4,6 @@ import os
 import re
 from urllib.parse import unquote
 
-__all__ = ["local_path"]
-
 _BEFORE_THE_PATH = re.compile(r"^file:(//(localhost)?)?(?=/)", re.IGNORECASE)
 
 

@@ -11,8 +11,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts import lines, selection
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_pr_auc_over_prevalence"]
-
 _METHODS = {
     "average_precision": "average precision",
     "interpolated": "interpolated (Davis and Goadrich)",

@@ -12,8 +12,6 @@ from nci_frames.base.docstrings import documented
 from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_probability_best"]
-
 #: Top of the axis where there is a bar above the areas, and the bar's own place on it.
 _TOP, _BAR = 1.18, (1.05, 1.16)
 

@@ -10,8 +10,6 @@ from nci_frames.base.docstrings import documented
 from nci_frames.charts.parts import canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_contingency_space"]
-
 _SPECIAL = pl.DataFrame({
     "name": ["perfect", "always positive", "always negative", "worst"],
     "tpr": [1.0, 1.0, 0.0, 0.0],

@@ -13,8 +13,6 @@ from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.metrics.registry import resolve
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_cost"]
-
 #: How each cost is written, by the name of its metric.
 _TITLES = {
     "expected_cost": "expected cost",

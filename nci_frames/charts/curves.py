@@ -10,8 +10,6 @@ from nci_frames.base.docstrings import documented
 from nci_frames.charts.parts import lines, selection
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_f_beta_over_beta", "chart_f_beta_over_prevalence", "chart_p3"]
-
 
 @checked
 @documented

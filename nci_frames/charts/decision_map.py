@@ -12,8 +12,6 @@ from nci_frames.base.docstrings import documented
 from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_decision_map"]
-
 _ODDS, _BETA = axes.LogAxis("odds", 1e-6, 1.0), axes.LogAxis("beta", 0.1, 10.0)
 
 

@@ -10,8 +10,6 @@ from nci_frames.charts.parts.segments import check_key, check_number, missing_na
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_decomposition"]
-
 #: A panel with more bars than this is hard to read.
 _SEGMENTS = 40
 

@@ -11,8 +11,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_f_beta_plot"]
-
 #: Width and line height of the label at a change of winner, in pixels.
 _LABEL, _LINE = 74, 13
 

@@ -12,8 +12,6 @@ from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
 from nci_frames.tables.numbers import format_grid
 
-__all__ = ["chart_intervals"]
-
 #: Height of a model's line, in pixels.
 _LINE = 26
 

@@ -11,8 +11,6 @@ from nci_frames.charts.parts import lines, selection
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_rank_over_prevalence"]
-
 
 @checked
 @documented

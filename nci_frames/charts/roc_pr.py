@@ -11,8 +11,6 @@ from nci_frames.base.docstrings import documented
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_pr", "chart_roc"]
-
 #: Where every ROC curve begins and ends; between them is chance.
 _CHANCE = pl.DataFrame({"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]})
 

@@ -12,8 +12,6 @@ from nci_frames.charts.parts.segments import check_key, check_number, segment_na
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_segments"]
-
 #: More panels than this are hard to compare; a table serves better.
 _PANELS = 12
 

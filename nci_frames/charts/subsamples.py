@@ -10,8 +10,6 @@ from nci_frames.base.docstrings import documented
 from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_subsamples"]
-
 
 @checked
 @documented

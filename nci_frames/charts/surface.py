@@ -11,8 +11,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts import canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_metric_surface", "named_surfaces"]
-
 _UNIT: dict[str, Any] = {
     "scale": {"domain": [0, 1], "clamp": True, "nice": False},
     "axis": {"grid": False, "tickCount": 5},

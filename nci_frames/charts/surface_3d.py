@@ -14,8 +14,6 @@ from nci_frames.schemas.checked import checked
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["plot_metric_surface_3d"]
-
 #: More points than this make a figure slow to rotate.
 _MAX_PLACES = 50_000
 

@@ -12,8 +12,6 @@ from nci_frames.base.messages import quantity
 from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
-__all__ = ["chart_tpr_ppv"]
-
 #: What is drawn of a point, and the order of the points.
 _POINT = ["model", "recall", "precision", "threshold"]
 

@@ -5,8 +5,6 @@ import polars as pl
 
 from nci_frames.charts.parts import canvas, theme
 
-__all__ = ["chart_trend"]
-
 #: The ring around what failed.
 FAILED = "#cf222e"
 _VERDICTS = {"pass": "circle", "undecided": "diamond", "fail": "cross"}

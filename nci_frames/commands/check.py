@@ -14,8 +14,6 @@ from nci_frames.commands.job_file import metrics_file_of, opened, until_option
 if TYPE_CHECKING:
     from nci_frames.jobs.counted_files import Planned
 
-__all__ = ["check"]
-
 #: Reasons why a run would end that are listed.
 _LISTED = 20
 

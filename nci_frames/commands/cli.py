@@ -9,8 +9,6 @@ import click
 
 from nci_frames.commands.ending import Commands
 
-__all__ = ["main"]
-
 #: What each is for; it is the function of its name in the module of its name.
 _COMMANDS: Mapping[str, str] = MappingProxyType(
     {

@@ -11,8 +11,6 @@ from nci_frames.options.logs import out_option
 from nci_frames.options.report import ReportOptions
 from nci_frames.options.setting import options_of, taken
 
-__all__ = ["demo"]
-
 
 @click.command(cls=Command)
 @options_of(ReportOptions, "title")

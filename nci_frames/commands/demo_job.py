@@ -9,8 +9,6 @@ from nci_frames.base.interrupts import clean_up_when_interrupted
 from nci_frames.commands.ending import Command, tell
 from nci_frames.options.logs import out_option
 
-__all__ = ["demo_job"]
-
 
 @click.command("demo-job", cls=Command)
 @out_option("demo-job", "Folder of the job")

@@ -14,8 +14,6 @@ import click
 from nci_frames.base.errors import NciFramesError, OutputError, ParameterError
 from nci_frames.base.interrupts import INTERRUPTED
 
-__all__ = ["Command", "Commands", "end_without_output", "tell"]
-
 
 class Command(click.Command):
     """A command whose expected errors name its options, or the keys of its job file."""

@@ -7,8 +7,6 @@ import click
 from nci_frames.commands.ending import Command
 from nci_frames.options.logs import column_options, thresholds_option
 
-__all__ = ["estimate"]
-
 
 @click.command(cls=Command)
 @click.argument("reference")

@@ -8,8 +8,6 @@ from nci_frames.base.extras import require_jobs
 from nci_frames.base.interrupts import clean_up_when_interrupted
 from nci_frames.commands.ending import Command, tell
 
-__all__ = ["init"]
-
 
 @click.command(cls=Command)
 @click.argument("folder", type=click.Path(path_type=Path))

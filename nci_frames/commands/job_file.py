@@ -12,8 +12,6 @@ from nci_frames.options.kinds import MOMENT
 if TYPE_CHECKING:
     from nci_frames.jobs.job_file.loading import JobFile
 
-__all__ = ["metrics_file_of", "opened", "until_option"]
-
 until_option = click.option(
     "--until", type=MOMENT, help="Only windows that begin before this day or hour in UTC, e.g. 2026-03-04."
 )

@@ -21,8 +21,6 @@ from nci_frames.options.logs import column_options, thresholds_option
 if TYPE_CHECKING:
     from nci_frames.jobs.ledger.ledger import CountsLedger
 
-__all__ = ["ledger"]
-
 #: More thresholds are not listed.
 _MANY = 5
 #: Digits of a source's name that are shown: enough to name it by.

@@ -11,8 +11,6 @@ from nci_frames.options.kinds import grid
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["plan"]
-
 
 @click.command(cls=Command)
 @click.option(

@@ -11,8 +11,6 @@ from nci_frames.options.logs import column_options, out_option, thresholds_optio
 from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.options.setting import options_of, taken
 
-__all__ = ["report"]
-
 
 @click.command(cls=Command)
 @click.argument("logs", nargs=-1, required=True)

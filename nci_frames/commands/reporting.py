@@ -13,8 +13,6 @@ from nci_frames.options.report import ReportOptions
 from nci_frames.questions.comparison import Comparison
 from nci_frames.reporting.terminal import print_answer, print_comparison
 
-__all__ = ["reported"]
-
 
 def reported(source: str | Sequence[str], out: Path, options: ReportOptions, **how: Any) -> Comparison:
     """Report as ``run_report`` does, and show it."""

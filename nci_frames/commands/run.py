@@ -8,8 +8,6 @@ import click
 from nci_frames.commands.ending import Command
 from nci_frames.commands.job_file import metrics_file_of, opened, until_option
 
-__all__ = ["run"]
-
 
 @click.command(cls=Command)
 @click.argument("job", type=click.Path(path_type=Path))

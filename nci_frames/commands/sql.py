@@ -9,8 +9,6 @@ from nci_frames.commands.ending import Command
 from nci_frames.options.kinds import VALUE
 from nci_frames.options.logs import column_options, thresholds_option
 
-__all__ = ["sql"]
-
 
 @click.command(cls=Command)
 @click.argument("table")

@@ -16,14 +16,12 @@ from nci_frames.counting.engine.passes import count_at
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.auto import EXACT_ROWS, Chosen, choose_thresholds
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
 from nci_frames.counting.thresholds.scale import marks, off_scale
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.checked import checked
-
-__all__ = ["Tally", "count_confusion", "nearly_unique", "need_whole_log", "tally_scan"]
+from nci_frames.schemas.columns import BUCKET
 
 #: A key with fewer values than this is not taken for a row number or a timestamp.
 _MANY_VALUES = 20

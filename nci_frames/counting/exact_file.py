@@ -25,8 +25,6 @@ from nci_frames.counting.out_of_memory.room import Room
 from nci_frames.counting.out_of_memory.spilling import Spill
 from nci_frames.schemas.checked import checked
 
-__all__ = ["sink_exact_counts"]
-
 
 @checked
 def sink_exact_counts(

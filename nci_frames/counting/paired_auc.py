@@ -23,8 +23,6 @@ from nci_frames.counting.logs.units import not_paired, scan_of_units
 from nci_frames.schemas import AUC_COMPARISONS
 from nci_frames.schemas.checked import checked
 
-__all__ = ["compare_auc"]
-
 Method = Literal["delong"]
 
 

@@ -21,8 +21,6 @@ from nci_frames.counting.logs.units import not_paired, scan_of_units
 from nci_frames.schemas import PAIRS
 from nci_frames.schemas.checked import checked
 
-__all__ = ["count_pairs"]
-
 #: Models whose decisions share one integer. Below 63, so that not even 2^31 rows of one unit overflow a sum.
 _MODELS_A_WORD = 31
 #: Units that are held at a time; a log with more is read in several passes, each over a part of the units.

@@ -12,8 +12,6 @@ from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counts.scores_as_counts import counts_as_scores
 from nci_frames.schemas.checked import checked
 
-__all__ = ["count_scores"]
-
 
 @checked
 def count_scores(

@@ -16,8 +16,6 @@ from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.schemas.checked import checked
 
-__all__ = ["counting_sql"]
-
 Label = str | float | bool
 
 #: Stands for the table until it is put there as the dialect spells it.

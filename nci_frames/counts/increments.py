@@ -13,8 +13,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.counts.sums import check_sums
 
-__all__ = ["MOST_CELLS", "check_size", "counts_of", "increments_of", "steps_of"]
-
 #: Groups times thresholds that a table of counts may have: some 3 GB.
 MOST_CELLS = 40_000_000
 

@@ -14,8 +14,6 @@ from nci_frames.schemas import COUNTS, collect
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import in_runs
 
-__all__ = ["add_cells", "merge_counts", "pool_counts", "pooled_counts"]
-
 _CELLS = ("tp", "fp", "fn", "tn")
 
 

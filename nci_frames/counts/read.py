@@ -13,8 +13,6 @@ from nci_frames.counts.increments import counts_of
 from nci_frames.schemas import COUNTS, INCREMENTS
 from nci_frames.schemas.checked import checked
 
-__all__ = ["read_counts"]
-
 
 @checked
 def read_counts(

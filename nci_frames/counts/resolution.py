@@ -21,8 +21,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-__all__ = ["no_score_below", "one_score", "runs_with_every_score", "without_claims"]
-
 
 def one_score(columns: Collection[str]) -> pl.Expr:
     """Return for each row whether the log's rows from its threshold to before the next share one score."""

@@ -9,8 +9,6 @@ import polars as pl
 
 from nci_frames.base.messages import listed
 
-__all__ = ["HIGHEST", "LOWEST", "named_models", "no_probabilities", "share_off_scale"]
-
 #: Rounding may push a probability past 0 or 1, but not past these. Rows outside are known if both are
 #: thresholds.
 LOWEST, HIGHEST = -0.001, 1.001

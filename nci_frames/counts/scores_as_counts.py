@@ -4,8 +4,6 @@ import polars as pl
 
 from nci_frames.schemas import COUNTS, SCORE_COUNTS, collect
 
-__all__ = ["counts_as_scores", "scores_as_counts"]
-
 
 def scores_as_counts(scored: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """Return score counts as counts without positives.

@@ -7,8 +7,6 @@ import polars as pl
 from nci_frames.base.errors import SchemaError
 from nci_frames.schemas import FINITE, MOST_ROWS
 
-__all__ = ["check_sums"]
-
 
 def check_sums(frame: pl.DataFrame, columns: Sequence[str], by: Sequence[str]) -> None:
     """Raise SchemaError if a sum of *columns* over the rows that share *by* is more than a count can hold.

@@ -17,8 +17,6 @@ from nci_frames.base.extras import require
 from nci_frames.base.files import replacing, write_parquet
 from nci_frames.base.typing import Floats
 
-__all__ = ["TASKS", "Task", "write_demo_logs"]
-
 _FOLDS = 5
 _REPEATS = 2
 

@@ -17,8 +17,6 @@ from nci_frames.base.files import replacing, write_parquet
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Floats
 
-__all__ = ["ScoreLaw", "synthetic_laws", "write_synthetic_logs"]
-
 _ROWS_PER_FILE = 2_500_000
 _GOLDEN = (math.sqrt(5) - 1) / 2
 

@@ -18,8 +18,6 @@ from typing import IO, Any, cast
 
 from nci_frames.base.errors import ParameterError
 
-__all__ = ["draw_picture"]
-
 _SCRIPT = Path(__file__).with_name("draw_pictures.py")
 
 

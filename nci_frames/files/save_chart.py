@@ -14,8 +14,6 @@ from nci_frames.files.renderer import draw_picture
 from nci_frames.schemas.checked import checked
 from nci_frames.tables.names import drawable_spec, is_drawable
 
-__all__ = ["CHART_KINDS", "chart_bytes", "save_chart"]
-
 CHART_KINDS = ("svg", "png", "json")
 #: A picture that does not fit into memory would kill the process instead of raising an error.
 _MAX_SCALE = 10

@@ -12,8 +12,6 @@ from nci_frames.base.files import file_kind, replacing, write_parquet
 from nci_frames.schemas.checked import checked
 from nci_frames.tables.markdown import markdown_table
 
-__all__ = ["TABLE_KINDS", "csv_text", "save_table"]
-
 #: Spreadsheets read a cell that begins so as a formula (OWASP, "CSV Injection"), also in wide forms, and
 #: after blanks and characters that nobody sees. One that takes semicolons or tabs for separators, as in many
 #: countries, sees a cell after each of them, and a line after each new line, quotes or not.

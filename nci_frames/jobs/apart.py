@@ -10,8 +10,6 @@ from nci_frames.base.urls import local_path
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.windows import check_template
 
-__all__ = ["check_output_apart"]
-
 #: What a run writes, as far down as a glob may name it.
 _RUNS = ("x", "x/points.parquet", "x/tables", "x/tables/counts.parquet")
 _LEDGER = (

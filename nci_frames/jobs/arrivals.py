@@ -6,8 +6,6 @@ from typing import Any
 
 import polars as pl
 
-__all__ = ["ARRIVALS", "ARRIVED", "arrivals", "count_arrivals"]
-
 #: What can be said of a file, the usual first.
 ARRIVALS = ("new", "late", "delivered again", "recounted", "changed", "failed")
 ARRIVED: dict[str, Any] = {

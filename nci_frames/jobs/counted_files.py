@@ -16,8 +16,6 @@ from nci_frames.jobs.ledger.files import SourceFile, Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
 
-__all__ = ["Planned", "count_files", "ledger_of", "plan_files"]
-
 
 @dataclass(frozen=True, slots=True)
 class Planned:

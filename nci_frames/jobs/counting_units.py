@@ -7,12 +7,11 @@ import polars as pl
 
 from nci_frames.counting.count import Tally, tally_scan
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.units import BUCKET, UnitSizes, unit_buckets, unit_sizes
+from nci_frames.counting.logs.units import UnitSizes, unit_buckets, unit_sizes
 from nci_frames.counting.thresholds.auto import EXACT_ROWS
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
 from nci_frames.jobs.repeats import REPEAT
-
-__all__ = ["MOST_COUNTS", "ReportCounts", "count_for_comparison"]
+from nci_frames.schemas.columns import BUCKET
 
 #: Buckets of units, the fewer the more groups and thresholds there are, and how many counts they may give.
 _BUCKETS, MOST_COUNTS = (256, 128, 64, 32), 1 << 24

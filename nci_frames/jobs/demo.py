@@ -14,8 +14,6 @@ from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import Outcome, run_job
 from nci_frames.jobs.starting import FIRST_NIGHT, SEPARATION, write_night
 
-__all__ = ["DEMO_JOB", "run_demo_nights"]
-
 _ROWS = 20_000
 
 DEMO_JOB = resources.files("nci_frames.jobs").joinpath("demo.toml").read_text("utf-8")

@@ -8,8 +8,6 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import first_line, listed
 from nci_frames.schemas import FIELD
 
-__all__ = ["read_field", "read_table", "segments_of"]
-
 _READ_ERRORS = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 

@@ -16,8 +16,6 @@ from nci_frames.evaluation.projection.decomposition import decompose_difference
 from nci_frames.jobs.arrivals import ARRIVALS, ARRIVED, count_arrivals
 from nci_frames.jobs.gates.judge import VERDICTS, overall
 
-__all__ = ["History", "changes_since"]
-
 _RUN: dict[str, Any] = {"run": pl.String, "sequence": pl.Int64}
 _TIMES: dict[str, Any] = dict.fromkeys(("time", "window_start"), pl.Datetime("us", "UTC"))
 _HISTORY = {**_RUN, **_TIMES, **VERDICTS}

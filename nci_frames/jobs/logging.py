@@ -8,8 +8,6 @@ from typing import Any
 import polars as pl
 import structlog
 
-__all__ = ["Tell", "tell_rows", "teller"]
-
 #: Called with what happens: an event, and facts about it.
 Tell = Callable[..., object]
 

@@ -12,8 +12,6 @@ from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.ledger.storage import content_hash
 from nci_frames.jobs.reported import Reported
 
-__all__ = ["data_facts", "manifest_of"]
-
 
 def data_facts(counts: Reported, appended: pl.DataFrame) -> list[tuple[str, str]]:
     """Return pairs of label and value about the data of a run."""

@@ -10,8 +10,6 @@ from nci_frames.base.errors import OutputError, ParameterError
 from nci_frames.base.files import replacing
 from nci_frames.jobs.run import Outcome
 
-__all__ = ["check_metrics_file", "write_metrics"]
-
 _PREFIX = "nci_frames_job_"
 #: Of every file of metrics.
 _BEGINNING = f"# HELP {_PREFIX}".encode()

@@ -9,8 +9,6 @@ from nci_frames.base.errors import OutputError, ParameterError
 from nci_frames.base.extras import require
 from nci_frames.jobs.ledger.storage import store_problem
 
-__all__ = ["ObjectStore", "OvertakenError", "Stored"]
-
 #: Options of the connection, which a ledger takes under the same names as those of the store.
 _OF_CLIENT = {
     "allow_http",

@@ -12,8 +12,6 @@ from nci_frames.base.errors import ConflictError, ParameterError, SourceError
 from nci_frames.base.files import write_durably
 from nci_frames.base.folders import MANIFEST, locked, publishing, told
 
-__all__ = ["POINTER", "Shelf", "published_before"]
-
 POINTER = "latest.json"
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 

@@ -18,8 +18,6 @@ from nci_frames.base.folders import MANIFEST
 from nci_frames.jobs.object_store import ObjectStore, OvertakenError, Stored
 from nci_frames.jobs.publishing import POINTER, Shelf, published_before
 
-__all__ = ["RemoteShelf"]
-
 #: Files without a manifest that are older are no upload that goes on.
 _ABANDONED = timedelta(days=1)
 

@@ -2,8 +2,6 @@
 
 import polars as pl
 
-__all__ = ["REPEAT", "one_repeat"]
-
 #: The key of the repeats.
 REPEAT = "repeat"
 

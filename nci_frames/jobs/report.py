@@ -26,8 +26,6 @@ from nci_frames.questions.report import TITLE, report_charts
 from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.write import write_form
 
-__all__ = ["make_report", "run_report"]
-
 _EVERY_SEGMENT = SegmentOptions()
 
 

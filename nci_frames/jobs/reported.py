@@ -7,14 +7,12 @@ from typing import Any, Literal
 import polars as pl
 
 from nci_frames.base.errors import SourceError
-from nci_frames.counting.logs.units import BUCKET
 from nci_frames.jobs.counting_units import MOST_COUNTS
 from nci_frames.jobs.ledger.files import Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.repeats import REPEAT
-
-__all__ = ["Reported", "Scope"]
+from nci_frames.schemas.columns import BUCKET
 
 #: All rows that are reported, those of the newest window, or all since the beginning.
 Scope = Literal["all", "last", "ever"]

@@ -31,8 +31,6 @@ from nci_frames.jobs.traffic import TrafficTables, count_traffic, traffic_tables
 from nci_frames.reporting.gates import RunSummary, run_summary
 from nci_frames.reporting.history import write_history
 
-__all__ = ["Outcome", "Plan", "plan_job", "run_job"]
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:

@@ -5,7 +5,6 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.counting.logs.units import BUCKET
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.jobs.gates.measure import NO_BOUNDS, drawn_rates, segment_text, segment_texts
@@ -13,8 +12,7 @@ from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.jobs.job_file.scenarios import key_text
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.questions.places import main_beta
-
-__all__ = ["SCENARIO_METRICS", "SCENARIO_VALUES", "scenario_facts", "scenario_values"]
+from nci_frames.schemas.columns import BUCKET
 
 #: What is said of each model in each scenario.
 SCENARIO_METRICS = ("precision", "f_beta", "pos_fraction")

@@ -10,8 +10,6 @@ from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas import COUNTS, key_text
 
-__all__ = ["field_with_small_pooled", "small_segments", "with_small_pooled"]
-
 #: The value of the key of the segments that are pooled.
 _OTHER = "other"
 

@@ -10,8 +10,6 @@ import polars as pl
 from nci_frames.base.errors import OutputError, ParameterError
 from nci_frames.base.files import replacing, write_parquet
 
-__all__ = ["write_example_logs", "write_job"]
-
 #: Score = normal(separation * label, 1) through the logistic function; by model.
 SEPARATION = {"forest": 2.6, "linear": 2.2}
 #: Share of positives, and of rows, by country.

@@ -10,8 +10,6 @@ from nci_frames.base.messages import first_line
 from nci_frames.jobs.job_file.model import Tracking
 from nci_frames.jobs.run import Outcome
 
-__all__ = ["log_to_mlflow", "require_mlflow"]
-
 _RUN = "nci_frames.run"
 _NOT_ALLOWED = re.compile(r"[^\w\-. /]", re.ASCII)
 

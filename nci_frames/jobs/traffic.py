@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counts.scores_as_counts import counts_as_scores, scores_as_counts
 from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
 from nci_frames.evaluation.prevalence.project_traffic import project_traffic
@@ -29,8 +28,7 @@ from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.questions.places import main_beta
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas import PROJECTION
-
-__all__ = ["TrafficLog", "TrafficTables", "count_traffic", "traffic_tables"]
+from nci_frames.schemas.columns import BUCKET
 
 _ENDS: dict[str, Any] = {"supported": pl.Boolean, "reason": pl.String}
 _PREVALENCES: dict[str, Any] = {

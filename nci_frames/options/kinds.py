@@ -11,8 +11,6 @@ import click
 
 from nci_frames.base.arguments import grid_numbers, number_of
 
-__all__ = ["COSTS", "MOMENT", "TEXT", "VALUE", "Kind", "grid", "number", "words"]
-
 
 class Kind(click.ParamType[Any]):
     """How a value is read from the text of a command line, or from what TOML has."""

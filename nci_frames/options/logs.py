@@ -6,8 +6,6 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["column_options", "out_option", "thresholds_option"]
-
 C = TypeVar("C", bound=Callable[..., object])
 
 

@@ -10,8 +10,6 @@ from nci_frames.options.setting import Setting
 if TYPE_CHECKING:
     from nci_frames.questions.question import Question
 
-__all__ = ["ReportOptions", "SegmentOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:

@@ -8,8 +8,6 @@ import click
 
 from nci_frames.options.kinds import Kind
 
-__all__ = ["Setting", "options_of", "taken"]
-
 C = TypeVar("C", bound=Callable[..., object])
 T = TypeVar("T")
 

@@ -22,8 +22,6 @@ from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.possible_best import LEAST_REPEATS
 from nci_frames.questions.question import Question
 
-__all__ = ["Answer", "Asked"]
-
 _AT = ["model", "prevalence"]
 _RATES = ("model", "prevalence", "threshold")
 _BESIDES = ("recall", "precision", "pos_fraction")

@@ -13,8 +13,6 @@ from nci_frames.questions.known_order import known_order, some_models
 from nci_frames.questions.order import Lead, read_leads
 from nci_frames.tables.numbers import format_grid, format_threshold, format_value
 
-__all__ = ["answer_lines", "conclusion_lines", "here_lines", "measure_name", "order_line", "short_answer"]
-
 _SOME = 4
 
 

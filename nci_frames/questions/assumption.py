@@ -5,8 +5,6 @@ import polars as pl
 from nci_frames.base.messages import quantity
 from nci_frames.questions.report_question import ReportQuestion
 
-__all__ = ["QUESTIONS", "read_assumption"]
-
 
 def read_assumption(shifts: pl.DataFrame | None) -> str:
     """Return a sentence on whether the tests support the assumption behind every projected number."""

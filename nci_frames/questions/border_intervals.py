@@ -6,8 +6,6 @@ from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.borders import area_curves_of, border_of, own_curves_of
 from nci_frames.questions.certainty import Resampled
 
-__all__ = ["with_intervals"]
-
 _LEVEL = 0.95
 _SEED = 0
 _NONE: dict[str, pl.Expr] = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}

@@ -15,14 +15,6 @@ from nci_frames.questions.units import Drawn
 from nci_frames.schemas import BEST_MODELS
 from nci_frames.schemas.runs import in_runs, rows_where
 
-__all__ = [
-    "MOST_RESAMPLED",
-    "Resampled",
-    "contenders",
-    "own_threshold_certainty",
-    "ranking_certainty",
-]
-
 #: Only this many models, the nearest to the top, are resampled; others count as the best in no log.
 MOST_RESAMPLED = 20
 

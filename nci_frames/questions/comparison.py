@@ -29,8 +29,6 @@ from nci_frames.questions.segment_tables import (
 from nci_frames.questions.undefined import undefined_groups
 from nci_frames.schemas.checked import checked
 
-__all__ = ["Comparison", "compare_models"]
-
 
 @checked
 def compare_models(

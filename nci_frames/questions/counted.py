@@ -6,8 +6,6 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import ReportQuestion
 from nci_frames.tables.numbers import format_threshold
 
-__all__ = ["QUESTIONS"]
-
 
 def _points(comparison: Comparison) -> pl.DataFrame:
     """Return the counts of each model, and the error bound of its PR-AUC."""

@@ -9,8 +9,6 @@ from nci_frames.counts.resolution import without_claims
 from nci_frames.evaluation.arrays.thinning import thin_curves
 from nci_frames.evaluation.projection.projection import project_rates
 
-__all__ = ["project_curves", "report_curves"]
-
 #: Curves with more points than this are thinned before they are projected, on a canvas far finer than any
 #: screen.
 _MANY_POINTS, _CANVAS = 10_000, (20_000, 10_000)

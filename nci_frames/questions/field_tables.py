@@ -10,8 +10,6 @@ from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.projection.roll_up import roll_up
 
-__all__ = ["field_grid", "field_tables"]
-
 #: The steps of the grid over prevalence that stands for a field.
 _STEPS = 31
 

@@ -8,8 +8,6 @@ from nci_frames.questions.log_tables import shown_models
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
 from nci_frames.tables.numbers import format_grid
 
-__all__ = ["QUESTIONS", "fold_spread"]
-
 #: Bands of more models than this overlap too much.
 _MOST_BANDS = 4
 

@@ -9,8 +9,6 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.log_tables import shown_models
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
 
-__all__ = ["QUESTIONS", "read_independence"]
-
 
 def _by_f_beta(comparison: Comparison) -> pl.DataFrame | None:
     """Return how often each model is the best at its own threshold, where that is what was asked."""

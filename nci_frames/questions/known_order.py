@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-__all__ = ["known_order", "some_models"]
-
 
 def some_models(models: Sequence[str], /, most: int = 3) -> str:
     """Name a few models, and say how many more there are.

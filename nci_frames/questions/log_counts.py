@@ -9,10 +9,9 @@ from nci_frames.base.errors import SchemaError
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.questions.repeats import area_support, mean_areas
-from nci_frames.questions.units import BUCKET, Drawn, without_keys
+from nci_frames.questions.units import Drawn, without_keys
 from nci_frames.schemas import COUNTS, collect
-
-__all__ = ["LogCounts"]
+from nci_frames.schemas.columns import BUCKET
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,6 @@ from nci_frames.questions.segment_tables import (
 from nci_frames.questions.undefined import observed_prevalence, off_scale, uncounted
 from nci_frames.schemas import COUNTS, collect
 
-__all__ = ["METRICS", "MOST_MODELS", "PROBABLE", "LogTables", "shown_models"]
-
-
 #: The threshold that suits probabilities, and that nobody chose who left it to the default.
 PROBABLE = 0.5
 

@@ -7,8 +7,6 @@ import polars as pl
 
 from nci_frames.tables.cells import Cell, ranked_cells
 
-__all__ = ["overview_html"]
-
 #: Maximum number of models in the output of a notebook cell; the frames hold all models.
 _MODELS, _COLUMNS, _NAMES = 20, 6, 3
 _UNDEFINED = "\N{EN DASH}"

@@ -8,8 +8,6 @@ import polars as pl
 from nci_frames.questions.known_order import some_models
 from nci_frames.tables.numbers import format_grid
 
-__all__ = ["Lead", "Order", "Overtaking", "order_lines", "read_leads", "read_order"]
-
 #: Changes of order behind the leader that are named.
 _OVERTAKINGS = 12
 

@@ -7,8 +7,6 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.log_tables import shown_models
 from nci_frames.questions.report_question import Chart, picture
 
-__all__ = ["QUESTIONS"]
-
 #: Bands of more models than this overlap too much; and of precision, whose bands are drawn alone.
 _MOST_BANDS, _MOST_PRECISION_BANDS = 4, 6
 

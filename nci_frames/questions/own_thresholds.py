@@ -9,8 +9,6 @@ from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
 from nci_frames.evaluation.support.flags import point_flags
 
-__all__ = ["best_values"]
-
 
 def best_values(
     points: pl.DataFrame,

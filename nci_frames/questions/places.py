@@ -11,17 +11,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field
 from nci_frames.questions.field_tables import field_grid
 
-__all__ = [
-    "answer_prevalences",
-    "beta_range",
-    "compared",
-    "main_beta",
-    "middle_prevalence",
-    "prevalence_range",
-    "tested_prevalences",
-    "with_asked",
-]
-
 #: More prevalences would take minutes, and no table or chart shows them.
 _MOST_PREVALENCES = 10_000
 

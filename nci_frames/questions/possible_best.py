@@ -8,8 +8,6 @@ import polars as pl
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.questions.certainty import Resampled
 
-__all__ = ["LEAST_REPEATS", "possible_best"]
-
 #: With fewer resampled logs than this a p-value near 0.05 is too uncertain.
 LEAST_REPEATS = 200
 

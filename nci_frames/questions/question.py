@@ -17,8 +17,6 @@ from nci_frames.evaluation.metrics import (
 )
 from nci_frames.evaluation.metrics.directions import better_sign
 
-__all__ = ["Question"]
-
 #: The areas that a comparison has.
 _AREAS = (PR_AUC.name, ROC_AUC.name)
 

@@ -12,8 +12,6 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.tables.cells import RankedCells, ranked_cells
 from nci_frames.tables.numbers import format_grid
 
-__all__ = ["Measure", "RankedTable", "doubt_of", "measure_names", "ranked_tables"]
-
 #: What models are ranked by: what was asked, F-beta of each model at its own best threshold, F-beta at the
 #: threshold of the comparison, or the area over all thresholds.
 #: comparison, or the area over all thresholds.

@@ -14,8 +14,6 @@ from nci_frames.evaluation.significance.folds import compare_folds
 from nci_frames.evaluation.support.lowest import supported_from
 from nci_frames.schemas import COUNTS, SUPPORT
 
-__all__ = ["area_support", "compared_folds", "fold_areas", "mean_areas"]
-
 
 def mean_areas(
     counts: pl.DataFrame, prevalence: Sequence[float], worth: pl.DataFrame | None, repeat: str | None

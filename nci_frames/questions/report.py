@@ -20,8 +20,6 @@ from nci_frames.questions import (
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import SECTIONS, Chart, ReportQuestion
 
-__all__ = ["TITLE", "Answered", "answered", "report_charts", "report_questions"]
-
 TITLE = "How the models compare as the class balance changes"
 
 _ROOMS = (

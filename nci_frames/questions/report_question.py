@@ -12,8 +12,6 @@ from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError
 from nci_frames.questions.comparison import Comparison
 
-__all__ = ["SECTIONS", "Chart", "ReportQuestion", "picture"]
-
 Chart = alt.LayerChart | alt.FacetChart
 
 #: Where a question may stand in a report, in their order.

@@ -7,8 +7,6 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.log_tables import shown_models
 from nci_frames.questions.report_question import Chart, picture
 
-__all__ = ["QUESTIONS"]
-
 #: Curves of more models than this are drawn at one prevalence.
 _MOST_AT_SEVERAL = 4
 

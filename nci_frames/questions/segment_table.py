@@ -13,8 +13,6 @@ from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import format_threshold
 from nci_frames.tables.packed import packed
 
-__all__ = ["CHARTED", "LABEL", "segment_labels", "segment_numbers", "why_untested", "worst_first"]
-
 #: So many segments are drawn until others are chosen.
 CHARTED = 6
 

@@ -12,8 +12,6 @@ from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tes
 from nci_frames.questions.units import without_keys
 from nci_frames.schemas import SHIFTS
 
-__all__ = ["segment_differences", "segment_order", "segment_shifts", "segment_sizes"]
-
 
 def segment_sizes(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
     """Return the rows of each segment, summed over the models, the largest first.

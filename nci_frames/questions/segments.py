@@ -12,8 +12,6 @@ from nci_frames.questions.segment_table import CHARTED, LABEL, segment_labels, w
 from nci_frames.questions.worst_segments import segment_lines
 from nci_frames.tables.numbers import format_grid
 
-__all__ = ["QUESTIONS", "segment_areas", "traffic"]
-
 #: Panels of a chart of all segments, and models whose differences between segments are explained.
 _MOST_PANELS, _MOST_REASONS = 12, 3
 

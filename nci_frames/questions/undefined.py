@@ -8,8 +8,6 @@ from nci_frames.counts.score_scale import HIGHEST, LOWEST, no_probabilities, sha
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.schemas import COUNTS
 
-__all__ = ["observed_prevalence", "off_scale", "uncounted", "undefined_groups"]
-
 
 def observed_prevalence(rates: pl.DataFrame) -> float | None:
     """Return the share of positives among the rows of all models; None where there are none.

@@ -13,8 +13,6 @@ from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, wit
 from nci_frames.schemas import COUNTS, RATES
 from nci_frames.schemas.columns import BUCKET
 
-__all__ = ["BUCKET", "Drawn", "without_keys"]
-
 _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
 _SHARES = ("positives_worth", "negatives_worth")
 

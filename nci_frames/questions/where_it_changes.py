@@ -12,8 +12,6 @@ from nci_frames.questions.order import Order, order_lines, read_leads, read_orde
 from nci_frames.questions.ranked import Measure, measure_names, ranked_tables
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
 
-__all__ = ["QUESTIONS", "orders"]
-
 
 def orders(comparison: Comparison) -> Mapping[Measure, Order]:
     """Return by each measure which model leads where, and which models change places."""

@@ -10,8 +10,6 @@ from nci_frames.questions.log_tables import shown_models
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
 from nci_frames.tables.numbers import format_grid
 
-__all__ = ["QUESTIONS"]
-
 
 def _values(comparison: Comparison) -> pl.DataFrame:
     models = shown_models(comparison)

@@ -13,8 +13,6 @@ from nci_frames.evaluation.support.reasons import in_brief, why_doubtful
 from nci_frames.questions.comparison import Comparison
 from nci_frames.tables.numbers import format_threshold, format_value
 
-__all__ = ["WorstSegments", "is_worse", "metric_name", "segment_lines", "worst_segments"]
-
 #: More segments are not read; the table of the comparison has all.
 _SHOWN = 12
 #: Segments that an answer names.

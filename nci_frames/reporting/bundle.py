@@ -12,8 +12,6 @@ from platformdirs import user_cache_path
 from nci_frames.base.errors import OutputError
 from nci_frames.base.files import replacing
 
-__all__ = ["vega_bundle"]
-
 
 @cache
 def vega_bundle() -> str:

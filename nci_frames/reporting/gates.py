@@ -14,8 +14,6 @@ from nci_frames.files.save_chart import chart_bytes
 from nci_frames.files.save_table import csv_text
 from nci_frames.tables.numbers import format_value
 
-__all__ = ["RunSummary", "run_summary", "segment_name", "written"]
-
 #: Trends that are drawn; those that failed last come first.
 _DRAWN = 24
 #: Runs that a trend shows.

@@ -12,8 +12,6 @@ import polars as pl
 from nci_frames.base.files import replacing
 from nci_frames.reporting.gates import RunSummary, segment_name, written
 
-__all__ = ["render_history", "write_history"]
-
 #: Runs that are listed.
 _RUNS_LISTED = 14
 #: Rows of a table.

@@ -28,8 +28,6 @@ from nci_frames.reporting.live import live_numbers
 from nci_frames.tables import great_tables, numbers
 from nci_frames.tables.packed import packed
 
-__all__ = ["render_report"]
-
 #: Maximum number of rows of a list on the page; the frames contain all.
 _SHIFTS_SHOWN, _ROWS = 20, 100
 

@@ -16,8 +16,6 @@ from nci_frames.questions.report_question import ReportQuestion
 from nci_frames.questions.where_it_changes import orders
 from nci_frames.schemas import SEGMENT_RANKS
 
-__all__ = ["SCHEMA_VERSION", "render_json"]
-
 #: Raised when a reader of the older form would misread the newer one.
 SCHEMA_VERSION = 2
 

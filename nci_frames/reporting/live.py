@@ -10,8 +10,6 @@ from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import format_grid
 from nci_frames.tables.packed import packed
 
-__all__ = ["live_numbers"]
-
 #: The other betas, costs and alert budgets that the second slider offers, as multiples of what was asked.
 _FACTORS = (0.5, 1.0, 2.0)
 #: At most so many rows of models are sent for them: with more models there are fewer.

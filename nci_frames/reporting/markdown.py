@@ -16,8 +16,6 @@ from nci_frames.reporting.gates import RunSummary
 from nci_frames.tables.markdown import literal, markdown_table
 from nci_frames.tables.numbers import format_count, format_grid, format_group, format_value
 
-__all__ = ["render_markdown"]
-
 #: Columns of a ranked table, and rows of one that a question has instead of sentences.
 _COLUMNS, _ROWS = 6, 50
 

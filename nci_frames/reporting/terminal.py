@@ -20,8 +20,6 @@ from nci_frames.tables.cells import Cell, RankedCells
 from nci_frames.tables.names import printable
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group
 
-__all__ = ["print_answer", "print_comparison", "print_conclusion", "print_frame", "render_text"]
-
 #: Characters of a name that every console has room for, and of a column; and columns at most.
 _NAME, _CELL, _COLUMNS = 28, 13, 14
 #: The head of the column of models, and the characters of its borders.

@@ -16,8 +16,6 @@ from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import render_text
 from nci_frames.schemas.checked import checked
 
-__all__ = ["REPORT_KINDS", "write_form", "write_report"]
-
 _RENDERERS: Mapping[str, Callable[..., str]] = MappingProxyType(
     {"html": render_report, "md": render_markdown, "json": render_json, "txt": render_text}
 )

@@ -22,8 +22,6 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, nearest_name, shown
 from nci_frames.schemas import FRAMES
 
-__all__ = ["checked", "no_frame"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -7,30 +7,6 @@ import polars as pl
 
 from nci_frames.schemas.frame import FINITE, Column
 
-__all__ = [
-    "AVERAGED",
-    "BETA",
-    "BUCKET",
-    "LOWER",
-    "METHOD",
-    "METRIC",
-    "MODEL",
-    "POINT",
-    "PREVALENCE",
-    "REASON",
-    "SUPPORTED",
-    "THRESHOLD",
-    "TOLD",
-    "UPPER",
-    "VALUE",
-    "count",
-    "flag",
-    "number",
-    "share",
-    "text",
-    "whole",
-]
-
 #: The key of buckets of units, which ``unit_buckets`` adds.
 BUCKET = "bucket"
 

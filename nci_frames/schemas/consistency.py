@@ -9,8 +9,6 @@ from nci_frames.base.errors import SchemaError
 from nci_frames.base.messages import quantity
 from nci_frames.schemas.runs import group_starts, is_sorted
 
-__all__ = ["check_cells", "place_of"]
-
 _CELLS = ("tp", "fp", "fn", "tn")
 
 #: Of each class: rows that are reached, rows that are not, both, and the rate.

@@ -6,16 +6,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-__all__ = [
-    "group_starts",
-    "in_runs",
-    "is_distinct",
-    "is_sorted",
-    "rows_of_runs",
-    "rows_where",
-    "runs_together",
-]
-
 
 def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
     """Return the first row of every run of rows with the same keys; null is a value of its own."""

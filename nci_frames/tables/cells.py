@@ -8,8 +8,6 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.support.reasons import why_doubtful
 
-__all__ = ["Cell", "RankedCells", "pick_evenly", "ranked_cells"]
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:

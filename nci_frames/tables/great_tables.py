@@ -19,8 +19,6 @@ from nci_frames.schemas.checked import checked
 from nci_frames.tables.cells import Cell, RankedCells, pick_evenly, ranked_cells
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group, format_value
 
-__all__ = ["COLUMNS", "cells_table", "ranked_list", "ranked_table", "table_html", "winner_table"]
-
 #: Columns of a table that a page has room for.
 COLUMNS = 6
 

@@ -6,8 +6,6 @@ import polars as pl
 
 from nci_frames.tables.names import printable
 
-__all__ = ["literal", "markdown_table"]
-
 _BY_BACKSLASH = "!#*.:@[]^_~"
 #: Renderers pair backslashes and pipes differently, site generators read braces before Markdown is read,
 #: and GitHub reads formulas between dollars: these are safer as references, which stand for text only.

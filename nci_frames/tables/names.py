@@ -11,8 +11,6 @@ from typing import Any
 
 import polars as pl
 
-__all__ = ["all_drawable", "drawable", "drawable_spec", "is_drawable", "printable", "with_texts"]
-
 #: It joins words, and nobody sees it.
 _JOINER = "\N{WORD JOINER}"
 

@@ -2,11 +2,6 @@
 
 import math
 
-__all__ = [
-    "UNDEFINED", "format_count", "format_grid", "format_group", "format_one_in", "format_percent",
-    "format_threshold", "format_value", "power_of_ten",
-]  # fmt: skip
-
 UNDEFINED = "\N{EN DASH}"
 _MINUS, _TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 

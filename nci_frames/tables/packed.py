@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["packed"]
-
 
 def packed(rows: Sequence[Mapping[str, Any]], /) -> dict[str, Any]:
     """Return rows as columns; one with few values as those, and the place of each row's.

@@ -17,8 +17,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts.theme import NOTE, RULE, WIDTH
 from nci_frames.tables.numbers import power_of_ten
 
-__all__ = ["LogAxis", "rate_axis"]
-
 _AXIS_TITLES = {
     "fpr": "FPR (false-positive rate), log scale",
     "ratio": "negatives per positive, log scale",

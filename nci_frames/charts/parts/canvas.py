@@ -10,11 +10,6 @@ from nci_frames.charts.parts.selection import finite
 from nci_frames.charts.parts.theme import DASHES, GROUND, HEIGHT, WIDTH, ModelStyle, config_for
 from nci_frames.tables.names import all_drawable, drawable, drawable_spec
 
-__all__ = [
-    "DOTS", "LEGEND", "area", "colour", "compose", "facet", "fills", "layer", "model_scale", "opacity",
-    "panel_size", "shape", "targets", "tooltip", "value_titles", "veil",
-]  # fmt: skip
-
 LEGEND = "model (click to highlight)"
 
 #: Point shapes, and opacities of areas, one for each stroke of ``DASHES``.

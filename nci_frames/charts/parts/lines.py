@@ -13,8 +13,6 @@ from nci_frames.charts.parts.axes import LogAxis, rate_axis
 from nci_frames.charts.parts.selection import finite
 from nci_frames.charts.parts.theme import DASHES, PALETTE, ModelStyle, model_style
 
-__all__ = ["SQUARE", "curves", "draw_by_prevalence", "draw_lines"]
-
 #: Height of a chart of two rates, in pixels.
 SQUARE = 420
 

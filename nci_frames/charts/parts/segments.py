@@ -6,8 +6,6 @@ from nci_frames import schemas
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import quantity
 
-__all__ = ["check_key", "check_number", "missing_name", "segment_names"]
-
 
 def check_key(frame: pl.DataFrame, schema: schemas.FrameSchema, key: str, *, option: str) -> None:
     """Raise SchemaError unless the frame has the key."""

@@ -13,12 +13,6 @@ from nci_frames.evaluation.arrays.thinning import TOLERANCE, thin_curves
 from nci_frames.evaluation.support.reasons import why_doubtful
 from nci_frames.schemas import FrameSchema
 
-__all__ = [
-    "EACH_POINT", "MAX_ROWS", "at", "check_rows", "checked_observed", "finite", "fitted", "merged_ranges",
-    "of_metric", "one_comparison", "operating_point", "refuse_doubles", "refuse_empty", "supported",
-    "the_only", "unsupported_ranges", "why_marked", "with_recall",
-]  # fmt: skip
-
 #: More rows than this make a page slow to open and to scroll.
 MAX_ROWS = 5_000
 

@@ -14,12 +14,6 @@ from nci_frames.base.errors import SchemaError
 from nci_frames.schemas.checked import checked
 from nci_frames.tables.names import with_texts
 
-__all__ = [
-    "DARK", "DASHES", "FONT", "GROUND", "HEIGHT", "INK", "LETTER", "LINE", "NOTE", "PALETTE", "PARTS",
-    "RULE", "SOFT", "WIDTH", "ModelStyle", "chart_config", "config_for", "dark_chart", "dark_spec",
-    "model_style",
-]  # fmt: skip
-
 #: Four of Okabe and Ito's colours, and four replacements: their yellow, orange and sky blue are hard to see
 #: on white. Each pair is distinguishable in all forms of colour vision, and each colour from the background.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#705E3B", "#4690FF", "#819D52", "#242828")

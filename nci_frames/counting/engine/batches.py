@@ -17,8 +17,6 @@ from nci_frames.counting.engine.progress import rows_shown
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 
-__all__ = ["BATCH_ROWS", "Batch", "endless_weights", "read_batches"]
-
 #: Rows that are read at a time: as many as Polars gives without being asked, so that it copies none.
 BATCH_ROWS = 1 << 18
 #: Rows processed at a time: larger arrays would be returned to the system and cleared for each use.

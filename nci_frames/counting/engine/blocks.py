@@ -11,8 +11,6 @@ from nci_frames.counting.engine.distinct import Floats, Rows
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.schemas.runs import rows_of_runs
 
-__all__ = ["ALONE_ROWS", "MOST_GROUPS", "Block", "blocks_of", "gather", "parts_of", "rows_of_groups"]
-
 #: Rows that are ordered by group at a time: their arrays fit into the fast memory of a processor, and are too
 #: small for large pages, which the system may have to make first.
 _BLOCK_ROWS = 1 << 18

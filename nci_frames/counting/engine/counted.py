@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-__all__ = ["Counted"]
-
 
 @dataclass(frozen=True, slots=True)
 class Counted:

@@ -8,8 +8,6 @@ several.
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Digitiser"]
-
 _CELLS = 1 << 16
 
 

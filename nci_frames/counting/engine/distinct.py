@@ -9,16 +9,6 @@ from numpy.typing import NDArray
 
 from nci_frames.counting.engine.cells import Counts
 
-__all__ = [
-    "Columns",
-    "Floats",
-    "Part",
-    "Rows",
-    "columns_of_counts",
-    "count_distinct",
-    "count_one",
-]
-
 Floats = NDArray[np.floating]
 #: threshold, tp, fp, fn, tn: group after group, the thresholds of each ascending.
 Columns = tuple[Floats, Counts, Counts, Counts, Counts]

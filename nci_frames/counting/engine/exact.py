@@ -19,8 +19,6 @@ from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import KEY_BYTES, Budget
 from nci_frames.counting.logs.reading import Scan
 
-__all__ = ["TooManyRowsError", "count_exact"]
-
 #: Counts with fewer rows are one chunk, which NumPy reads without a copy.
 _IN_CHUNKS = 1 << 20
 #: The most rows of a chunk that is one group.

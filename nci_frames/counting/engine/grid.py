@@ -17,8 +17,6 @@ from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 
-__all__ = ["count_cells", "count_grid", "counted_cells", "holds_one_score", "joined", "successors"]
-
 
 def count_grid(
     scan: Scan,

@@ -16,8 +16,6 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["GroupNumbers", "HashCollisionError", "with_group_numbers"]
-
 _EMPTY = -1
 #: The least and the usual size of the table. Up to the usual size it has much room: a row whose slot is
 #: another group's costs ten times as much as one whose slot is its own.

@@ -7,8 +7,6 @@ from nci_frames.base.memory import gigabytes, usual_limit
 from nci_frames.base.messages import quantity
 from nci_frames.counting.engine.groups import GroupNumbers
 
-__all__ = ["KEY_BYTES", "Budget", "most_values"]
-
 #: Bytes of a row of counts besides its keys: threshold, tp, fp, fn, tn.
 _ROW = 5 * 8
 #: Bytes of a key in a row of counts, unless it shares them with other rows.

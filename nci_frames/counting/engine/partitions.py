@@ -35,8 +35,6 @@ from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.source import FILE, Source
 
-__all__ = ["InvalidByFile", "PartialCounts", "key_names", "partial_schema", "rows_scan"]
-
 
 def key_names(keys: int) -> list[str]:
     """Return the names of so many keys in partial counts."""

@@ -12,8 +12,6 @@ from nci_frames.counting.engine.score_range import ScoreRange, score_range
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.source import Elsewhere
 
-__all__ = ["Engine", "count_at", "find_scores"]
-
 
 class Engine(Elsewhere, Protocol):
     """Rows that are counted where they are."""

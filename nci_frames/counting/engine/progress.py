@@ -16,8 +16,6 @@ from rich.progress import (
 
 from nci_frames.base.messages import quantity
 
-__all__ = ["rows_shown", "step_shown"]
-
 
 @contextmanager
 def rows_shown(

@@ -14,8 +14,6 @@ from nci_frames.counting.engine.partitions import rows_scan
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 
-__all__ = ["FEW_SCORES", "RangeOfPartition", "ScoreRange", "score_range"]
-
 #: A log with at most this many distinct scores gets a threshold at each.
 FEW_SCORES = 16_384
 

@@ -12,8 +12,6 @@ from threading import Event
 from nci_frames.base.errors import ParameterError, SourceError
 from nci_frames.counting.logs.pages import damage
 
-__all__ = ["Hashes", "PageChecksums", "need_hashes"]
-
 #: What sha256sum writes after a backslash in names.
 _ESCAPES = {"\\": "\\", "n": "\n", "r": "\r"}
 

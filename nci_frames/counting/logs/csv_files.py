@@ -13,8 +13,6 @@ from nci_frames.base.errors import SourceError
 from nci_frames.base.messages import first_line
 from nci_frames.counting.logs.read_errors import READ_ERRORS
 
-__all__ = ["UnusableHeaderError", "label_type", "parsed", "read_header", "scan_csv"]
-
 _OTHER_SEPARATORS = (";", "\t", "|")
 
 

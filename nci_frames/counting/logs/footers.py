@@ -12,8 +12,6 @@ import pyarrow.parquet as pq
 from nci_frames.counting.logs.csv_files import UnusableHeaderError, read_header
 from nci_frames.counting.logs.paths import is_csv
 
-__all__ = ["Footer", "Stamp", "read_footers", "stamp_of"]
-
 #: Number of the file on its disk, size, time of the last change.
 Stamp = tuple[int, int, int]
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from nci_frames.base.errors import ParameterError
 
-__all__ = ["refuse_after_fork"]
-
 _state = {"has_threads": False, "is_forked": False}
 
 

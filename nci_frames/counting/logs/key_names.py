@@ -3,8 +3,6 @@
 from nci_frames.base.errors import ParameterError
 from nci_frames.schemas import name_problem
 
-__all__ = ["check_key"]
-
 
 def check_key(name: str, hint: str) -> None:
     """Raise ParameterError unless a column can be a key under its name; *hint* says what to do.

@@ -11,8 +11,6 @@ from nci_frames.counting.logs.rows import Positive
 from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.types import is_text
 
-__all__ = ["as_label", "check_labels", "positive_hint"]
-
 #: Above this, not every whole number is a Float64.
 _EXACT_IN_FLOAT64 = 2**53
 

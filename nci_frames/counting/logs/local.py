@@ -28,8 +28,6 @@ from nci_frames.counting.logs.read_errors import READ_ERRORS
 from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.counting.logs.types import common_types
 
-__all__ = ["open_files"]
-
 Footers = Mapping[str, Footer]
 
 #: The columns of a CSV file in their order, the types of the needed ones, and keys.

@@ -21,16 +21,6 @@ from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.types import common_types
 from nci_frames.schemas.checked import no_frame
 
-__all__ = [
-    "ArrowStream",
-    "Predictions",
-    "SourceLike",
-    "engine_of",
-    "frame_source",
-    "need_columns",
-    "open_source",
-]
-
 #: By module and name of the class of a frame, the module whose ``open_frame`` opens it where its rows are.
 _ENGINES = {("pyspark.sql.", "DataFrame"): "nci_frames.counting.spark.source"}
 

@@ -16,8 +16,6 @@ from zlib_ng import zlib_ng
 
 from nci_frames.base.messages import first_line
 
-__all__ = ["damage"]
-
 #: The first byte of a field: an integer of 32 bits, whose number is the next.
 _NEXT_INTEGER = 0x15
 _BOOLEANS, _INTEGERS, _BINARY, _STRUCT = (1, 2), (4, 5, 6), 8, 12

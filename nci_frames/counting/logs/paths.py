@@ -19,20 +19,6 @@ from nci_frames.base.errors import SchemaError, SkippedFilesWarning, SourceError
 from nci_frames.base.files import nearest_folder
 from nci_frames.base.messages import listed, quantity
 
-__all__ = [
-    "DELTA_LOG",
-    "NULL_KEY",
-    "SUFFIXES",
-    "Found",
-    "LogFile",
-    "find_files",
-    "is_csv",
-    "is_spelled_plainly",
-    "no_match",
-    "skipped_files",
-    "spelled_keys",
-]
-
 _PARQUET = (".parquet", ".pq", ".parq")
 _CSV = (".csv",)
 SUFFIXES = (*_PARQUET, *_CSV)

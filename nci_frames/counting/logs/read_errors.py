@@ -2,6 +2,4 @@
 
 import polars as pl
 
-__all__ = ["READ_ERRORS"]
-
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)

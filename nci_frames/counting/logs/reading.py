@@ -22,8 +22,6 @@ from nci_frames.counting.logs.labels import positive_hint
 from nci_frames.counting.logs.rows import NEITHER, REASON, REASONS, count_rows
 from nci_frames.counting.logs.source import FILE, Source
 
-__all__ = ["OnInvalid", "Scan", "kept_keys", "predictions_of", "scan_of"]
-
 OnInvalid = Literal["raise", "drop"]
 
 #: Attribute of a LazyFrame that is exactly the predictions of a scan. What Polars makes of it has none.

@@ -8,8 +8,6 @@ import polars as pl
 from nci_frames.counting.logs.source import FILE
 from nci_frames.counting.logs.types import is_text
 
-__all__ = ["NEITHER", "REASON", "REASONS", "Columns", "Positive", "count_rows", "raw_predictions"]
-
 Positive = str | int | float | bool | None
 
 #: Name of the column of a raw scan that says why a row is not a valid prediction (0: it is valid).

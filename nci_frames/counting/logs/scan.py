@@ -21,8 +21,6 @@ from nci_frames.counting.logs.types import is_text
 from nci_frames.schemas import PATTERN, PREDICTIONS, is_pattern
 from nci_frames.schemas.checked import checked
 
-__all__ = ["scan_behind", "scan_predictions"]
-
 
 @checked
 def scan_predictions(

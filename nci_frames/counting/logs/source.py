@@ -14,8 +14,6 @@ from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.footers import Stamp, stamp_of
 from nci_frames.counting.logs.read_errors import READ_ERRORS
 
-__all__ = ["FILE", "Elsewhere", "Source"]
-
 #: Name of the column that says which file a row is from.
 FILE = "__file"
 

@@ -7,8 +7,6 @@ import polars as pl
 from nci_frames.base.errors import MixedTypesWarning, SchemaError
 from nci_frames.base.messages import listed, quantity
 
-__all__ = ["common_types", "is_text"]
-
 _EXACT_IN_FLOAT64 = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16, pl.UInt32)
 
 

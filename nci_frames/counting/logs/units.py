@@ -22,8 +22,6 @@ from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import BUCKET
 
-__all__ = ["BUCKET", "UnitSizes", "not_paired", "scan_of_units", "unit_buckets", "unit_sizes"]
-
 #: Above so many rows, units are counted in a sample of one in so many units.
 _MANY_ROWS, _SAMPLED = 1 << 24, 64
 

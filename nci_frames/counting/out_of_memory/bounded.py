@@ -23,8 +23,6 @@ from nci_frames.counting.out_of_memory.restoring import Chunk, chunks_of, load
 from nci_frames.counting.out_of_memory.room import Room
 from nci_frames.counting.out_of_memory.spilling import Spill
 
-__all__ = ["Held", "counted_parts", "hold_rows"]
-
 #: Counts one chunk.
 Job = Callable[[], list[Part]]
 

@@ -18,8 +18,6 @@ from nci_frames.counting.engine.distinct import Floats, Part, count_one
 from nci_frames.counting.out_of_memory.restoring import Chunk
 from nci_frames.counting.out_of_memory.spilling import Spill
 
-__all__ = ["pieces_of"]
-
 #: Of so many sorted rows, one is a sample: the last.
 _STEP = 1 << 11
 

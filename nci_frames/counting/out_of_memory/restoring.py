@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from nci_frames.counting.engine.blocks import MOST_GROUPS, Block
 from nci_frames.counting.out_of_memory.spilling import SortedBlock, Spill
 
-__all__ = ["Chunk", "chunks_of", "load"]
-
 
 @dataclass(frozen=True, slots=True)
 class Chunk:

@@ -10,8 +10,6 @@ from nci_frames.counting.engine.distinct import Part
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.progress import rows_shown
 
-__all__ = ["write_counts"]
-
 #: A group with so many rows has row groups of its own.
 _ALONE_ROWS = 1 << 16
 

@@ -11,8 +11,6 @@ from nci_frames.base.messages import Option
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import Budget, most_values
 
-__all__ = ["Room"]
-
 #: Bytes that one thread of Polars takes to read, whatever the rows: row groups of up to a million rows and
 #: a few columns. With more threads they grow with the root of their number, as measured with up to 64.
 _READING = 320_000_000

@@ -17,8 +17,6 @@ from nci_frames.counting.engine.blocks import Block, gather, parts_of, rows_of_g
 from nci_frames.counting.engine.distinct import Rows
 from nci_frames.counting.engine.groups import GroupNumbers
 
-__all__ = ["SortedBlock", "Spill"]
-
 #: Classes are sorted with their groups in 16 bits.
 _IN_16_BITS = 1 << 16
 

@@ -28,8 +28,6 @@ from nci_frames.counting.logs.source import FILE
 from nci_frames.counting.spark.merging import counted_of
 from nci_frames.counting.spark.rows import SparkRows
 
-__all__ = ["count_in_spark", "score_range_in_spark"]
-
 #: Rows of partial counts that a task returns at a time.
 _BATCH = 1 << 17
 

@@ -19,8 +19,6 @@ from nci_frames.base.messages import files_among, listed
 from nci_frames.counting.logs.footers import Stamp, read_footers
 from nci_frames.counting.spark.rows import SparkRows
 
-__all__ = ["need_columns_in_files", "remote_schema"]
-
 #: Columns of a file, those inside of a struct as well.
 Paths = frozenset[tuple[str, ...]]
 

@@ -14,8 +14,6 @@ from nci_frames.counting.engine.memory import KEY_BYTES, Budget
 from nci_frames.counting.engine.partitions import key_names
 from nci_frames.counts.increments import counts_of
 
-__all__ = ["counted_of"]
-
 
 def counted_of(
     summed: pl.DataFrame,

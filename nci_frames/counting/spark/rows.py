@@ -15,8 +15,6 @@ import pyarrow as pa
 from nci_frames.base import errors
 from nci_frames.base.errors import NciFramesError, ParameterError, SchemaError, SourceError
 
-__all__ = ["SparkRows"]
-
 _PYTHON_ERROR = re.compile(r"^(?!org\.|java\.|py4j\.)[\w.]+(?:Error|Exception): .*$", re.MULTILINE)
 #: One of ours, with its lines, as the executors' Python prints it.
 _OUR_ERROR = re.compile(

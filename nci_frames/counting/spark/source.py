@@ -20,8 +20,6 @@ from nci_frames.counting.spark.counting import count_in_spark, score_range_in_sp
 from nci_frames.counting.spark.files import need_columns_in_files
 from nci_frames.counting.spark.rows import SparkRows
 
-__all__ = ["open_frame"]
-
 
 def open_frame(frame: Any) -> Source:
     """Open a frame of Spark."""

@@ -14,8 +14,6 @@ from nci_frames.counting.thresholds.grids import AutoThresholds
 from nci_frames.counting.thresholds.refining import ModelCounts, fewest, worst
 from nci_frames.counting.thresholds.scanned import refine_scan
 
-__all__ = ["EXACT_ROWS", "Chosen", "choose_thresholds"]
-
 #: A log of up to this many rows is counted at every distinct score: some 400 MB of counts.
 EXACT_ROWS = 1 << 22
 

@@ -11,16 +11,6 @@ from nci_frames.base.arguments import MOST_THRESHOLDS, grid_numbers, number_list
 from nci_frames.base.errors import ParameterError
 from nci_frames.schemas.checked import checked
 
-__all__ = [
-    "AutoThresholds",
-    "Thresholds",
-    "auto_thresholds",
-    "check_thresholds",
-    "logit_thresholds",
-    "named_thresholds",
-    "uniform_thresholds",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class AutoThresholds:

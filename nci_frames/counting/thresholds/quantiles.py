@@ -12,8 +12,6 @@ from nci_frames.counting.thresholds.refining import ModelCounts
 from nci_frames.counting.thresholds.scanned import refine_scan
 from nci_frames.schemas.checked import checked
 
-__all__ = ["quantile_thresholds"]
-
 _MOST = 8_191
 
 

@@ -16,8 +16,6 @@ from nci_frames.base.arguments import MOST_THRESHOLDS
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.grid import holds_one_score, successors
 
-__all__ = ["CountOnGrid", "ModelCounts", "fewest", "first_grid", "refine", "worst"]
-
 _PASSES = 8
 
 

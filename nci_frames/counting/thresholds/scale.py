@@ -18,8 +18,6 @@ from nci_frames.counts.score_scale import (
 )
 from nci_frames.schemas import COUNTS
 
-__all__ = ["marks", "off_scale"]
-
 #: At least this many thresholds are taken for a grid that is meant to span the scores: of probabilities, and
 #: of scores of any other scale, where a few thresholds may be meant for a few places.
 _MANY_THRESHOLDS, _MANY_ELSEWHERE = 5, 15

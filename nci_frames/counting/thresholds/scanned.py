@@ -11,8 +11,6 @@ from nci_frames.counting.engine.passes import count_at, find_scores
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.thresholds.refining import Measure, ModelCounts, first_grid, refine
 
-__all__ = ["refine_scan"]
-
 #: Bytes that refining takes for each model and threshold: some twenty arrays of Float64.
 _REFINING = 160
 

@@ -24,8 +24,6 @@ from nci_frames.evaluation.support.area_flags import with_curve_flags, with_curv
 from nci_frames.schemas import AREAS, COUNTS, RATES, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["Areas", "areas_of", "compute_areas", "enclosed", "mean_pr_auc"]
-
 Areas = tuple[Floats, Floats, Floats]
 
 #: Steps of curves that are computed together; with more, the arrays leave the cache of the processor.

@@ -14,8 +14,6 @@ import polars as pl
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts
 
-__all__ = ["Band", "band_parts", "highest_average_precision"]
-
 
 @dataclass(frozen=True, slots=True)
 class Band:

@@ -9,8 +9,6 @@ import math
 
 import numpy as np
 
-__all__ = ["TOLERANCE", "area_nodes"]
-
 #: The largest error that interpolation between the nodes adds to an area.
 TOLERANCE = 1e-11
 

@@ -15,8 +15,6 @@ from nci_frames.evaluation.support.area_flags import with_curve_flags, with_curv
 from nci_frames.schemas import AREAS, COUNTS, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["check_gain_prevalences", "gained", "pr_gain_auc"]
-
 
 @checked
 def pr_gain_auc(counts: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences) -> pl.DataFrame:

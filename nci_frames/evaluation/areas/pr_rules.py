@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 
-__all__ = ["PR_RULES", "Method", "Steps"]
-
 Method = Literal["average_precision", "interpolated", "trapezoid"]
 Areas = tuple[Floats, Floats, Floats]
 

@@ -10,8 +10,6 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.pr_gain import check_gain_prevalences, gained
 from nci_frames.evaluation.metrics import PR_AUC, PR_GAIN_AUC, ROC_AUC
 
-__all__ = ["REPLICATED", "ReplicatedArea", "average_precisions", "pr_gain_aucs", "roc_aucs"]
-
 Rows = NDArray[np.int64]
 
 # A work space of this many cells fits into the cache of a core.

@@ -4,8 +4,6 @@ import numpy as np
 
 from nci_frames.base.typing import Floats
 
-__all__ = ["newcombe_variance", "score_bounds"]
-
 _HALVINGS = 60
 
 

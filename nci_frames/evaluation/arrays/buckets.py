@@ -17,8 +17,6 @@ from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.runs import group_starts, is_sorted
 
-__all__ = ["BucketCounts", "bucket_counts", "even_buckets"]
-
 
 @dataclass(frozen=True, slots=True)
 class BucketCounts:

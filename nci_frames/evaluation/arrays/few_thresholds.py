@@ -11,8 +11,6 @@ from nci_frames.counts.resolution import one_score
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.runs import in_runs, rows_of_runs, runs_together
 
-__all__ = ["at_thresholds", "near_threshold"]
-
 Rows = NDArray[np.int64]
 
 _CELLS = ("tp", "fp", "fn", "tn")

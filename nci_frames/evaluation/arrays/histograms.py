@@ -14,8 +14,6 @@ from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.schemas import COUNTS, RATES, collect
 from nci_frames.schemas.runs import in_runs
 
-__all__ = ["Histogram", "Histograms", "histograms", "whole_counts"]
-
 Rows = NDArray[np.int64]
 
 

@@ -13,8 +13,6 @@ from nci_frames.base.typing import Floats
 from nci_frames.counts.resolution import no_score_below, one_score
 from nci_frames.schemas.runs import group_starts, is_sorted, runs_together
 
-__all__ = ["Curves", "curve_parts", "curves_of", "no_curves"]
-
 #: Rows of a part, unless a group has more. With more rows each array is a piece of memory of its own, which
 #: the system clears anew each time: that may take longer than to compute it.
 _ROWS_AT_A_TIME = 1 << 15

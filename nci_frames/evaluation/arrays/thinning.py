@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 
-__all__ = ["TOLERANCE", "thin_curves"]
-
 #: Largest distance of a removed point from the drawn line, in pixels.
 TOLERANCE = 0.5
 

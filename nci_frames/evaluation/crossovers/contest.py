@@ -18,17 +18,6 @@ from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.schemas import RATES
 from nci_frames.schemas.runs import rows_of_runs
 
-__all__ = [
-    "Contest",
-    "Over",
-    "Points",
-    "check_curve",
-    "check_pairs",
-    "contests",
-    "points_of",
-    "repeated_keys",
-]
-
 Over = Literal["prevalence", "beta"]
 
 _VALUES_AT_A_TIME = 1 << 22

@@ -26,8 +26,6 @@ from nci_frames.evaluation.metrics import ROC_AUC, Metric, curve_asked
 from nci_frames.schemas import COUNTS, CROSSOVERS, RATES, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["find_crossovers"]
-
 #: Pairs whose curves are compared at a time: each takes as many numbers as its series has terms.
 _PAIRS_AT_A_TIME = 1 << 14
 

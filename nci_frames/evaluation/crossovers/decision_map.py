@@ -13,8 +13,6 @@ from nci_frames.evaluation.support.rule import point_reason, point_support
 from nci_frames.schemas import DECISION_MAP, NEVER_BEST, RATES, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["decision_map", "find_never_best", "own_maps"]
-
 
 @checked
 def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta") -> pl.DataFrame:

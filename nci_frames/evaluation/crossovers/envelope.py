@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 
-__all__ = ["Crossings", "Envelope", "Places", "crossings", "lower_envelope"]
-
 Places = NDArray[np.intp]
 
 

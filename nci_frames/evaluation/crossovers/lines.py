@@ -9,8 +9,6 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.contest import Contest, Points
 from nci_frames.evaluation.crossovers.envelope import Crossings, Envelope, Places, lower_envelope
 
-__all__ = ["LineContest", "f_beta_envelope", "has_lines"]
-
 
 def f_beta_envelope(tpr: Floats, fpr: Floats) -> Envelope:
     """Return the points with the highest F-beta over lambda from 0 to infinity.

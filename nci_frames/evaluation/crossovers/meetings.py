@@ -13,8 +13,6 @@ from nci_frames.evaluation.crossovers.envelope import Places, crossings
 from nci_frames.evaluation.crossovers.lines import LineContest
 from nci_frames.evaluation.crossovers.search import axis_value, places_along, roots, sign_changes
 
-__all__ = ["Meetings", "curve_meetings", "line_meetings", "point_meetings"]
-
 #: Maximum number of roots searched for at a time.
 _AT_A_TIME = 1 << 20
 #: Number of grid values that fit into the cache of a core.

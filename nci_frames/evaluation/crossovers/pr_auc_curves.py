@@ -15,8 +15,6 @@ from nci_frames.evaluation.crossovers.search import axis_value, places_along
 from nci_frames.evaluation.metrics import PR_AUC
 from nci_frames.schemas import COUNTS
 
-__all__ = ["AreaCurves", "area_curves"]
-
 Indices = NDArray[np.intp]
 
 #: Chebyshev's points of the whole range of prevalences: of its logarithm the area has 13 digits between them.

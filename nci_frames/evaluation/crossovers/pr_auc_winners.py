@@ -21,8 +21,6 @@ from nci_frames.evaluation.metrics import PR_AUC, ROC_AUC, Metric
 from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
 from nci_frames.schemas import COUNTS, WINNERS
 
-__all__ = ["area_winners", "curve_winners"]
-
 #: Places at which the best is looked up; a model that leads only between two of them is missed.
 _PLACES = 4_001
 

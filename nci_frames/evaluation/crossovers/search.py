@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.contest import Over
 
-__all__ = ["axis_value", "changes_of_best", "places_along", "roots", "sign_changes"]
-
 Indices = NDArray[np.intp]
 
 #: Number of grid points, in logit eta or in log beta.

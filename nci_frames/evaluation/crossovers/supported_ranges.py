@@ -6,8 +6,6 @@ import polars as pl
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE, TOO_FEW_BELOW
 
-__all__ = ["LOWEST", "WHY", "area_support", "borders_within", "supported_lambdas", "supported_prevalences"]
-
 #: What goes with each range: the lowest prevalence that its model supports, and why there is none.
 LOWEST, WHY = "__lowest", "__why"
 

@@ -26,8 +26,6 @@ from nci_frames.evaluation.support.rule import class_reason, point_reason, point
 from nci_frames.schemas import COUNTS, RATES, WINNERS, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["best_rows", "winner_ranges"]
-
 _ENDS = {"prevalence": 1.0, "beta": np.inf}
 
 

@@ -11,8 +11,6 @@ from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
 from nci_frames.schemas import FIELD, key_text
 
-__all__ = ["Field", "field_of", "is_field", "numbers_of", "own_prevalence", "with_prevalence"]
-
 #: The prevalence of each segment: ``{"country": {"at": 0.01, "de": 0.002}}``, or a frame.
 Field = Mapping[str, Mapping[Any, float]] | pl.DataFrame | pl.LazyFrame
 

@@ -10,8 +10,6 @@ from nci_frames.schemas import PATHS, RATES, collect
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.keys import wrong_key
 
-__all__ = ["surface_path_length"]
-
 
 @checked
 def surface_path_length(

@@ -12,8 +12,6 @@ from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, re
 from nci_frames.schemas import AGNOSTIC, SENSITIVITY, SURFACE
 from nci_frames.schemas.checked import checked
 
-__all__ = ["agnostic_metrics", "imbalance_sensitivity", "metric_surface", "on_surface", "width_of"]
-
 _TOLERANCE = 1e-7
 _MOST_REGIONS = 2_000
 #: What a metric can read at a point of a surface.

@@ -3,8 +3,6 @@
 from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics.metric import Metric
 
-__all__ = ["better_sign"]
-
 
 def better_sign(metric: Metric) -> int:
     """Return 1 if a higher value of the metric is better, -1 if a lower one is.

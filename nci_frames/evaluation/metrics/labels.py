@@ -3,8 +3,6 @@
 import re
 from collections.abc import Mapping
 
-__all__ = ["label_of", "settings_of"]
-
 _CALLED = re.compile(r"(\w+)\((.+)\)")
 
 

@@ -13,8 +13,6 @@ from nci_frames.evaluation.metrics.labels import label_of, settings_of
 from nci_frames.evaluation.metrics.metric import AreaSupport, CalledMetric, Direction, Metric, Parameter
 from nci_frames.schemas.checked import checked
 
-__all__ = ["add", "all_metrics", "curve_metric", "metric", "resolve"]
-
 P = ParamSpec("P")
 
 _REGISTRY: dict[str, Metric] = {}

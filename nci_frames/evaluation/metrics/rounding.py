@@ -6,8 +6,6 @@ from numpy.typing import NDArray
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics.metric import Metric
 
-__all__ = ["rounding", "tie_leaders"]
-
 _EPSILON = float(np.finfo(np.float64).eps)
 #: A metric of a point is a few operations on its rates, an area a sum of up to millions of steps.
 _RELATIVE = {"point": 8 * _EPSILON, "curve": 512 * _EPSILON}

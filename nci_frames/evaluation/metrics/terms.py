@@ -5,17 +5,6 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics.metric import Parameter
 
-__all__ = [
-    "FPR",
-    "TPR",
-    "beta_of",
-    "eta_of",
-    "negatives_said",
-    "positives_said",
-    "ratio",
-    "share_of",
-]
-
 TPR = pl.col("tpr")
 FPR = pl.col("fpr")
 

@@ -12,8 +12,6 @@ from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval
 
-__all__ = ["Promise", "assured_rows", "half_width_at"]
-
 #: So many cells of outcomes of each class tell the share to about three digits.
 _CELLS = 500
 #: Outcomes so many standard deviations from their mean are left out.

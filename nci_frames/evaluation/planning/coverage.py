@@ -14,8 +14,6 @@ from nci_frames.evaluation.rates.intervals import Interval, rate_interval
 from nci_frames.schemas import BAND_COVERAGE, INTERVAL_COVERAGE
 from nci_frames.schemas.checked import checked
 
-__all__ = ["band_coverage", "interval_coverage"]
-
 #: The outcomes that are not too improbable to count are as many as the square root of this, times 10.
 _MOST_ROWS = 10**12
 

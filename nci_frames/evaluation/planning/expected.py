@@ -10,8 +10,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.checked import checked
 
-__all__ = ["expected_counts"]
-
 #: Up to here a count times a rate is rounded to the right whole number.
 _MOST_ROWS = 10**15
 

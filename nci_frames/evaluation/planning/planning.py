@@ -15,8 +15,6 @@ from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.schemas import SAMPLES
 from nci_frames.schemas.checked import checked
 
-__all__ = ["PlanningMethod", "required_samples"]
-
 PlanningMethod = Literal["hoeffding", "exact"]
 
 #: By Hoeffding's inequality, smaller half-widths need more rows than Int64 holds.

@@ -16,8 +16,6 @@ from nci_frames.evaluation.support.flags import point_flags
 from nci_frames.schemas import CHOICES, RATES, REGRETS, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["choose_under_uncertainty", "minimax_regret"]
-
 #: Means and largest regrets are computed to this relative error; what differs by less is a tie.
 _ROUNDING = 1e-12
 _RATES = ("positives", "negatives", "tpr", "fpr")

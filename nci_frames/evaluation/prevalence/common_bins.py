@@ -13,8 +13,6 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.prevalence.mixtures import Bins, joined_bins
 from nci_frames.schemas.runs import group_starts, is_sorted
 
-__all__ = ["check_key_types", "common_bins"]
-
 Rows = NDArray[np.int64]
 
 _LEAST_ROWS = 10

@@ -14,8 +14,6 @@ from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
 from nci_frames.schemas.checked import checked
 
-__all__ = ["PrevalenceDistribution", "beta_prevalence", "prevalence_between", "prevalence_draws"]
-
 #: Nodes of a panel, and the least mass of a tail that has panels of its own.
 _NODES, _TAIL = 16, 1e-16
 #: A panel spans no more than this factor of the odds, and of the mass of its tail.

@@ -20,8 +20,6 @@ from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.schemas import COUNTS, PREVALENCES, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["estimate_prevalence"]
-
 _MISFIT = (
     "the scores are no mixture of the two classes: "
     "positives or negatives score otherwise than in the reference"

@@ -12,8 +12,6 @@ import numpy as np
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.prevalence.mixtures import Mixtures
 
-__all__ = ["METHODS", "Estimates", "estimates"]
-
 _ROUNDS = 200
 _CLOSE = 1e-9
 #: With nothing but positives, a bin without any would have infinite weight.

@@ -9,8 +9,6 @@ from nci_frames.evaluation.prevalence.means import mean_values, with_support
 from nci_frames.schemas import EXPECTATIONS, RATES, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["expected_values"]
-
 
 @checked
 def expected_values(

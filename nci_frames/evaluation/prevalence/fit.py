@@ -5,8 +5,6 @@ import numpy as np
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.prevalence.mixtures import Mixtures
 
-__all__ = ["misfits"]
-
 #: Halvings of the range of logit(eta), which is +-_FARTHEST.
 _ROUNDS = 40
 _FARTHEST = 25.0

@@ -10,8 +10,6 @@ from nci_frames.evaluation.support.flags import log_cost
 from nci_frames.evaluation.support.reasons import reason_text, too_few_number
 from nci_frames.evaluation.support.rule import class_reason, independent_rows, point_reason, point_support
 
-__all__ = ["MOST_UNSUPPORTED", "mean_values", "with_support"]
-
 #: A mean is supported if the log cannot tell the value at no more than this share of the mass.
 MOST_UNSUPPORTED = 0.05
 

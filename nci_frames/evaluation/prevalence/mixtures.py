@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 
-__all__ = ["Bins", "Mixtures", "Triple", "joined_bins"]
-
 Rows = NDArray[np.int64]
 #: Of positives, negatives and traffic.
 Triple = tuple[Rows, Rows, Rows]

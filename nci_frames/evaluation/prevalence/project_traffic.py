@@ -14,8 +14,6 @@ from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.schemas import PREVALENCES, PROJECTION, RATES, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["project_traffic"]
-
 _NO_ESTIMATE = "the prevalence of the traffic was not estimated"
 
 

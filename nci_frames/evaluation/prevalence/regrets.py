@@ -9,8 +9,6 @@ from nci_frames.evaluation.crossovers.contest import Contest, Points
 from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.winners import best_rows
 
-__all__ = ["Regrets"]
-
 #: Places of a piece of the range, and the most that a piece spans of the log odds.
 _PLACES, _SPAN = 9, 0.7
 #: How often the place of the worst prevalence is looked at more closely, and at how many places.

@@ -8,8 +8,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["average_over"]
-
 _CASE = ("metric", "method", "prevalence", "beta")
 
 

@@ -11,8 +11,6 @@ from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.schemas import BAND, RATES, UNCERTAINTY, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["max_precision_uncertainty", "precision_band"]
-
 
 @checked
 def precision_band(

@@ -15,8 +15,6 @@ from nci_frames.evaluation.projection.segments import require_keys, shared_thres
 from nci_frames.schemas import DECOMPOSITION, RATES, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["KeyValue", "decompose_difference"]
-
 KeyValue = str | bytes | float | bool | Decimal | date | time | timedelta
 
 

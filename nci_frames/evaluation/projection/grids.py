@@ -16,17 +16,6 @@ from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.evaluation.support.flags import defined_flags, flags, hidden_flags, log_rarity
 from nci_frames.schemas.frame import lacking
 
-__all__ = [
-    "SUPPORT",
-    "MetricGrid",
-    "Metrics",
-    "labelled_metrics",
-    "metric_grids",
-    "require_bounds",
-    "require_columns",
-    "require_selected",
-]
-
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 
 #: What tells which prevalences an operating point supports.

@@ -14,8 +14,6 @@ from nci_frames.evaluation.support.flags import point_flags
 from nci_frames.schemas import PROJECTION, RATES, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["predictive_value_interval"]
-
 Method = Literal["score", "logit"]
 
 

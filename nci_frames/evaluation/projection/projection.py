@@ -16,8 +16,6 @@ from nci_frames.evaluation.support.rule import independent_rows, point_reason, p
 from nci_frames.schemas import PROJECTION, RATES, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["points_on_grids", "project_checked", "project_in_parts", "project_rates"]
-
 #: Rows of the result that are computed at a time.
 _ROWS_AT_A_TIME = 1 << 20
 

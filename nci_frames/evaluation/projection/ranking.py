@@ -12,8 +12,6 @@ from nci_frames.schemas import AREAS, PROJECTION, RANKING, ROLL_UP, FrameSchema,
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import group_starts
 
-__all__ = ["rank_models"]
-
 #: Of a roll-up.
 _SIZES = ("segments", "skipped")
 _RESULTS = (

@@ -17,8 +17,6 @@ from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.schemas import RATES, ROLL_UP, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["roll_up"]
-
 
 @checked
 def roll_up(

@@ -7,8 +7,6 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.schemas import RATES
 
-__all__ = ["require_keys", "shared_threshold"]
-
 
 def require_keys(frame: pl.DataFrame, wanted: Sequence[str]) -> list[str]:
     """Return the keys of rates; *wanted*, at least one, must be among them."""

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 import polars as pl
 
-__all__ = ["mixed_rates"]
-
 
 def mixed_rates(rates: pl.DataFrame, groups: Sequence[str], *, threshold: pl.Expr | None) -> pl.DataFrame:
     """Return the rates and the prevalence of the mix of segments in each group.

@@ -12,8 +12,6 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts, even_buckets
 from nci_frames.schemas import COUNTS
 
-__all__ = ["FEW_HITS", "class_worth", "effective_rows", "jackknife_weights", "known_share", "worth_of"]
-
 Rows = NDArray[np.int64]
 
 _EFFECTIVE = ("__positives", "__negatives")

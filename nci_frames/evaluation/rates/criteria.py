@@ -13,8 +13,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 
-__all__ = ["Wish", "wish_for"]
-
 _TPR, _FPR, _ETA = pl.col("tpr"), pl.col("fpr"), pl.col("prevalence")
 
 #: A rate is a quotient, and a share of all rows a sum of products: so much of it may be rounding.

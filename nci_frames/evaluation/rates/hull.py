@@ -8,8 +8,6 @@ from nci_frames.schemas import RATES, collect
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import group_starts
 
-__all__ = ["highest_of_each_tpr", "roc_convex_hull"]
-
 #: Of fewer exact rates nothing is removed: that would take longer than to use them.
 _MANY = 1 << 16
 

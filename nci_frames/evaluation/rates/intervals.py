@@ -16,14 +16,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.normal import normal_quantile
 from nci_frames.schemas.checked import checked
 
-__all__ = [
-    "AccuracyMethod",
-    "Interval",
-    "accuracy_interval",
-    "rate_interval",
-    "require_row_counts",
-]
-
 Interval = Literal["wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]
 AccuracyMethod = Literal["wald", "wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]
 Bounds = tuple[pl.Expr, pl.Expr]

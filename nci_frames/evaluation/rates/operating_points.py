@@ -14,8 +14,6 @@ from nci_frames.evaluation.rates.selection import Runs, interpolated_points, pic
 from nci_frames.schemas import RATES, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["select_operating_points"]
-
 
 @checked
 def select_operating_points(

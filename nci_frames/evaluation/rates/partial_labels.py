@@ -21,8 +21,6 @@ from nci_frames.schemas import COUNTS, RATES
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import group_starts
 
-__all__ = ["correct_partial_labels"]
-
 _CELLS = ("tp", "fp", "fn", "tn")
 
 

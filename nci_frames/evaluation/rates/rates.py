@@ -16,8 +16,6 @@ from nci_frames.schemas import COUNTS, RATES, collect
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import in_runs
 
-__all__ = ["clustered_bounds", "compute_rates", "rates_of", "with_bounds", "with_worth"]
-
 #: Of more rows the rates are computed part by part.
 _ROWS_AT_A_TIME = 1 << 18
 

@@ -5,8 +5,6 @@ import numpy as np
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
 
-__all__ = ["ratio_interval"]
-
 #: Natural logarithm of the largest ratio that is looked at; its reciprocal is the smallest.
 _FARTHEST = 80.0
 _HALVINGS = 64

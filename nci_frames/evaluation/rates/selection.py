@@ -12,8 +12,6 @@ from nci_frames.evaluation.rates.criteria import Wish
 from nci_frames.schemas import RATES
 from nci_frames.schemas.runs import group_starts, is_sorted
 
-__all__ = ["Runs", "interpolated_points", "picked_points"]
-
 Places = NDArray[np.int64]
 
 

@@ -15,8 +15,6 @@ import polars as pl
 
 from nci_frames.base.typing import Floats
 
-__all__ = ["local_alpha", "simultaneous_interval"]
-
 #: Up to so many rows the local level is exact; of more rows, where their number is a power of 2, up to 1024.
 _EXACT = 64
 _LARGEST_NODE = 10

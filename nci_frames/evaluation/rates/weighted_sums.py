@@ -5,8 +5,6 @@ import numpy as np
 from nci_frames.base.normal import two_sided_p_values
 from nci_frames.base.typing import Floats
 
-__all__ = ["split_sums"]
-
 
 def split_sums(
     rows: Floats, weights: Floats, spread: Floats, z: float

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 
-__all__ = ["best_f_beta", "has_no_limits"]
-
 Rows = NDArray[np.int64] | Floats
 
 _CELLS_AT_A_TIME = 1 << 20

@@ -14,8 +14,6 @@ from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas import BOOTSTRAP
 from nci_frames.schemas.checked import checked
 
-__all__ = ["bootstrap"]
-
 
 @checked
 def bootstrap(

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 
-__all__ = ["draw_with_replacement", "draw_without_replacement", "stream", "times_drawn"]
-
 Rows = NDArray[np.int64]
 
 #: Larger tables of draws would keep too much memory.

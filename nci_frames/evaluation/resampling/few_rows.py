@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import Histogram
 
-__all__ = ["FEW_THRESHOLDS", "one_row_apart", "step_of_recall", "steps_of_recall", "with_prior"]
-
 Rows = NDArray[np.int64]
 
 #: Jeffreys' prior of a rate: half a row on either side of the threshold.

@@ -27,8 +27,6 @@ from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
 from nci_frames.evaluation.support.lowest import supported_from
 
-__all__ = ["with_area_flags", "with_honest_bounds"]
-
 #: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended;
 #: those of ROC-AUC with fewer independent rows of a class.
 _ENOUGH, _ENOUGH_FOR_ROC = 20, 100

@@ -26,8 +26,6 @@ from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas import BEST_MODELS, COUNTS
 from nci_frames.schemas.checked import checked
 
-__all__ = ["probability_best", "shares_of_best", "with_reasons"]
-
 #: Rows, or buckets of equal size, that a class needs. Rows are drawn one by one, so that two already differ;
 #: buckets differ in size and in kind, and what few of them show is too narrow.
 _LEAST_ROWS, _LEAST_BUCKETS = 2, 10

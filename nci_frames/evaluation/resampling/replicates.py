@@ -31,16 +31,6 @@ from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_re
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
 
-__all__ = [
-    "Metrics",
-    "Replicates",
-    "by_keys",
-    "labelled_cases",
-    "resample",
-    "resample_models",
-    "takes_own_thresholds",
-]
-
 Rows = NDArray[np.int64]
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 

@@ -8,8 +8,6 @@ from nci_frames.base.arguments import check_level, check_repeats, check_seed
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.schemas import COUNTS
 
-__all__ = ["Resampling"]
-
 
 @dataclass(frozen=True, slots=True)
 class Resampling:

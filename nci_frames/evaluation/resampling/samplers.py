@@ -20,8 +20,6 @@ from nci_frames.evaluation.resampling.draws import (
 )
 from nci_frames.evaluation.resampling.resampling import Resampling
 
-__all__ = ["Sampler", "samplers_of"]
-
 Rows = NDArray[np.int64]
 
 _CELLS_AT_A_TIME = 1 << 21

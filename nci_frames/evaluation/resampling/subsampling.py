@@ -12,8 +12,6 @@ from nci_frames.evaluation.resampling.draws import draw_without_replacement, str
 from nci_frames.schemas import COUNTS, SUBSAMPLES
 from nci_frames.schemas.checked import checked
 
-__all__ = ["subsample_study"]
-
 Rows = NDArray[np.int64]
 
 

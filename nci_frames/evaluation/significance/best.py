@@ -25,8 +25,6 @@ from nci_frames.evaluation.significance.best_sets import (
 from nci_frames.schemas import BEST_COMPARISONS
 from nci_frames.schemas.checked import checked
 
-__all__ = ["compare_best"]
-
 Flags = NDArray[np.bool_]
 
 _UNDEFINED = "the metric is undefined"

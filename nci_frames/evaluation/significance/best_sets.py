@@ -8,14 +8,6 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 
-__all__ = [
-    "Contenders",
-    "confidence_set",
-    "pairwise_bounds",
-    "pairwise_limit",
-    "ranked_groups",
-]
-
 Flags = NDArray[np.bool_]
 Models = NDArray[np.intp]
 

@@ -11,8 +11,6 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.resampling.replicates import Replicates, by_keys, resample
 from nci_frames.evaluation.resampling.resampling import Resampling
 
-__all__ = ["Borders", "area_curves_of", "border_of", "own_curves_of", "points_drawn"]
-
 Over = Literal["prevalence", "beta"]
 
 #: The places along the axis, of which crossings are interpolated: the natural logarithm of odds, or of beta.

@@ -15,8 +15,6 @@ from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE
 from nci_frames.schemas import CERTIFIED_MAP, COUNTS
 from nci_frames.schemas.checked import checked
 
-__all__ = ["certified_ranges", "certify_decision_map"]
-
 #: So many values of lambda are tested, from the first change of the best point to where support ends.
 _TESTED = 32
 #: The smallest of them above 0; and how far beyond the last border one is, where support never ends.

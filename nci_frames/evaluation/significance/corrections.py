@@ -4,8 +4,6 @@ import numpy as np
 
 from nci_frames.base.typing import Floats
 
-__all__ = ["benjamini_hochberg", "holm"]
-
 
 def holm(p_values: Floats) -> Floats:
     """Return Holm's adjusted p-values of each row of an array; NaN means no test and stays NaN.

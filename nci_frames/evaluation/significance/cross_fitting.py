@@ -21,8 +21,6 @@ from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
 from nci_frames.schemas import CROSS_FITS
 from nci_frames.schemas.checked import checked
 
-__all__ = ["cross_fit"]
-
 Rows = NDArray[np.int64]
 Places = NDArray[np.intp]
 

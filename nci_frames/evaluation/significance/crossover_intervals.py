@@ -21,8 +21,6 @@ from nci_frames.evaluation.significance.borders import (
 from nci_frames.schemas import CROSSOVER_INTERVALS
 from nci_frames.schemas.checked import checked
 
-__all__ = ["crossover_intervals"]
-
 Over = Literal["prevalence", "beta"]
 CrossingMetric = Literal["f_beta", "pr_auc"]
 

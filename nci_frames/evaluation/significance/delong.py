@@ -13,8 +13,6 @@ from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole
 from nci_frames.schemas import AUC_INTERVALS, COUNTS
 from nci_frames.schemas.checked import checked
 
-__all__ = ["auc_interval"]
-
 Method = Literal["score", "newcombe", "delong", "delong_logit"]
 
 #: With fewer rows of a class than this the interval is given, but said to be doubtful.

@@ -17,8 +17,6 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.paired_tests import moments
 from nci_frames.schemas import RATES, collect
 
-__all__ = ["CASE", "SUMMARY", "FoldValues", "Metrics"]
-
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 
 #: The columns that, with the keys, identify one comparison.

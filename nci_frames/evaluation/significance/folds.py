@@ -17,9 +17,6 @@ from nci_frames.evaluation.significance.paired_tests import Flags, bootstrap_tes
 from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES
 from nci_frames.schemas.checked import checked
 
-__all__ = ["compare_folds", "summarise_folds"]
-
-
 Test = Literal["paired_t", "corrected_t", "bootstrap"]
 Correction = Literal["none", "holm"]
 

@@ -6,8 +6,6 @@ from numpy.typing import NDArray
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
 
-__all__ = ["Flags", "bootstrap_test", "moments", "t_test", "without_spread"]
-
 Flags = NDArray[np.bool_]
 
 #: Differences are computed from doubles: so much of the values is rounding.

@@ -13,8 +13,6 @@ from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.schemas import PAIR_COMPARISONS, PAIRS, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["compare_pairs"]
-
 _CELLS = ("both", "a", "b", "none")
 #: Jeffreys' prior of a multinomial: half a unit in each cell.
 _PRIOR = 0.5

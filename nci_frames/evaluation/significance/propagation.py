@@ -7,8 +7,6 @@ import numpy as np
 from nci_frames.base.normal import two_sided_p_values
 from nci_frames.base.typing import Floats
 
-__all__ = ["Function", "p_values", "propagated"]
-
 #: Takes rates of shape (rates, cases), and returns a value of each case; NaN is undefined.
 Function = Callable[[Floats], Floats]
 

@@ -4,8 +4,6 @@ import numpy as np
 
 from nci_frames.base.typing import Floats
 
-__all__ = ["exceedance", "exceedances"]
-
 _STEPS = 60
 #: Of the largest weight: smaller ones are rounding of an eigenvalue that is 0.
 _ROUNDING = 1e-12

@@ -14,8 +14,6 @@ from nci_frames.evaluation.significance.quadratic import exceedances
 from nci_frames.evaluation.significance.shift import LEAST_ROWS, joined_cells
 from nci_frames.schemas.runs import group_starts
 
-__all__ = ["AgainstRest", "compare_with_rest"]
-
 Flags = NDArray[np.bool_]
 
 #: The rest is found in so many rounds at most, of each kind.

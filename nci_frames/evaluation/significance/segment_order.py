@@ -27,8 +27,6 @@ from nci_frames.evaluation.significance.segment_worth import SegmentWorth
 from nci_frames.schemas import COUNTS, SEGMENT_RANKS
 from nci_frames.schemas.runs import in_runs, rows_where
 
-__all__ = ["segments_in_order"]
-
 _CELLS = ("tp", "fp", "fn", "tn")
 
 

@@ -12,8 +12,6 @@ from nci_frames.evaluation.significance.segment_order import segments_in_order
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.checked import checked
 
-__all__ = ["rank_segments"]
-
 
 @checked
 def rank_segments(

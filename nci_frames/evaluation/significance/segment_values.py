@@ -11,8 +11,6 @@ from nci_frames.evaluation.metrics.metric import CalledMetric
 from nci_frames.evaluation.significance.propagation import Function, p_values, propagated
 from nci_frames.evaluation.significance.segment_worth import SegmentWorth
 
-__all__ = ["compared_values"]
-
 _CELLS = ("tp", "fp", "fn", "tn")
 
 

@@ -12,8 +12,6 @@ from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.rates.clusters import FEW_HITS, jackknife_weights, known_share
 from nci_frames.schemas import COUNTS
 
-__all__ = ["SegmentWorth"]
-
 _CELLS = ("tp", "fp", "fn", "tn")
 
 

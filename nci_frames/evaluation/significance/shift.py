@@ -21,8 +21,6 @@ from nci_frames.evaluation.significance.quadratic import exceedance
 from nci_frames.schemas import COUNTS, SHIFTS, key_text
 from nci_frames.schemas.checked import checked
 
-__all__ = ["LEAST_ROWS", "check_projection", "corrected_shifts", "joined_cells", "shift_tests"]
-
 Rows = NDArray[np.int64]
 
 #: Of a class in a segment that is compared.

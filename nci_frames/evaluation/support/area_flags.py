@@ -10,8 +10,6 @@ from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
 from nci_frames.evaluation.support.reasons import number_of
 from nci_frames.evaluation.support.rule import curve_support
 
-__all__ = ["with_curve_flags", "with_curve_support"]
-
 _SUPPORT = ("__lowest", "__negatives", "__why")
 
 

@@ -7,8 +7,6 @@ import polars as pl
 from nci_frames.evaluation.support.reasons import REASONS, number_of, reason_text, too_few_number
 from nci_frames.evaluation.support.rule import class_reason, independent_rows, point_reason, point_support
 
-__all__ = ["defined_flags", "flags", "hidden_flags", "log_cost", "log_rarity", "point_flags"]
-
 Flags = dict[str, pl.Expr]
 
 

@@ -16,8 +16,6 @@ from nci_frames.evaluation.support.rule import class_reason, point_reason, point
 from nci_frames.schemas import COUNTS, RATES, SUPPORT, collect
 from nci_frames.schemas.checked import checked
 
-__all__ = ["lowest_supported_prevalence", "supported_from"]
-
 
 @checked
 def lowest_supported_prevalence(

@@ -8,18 +8,6 @@ from functools import cache
 
 import polars as pl
 
-__all__ = [
-    "REASONS",
-    "TOO_FEW_ABOVE",
-    "TOO_FEW_BELOW",
-    "in_brief",
-    "number_of",
-    "reason_text",
-    "too_few",
-    "too_few_number",
-    "why_doubtful",
-]
-
 _CANNOT = "this log cannot tell the value: "
 #: Reasons that do not depend on a number of negatives.
 REASONS = {

@@ -17,18 +17,6 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.support.reasons import number_of
 
-__all__ = [
-    "ENOUGH_FALSE",
-    "LEAST_FOUND",
-    "LEAST_POSITIVES",
-    "CurveSupport",
-    "class_reason",
-    "curve_support",
-    "independent_rows",
-    "point_reason",
-    "point_support",
-]
-
 #: True positives that must come with the negatives of the log above a threshold.
 LEAST_FOUND = 25
 #: So many false positives suffice, whatever the prevalence.

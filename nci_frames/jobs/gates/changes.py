@@ -6,8 +6,6 @@ from typing import Any
 from nci_frames.jobs.gates.difference import difference, shared_area_correlation, shared_correlation
 from nci_frames.jobs.job_file.gates import AREAS, Gate
 
-__all__ = ["change_limits"]
-
 
 def change_limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the limits of a change, its bounds, and what it is a change from.

@@ -4,8 +4,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["UNKNOWN", "difference", "shared_area_correlation", "shared_correlation"]
-
 #: A value that is not known.
 UNKNOWN: dict[str, Any] = {"value": None, "lower": None, "upper": None}
 

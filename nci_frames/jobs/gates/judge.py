@@ -8,7 +8,6 @@ from typing import Any, Literal
 import polars as pl
 
 from nci_frames.base.messages import quantity
-from nci_frames.counting.logs.units import BUCKET
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.jobs.gates.changes import change_limits
@@ -20,8 +19,7 @@ from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.jobs.job_file.scenarios import key_text
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.reported import Scope
-
-__all__ = ["VERDICTS", "Verdict", "judge_gates", "overall"]
+from nci_frames.schemas.columns import BUCKET
 
 Verdict = Literal["pass", "fail", "undecided"]
 #: A model, and a segment as JSON.

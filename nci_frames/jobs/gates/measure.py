@@ -15,8 +15,6 @@ from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.jobs.job_file.gates import AREAS
 from nci_frames.questions.units import Drawn
 
-__all__ = ["NO_BOUNDS", "Measurement", "drawn_rates", "measure", "segment_text", "segment_texts"]
-
 #: Resampled logs behind the bounds of an area.
 _REPEATS = 400
 #: Why there are no bounds where whole units are drawn.

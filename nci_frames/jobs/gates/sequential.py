@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike
 
 from nci_frames.base.typing import Floats
 
-__all__ = ["log_martingale"]
-
 #: The mixture over shares: Jeffreys' prior, cut off at the limit.
 _PRIOR = 0.5
 

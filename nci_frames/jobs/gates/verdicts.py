@@ -9,8 +9,6 @@ from nci_frames.jobs.arrivals import count_arrivals
 from nci_frames.jobs.gates.judge import overall
 from nci_frames.jobs.job_file.gates import Gate
 
-__all__ = ["VERDICTS_VERSION", "chat_line", "gate_text", "limit_text", "verdicts_json"]
-
 #: Characters of the line for a chat, without the link.
 _LINE = 600
 #: Grows when a field of the JSON changes its meaning or goes away.

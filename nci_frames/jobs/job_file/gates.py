@@ -11,19 +11,6 @@ from nci_frames.base.errors import NciFramesError
 from nci_frames.evaluation.metrics import asked_metric, called_metric
 from nci_frames.evaluation.metrics.registry import all_metrics
 
-__all__ = [
-    "AREAS",
-    "Champion",
-    "ChangeThreshold",
-    "Distinct",
-    "Gate",
-    "Model",
-    "Probability",
-    "Threshold",
-    "ValueThreshold",
-    "as_problem",
-]
-
 
 @contextmanager
 def as_problem() -> Iterator[None]:

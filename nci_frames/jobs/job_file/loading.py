@@ -17,8 +17,6 @@ from nci_frames.base.messages import nearest_name, quantity
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.job_file.scenarios import with_tables
 
-__all__ = ["JobFile", "job_schema", "read_job"]
-
 _WEIGHTS = (
     "columns.weight: a job cannot take weighted logs, since sums of floats depend on the order in which "
     "files come; count_confusion counts them, all files at once"

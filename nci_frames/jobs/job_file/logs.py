@@ -7,8 +7,6 @@ from pydantic import AfterValidator, Field
 from nci_frames.jobs.job_file.gates import Model, as_problem
 from nci_frames.jobs.job_file.windows import check_template
 
-__all__ = ["Source", "Traffic", "TrafficColumns"]
-
 
 def _path(path: str) -> str:
     with as_problem():

@@ -13,8 +13,6 @@ from nci_frames.jobs.job_file.logs import Source, Traffic, TrafficColumns
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.options.report import ReportOptions, SegmentOptions
 
-__all__ = ["Job", "SegmentScenario", "Tracking"]
-
 
 def _thresholds(value: Any) -> Any:
     """Read thresholds that are written as a text."""

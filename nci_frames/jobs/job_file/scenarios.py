@@ -9,8 +9,6 @@ from nci_frames.base.messages import SHOWN_FILES, listed
 from nci_frames.jobs.field_file import read_table
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 
-__all__ = ["key_text", "with_tables"]
-
 
 def with_tables(job: Job, resolve: Callable[[str], str]) -> Job:
     """Return a job whose scenarios hold the prevalences of their tables.

@@ -8,8 +8,6 @@ from nci_frames.base.messages import Option
 from nci_frames.counting.logs.paths import no_match
 from nci_frames.jobs.ledger.files import SourceFile, find_logs
 
-__all__ = ["check_template", "find_windows"]
-
 _PLACE = re.compile(r"\{date:([^{}]*)\}")
 _DIGITS = {"Y": 4, "m": 2, "d": 2, "H": 2, "j": 3}
 _DAY = timedelta(days=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import polars as pl
+from deltalake.exceptions import CommitFailedError
 
 from nci_frames.base.errors import ConflictError, NciFramesError, SchemaError, SourceError
 from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
@@ -15,11 +16,9 @@ from nci_frames.jobs.ledger.entries import SourceState, entry_rows
 from nci_frames.jobs.ledger.files import SourceFile, identify
 from nci_frames.jobs.ledger.key_types import stored_type, to_stored
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.table import CommitFailedError, LedgerTable
+from nci_frames.jobs.ledger.table import LedgerTable
 from nci_frames.jobs.ledger.tidying import gather_if_many
 from nci_frames.jobs.ledger.view import Made, View, shown_path
-
-__all__ = ["OnChanged", "Work", "append", "by_reason", "refused"]
 
 OnChanged = Literal["raise", "keep", "recount"]
 

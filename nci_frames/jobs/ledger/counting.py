@@ -29,8 +29,6 @@ from nci_frames.counts.increments import check_size, increments_of
 from nci_frames.jobs.ledger.files import NamedFrame, SourceFile, identify, keys_of_path, unreadable
 from nci_frames.jobs.ledger.settings import CountingSettings
 
-__all__ = ["SourceCounts", "check_columns", "count_file"]
-
 _READ_ERRORS = (
     OSError,
     pa.ArrowException,

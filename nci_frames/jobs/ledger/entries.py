@@ -10,8 +10,6 @@ import polars as pl
 
 from nci_frames.jobs.ledger.files import SourceFile, Window
 
-__all__ = ["SourceState", "entry_rows", "source_states"]
-
 
 @dataclass(frozen=True, slots=True)
 class SourceState:

@@ -16,19 +16,6 @@ from nci_frames.counting.logs.paths import find_files, skipped_files
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.storage import content_hash, file_hash
 
-__all__ = [
-    "NamedFrame",
-    "PathLike",
-    "SourceFile",
-    "Window",
-    "check_window",
-    "find_logs",
-    "has_name",
-    "identify",
-    "keys_of_path",
-    "unreadable",
-]
-
 PathLike = str | os.PathLike[str]
 Window = tuple[datetime, datetime]
 

@@ -6,8 +6,6 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 
-__all__ = ["dtype_of", "stored_type", "to_stored"]
-
 #: Types that a Delta table keeps as they are; others are kept as whole numbers or texts.
 _KEPT = (pl.String, pl.Boolean, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Date)
 _SIMPLE = (*_KEPT, pl.UInt8, pl.UInt16, pl.UInt32, pl.Time, pl.Null, pl.Float32, pl.Float64)

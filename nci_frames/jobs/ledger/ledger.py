@@ -21,8 +21,6 @@ from nci_frames.jobs.ledger.verifying import find_damage
 from nci_frames.jobs.ledger.view import View, generations_in
 from nci_frames.schemas.checked import checked
 
-__all__ = ["CountsLedger", "OnChanged"]
-
 
 class CountsLedger:
     """Counts of prediction logs, file by file, in a Delta table: a file is never counted twice.

@@ -9,12 +9,10 @@ from typing import Any, Self
 from nci_frames.base.arguments import LEAST_BUCKETS, check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, shown
-from nci_frames.counting.logs.units import BUCKET
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.jobs.ledger.storage import content_hash
 from nci_frames.schemas.checked import checked
-
-__all__ = ["BUCKETS", "CountingSettings"]
+from nci_frames.schemas.columns import BUCKET
 
 #: How many buckets units are divided into, unless another number is asked for.
 BUCKETS = 256

@@ -18,8 +18,6 @@ from nci_frames.base.errors import LedgerError, OutputError
 from nci_frames.base.files import fsync_folder, nearest_folder, write_durably
 from nci_frames.base.messages import SHOWN_FILES, listed
 
-__all__ = ["Storage", "content_hash", "file_hash", "store_problem"]
-
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 #: How the store draws a chain of causes.
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")

@@ -36,8 +36,6 @@ from nci_frames.base.errors import LedgerError, OutputError, SchemaError
 from nci_frames.base.messages import Call
 from nci_frames.jobs.ledger.storage import Storage, content_hash, store_problem
 
-__all__ = ["COLUMNS", "CommitFailedError", "LedgerTable", "Snapshot"]
-
 PARTITION = ("ledger_part", "ledger_generation")
 COLUMNS = {
     "ledger_source": pl.String,

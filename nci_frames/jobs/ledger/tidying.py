@@ -5,14 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
+from deltalake.exceptions import CommitFailedError
 
 from nci_frames.base.errors import ConflictError
 from nci_frames.base.messages import Call
 from nci_frames.jobs.ledger.entries import SourceState, entry_rows
-from nci_frames.jobs.ledger.table import CommitFailedError
 from nci_frames.jobs.ledger.view import View
-
-__all__ = ["compact", "gather_if_many", "retire"]
 
 #: Commits after which their files are gathered.
 MANY_FILES = 50

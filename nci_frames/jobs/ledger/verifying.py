@@ -11,8 +11,6 @@ from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.table import LedgerTable
 from nci_frames.jobs.ledger.view import View, shown_path
 
-__all__ = ["find_damage"]
-
 #: What is damaged ("ledger" or "source"), where, and what was found.
 Damage = tuple[str, str, str]
 

@@ -18,8 +18,6 @@ from nci_frames.jobs.ledger.key_types import dtype_of
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.table import LedgerTable, Snapshot
 
-__all__ = ["Made", "View", "generations_in", "shown_path"]
-
 _SOURCES: dict[str, Any] = {
     **dict.fromkeys(("source", "path"), pl.String),
     "active": pl.Boolean,
