@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
-from nci_frames.counts.increments import counts_of, steps_of
+from nci_frames.counts.exact_sums import add_exact
 from nci_frames.counts.resolution import one_score, runs_with_every_score
 from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import COUNTS, collect
@@ -166,9 +166,7 @@ def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFra
         frame, first = in_runs(frame, [*keys, *members])
         every = runs_with_every_score(frame, first)
     if len(every) and every.all():
-        # All rows of a member reach its lowest score.
-        check_sums(frame[first], ["tp", "fp"], keys)
-        added = counts_of(steps_of(frame, [*keys, *members]).drop(members), keys, None)
+        added = add_exact(frame, first, keys, members)
     else:
         added = _add_grid(frame, keys, members, some_exact=bool(every.any()))
     return COUNTS.finish(added.select(name for name in frame.columns if name not in members))
