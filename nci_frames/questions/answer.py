@@ -6,19 +6,19 @@ from functools import cached_property
 
 import polars as pl
 
-from nci_frames.evaluation.crossovers.decision_map import own_maps
 from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.metrics import called_metric, pos_fraction, precision
 from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.ranking import rank_models
-from nci_frames.evaluation.rates.hull import highest_of_each_tpr, roc_convex_hull
+from nci_frames.evaluation.rates.hull import roc_convex_hull
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
 from nci_frames.questions.certainty import MOST_RESAMPLED, Resampled, contenders
 from nci_frames.questions.log_counts import LogCounts
+from nci_frames.questions.own_thresholds import OwnPoints
 from nci_frames.questions.possible_best import LEAST_REPEATS
 from nci_frames.questions.question import Question
 
@@ -60,7 +60,13 @@ class Asked:
     """
 
     def __init__(
-        self, question: Question, log: LogCounts, rates: pl.DataFrame, places: Sequence[float], repeats: int
+        self,
+        question: Question,
+        log: LogCounts,
+        rates: pl.DataFrame,
+        own: OwnPoints | None,
+        places: Sequence[float],
+        repeats: int,
     ) -> None:
         self._question, self._log = question, log
         #: Prevalences in (0, 1) at which a report answers: what is computed for one is computed for all of
@@ -69,8 +75,8 @@ class Asked:
         self._kept: dict[str, pl.DataFrame] = {}
         self._metric, self._area = question.asked, question.area
         self._label = self._area.name if self._area is not None else called_metric(self._metric).label
-        # The best of a metric that rises with TPR and falls with FPR is one of few.
-        self._rates = highest_of_each_tpr(rates) if question.own and question.f_beta else rates
+        #: All rates; and of a question of F-beta at own best thresholds the few points that can be the best.
+        self._rates, self._own = rates, own
 
     def over(self, prevalence: Sequence[float], *, tested: bool = True) -> pl.DataFrame:
         """Return the models at each prevalence, the best first; see ``Comparison.answer``.
@@ -99,8 +105,9 @@ class Asked:
             points = select_operating_points(
                 self._rates, alerts=question.alerts, volume=question.volume, prevalence=list(prevalence)
             )
-        elif question.own and question.f_beta:
-            return self._best_f_beta(etas)
+        elif self._own is not None:
+            places = etas.with_columns(beta=question.beta)
+            return self._own.at(places).drop("beta").sort("model", "prevalence")
         elif question.threshold is not None:
             points = select_operating_points(self._rates, threshold=question.threshold)
         else:
@@ -113,30 +120,10 @@ class Asked:
             )
         return points if "prevalence" in points.columns else points.join(etas, how="cross")
 
-    def _best_f_beta(self, etas: pl.DataFrame) -> pl.DataFrame:
-        """Return the operating points of the highest F-beta: which they are depends on one ratio alone."""
-        ratio = (1 - pl.col("prevalence")) / pl.col("prevalence") / self._question.beta**2
-        maps = own_maps(self._rates).select("model", "threshold", "lambda_start")
-        return (
-            self._log.total.select(pl.col("model").unique())
-            .join(etas.with_columns(ratio.alias("__lambda")), how="cross")
-            .sort("__lambda")
-            .join_asof(
-                maps.sort("lambda_start"),
-                left_on="__lambda",
-                right_on="lambda_start",
-                by="model",
-                check_sortedness=False,
-            )
-            .drop("__lambda", "lambda_start")
-            .join(self._rates, on=["model", "threshold"], how="left", nulls_equal=True)
-            .sort("model", "prevalence")
-        )
-
     def _values(self, prevalence: Sequence[float]) -> pl.DataFrame:
         points = self._points(prevalence)
         table = project_checked(
-            self._bounded(points),
+            points if self._own is not None else self._bounded(points),
             metrics=self._metric,
             prevalence="selected",
             beta=self._question.beta,
@@ -246,7 +233,7 @@ class Asked:
             steps, over = self._logs.steps, self._logs.over
             return self._kept_at("tested", prevalence, lambda etas: self._compared(steps, etas, over=over))
         if self._question.own:
-            hull = self._logs.at(roc_convex_hull(self._rates))
+            hull = self._logs.at(roc_convex_hull(self._rates if self._own is None else self._own.points))
             return self._kept_at("tested", prevalence, lambda etas: self._compared(hull, etas))
         points = self._points(prevalence)
         # Under a budget a model has another threshold at each prevalence, but not at each of many.

@@ -209,7 +209,7 @@ class Comparison(LogTables):
     def _said(
         self, models: pl.DataFrame, prevalence: float, winners: pl.DataFrame, *, tested: bool = True
     ) -> Answer:
-        if models["model"].has_nulls():
+        if self.points["model"].has_nulls():
             raise SchemaError.unnamed_model()
         observed = prevalence == self.observed_prevalence
         return Answer(self.question, prevalence, observed, models, winners, self.answer_span, tested)
@@ -217,18 +217,20 @@ class Comparison(LogTables):
     def asking(self, **changes: Any) -> Self:
         """Return the same log with a question that differs, for example ``asking(alerts=100)``."""
         other = copy.copy(self)
-        # The tables of the other question are computed anew; the rates do not depend on it.
+        # The tables of the other question are computed anew but for those that do not depend on it.
         other.__dict__ = {
             name: value
             for name, value in self.__dict__.items()
-            if name == "rates" or not isinstance(getattr(type(self), name, None), cached_property)
+            if name in {"rates", "_candidates", "_own"}
+            or not isinstance(getattr(type(self), name, None), cached_property)
         }
         other.question = replace(self.question, **changes)
         return other
 
     @cached_property
     def _asked(self) -> Asked:
-        return Asked(self.question, self._log, self.rates, self.answer_prevalences, self._draws)
+        own = self._own if self.question.own and self.question.f_beta else None
+        return Asked(self.question, self._log, self.rates, own, self.answer_prevalences, self._draws)
 
     @property
     def _inside(self) -> list[float]:

@@ -33,7 +33,7 @@ from nci_frames.questions.certainty import (
 from nci_frames.questions.drawn_curves import project_curves, report_curves
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.notebook_view import overview_html
-from nci_frames.questions.own_thresholds import best_values
+from nci_frames.questions.own_thresholds import OwnPoints, best_values
 from nci_frames.questions.possible_best import LEAST_REPEATS, possible_best
 from nci_frames.questions.question import Question
 from nci_frames.questions.repeats import compared_folds, fold_areas
@@ -125,10 +125,7 @@ class LogTables:
     @cached_property
     def best_points(self) -> pl.DataFrame:
         """The operating points that have the model's highest F-beta at some prevalence and beta: rates."""
-        own = self._candidates.join(
-            self._maps.select("model", "threshold").unique(), on=["model", "threshold"], how="semi"
-        )
-        return self._log.bounded(without_claims(own).sort("model", "threshold"))
+        return self._own.points
 
     @cached_property
     def best(self) -> pl.DataFrame:
@@ -139,8 +136,8 @@ class LogTables:
         value. With repeats, both are means over them; the threshold is the best one for all repeats.
         """
         values = best_values(
-            self.best_points, self._maps, self._log.judged, self.prevalence, self.beta,
-            units=self._log.drawn.units, over=self._repeat,
+            self._own, self._log.judged, self.prevalence, self.beta, units=self._log.drawn.units,
+            over=self._repeat,
         )  # fmt: skip
         # Models that share thresholds still compete at different ones.
         return rank_models(values, by=("metric", "prevalence", "beta"))
@@ -406,8 +403,11 @@ class LogTables:
         return highest_of_each_tpr(self.rates)
 
     @cached_property
-    def _maps(self) -> pl.DataFrame:
-        return own_maps(self._candidates)
+    def _own(self) -> OwnPoints:
+        maps = own_maps(self._candidates)
+        at = ["model", "threshold"]
+        points = self._candidates.join(maps.select(at).unique(), on=at, how="semi")
+        return OwnPoints(maps, self._log.bounded(without_claims(points).sort(at)))
 
     @cached_property
     def _logs(self) -> Resampled | None:

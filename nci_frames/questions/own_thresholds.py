@@ -1,6 +1,7 @@
 """Rates -> F-beta of each model at its own best threshold, chosen and judged on different rows."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -10,9 +11,38 @@ from nci_frames.evaluation.significance.cross_fitting import cross_fit
 from nci_frames.evaluation.support.flags import point_flags
 
 
+@dataclass(frozen=True, slots=True)
+class OwnPoints:
+    """The operating points of each model that have its highest F-beta somewhere."""
+
+    #: ``own_maps``: the threshold of each model by lambda.
+    maps: pl.DataFrame
+    #: Rates with bounds.
+    points: pl.DataFrame
+
+    def at(self, places: pl.DataFrame) -> pl.DataFrame:
+        """Return the best point of each model at each of some prevalences and betas, with these."""
+        eta, beta = pl.col("prevalence"), pl.col("beta")
+        # At prevalence 1 everything is precise, so lambda is 0 there whatever beta is.
+        ratio = ((1 - eta) / eta / beta.pow(2)).fill_nan(0.0)
+        return (
+            self.maps.select(pl.col("model").unique())
+            .join(places.with_columns(ratio.alias("lambda")), how="cross")
+            .sort("lambda")
+            .join_asof(
+                self.maps.select("model", "threshold", "lambda_start").sort("lambda_start"),
+                left_on="lambda",
+                right_on="lambda_start",
+                by="model",
+                check_sortedness=False,
+            )
+            .drop("lambda", "lambda_start")
+            .join(self.points, on=["model", "threshold"])
+        )
+
+
 def best_values(
-    points: pl.DataFrame,
-    maps: pl.DataFrame,
+    own: OwnPoints,
     counts: pl.DataFrame | None,
     grid: Sequence[float],
     betas: Sequence[float],
@@ -26,23 +56,7 @@ def best_values(
     sums of weights, it is that of the points. If the counts have the key *over*, thresholds are chosen and
     judged within each of its values, and the values averaged.
     """
-    eta, beta = pl.col("prevalence"), pl.col("beta")
-    places = pl.DataFrame({"prevalence": grid}).join(pl.DataFrame({"beta": betas}), how="cross")
-    # At prevalence 1 everything is precise, so lambda is 0 there whatever beta is.
-    ratio = ((1 - eta) / eta / beta.pow(2)).fill_nan(0.0)
-    chosen = (
-        maps.select(pl.col("model").unique())
-        .join(places.with_columns(ratio.alias("lambda")), how="cross")
-        .sort("lambda")
-        .join_asof(
-            maps.sort("lambda_start"),
-            left_on="lambda",
-            right_on="lambda_start",
-            by="model",
-            check_sortedness=False,
-        )
-        .join(points, on=["model", "threshold"])
-    )
+    chosen = own.at(pl.DataFrame({"prevalence": grid}).join(pl.DataFrame({"beta": betas}), how="cross"))
     values: dict[str, pl.Expr | pl.Series] = {"value": f_beta()}
     if counts is not None:
         # F-beta rises with TPR and falls with FPR.

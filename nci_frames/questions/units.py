@@ -7,8 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.counts.pooling import pooled_counts
-from nci_frames.evaluation.rates.clusters import class_worth
-from nci_frames.evaluation.rates.intervals import Interval
+from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
 from nci_frames.schemas import COUNTS, RATES
 from nci_frames.schemas.columns import BUCKET
@@ -30,8 +29,10 @@ class Drawn:
     units: str | None
     #: How many buckets there are; None where rows are drawn.
     buckets: int | None
-    #: What rows are worth, by keys, once it is known; and the counts without some keys.
+    #: By the keys that are kept, once they are known: what rows are worth, how many independent rows each
+    #: threshold has, and the counts without some keys.
     _worth: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
+    _effective: dict[tuple[bool, float], pl.DataFrame] = field(default_factory=dict)
     _pools: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
 
     @classmethod
@@ -123,19 +124,19 @@ class Drawn:
         worth = self.worth_of_all(RATES.keys(rates.columns))
         return rates if worth is None else with_worth(rates, worth)
 
-    def bounded(
-        self, points: pl.DataFrame, *, interval: Interval = "wilson", level: float = 0.95
-    ) -> pl.DataFrame:
+    def bounded(self, points: pl.DataFrame, *, level: float = 0.95) -> pl.DataFrame:
         """Add bounds to operating points, by segments or of all; null where buckets cannot tell."""
         if self.units is None:
-            return with_bounds(points, interval=interval, level=level)
+            return with_bounds(points, interval="wilson", level=level)
         by_segment = RATES.keys(points.columns)
         if not self.enough or not set(by_segment) <= set(self.segments):
             return points.with_columns(pl.lit(None, pl.Float64).alias(name) for name in _BOUNDS)
-        counts = self.by_segment if by_segment else self.total
-        return clustered_bounds(
-            points, counts, units=self.units, interval=interval, level=level, least_effect=1 / self._share
-        )
+        known = self._effective.get((bool(by_segment), level))
+        if known is None:
+            counts = self.by_segment if by_segment else self.total
+            known = effective_rows(counts, self.units, level=level, least_effect=1 / self._share)
+            self._effective[bool(by_segment), level] = known
+        return clustered_bounds(points, known, interval="wilson", level=level)
 
 
 def without_keys(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

@@ -168,21 +168,9 @@ def compute_rates(
 
 
 def clustered_bounds(
-    rates: pl.DataFrame,
-    counts: pl.DataFrame,
-    *,
-    units: str,
-    interval: RateInterval,
-    level: float,
-    least_effect: float = 1.0,
+    rates: pl.DataFrame, effective: pl.DataFrame, *, interval: RateInterval, level: float
 ) -> pl.DataFrame:
-    """Add bounds to rates, such as operating points, from the same rows counted by buckets of units."""
-    of_each = level
-    if interval == "simultaneous":
-        # The variance between few buckets is as uncertain as the narrowest of the intervals needs it.
-        most = int(max(rates.select(pl.max("positives", "negatives").fill_null(0)).row(0), default=1))
-        of_each = 1 - local_alpha(max(most, 1), level)
-    effective = effective_rows(counts, units, level=of_each, least_effect=least_effect)
+    """Add bounds to rates, such as operating points, by the ``effective_rows`` of the same log."""
     group = [name for name in effective.columns if not name.startswith("__")]
     joined = rates.join(effective, on=group, how="left", nulls_equal=True, maintain_order="left")
     bounds = _bounds(interval, level, "__positives", "__negatives")
@@ -230,7 +218,13 @@ def _clustered(frame: pl.DataFrame, units: str, interval: RateInterval | None, l
     require_row_counts(frame)
     COUNTS.need_keys(frame, [units], "units")
     rates = with_worth(rates_of(pooled_counts(frame, over=units)), class_worth(frame, units))
-    return clustered_bounds(rates, frame, units=units, interval=interval, level=level)
+    of_each = level
+    if interval == "simultaneous":
+        # The variance between few buckets is as uncertain as the narrowest of the intervals needs it.
+        most = int(max(rates.select(pl.max("positives", "negatives").fill_null(0)).row(0), default=1))
+        of_each = 1 - local_alpha(max(most, 1), level)
+    effective = effective_rows(frame, units, level=of_each)
+    return clustered_bounds(rates, effective, interval=interval, level=level)
 
 
 def _bounds(interval: RateInterval, level: float, positives: str, negatives: str) -> dict[str, pl.Expr]:

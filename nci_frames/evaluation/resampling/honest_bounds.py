@@ -20,7 +20,7 @@ from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import PR_AUC, ROC_AUC, curve_asked, find_metric
 from nci_frames.evaluation.projection.projection import project_checked
-from nci_frames.evaluation.rates.clusters import known_share, worth_of
+from nci_frames.evaluation.rates.clusters import effective_rows, known_share, worth_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_worth
 from nci_frames.evaluation.resampling.resampling import Resampling
@@ -77,10 +77,14 @@ def with_honest_bounds(
         else pl.concat(select_operating_points(rates, threshold=at).drop("reason") for at in thresholds)
     )
     each = points.unique([*keys, "threshold"])
+    # Of both rates together.
+    of_each = math.sqrt(level)
     bounded = (
-        compute_rates(each, interval="wilson", level=math.sqrt(level))
+        compute_rates(each, interval="wilson", level=of_each)
         if units is None
-        else clustered_bounds(each, counts, units=units, interval="wilson", level=math.sqrt(level))
+        else clustered_bounds(
+            each, effective_rows(counts, units, level=of_each), interval="wilson", level=of_each
+        )
     )
     band = project_checked(bounded, metrics=point_metrics, prevalence=prevalence, beta=beta, band=True)
     few = pl.any_horizontal(pl.col(cell) < _ENOUGH for cell in _CELLS)
