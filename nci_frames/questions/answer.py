@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import polars as pl
 
@@ -18,7 +19,8 @@ from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
 from nci_frames.questions.certainty import MOST_RESAMPLED, Resampled, contenders
 from nci_frames.questions.log_counts import LogCounts
-from nci_frames.questions.own_thresholds import OwnPoints
+from nci_frames.questions.own_thresholds import OwnPoints, best_values
+from nci_frames.questions.places import crossed
 from nci_frames.questions.possible_best import LEAST_REPEATS
 from nci_frames.questions.question import Question
 
@@ -64,7 +66,6 @@ class Asked:
         question: Question,
         log: LogCounts,
         rates: pl.DataFrame,
-        own: OwnPoints | None,
         places: Sequence[float],
         repeats: int,
     ) -> None:
@@ -75,8 +76,12 @@ class Asked:
         self._kept: dict[str, pl.DataFrame] = {}
         self._metric, self._area = question.asked, question.area
         self._label = self._area.name if self._area is not None else called_metric(self._metric).label
-        #: All rates; and of a question of F-beta at own best thresholds the few points that can be the best.
-        self._rates, self._own = rates, own
+        self._rates = rates
+        self._own: OwnPoints | None = None
+
+    def take(self, own: OwnPoints, values: pl.DataFrame) -> None:
+        """Take the points that can be the best of a question of F-beta, and what is known of their values."""
+        self._own, self._kept["own"] = own, values
 
     def over(self, prevalence: Sequence[float], *, tested: bool = True) -> pl.DataFrame:
         """Return the models at each prevalence, the best first; see ``Comparison.answer``.
@@ -106,8 +111,7 @@ class Asked:
                 self._rates, alerts=question.alerts, volume=question.volume, prevalence=list(prevalence)
             )
         elif self._own is not None:
-            places = etas.with_columns(beta=question.beta)
-            return self._own.at(places).drop("beta").sort("model", "prevalence")
+            return self._own.at(etas.with_columns(beta=question.beta)).drop("beta")
         elif question.threshold is not None:
             points = select_operating_points(self._rates, threshold=question.threshold)
         else:
@@ -122,8 +126,22 @@ class Asked:
 
     def _values(self, prevalence: Sequence[float]) -> pl.DataFrame:
         points = self._points(prevalence)
+        if self._own is not None:
+            table = self._kept_at("own", prevalence, self._own_values)
+        else:
+            table = self._projected(points, prevalence)
+        besides = points.select(*_AT, recall="tpr", precision=precision(), pos_fraction=pos_fraction())
+        return table.join(besides, on=_AT, how="left", nulls_equal=True)
+
+    def _own_values(self, prevalence: list[float]) -> pl.DataFrame:
+        own, log, at = cast("OwnPoints", self._own), self._log, crossed(prevalence, [self._question.beta])
+        return best_values(
+            cast("OwnPoints", self._own), log.judged, at, units=log.drawn.units, over=log.repeat
+        )
+
+    def _projected(self, points: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         table = project_checked(
-            points if self._own is not None else self._bounded(points),
+            self._bounded(points),
             metrics=self._metric,
             prevalence="selected",
             beta=self._question.beta,
@@ -133,8 +151,6 @@ class Asked:
             # The metric does not depend on it.
             table = table.drop("prevalence").unique(["model", "threshold"], maintain_order=True)
             table = points.select(_RATES).join(table, on=["model", "threshold"], nulls_equal=True)
-        besides = points.select(*_AT, recall="tpr", precision=precision(), pos_fraction=pos_fraction())
-        table = table.join(besides, on=_AT, how="left", nulls_equal=True)
         if not self._question.own or self._log.judged is None:
             return table
         value = pl.col("__judged")

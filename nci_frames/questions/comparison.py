@@ -229,8 +229,17 @@ class Comparison(LogTables):
 
     @cached_property
     def _asked(self) -> Asked:
-        own = self._own if self.question.own and self.question.f_beta else None
-        return Asked(self.question, self._log, self.rates, own, self.answer_prevalences, self._draws)
+        asked = Asked(self.question, self._log, self.rates, self.answer_prevalences, self._draws)
+        if self.question.own and self.question.f_beta:
+            asked.take(self._own, self._own_values.filter(beta=self.question.beta))
+        return asked
+
+    @property
+    def _own_places(self) -> pl.DataFrame:
+        if not (self.question.own and self.question.f_beta):
+            return super()._own_places
+        answered = places.crossed(self.answer_prevalences, [self.question.beta])
+        return pl.concat([super()._own_places, answered]).unique(maintain_order=True)
 
     @property
     def _inside(self) -> list[float]:

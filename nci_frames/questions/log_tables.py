@@ -135,10 +135,8 @@ class LogTables:
         ``optimistic`` is that of the log itself. For sums of weights, which cannot be divided, it is the
         value. With repeats, both are means over them; the threshold is the best one for all repeats.
         """
-        values = best_values(
-            self._own, self._log.judged, self.prevalence, self.beta, units=self._log.drawn.units,
-            over=self._repeat,
-        )  # fmt: skip
+        grid = places.crossed(self.prevalence, self.beta)
+        values = self._own_values.join(grid, on=["prevalence", "beta"], how="semi")
         # Models that share thresholds still compete at different ones.
         return rank_models(values, by=("metric", "prevalence", "beta"))
 
@@ -408,6 +406,16 @@ class LogTables:
         at = ["model", "threshold"]
         points = self._candidates.join(maps.select(at).unique(), on=at, how="semi")
         return OwnPoints(maps, self._log.bounded(without_claims(points).sort(at)))
+
+    @property
+    def _own_places(self) -> pl.DataFrame:
+        """The prevalences and betas at which models are judged at their own best thresholds."""
+        return places.crossed(self.prevalence, self.beta)
+
+    @cached_property
+    def _own_values(self) -> pl.DataFrame:
+        log = self._log
+        return best_values(self._own, log.judged, self._own_places, units=log.drawn.units, over=self._repeat)
 
     @cached_property
     def _logs(self) -> Resampled | None:

@@ -1,13 +1,12 @@
 """Rates -> F-beta of each model at its own best threshold, chosen and judged on different rows."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from nci_frames.evaluation.metrics import f_beta
 from nci_frames.evaluation.projection.averaging import average_over
-from nci_frames.evaluation.significance.cross_fitting import cross_fit
+from nci_frames.evaluation.significance.cross_fitting import cross_fit_f_beta
 from nci_frames.evaluation.support.flags import point_flags
 
 
@@ -44,19 +43,18 @@ class OwnPoints:
 def best_values(
     own: OwnPoints,
     counts: pl.DataFrame | None,
-    grid: Sequence[float],
-    betas: Sequence[float],
+    places: pl.DataFrame,
     *,
     units: str | None = None,
     over: str | None = None,
 ) -> pl.DataFrame:
-    """Return F-beta of each model at its best threshold, at every prevalence and beta.
+    """Return F-beta of each model at its best threshold, at pairs of prevalence and beta.
 
     With *counts* the value is judged on other rows, and bounds are those of the points; without them, as for
     sums of weights, it is that of the points. If the counts have the key *over*, thresholds are chosen and
     judged within each of its values, and the values averaged.
     """
-    chosen = own.at(pl.DataFrame({"prevalence": grid}).join(pl.DataFrame({"beta": betas}), how="cross"))
+    chosen = own.at(places)
     values: dict[str, pl.Expr | pl.Series] = {"value": f_beta()}
     if counts is not None:
         # F-beta rises with TPR and falls with FPR.
@@ -66,14 +64,13 @@ def best_values(
     best = chosen.with_columns(
         metric=pl.lit("f_beta"), **values, **point_flags(chosen.columns, needs_fpr=True)
     ).select("model", "threshold", "metric", "prevalence", "beta", *values, "supported", "reason")
-    return best if counts is None else _judged_apart(best, counts, grid, betas, units, over)
+    return best if counts is None else _judged_apart(best, counts, places, units, over)
 
 
 def _judged_apart(
     best: pl.DataFrame,
     counts: pl.DataFrame,
-    grid: Sequence[float],
-    betas: Sequence[float],
+    places: pl.DataFrame,
     units: str | None,
     over: str | None,
 ) -> pl.DataFrame:
@@ -81,7 +78,7 @@ def _judged_apart(
 
     The bounds are those of the threshold of the log; they are widened to hold the value, where needed.
     """
-    fitted = cross_fit(counts, prevalence=grid, beta=betas, units=units)
+    fitted = cross_fit_f_beta(counts, places, units=units)
     at = ["model", "prevalence", "beta"]
     if over is None:
         judged = best.rename({"value": "optimistic"})

@@ -71,6 +71,15 @@ def with_asked(numbers: Sequence[float], asked: float | None) -> tuple[float, ..
     return tuple(numbers) if asked is None else tuple(sorted({*numbers, asked}))
 
 
+def crossed(prevalence: Sequence[float], beta: Sequence[float]) -> pl.DataFrame:
+    """Return each prevalence with each beta."""
+    axes = (
+        pl.DataFrame({name: list(axis)}, schema={name: pl.Float64})
+        for name, axis in (("prevalence", prevalence), ("beta", beta))
+    )
+    return next(axes).join(next(axes), how="cross")
+
+
 def compared(
     frame: pl.DataFrame, prevalence: float | Sequence[float] | Field, segments: Sequence[str]
 ) -> tuple[list[float], pl.DataFrame | None]:

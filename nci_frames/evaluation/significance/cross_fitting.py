@@ -1,6 +1,6 @@
 """Counts -> what a threshold chosen on one half of a log reaches on the other half."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,10 +131,20 @@ def cross_fit(
     better_sign(called.metric)
     require_columns(called, ("tpr", "fpr", "prevalence", "beta"), "the rates of a half")
     grid, betas = prevalence_values(prevalence), beta_values(beta)
-    frame = whole_counts(counts)
+    return _tables(whole_counts(counts), lambda own: _Wanted.of(called, grid, betas, own), logs)
+
+
+def cross_fit_f_beta(counts: pl.DataFrame, places: pl.DataFrame, *, units: str | None) -> pl.DataFrame:
+    """Return what ``cross_fit`` does of checked counts, at pairs of prevalence and beta."""
+    wanted = _Wanted(called_metric("f_beta"), places["prevalence"].to_numpy(), places["beta"].to_numpy())
+    return _tables(counts, lambda _: wanted, Resampling(units, repeats=10, least_repeats=1))
+
+
+def _tables(frame: pl.DataFrame, wanted_of: Callable[[float], "_Wanted"], logs: Resampling) -> pl.DataFrame:
+    """Return the table of all groups; *wanted_of* takes the prevalence of a group."""
     tables = []
     for sampler in samplers_of(frame, logs):
-        wanted = _Wanted.of(called, grid, betas, sampler.histogram.observed_prevalence)
+        wanted = wanted_of(sampler.histogram.observed_prevalence)
         few = sampler.condensed() if wanted.by_lines else sampler
         few = few.coarser(steps_of_recall(few.histogram))
         tables.append(_fitted(few, wanted, logs))
