@@ -135,9 +135,7 @@ class Asked:
 
     def _own_values(self, prevalence: list[float]) -> pl.DataFrame:
         own, log, at = cast("OwnPoints", self._own), self._log, crossed(prevalence, [self._question.beta])
-        return best_values(
-            cast("OwnPoints", self._own), log.judged, at, units=log.drawn.units, over=log.repeat
-        )
+        return best_values(own, log.judged, at, units=log.drawn.units, over=log.repeat)
 
     def _projected(self, points: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         table = project_checked(

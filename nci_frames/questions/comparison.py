@@ -209,7 +209,7 @@ class Comparison(LogTables):
     def _said(
         self, models: pl.DataFrame, prevalence: float, winners: pl.DataFrame, *, tested: bool = True
     ) -> Answer:
-        if self.points["model"].has_nulls():
+        if self.rates["model"].has_nulls():
             raise SchemaError.unnamed_model()
         observed = prevalence == self.observed_prevalence
         return Answer(self.question, prevalence, observed, models, winners, self.answer_span, tested)
